@@ -1,0 +1,1 @@
+//! Talk to Model Context Protocol servers: typed calls over any transport

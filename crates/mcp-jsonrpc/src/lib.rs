@@ -1,0 +1,1 @@
+//! JSON-RPC 2.0 envelope for the Model Context Protocol: parse, classify, print

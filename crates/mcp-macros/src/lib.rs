@@ -1,0 +1,1 @@
+//! The #[tool], #[prompt] and #[resource] attributes of mcp-server

@@ -1,0 +1,1 @@
+//! The Model Context Protocol as a value: no I/O, no clock, no randomness

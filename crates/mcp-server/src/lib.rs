@@ -1,0 +1,1 @@
+//! Write Model Context Protocol servers: plain functions become tools, prompts and resources

@@ -1,0 +1,1 @@
+//! Model Context Protocol over stdin and stdout, child processes and any pair of byte streams

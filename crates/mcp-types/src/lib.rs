@@ -1,0 +1,1 @@
+//! Model Context Protocol types, generated from the official schema

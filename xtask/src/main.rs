@@ -1,0 +1,3 @@
+//! Maintenance commands of the workspace.
+
+fn main() {}
