@@ -1,1 +1,40 @@
-//! JSON-RPC 2.0 envelope for the Model Context Protocol: parse, classify, print
+//! The JSON-RPC 2.0 envelope as the Model Context Protocol uses it: parse, classify, print.
+//!
+//! [`parse`] makes one pass over the bytes of a frame. It checks the JSON grammar and the
+//! [`Limits`] before anything is built, and hands out the id, the method and the *raw text* of
+//! `params`, `result` and `error`; nothing else is decoded until the method is known.
+//!
+//! ```
+//! use mcp_jsonrpc::{parse, Frame, Limits, Message};
+//!
+//! let frame = parse(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#, &Limits::default())?;
+//! let Frame::Single(Message::Request(request)) = frame else { unreachable!() };
+//! assert_eq!(request.id.to_string(), "7");
+//! assert_eq!(request.method, "ping");
+//! # Ok::<(), mcp_jsonrpc::ParseError>(())
+//! ```
+//!
+//! The crate does no I/O and knows no method. Specification: [base protocol, messages][spec].
+//!
+//! [spec]: https://modelcontextprotocol.io/specification/2025-11-25/basic#messages
+
+mod code;
+mod decode;
+mod error;
+mod id;
+mod limits;
+mod message;
+mod owned;
+mod parse;
+mod scan;
+mod write;
+
+pub use code::ErrorCode;
+pub use decode::{DecodeError, Members, decode, members};
+pub use error::{ErrorObject, ParseError, ParseErrorKind};
+pub use id::RequestId;
+pub use limits::Limits;
+pub use message::{Batch, Frame, Message, Notification, Request, Response};
+pub use owned::{OwnedMessage, RawJson};
+pub use parse::parse;
+pub use write::{write_error, write_notification, write_request, write_result};

@@ -1,0 +1,44 @@
+//! Error codes: the five of JSON-RPC and those MCP adds.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The integer code of an [`ErrorObject`](crate::ErrorObject).
+///
+/// Codes without a constant are legal and kept as they came. Specification: schema, `Error.code`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+#[expect(clippy::exhaustive_structs, reason = "a code is its number")]
+pub struct ErrorCode(pub i64);
+
+impl ErrorCode {
+    /// The bytes are not JSON text.
+    pub const PARSE_ERROR: Self = Self(-32700);
+    /// The JSON is not a JSON-RPC message.
+    pub const INVALID_REQUEST: Self = Self(-32600);
+    /// The receiver does not know the method, or did not declare the capability behind it.
+    pub const METHOD_NOT_FOUND: Self = Self(-32601);
+    /// The method is known, its params are not acceptable.
+    pub const INVALID_PARAMS: Self = Self(-32602);
+    /// The receiver failed for a reason of its own.
+    pub const INTERNAL_ERROR: Self = Self(-32603);
+    /// The requested resource does not exist (up to 2025-11-25).
+    pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
+    /// The client must complete a URL-mode elicitation first (2025-11-25).
+    pub const URL_ELICITATION_REQUIRED: Self = Self(-32042);
+    /// The user refused a sampling request.
+    pub const USER_REJECTED: Self = Self(-1);
+    /// Mirrored headers disagree with the body (2026-07-28).
+    pub const HEADER_MISMATCH: Self = Self(-32020);
+    /// The request needs a client capability that was not declared (2026-07-28).
+    pub const MISSING_CLIENT_CAPABILITY: Self = Self(-32021);
+    /// The request names a revision the server does not serve (2026-07-28).
+    pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,166 @@
+//! Decoding raw text into types, with errors that say where.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::scan::Scanner;
+use crate::{Limits, ParseError};
+
+/// Why text did not fit a type: where, and what was expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodeError(Box<Parts>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parts {
+    pointer: String,
+    message: String,
+}
+
+impl DecodeError {
+    /// A decode error from its parts.
+    pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self(Box::new(Parts {
+            pointer: pointer.into(),
+            message: message.into(),
+        }))
+    }
+
+    /// The JSON pointer (RFC 6901) of the value that does not fit; empty for the whole text.
+    pub fn pointer(&self) -> &str {
+        &self.0.pointer
+    }
+
+    /// What was found and what was expected, without the place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.pointer.is_empty() {
+            f.write_str(&self.0.message)
+        } else {
+            write!(f, "{}: {}", self.0.pointer, self.0.message)
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// Decodes JSON text; the error carries the JSON pointer of what did not fit.
+///
+/// # Errors
+/// Text that does not fit `T`. The pointer is found by a second look, so success pays nothing.
+pub fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
+    serde_json::from_str(text).map_err(|error| {
+        let full = error.to_string();
+        let message = match full.rfind(" at line ") {
+            Some(end) if error.line() > 0 => &full[..end],
+            _ => &full,
+        };
+        DecodeError::new(pointer(text, offset(text, &error)), message)
+    })
+}
+
+fn offset(text: &str, error: &serde_json::Error) -> usize {
+    let line: usize = text
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1))
+        .map(str::len)
+        .sum();
+    line + error.column()
+}
+
+/// The pointer of the innermost value whose text holds `offset`.
+fn pointer(text: &str, offset: usize) -> String {
+    let limits = Limits::default().with_depth(Limits::MAX_DEPTH);
+    let mut out = String::new();
+    let (mut text, mut offset) = (text, offset);
+    while let Some((key, start, value)) = child(text, offset, &limits) {
+        out.push('/');
+        out.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        (text, offset) = (value, offset - start);
+    }
+    out
+}
+
+/// The child of a container that holds `offset`: its key, where it starts, its text.
+fn child<'a>(text: &'a str, offset: usize, limits: &Limits) -> Option<(String, usize, &'a str)> {
+    let mut scan = Scanner::new(text, limits);
+    scan.space();
+    let array = match scan.peek()? {
+        b'{' => false,
+        b'[' => true,
+        _ => return None,
+    };
+    scan.open().ok()?;
+    for index in 0.. {
+        let key = if array {
+            if !scan.element().ok()? {
+                return None;
+            }
+            index.to_string()
+        } else {
+            scan.member(b'}').ok()??.raw.to_owned()
+        };
+        let start = scan.at;
+        if offset <= start {
+            return None;
+        }
+        let value = scan.value().ok()?;
+        if offset <= scan.at {
+            return Some((key, start, value));
+        }
+    }
+    None
+}
+
+/// Walks the members of an object without building it: key and raw text of each.
+///
+/// # Errors
+/// Text that is not an object, or a key that stands twice is not an error here: the caller sees
+/// every member in order.
+pub fn members(text: &str) -> Members<'_> {
+    Members { text, at: None }
+}
+
+/// The iterator of [`members`].
+#[derive(Debug, Clone)]
+pub struct Members<'a> {
+    text: &'a str,
+    at: Option<usize>,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Result<(&'a str, &'a str), ParseError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let limits = Limits::default();
+        let mut scan = Scanner::new(self.text, &limits);
+        let step = (|| {
+            match self.at {
+                None => {
+                    scan.space();
+                    if scan.peek() != Some(b'{') {
+                        return Err(scan.syntax("expected an object"));
+                    }
+                    scan.open()?;
+                }
+                Some(at) => scan.resume(at),
+            }
+            let Some(key) = scan.member(b'}')? else {
+                return Ok(None);
+            };
+            let value = scan.value()?;
+            self.at = Some(scan.at);
+            Ok(Some((key.raw, value)))
+        })();
+        if !matches!(step, Ok(Some(_))) {
+            self.text = "{}";
+            self.at = Some(1);
+        }
+        step.transpose()
+    }
+}

@@ -1,0 +1,109 @@
+//! Messages that borrow from the frame they were parsed from.
+
+use std::borrow::Cow;
+
+use crate::{ErrorObject, Limits, ParseError, RequestId};
+
+/// One frame: a message, or a batch of them (2025-03-26 only).
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC allows no other frame")]
+pub enum Frame<'a> {
+    /// A single message.
+    Single(Message<'a>),
+    /// An array of messages; its members are parsed one by one on iteration.
+    Batch(Batch<'a>),
+}
+
+/// A message, told apart by its members.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC allows no other message")]
+pub enum Message<'a> {
+    /// Wants an answer.
+    Request(Request<'a>),
+    /// Wants none.
+    Notification(Notification<'a>),
+    /// Is one.
+    Response(Response<'a>),
+}
+
+/// A request, its params still raw text.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// Names the request in the answer.
+    pub id: RequestId,
+    /// What is asked for.
+    pub method: Cow<'a, str>,
+    /// The text of the params object; absent and `null` are the same.
+    pub params: Option<&'a str>,
+}
+
+impl<'a> Request<'a> {
+    /// A request from its parts.
+    pub fn new(id: RequestId, method: impl Into<Cow<'a, str>>, params: Option<&'a str>) -> Self {
+        Self {
+            id,
+            method: method.into(),
+            params,
+        }
+    }
+}
+
+/// A notification, its params still raw text.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Notification<'a> {
+    /// What happened.
+    pub method: Cow<'a, str>,
+    /// The text of the params object; absent and `null` are the same.
+    pub params: Option<&'a str>,
+}
+
+impl<'a> Notification<'a> {
+    /// A notification from its parts.
+    pub fn new(method: impl Into<Cow<'a, str>>, params: Option<&'a str>) -> Self {
+        Self {
+            method: method.into(),
+            params,
+        }
+    }
+}
+
+/// An answer, its result still raw text.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Response<'a> {
+    /// The request it answers; absent where the peer could not read one.
+    pub id: Option<RequestId>,
+    /// The text of the result, or what the peer refused.
+    pub outcome: Result<&'a str, ErrorObject>,
+}
+
+impl<'a> Response<'a> {
+    /// An answer from its parts.
+    pub fn new(id: Option<RequestId>, outcome: Result<&'a str, ErrorObject>) -> Self {
+        Self { id, outcome }
+    }
+}
+
+/// A batch whose text was checked; iterating parses the members.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch<'a> {
+    pub(crate) members: Vec<&'a str>,
+    pub(crate) limits: Limits,
+}
+
+impl<'a> Batch<'a> {
+    /// How many members it has; never zero.
+    #[expect(clippy::len_without_is_empty, reason = "an empty batch is refused")]
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The members in order. A broken member is an error of its own and spoils no other.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Message<'a>, ParseError>> + '_ {
+        self.members
+            .iter()
+            .map(|text| crate::parse::message(text, &self.limits))
+    }
+}

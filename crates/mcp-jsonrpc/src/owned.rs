@@ -1,0 +1,97 @@
+//! Messages that outlive their frame: slices of one shared buffer.
+
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+
+use crate::{DecodeError, ErrorObject, Frame, Limits, Message, ParseError, RequestId, parse};
+
+/// JSON text that shares its buffer with other slices; cloning copies nothing.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RawJson {
+    buffer: Arc<str>,
+    range: Range<usize>,
+}
+
+impl RawJson {
+    /// Takes a copy of JSON text. The text is not checked again.
+    pub fn copy(text: &str) -> Self {
+        Self {
+            buffer: text.into(),
+            range: 0..text.len(),
+        }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.buffer.get(self.range.clone()).unwrap_or_default()
+    }
+
+    /// Decodes the text.
+    ///
+    /// # Errors
+    /// Names the JSON pointer of the first member that does not fit.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
+        crate::decode(self.as_str())
+    }
+}
+
+impl Deref for RawJson {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A message that keeps raw slices of the shared buffer it was parsed from.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum OwnedMessage {
+    /// A request and its params.
+    Request(RequestId, Box<str>, Option<RawJson>),
+    /// A notification and its params.
+    Notification(Box<str>, Option<RawJson>),
+    /// An answer and its result or error.
+    Response(Option<RequestId>, Result<RawJson, ErrorObject>),
+}
+
+impl OwnedMessage {
+    /// Parses one message; the parts keep `buffer` alive and copy none of its text.
+    ///
+    /// # Errors
+    /// As [`parse`]; a batch is refused.
+    pub fn parse(buffer: &Arc<str>, limits: &Limits) -> Result<Self, ParseError> {
+        let slice = |text: &str| {
+            let start = text.as_ptr() as usize - buffer.as_ptr() as usize;
+            RawJson {
+                buffer: Arc::clone(buffer),
+                range: start..start + text.len(),
+            }
+        };
+        let Frame::Single(message) = parse(buffer.as_bytes(), limits)? else {
+            return Err(ParseError::new(
+                crate::ParseErrorKind::Invalid,
+                0,
+                "a batch where one message was expected",
+            ));
+        };
+        Ok(match message {
+            Message::Request(m) => {
+                Self::Request(m.id, m.method.as_ref().into(), m.params.map(slice))
+            }
+            Message::Notification(m) => {
+                Self::Notification(m.method.as_ref().into(), m.params.map(slice))
+            }
+            Message::Response(m) => Self::Response(m.id, m.outcome.map(slice)),
+        })
+    }
+}

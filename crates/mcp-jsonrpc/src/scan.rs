@@ -1,0 +1,343 @@
+//! The one pass: a strict JSON grammar check that counts what it sees.
+
+use crate::{Limits, ParseError, ParseErrorKind};
+
+/// A cursor over text that is known to be UTF-8.
+#[derive(Debug)]
+pub(crate) struct Scanner<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    pub(crate) at: usize,
+    depth: usize,
+    containers: usize,
+    nodes: usize,
+    limits: Limits,
+}
+
+/// A scanned string: the text between the quotes and whether it holds escapes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub(crate) raw: &'a str,
+    pub(crate) escaped: bool,
+}
+
+type Scan<T> = Result<T, ParseError>;
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(text: &'a str, limits: &Limits) -> Self {
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            depth: 0,
+            containers: 0,
+            nodes: 0,
+            limits: *limits,
+        }
+    }
+
+    pub(crate) fn slice(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    /// What the cursor has not passed yet.
+    pub(crate) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// How many containers are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Goes on inside a container of depth one.
+    pub(crate) fn resume(&mut self, at: usize) {
+        self.at = at;
+        self.depth = 1;
+    }
+
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    pub(crate) fn space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    pub(crate) fn syntax(&self, message: &'static str) -> ParseError {
+        ParseError::new(ParseErrorKind::Syntax, self.at, message)
+    }
+
+    fn limit(&self, name: &str, limit: usize) -> ParseError {
+        ParseError::new(
+            ParseErrorKind::Limit,
+            self.at,
+            format!("message exceeds the limit of {limit} {name}"),
+        )
+    }
+
+    /// Succeeds if nothing but white space follows.
+    pub(crate) fn end(&mut self) -> Scan<()> {
+        self.space();
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.syntax("unexpected text after the JSON value")),
+        }
+    }
+
+    pub(crate) fn expect(&mut self, byte: u8, message: &'static str) -> Scan<()> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(self.syntax(message))
+        }
+    }
+
+    fn node(&mut self) -> Scan<()> {
+        self.nodes += 1;
+        if self.nodes > self.limits.nodes {
+            return Err(self.limit("JSON values", self.limits.nodes));
+        }
+        Ok(())
+    }
+
+    /// Enters an array or object, whose opening byte is next.
+    pub(crate) fn open(&mut self) -> Scan<()> {
+        let depth = self.limits.depth.min(Limits::MAX_DEPTH);
+        if self.depth >= depth {
+            return Err(self.limit("nested levels", depth));
+        }
+        if self.containers >= self.limits.containers {
+            return Err(self.limit("arrays and objects", self.limits.containers));
+        }
+        self.node()?;
+        self.depth += 1;
+        self.containers += 1;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Leaves it, past its closing byte.
+    pub(crate) fn close(&mut self) {
+        self.depth -= 1;
+        self.at += 1;
+    }
+
+    /// Skips one value and returns its text.
+    pub(crate) fn value(&mut self) -> Scan<&'a str> {
+        let start = self.at;
+        self.skip()?;
+        Ok(self.slice(start))
+    }
+
+    fn skip(&mut self) -> Scan<()> {
+        match self.peek() {
+            Some(b'{') => {
+                self.open()?;
+                while self.member(b'}')?.is_some() {
+                    self.skip()?;
+                }
+                Ok(())
+            }
+            Some(b'[') => {
+                self.open()?;
+                while self.element()? {
+                    self.skip()?;
+                }
+                Ok(())
+            }
+            Some(b'"') => {
+                self.node()?;
+                self.string().map(drop)
+            }
+            Some(b't') => self.word("true"),
+            Some(b'f') => self.word("false"),
+            Some(b'n') => self.word("null"),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => Err(self.syntax("expected a JSON value")),
+        }
+    }
+
+    /// Inside an object: the next key with the cursor at its value, or `None` at the end.
+    pub(crate) fn member(&mut self, end: u8) -> Scan<Option<Text<'a>>> {
+        if !self.separate(end)? {
+            return Ok(None);
+        }
+        if self.peek() != Some(b'"') {
+            return Err(self.syntax("expected a quoted object key"));
+        }
+        let key = self.string()?;
+        self.space();
+        self.expect(b':', "expected ':' after an object key")?;
+        self.space();
+        Ok(Some(key))
+    }
+
+    /// Inside an array: whether another element follows, with the cursor at it.
+    pub(crate) fn element(&mut self) -> Scan<bool> {
+        self.separate(b']')
+    }
+
+    /// Handles the comma before an item. Only an opening bracket can stand right before the
+    /// cursor of a fresh container: every value ends in another byte.
+    fn separate(&mut self, end: u8) -> Scan<bool> {
+        let opened = matches!(
+            self.bytes.get(self.at.wrapping_sub(1)),
+            Some(b'{' | b'[')
+        );
+        self.space();
+        match self.peek() {
+            Some(byte) if byte == end => {
+                self.close();
+                Ok(false)
+            }
+            Some(b',') if !opened => {
+                self.at += 1;
+                self.space();
+                if self.peek() == Some(end) {
+                    return Err(self.syntax("trailing comma"));
+                }
+                Ok(true)
+            }
+            Some(_) if opened => Ok(true),
+            _ => Err(self.syntax("expected ',' or the end of the container")),
+        }
+    }
+
+    fn word(&mut self, word: &'static str) -> Scan<()> {
+        self.node()?;
+        if self.bytes[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            Ok(())
+        } else {
+            Err(self.syntax("expected a JSON value"))
+        }
+    }
+
+    fn digits(&mut self) -> Scan<()> {
+        if !matches!(self.peek(), Some(b'0'..=b'9')) {
+            return Err(self.syntax("expected a digit"));
+        }
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Scan<()> {
+        self.node()?;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+            if let Some(b'0'..=b'9') = self.peek() {
+                return Err(self.syntax("a number may not start with 0"));
+            }
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    /// Skips a string, whose opening quote is next.
+    pub(crate) fn string(&mut self) -> Scan<Text<'a>> {
+        self.at += 1;
+        let start = self.at;
+        let mut escaped = false;
+        loop {
+            self.plain();
+            match self.peek() {
+                Some(b'"') => {
+                    let raw = self.slice(start);
+                    self.at += 1;
+                    return Ok(Text { raw, escaped });
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                Some(_) => return Err(self.syntax("control character in a string")),
+                None => return Err(self.syntax("unterminated string")),
+            }
+        }
+    }
+
+    /// Skips bytes that need no look: eight at a time, then one by one.
+    fn plain(&mut self) {
+        const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
+        const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+        let zero = |v: u64| v.wrapping_sub(ONES) & !v & HIGH;
+        while let Some(chunk) = self.bytes[self.at..].first_chunk::<8>() {
+            let v = u64::from_ne_bytes(*chunk);
+            let quote = zero(v ^ (ONES * u64::from(b'"')));
+            let slash = zero(v ^ (ONES * u64::from(b'\\')));
+            let control = v.wrapping_sub(ONES * 0x20) & !v & HIGH;
+            if quote | slash | control != 0 {
+                break;
+            }
+            self.at += 8;
+        }
+        while let Some(byte) = self.peek() {
+            if byte == b'"' || byte == b'\\' || byte < 0x20 {
+                break;
+            }
+            self.at += 1;
+        }
+    }
+
+    fn escape(&mut self) -> Scan<()> {
+        self.at += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(b'u') => {
+                self.at += 1;
+                match self.hex()? {
+                    0xD800..=0xDBFF => {
+                        if !self.bytes[self.at..].starts_with(b"\\u") {
+                            return Err(self.syntax("lone surrogate in a string"));
+                        }
+                        self.at += 2;
+                        match self.hex()? {
+                            0xDC00..=0xDFFF => Ok(()),
+                            _ => Err(self.syntax("lone surrogate in a string")),
+                        }
+                    }
+                    0xDC00..=0xDFFF => Err(self.syntax("lone surrogate in a string")),
+                    _ => Ok(()),
+                }
+            }
+            _ => Err(self.syntax("unknown escape in a string")),
+        }
+    }
+
+    fn hex(&mut self) -> Scan<u32> {
+        let mut value = 0;
+        for _ in 0..4 {
+            let digit = self
+                .peek()
+                .and_then(|byte| char::from(byte).to_digit(16))
+                .ok_or_else(|| self.syntax("expected four hex digits"))?;
+            value = value * 16 + digit;
+            self.at += 1;
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,63 @@
+//! Printing envelopes into a buffer the caller owns.
+
+use serde::Serialize;
+
+use crate::{ErrorObject, RequestId};
+
+/// Appends `{"jsonrpc":"2.0","id":…,"method":…,"params":…}`; `params` is JSON text.
+pub fn write_request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: Option<&[u8]>) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+    out.extend_from_slice(br#","method":"#);
+    json(out, method);
+    close_with_params(out, params);
+}
+
+/// Appends `{"jsonrpc":"2.0","method":…,"params":…}`; `params` is JSON text.
+pub fn write_notification(out: &mut Vec<u8>, method: &str, params: Option<&[u8]>) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
+    json(out, method);
+    close_with_params(out, params);
+}
+
+/// Appends `{"jsonrpc":"2.0","id":…,"result":…}`; `result` writes the JSON text of the result.
+pub fn write_result(out: &mut Vec<u8>, id: &RequestId, result: impl FnOnce(&mut Vec<u8>)) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+    out.extend_from_slice(br#","result":"#);
+    result(out);
+    out.push(b'}');
+}
+
+/// Appends `{"jsonrpc":"2.0","id":…,"error":…}`, without an id where none could be read.
+pub fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+    if let Some(id) = id {
+        out.extend_from_slice(br#","id":"#);
+        id.write(out);
+    }
+    out.extend_from_slice(br#","error":"#);
+    json(out, error);
+    out.push(b'}');
+}
+
+fn close_with_params(out: &mut Vec<u8>, params: Option<&[u8]>) {
+    if let Some(params) = params {
+        out.extend_from_slice(br#","params":"#);
+        out.extend_from_slice(params);
+    }
+    out.push(b'}');
+}
+
+/// Writes a value whose serialisation cannot fail; `null` stands in if it does all the same.
+pub(crate) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    let start = out.len();
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        out.truncate(start);
+        out.extend_from_slice(b"null");
+    }
+}
+
+pub(crate) fn integer(out: &mut Vec<u8>, number: i64) {
+    json(out, &number);
+}

@@ -1,0 +1,49 @@
+use mcp_jsonrpc::{decode, members};
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "only decoding is looked at")]
+struct Order {
+    name: String,
+    lines: Vec<Line>,
+}
+
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "only decoding is looked at")]
+struct Line {
+    count: u8,
+    #[serde(rename = "a/b")]
+    odd: bool,
+}
+
+#[test]
+fn errors_point_at_the_member() {
+    for (text, pointer, needle) in [
+        (r#"{"name":5,"lines":[]}"#, "/name", "expected a string"),
+        (r#"{"lines":[]}"#, "", "missing field `name`"),
+        (
+            r#"{"name":"n","lines":[{"count":1,"a/b":true},{"count":"x","a/b":true}]}"#,
+            "/lines/1/count",
+            "expected u8",
+        ),
+        (r#"{"name":"n","lines":[{"count":300,"a/b":true}]}"#, "/lines/0/count", "300"),
+        (r#"{"name":"n","lines":[{"count":1,"a/b":0}]}"#, "/lines/0/a~1b", "boolean"),
+        (r#"{"name":"n","lines":[{"count":1}]}"#, "/lines/0", "missing field `a/b`"),
+        (r#"[1]"#, "/0", "expected a string"),
+    ] {
+        let error = decode::<Order>(text).unwrap_err();
+        assert_eq!(error.pointer(), pointer, "{text}: {error}");
+        assert!(error.message().contains(needle), "{text}: {error}");
+        assert!(!error.message().contains(" at line "), "{error}");
+    }
+}
+
+#[test]
+fn members_walks_an_object_without_building_it() {
+    let text = r#" {"a":1 , "b":{"c":[1,2]},"d":"x"}"#;
+    let all: Vec<_> = members(text).map(Result::unwrap).collect();
+    assert_eq!(all, [("a", "1"), ("b", r#"{"c":[1,2]}"#), ("d", "\"x\"")]);
+    assert_eq!(members("{}").count(), 0);
+    assert!(members("[1]").next().unwrap().is_err());
+    assert_eq!(members("{\"a\":1,").filter_map(Result::err).count(), 1);
+}

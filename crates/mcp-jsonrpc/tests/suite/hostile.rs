@@ -1,0 +1,135 @@
+//! Input made to hurt: nesting, floods, duplicate keys, broken text.
+
+use mcp_jsonrpc::{Frame, Limits, Message, ParseErrorKind, RequestId, parse};
+
+use crate::envelope::single;
+
+#[test]
+fn deep_nesting_is_refused_before_anything_is_built() {
+    for open in ["[", "{\"a\":"] {
+        let mut text = String::from(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"#);
+        text.push_str(&open.repeat(4 << 20 >> 2));
+        let thread = std::thread::Builder::new().stack_size(256 << 10);
+        let error = thread
+            .spawn(move || parse(text.as_bytes(), &Limits::default()).unwrap_err())
+            .unwrap()
+            .join()
+            .unwrap();
+        assert_eq!(error.kind(), ParseErrorKind::Limit);
+        assert_eq!(error.id(), Some(&RequestId::Number(1)));
+        assert_eq!(error.to_error_object().code.0, -32600);
+    }
+}
+
+#[test]
+fn the_deepest_settable_nesting_fits_a_small_stack() {
+    let text = format!(
+        r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{}{}}}}}"#,
+        "[".repeat(510),
+        "]".repeat(510)
+    );
+    let thread = std::thread::Builder::new().stack_size(256 << 10);
+    thread
+        .spawn(move || parse(text.as_bytes(), &Limits::default().with_depth(9999)).map(drop))
+        .unwrap()
+        .join()
+        .unwrap()
+        .unwrap();
+}
+
+#[test]
+fn an_id_behind_the_breach_is_still_found() {
+    let nest = |n: usize| format!("{}1{}", "[".repeat(n), "]".repeat(n));
+    let frame = format!(
+        r#"{{"method":"m","params":{{"x":{},"id":9,"s":"\"id\":8"}},"jsonrpc":"2.0","id":"me"}}"#,
+        nest(100)
+    );
+    let error = single(&frame).unwrap_err();
+    assert_eq!(error.kind(), ParseErrorKind::Limit);
+    assert_eq!(error.id(), Some(&RequestId::from("me")));
+    let notification = format!(
+        r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":{},"id":9}}}}"#,
+        nest(100)
+    );
+    let error = single(&notification).unwrap_err();
+    assert_eq!(error.id(), None);
+    assert!(!error.is_answerable());
+}
+
+#[test]
+fn nodes_and_containers_are_counted() {
+    let many = vec!["1"; 300_000].join(",");
+    let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":[{many}]}}}}"#);
+    let error = single(&text).unwrap_err();
+    assert_eq!(error.kind(), ParseErrorKind::Limit);
+    assert!(error.to_string().contains("250000 JSON values"), "{error}");
+    let many = vec!["{}"; 70_000].join(",");
+    let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":[{many}]}}}}"#);
+    let error = single(&text).unwrap_err();
+    assert!(error.to_string().contains("65536 arrays and objects"), "{error}");
+}
+
+#[test]
+fn a_batch_bomb_stops_at_the_limit() {
+    let bomb = format!("[{}]", vec!["1"; 100_000].join(","));
+    let error = parse(bomb.as_bytes(), &Limits::default()).unwrap_err();
+    assert!(error.to_string().contains("64 messages"), "{error}");
+    assert!(error.offset() < 200);
+}
+
+#[test]
+fn keys_are_exact_and_never_twice() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"a","\u006dethod":"b"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"a"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{},"params":{}}"#,
+        r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"a"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"result":{}}"#,
+    ] {
+        let error = single(text).expect_err(text);
+        assert_eq!(error.to_error_object().code.0, -32600, "{text}");
+        assert!(error.to_string().contains("twice"), "{error}");
+    }
+    for key in ["Method", "metho\u{17f}", "method\\u0000", "METHOD", "method "] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"{key}":"evil","method":"good"}}"#);
+        let Message::Request(request) = single(&text).unwrap() else {
+            panic!()
+        };
+        assert_eq!(request.method, "good");
+    }
+    let spelled = single(r#"{"jsonrpc":"2.0","id":1,"\u006dethod":"p\u0069ng"}"#).unwrap();
+    assert!(matches!(spelled, Message::Request(request) if request.method == "ping"));
+}
+
+// proves: BASE-019
+#[test]
+fn text_is_strict_utf8_without_lone_surrogates() {
+    let mut bytes = br#"{"jsonrpc":"2.0","id":1,"method":"a"#.to_vec();
+    bytes.extend_from_slice(b"\xff\xfe\"}");
+    let error = parse(&bytes, &Limits::default()).unwrap_err();
+    assert_eq!(error.kind(), ParseErrorKind::Syntax);
+    for bad in [r"\ud800", r"\udc00", r"\ud800\u0041", r"\ud83dx", r"\u12g4", r"\x"] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":"{bad}"}}}}"#);
+        assert_eq!(single(&text).unwrap_err().kind(), ParseErrorKind::Syntax, "{bad}");
+    }
+    let good = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"\ud83c\udf89🎉漢字"}}"#;
+    assert!(single(good).is_ok());
+    let mut bom = vec![0xEF, 0xBB, 0xBF];
+    bom.extend_from_slice(good.as_bytes());
+    assert!(parse(&bom, &Limits::default()).is_err());
+}
+
+#[test]
+fn control_characters_in_strings_are_refused() {
+    for at in 0..20 {
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":"{}{}tail"}}}}"#,
+            "x".repeat(at),
+            '\u{1}'
+        );
+        assert!(parse(text.as_bytes(), &Limits::default()).is_err());
+    }
+    let frame = parse(b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}]", &Limits::default());
+    assert!(matches!(frame, Ok(Frame::Batch(_))));
+}

@@ -1,0 +1,6 @@
+//! The envelope, seen from outside.
+
+mod decode;
+mod envelope;
+mod hostile;
+mod properties;
