@@ -154,9 +154,10 @@ impl<'a> Parts<'a> {
             }
             "method" => {
                 twice(self.method.is_some())?;
-                self.method = Some(read_string(value).ok_or_else(|| {
-                    invalid(at, "member \"method\" must be a string")
-                })?);
+                self.method = Some(
+                    read_string(value)
+                        .ok_or_else(|| invalid(at, "member \"method\" must be a string"))?,
+                );
             }
             "params" => {
                 twice(self.params.is_some())?;
@@ -215,9 +216,8 @@ impl<'a> Parts<'a> {
             (None, id) => {
                 let outcome = match (self.result, self.error) {
                     (Some(result), _) => Ok(result),
-                    (None, error) => Err(read_error(error.unwrap_or("null")).map_err(|e| {
-                        e.with_id(id.clone()).with_shape(Shape::Response)
-                    })?),
+                    (None, error) => Err(read_error(error.unwrap_or("null"))
+                        .map_err(|e| e.with_id(id.clone()).with_shape(Shape::Response))?),
                 };
                 Ok(Message::Response(Response { id, outcome }))
             }

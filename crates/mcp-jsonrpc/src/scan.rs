@@ -184,10 +184,7 @@ impl<'a> Scanner<'a> {
     /// Handles the comma before an item. Only an opening bracket can stand right before the
     /// cursor of a fresh container: every value ends in another byte.
     fn separate(&mut self, end: u8) -> Scan<bool> {
-        let opened = matches!(
-            self.bytes.get(self.at.wrapping_sub(1)),
-            Some(b'{' | b'[')
-        );
+        let opened = matches!(self.bytes.get(self.at.wrapping_sub(1)), Some(b'{' | b'['));
         self.space();
         match self.peek() {
             Some(byte) if byte == end => {

@@ -1,1 +1,43 @@
-//! The Model Context Protocol as a value: no I/O, no clock, no randomness
+//! The Model Context Protocol as a value: revisions, sessions, in-flight tables, cancellation,
+//! progress and deadlines, without I/O, without a clock and without randomness.
+//!
+//! Bytes and time are arguments. Transports *drive* what is here ([`Mux`] turns one pipe into
+//! exchanges), roles *implement* what is here ([`Service`] is a whole server, [`Inbound`] is one
+//! side of a connection), and neither knows the other.
+//!
+//! ```text
+//! bytes ─► Mux::receive ─► Inbound ─► (ServerSession ─► Service)
+//!                                   └► (a client's answers to its server)
+//! bytes ◄─ Mux::poll_output ◄─ Ticket::settle ◄─ Reply
+//! ```
+//!
+//! Specification: [base protocol][basic].
+//!
+//! [basic]: https://modelcontextprotocol.io/specification/2025-11-25/basic
+
+mod closed;
+mod exchange;
+mod inbound;
+mod link;
+mod mux;
+mod payload;
+mod transport;
+
+pub use closed::Closed;
+pub use exchange::{Cancelled, Exchange};
+pub use inbound::{Inbound, Reply};
+pub use link::{Answer, Call, CallError, Delivery, Link};
+pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, Run, Work};
+pub use payload::{Outcome, Payload, WriteJson};
+pub use transport::{Connection, Transport, TransportError};
+
+/// A boxed future that can move between threads.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Takes a lock whatever a panicking holder left behind: every critical section here leaves
+/// the data consistent at each step.
+pub(crate) fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -26,9 +26,21 @@ fn errors_point_at_the_member() {
             "/lines/1/count",
             "expected u8",
         ),
-        (r#"{"name":"n","lines":[{"count":300,"a/b":true}]}"#, "/lines/0/count", "300"),
-        (r#"{"name":"n","lines":[{"count":1,"a/b":0}]}"#, "/lines/0/a~1b", "boolean"),
-        (r#"{"name":"n","lines":[{"count":1}]}"#, "/lines/0", "missing field `a/b`"),
+        (
+            r#"{"name":"n","lines":[{"count":300,"a/b":true}]}"#,
+            "/lines/0/count",
+            "300",
+        ),
+        (
+            r#"{"name":"n","lines":[{"count":1,"a/b":0}]}"#,
+            "/lines/0/a~1b",
+            "boolean",
+        ),
+        (
+            r#"{"name":"n","lines":[{"count":1}]}"#,
+            "/lines/0",
+            "missing field `a/b`",
+        ),
         (r#"[1]"#, "/0", "expected a string"),
     ] {
         let error = decode::<Order>(text).unwrap_err();

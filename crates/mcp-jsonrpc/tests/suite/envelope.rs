@@ -58,8 +58,17 @@ fn messages_are_told_apart_by_their_members() {
 #[test]
 fn ids_keep_value_and_type_or_are_refused() {
     for id in [
-        "0", "-1", "7", "\"7\"", "\"\"", "\"a b\"", "9007199254740993", "9223372036854775807",
-        "-9223372036854775808", "\"null\"", "\"Ω🎉\"",
+        "0",
+        "-1",
+        "7",
+        "\"7\"",
+        "\"\"",
+        "\"a b\"",
+        "9007199254740993",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "\"null\"",
+        "\"Ω🎉\"",
     ] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let Message::Request(request) = single(&text).unwrap() else {
@@ -70,20 +79,42 @@ fn ids_keep_value_and_type_or_are_refused() {
         assert_eq!(String::from_utf8(echo).unwrap(), id);
     }
     for id in [
-        "null", "1.0", "1e3", "1.5", "-0", "true", "false", "[]", "{}", "[1]", "1e400",
-        "9223372036854775808", "123456789012345678901234567890",
+        "null",
+        "1.0",
+        "1e3",
+        "1.5",
+        "-0",
+        "true",
+        "false",
+        "[]",
+        "{}",
+        "[1]",
+        "1e400",
+        "9223372036854775808",
+        "123456789012345678901234567890",
     ] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         assert_eq!(code(&text), (-32600, None), "{text}");
     }
-    let long = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, "x".repeat(1025));
+    let long = format!(
+        r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#,
+        "x".repeat(1025)
+    );
     assert_eq!(code(&long).0, -32600);
 }
 
 // proves: SCHEMA-004, SCHEMA-005, BASE-010, BASE-011
 #[test]
 fn broken_frames_have_the_right_code_and_the_id_where_it_could_be_read() {
-    for text in ["", "{", "garbage", "{\"jsonrpc\":\"2.0\",", "{}{}", "[1,]", "{\"a\":01}"] {
+    for text in [
+        "",
+        "{",
+        "garbage",
+        "{\"jsonrpc\":\"2.0\",",
+        "{}{}",
+        "[1,]",
+        "{\"a\":01}",
+    ] {
         assert_eq!(code_any(text).0, -32700, "{text}");
     }
     let id = Some("3".to_owned());
@@ -108,7 +139,8 @@ fn code_any(text: &str) -> (i64, Option<RequestId>) {
 fn broken_notifications_and_answers_are_not_answerable() {
     let error = single(r#"{"jsonrpc":"2.0","method":"notifications/x","params":[1]}"#).unwrap_err();
     assert!(!error.is_answerable());
-    let error = single(r#"{"jsonrpc":"2.0","id":4,"error":{"code":1.5,"message":"m"}}"#).unwrap_err();
+    let error =
+        single(r#"{"jsonrpc":"2.0","id":4,"error":{"code":1.5,"message":"m"}}"#).unwrap_err();
     assert!(error.is_response() && !error.is_answerable());
     assert_eq!(error.id(), Some(&RequestId::Number(4)));
 }
@@ -145,8 +177,7 @@ fn error_answers() {
 // proves: BASE-008
 #[test]
 fn null_results_are_not_absent_results() {
-    let Message::Response(response) =
-        single(r#"{"jsonrpc":"2.0","id":1,"result":null}"#).unwrap()
+    let Message::Response(response) = single(r#"{"jsonrpc":"2.0","id":1,"result":null}"#).unwrap()
     else {
         panic!()
     };
@@ -172,7 +203,10 @@ fn members_of_a_batch_are_judged_one_by_one() {
 fn what_is_written_can_be_read() {
     let mut out = Vec::new();
     write_request(&mut out, &RequestId::Number(1), "a/b", Some(br#"{"x":1}"#));
-    assert_eq!(out, br#"{"jsonrpc":"2.0","id":1,"method":"a/b","params":{"x":1}}"#);
+    assert_eq!(
+        out,
+        br#"{"jsonrpc":"2.0","id":1,"method":"a/b","params":{"x":1}}"#
+    );
     out.clear();
     write_notification(&mut out, "n", None);
     assert_eq!(out, br#"{"jsonrpc":"2.0","method":"n"}"#);

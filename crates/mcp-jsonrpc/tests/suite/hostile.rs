@@ -66,7 +66,10 @@ fn nodes_and_containers_are_counted() {
     let many = vec!["{}"; 70_000].join(",");
     let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":[{many}]}}}}"#);
     let error = single(&text).unwrap_err();
-    assert!(error.to_string().contains("65536 arrays and objects"), "{error}");
+    assert!(
+        error.to_string().contains("65536 arrays and objects"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -91,7 +94,13 @@ fn keys_are_exact_and_never_twice() {
         assert_eq!(error.to_error_object().code.0, -32600, "{text}");
         assert!(error.to_string().contains("twice"), "{error}");
     }
-    for key in ["Method", "metho\u{17f}", "method\\u0000", "METHOD", "method "] {
+    for key in [
+        "Method",
+        "metho\u{17f}",
+        "method\\u0000",
+        "METHOD",
+        "method ",
+    ] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"{key}":"evil","method":"good"}}"#);
         let Message::Request(request) = single(&text).unwrap() else {
             panic!()
@@ -109,9 +118,20 @@ fn text_is_strict_utf8_without_lone_surrogates() {
     bytes.extend_from_slice(b"\xff\xfe\"}");
     let error = parse(&bytes, &Limits::default()).unwrap_err();
     assert_eq!(error.kind(), ParseErrorKind::Syntax);
-    for bad in [r"\ud800", r"\udc00", r"\ud800\u0041", r"\ud83dx", r"\u12g4", r"\x"] {
+    for bad in [
+        r"\ud800",
+        r"\udc00",
+        r"\ud800\u0041",
+        r"\ud83dx",
+        r"\u12g4",
+        r"\x",
+    ] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":"{bad}"}}}}"#);
-        assert_eq!(single(&text).unwrap_err().kind(), ParseErrorKind::Syntax, "{bad}");
+        assert_eq!(
+            single(&text).unwrap_err().kind(),
+            ParseErrorKind::Syntax,
+            "{bad}"
+        );
     }
     let good = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"\ud83c\udf89🎉漢字"}}"#;
     assert!(single(good).is_ok());
@@ -130,6 +150,9 @@ fn control_characters_in_strings_are_refused() {
         );
         assert!(parse(text.as_bytes(), &Limits::default()).is_err());
     }
-    let frame = parse(b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}]", &Limits::default());
+    let frame = parse(
+        b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}]",
+        &Limits::default(),
+    );
     assert!(matches!(frame, Ok(Frame::Batch(_))));
 }

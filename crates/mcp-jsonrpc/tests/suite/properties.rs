@@ -6,7 +6,9 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
         Just(serde_json::Value::Null),
         any::<bool>().prop_map(Into::into),
         any::<i64>().prop_map(Into::into),
-        any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(Into::into),
+        any::<f64>()
+            .prop_filter("finite", |f| f.is_finite())
+            .prop_map(Into::into),
         any::<String>().prop_map(Into::into),
     ];
     leaf.prop_recursive(6, 64, 8, |inner| {

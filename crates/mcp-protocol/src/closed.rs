@@ -1,0 +1,123 @@
+//! Why a connection ended.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The reason a connection ended; every call that was pending fails with it.
+///
+/// Cloning shares the text. [`Display`](fmt::Display) is meant for people: it says what
+/// happened and, for a child process, how it exited and what it last wrote to stderr.
+#[derive(Debug, Clone)]
+pub struct Closed(Arc<Reason>);
+
+#[derive(Debug)]
+struct Reason {
+    kind: Kind,
+    detail: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Local,
+    Eof,
+    Io(std::io::Error),
+    Stalled(String),
+    Exited(String),
+    Protocol(String),
+}
+
+impl Closed {
+    fn new(kind: Kind) -> Self {
+        Self(Arc::new(Reason {
+            kind,
+            detail: Vec::new(),
+        }))
+    }
+
+    /// This side closed it.
+    pub fn local() -> Self {
+        Self::new(Kind::Local)
+    }
+
+    /// The peer ended its stream.
+    pub fn eof() -> Self {
+        Self::new(Kind::Eof)
+    }
+
+    /// Reading or writing failed.
+    pub fn io(error: std::io::Error) -> Self {
+        Self::new(Kind::Io(error))
+    }
+
+    /// The peer stopped reading; `what` names the limit that ran out.
+    pub fn stalled(what: impl Into<String>) -> Self {
+        Self::new(Kind::Stalled(what.into()))
+    }
+
+    /// The peer's process ended; `status` as in "exit status 1" or "signal 9".
+    pub fn exited(status: impl Into<String>, stderr: Vec<String>) -> Self {
+        let this = Self::new(Kind::Exited(status.into()));
+        if stderr.is_empty() {
+            this
+        } else {
+            this.with_detail(format!("last stderr lines: {}", stderr.join(" | ")))
+        }
+    }
+
+    /// The peer broke the protocol in a way that ends the session.
+    pub fn protocol(what: impl Into<String>) -> Self {
+        Self::new(Kind::Protocol(what.into()))
+    }
+
+    /// Adds a line of explanation.
+    #[must_use]
+    pub fn with_detail(self, line: impl Into<String>) -> Self {
+        let mut detail = self.0.detail.clone();
+        detail.push(line.into());
+        let kind = match &self.0.kind {
+            Kind::Local => Kind::Local,
+            Kind::Eof => Kind::Eof,
+            Kind::Io(error) => Kind::Io(std::io::Error::new(error.kind(), error.to_string())),
+            Kind::Stalled(what) => Kind::Stalled(what.clone()),
+            Kind::Exited(status) => Kind::Exited(status.clone()),
+            Kind::Protocol(what) => Kind::Protocol(what.clone()),
+        };
+        Self(Arc::new(Reason { kind, detail }))
+    }
+
+    /// Whether this side closed it on purpose.
+    pub fn is_local(&self) -> bool {
+        matches!(self.0.kind, Kind::Local)
+    }
+
+    /// Whether the peer ended its stream, or its process ended.
+    pub fn is_peer_gone(&self) -> bool {
+        matches!(self.0.kind, Kind::Eof | Kind::Exited(_))
+    }
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.kind {
+            Kind::Local => f.write_str("connection closed by this side")?,
+            Kind::Eof => f.write_str("connection closed by the peer")?,
+            Kind::Io(error) => write!(f, "connection failed: {error}")?,
+            Kind::Stalled(what) => write!(f, "connection closed, peer does not read: {what}")?,
+            Kind::Exited(status) => write!(f, "peer process ended: {status}")?,
+            Kind::Protocol(what) => write!(f, "connection closed: {what}")?,
+        }
+        for line in &self.0.detail {
+            write!(f, "; {line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Closed {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            Kind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The way to the peer.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mcp_jsonrpc::{ErrorObject, ParseError, RawJson};
+
+use crate::{BoxFuture, Closed};
+
+/// Sends notifications and requests to the peer: the whole pipe, or the stream of one request.
+pub trait Link: fmt::Debug + Send + Sync + 'static {
+    /// Queues a notification whose `params` are JSON text.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    fn notify(&self, method: &str, params: Option<&[u8]>, delivery: Delivery)
+    -> Result<(), Closed>;
+
+    /// Opens a request whose `params` are JSON text. It is sent when the call is first polled,
+    /// and dropping the call cancels it on the wire.
+    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call;
+}
+
+/// What happens to a notification when the peer does not keep up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delivery {
+    /// It is queued all the same: there are few of its kind.
+    Always,
+    /// It is dropped: the next one makes up for it (progress, log).
+    Lossy,
+}
+
+/// What the peer answered: the raw result, or its refusal.
+pub type Answer = Result<RawJson, ErrorObject>;
+
+/// A request under way. Dropping it before the answer cancels it on the wire.
+pub struct Call(BoxFuture<'static, Result<Answer, CallError>>);
+
+impl Call {
+    /// Wraps a transport's own future, whose `Drop` must cancel.
+    pub fn new(future: impl Future<Output = Result<Answer, CallError>> + Send + 'static) -> Self {
+        Self(Box::pin(future))
+    }
+
+    /// A call that has failed already.
+    pub fn failed(error: CallError) -> Self {
+        Self::new(std::future::ready(Err(error)))
+    }
+}
+
+impl Future for Call {
+    type Output = Result<Answer, CallError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Call")
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The connection ended first.
+    Closed(Closed),
+    /// The peer's answer was not a JSON-RPC answer.
+    Malformed(ParseError),
+    /// Too many requests are under way; the limit is [`MuxLimits::outgoing`](crate::MuxLimits).
+    Busy {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed(reason) => reason.fmt(f),
+            Self::Malformed(error) => write!(f, "peer sent a malformed answer: {error}"),
+            Self::Busy { limit } => write!(
+                f,
+                "{limit} requests are under way, the limit of MuxLimits::outgoing"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CallError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Closed(reason) => Some(reason),
+            Self::Malformed(error) => Some(error),
+            Self::Busy { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The one output queue of a pipe: whole frames, newline-terminated, in one buffer.
+
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+
+use crate::lock;
+
+/// Buffers above this are given back once they are empty.
+const KEEP: usize = 256 << 10;
+
+pub(super) struct Outbox {
+    limit: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    bytes: Vec<u8>,
+    closed: bool,
+    writer: Option<Waker>,
+    waiting: Vec<Waker>,
+}
+
+impl Outbox {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Appends one frame, written by `write`.
+    pub(super) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut state = lock(&self.state);
+        if state.closed {
+            return;
+        }
+        let start = state.bytes.len();
+        write(&mut state.bytes);
+        // Raw JSON may carry newlines as white space; inside strings they are always escaped.
+        for byte in &mut state.bytes[start..] {
+            if *byte == b'\n' || *byte == b'\r' {
+                *byte = b' ';
+            }
+        }
+        state.bytes.push(b'\n');
+        let writer = state.writer.take();
+        drop(state);
+        if let Some(writer) = writer {
+            writer.wake();
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        lock(&self.state).bytes.len() >= self.limit
+    }
+
+    /// Completes when there is room for a new request.
+    pub(super) fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut state = lock(&self.state);
+        if state.closed || state.bytes.len() < self.limit {
+            return Poll::Ready(());
+        }
+        if !state
+            .waiting
+            .iter()
+            .any(|waker| waker.will_wake(cx.waker()))
+        {
+            state.waiting.push(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    pub(super) fn poll_take(&self, cx: &Context<'_>, spare: &mut Vec<u8>) -> Poll<bool> {
+        debug_assert!(
+            spare.is_empty(),
+            "bytes that were not written would be lost"
+        );
+        let mut state = lock(&self.state);
+        if state.bytes.is_empty() {
+            if state.closed {
+                return Poll::Ready(false);
+            }
+            state.writer = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        if spare.capacity() > KEEP {
+            *spare = Vec::new();
+        }
+        std::mem::swap(&mut state.bytes, spare);
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+        Poll::Ready(true)
+    }
+
+    /// Takes no more frames; what is queued can still be taken.
+    pub(super) fn close(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        let writer = state.writer.take();
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().chain(writer).for_each(Waker::wake);
+    }
+}

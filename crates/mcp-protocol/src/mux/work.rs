@@ -1,0 +1,263 @@
+//! Requests that take time, and the promise that each is answered exactly once.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorObject, write_error, write_result};
+
+use super::{BatchState, Mux};
+use crate::{BoxFuture, Exchange, Outcome};
+
+/// Runs code that may panic; a panic becomes an error without its text.
+pub(super) fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, ErrorObject> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
+        discard(payload);
+        tracing::error!("a handler panicked");
+        ErrorObject::internal("the handler failed")
+    })
+}
+
+/// Drops a panic payload, whose own `Drop` may panic.
+fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(again);
+    }
+}
+
+/// The duty to answer one request. Dropping it answers too, so no path can forget.
+pub(super) struct Ticket {
+    mux: Arc<Mux>,
+    exchange: Exchange,
+    batch: Option<Arc<BatchState>>,
+    done: bool,
+}
+
+impl Ticket {
+    pub(super) fn new(mux: Arc<Mux>, exchange: Exchange, batch: Option<Arc<BatchState>>) -> Self {
+        Self {
+            mux,
+            exchange,
+            batch,
+            done: false,
+        }
+    }
+
+    pub(super) fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// Answers, unless the exchange has ended before.
+    pub(super) fn settle(&mut self, outcome: Outcome) {
+        self.done = true;
+        if !self.exchange.settle() {
+            return;
+        }
+        self.mux.forget(&self.exchange);
+        let id = self.exchange.id();
+        let write = |out: &mut Vec<u8>| match &outcome {
+            Ok(payload) => write_result(out, id, |out| payload.write(out)),
+            Err(error) => write_error(out, Some(id), error),
+        };
+        match &self.batch {
+            Some(batch) => batch.push(write),
+            None => self.mux.outbox.push(write),
+        }
+    }
+
+    /// Refuses a request whose id belongs to another one: the error must not carry the id, or
+    /// the peer would take it for the answer to the other.
+    pub(super) fn abandon(&mut self, error: &ErrorObject) {
+        self.done = true;
+        self.exchange.settle();
+        match &self.batch {
+            Some(batch) => batch.push(|out| write_error(out, None, error)),
+            None => self.mux.reject(error),
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if !self.done {
+            self.settle(Err(ErrorObject::internal("the handler was dropped")));
+        }
+    }
+}
+
+/// A request that was not answered at once.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Work {
+    /// Waits: spawn it as a task.
+    Async(Run),
+    /// Blocks: run it on a thread for blocking work.
+    Blocking(BlockingRun),
+}
+
+impl Work {
+    pub(super) fn exchange(&self) -> &Exchange {
+        match self {
+            Self::Async(run) => &run.ticket.exchange,
+            Self::Blocking(run) => &run.ticket.exchange,
+        }
+    }
+}
+
+/// A running handler. It completes when the request is answered or cancelled; dropping it
+/// answers with an internal error.
+pub struct Run {
+    future: Option<BoxFuture<'static, Outcome>>,
+    ticket: Ticket,
+}
+
+impl Run {
+    pub(super) fn new(ticket: Ticket, future: BoxFuture<'static, Outcome>) -> Self {
+        Self {
+            future: Some(future),
+            ticket,
+        }
+    }
+
+    /// Polls in place; gives the run back if it is still pending. Nobody is woken by this poll:
+    /// whoever takes the run polls it again at once.
+    pub(super) fn poll_once(mut self) -> Option<Self> {
+        let mut cx = Context::from_waker(Waker::noop());
+        self.advance(&mut cx).is_pending().then_some(self)
+    }
+
+    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(future) = &mut self.future else {
+            return Poll::Ready(());
+        };
+        match guarded(|| future.as_mut().poll(cx)) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(outcome)) => self.end(outcome),
+            Err(panicked) => self.end(Err(panicked)),
+        }
+    }
+
+    /// Drops the future first: a value it held may panic in `Drop`, and then that is the answer.
+    fn end(&mut self, outcome: Outcome) -> Poll<()> {
+        let future = self.future.take();
+        let outcome = guarded(|| drop(future)).and(outcome);
+        self.ticket.settle(outcome);
+        Poll::Ready(())
+    }
+
+    /// How long it may take, from the [`Inbound`](crate::Inbound) it came from.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.ticket.mux.inbound.deadline()
+    }
+
+    /// Ends it because the deadline has passed.
+    pub fn expire(mut self) {
+        let _ = self.end(Err(expired(self.deadline())));
+    }
+}
+
+impl Future for Run {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.ticket.exchange.poll_ended(cx) {
+            return self.end(Err(ErrorObject::internal("the request has ended")));
+        }
+        self.advance(cx)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if self.future.is_some() {
+            let _ = self.end(Err(ErrorObject::internal("the handler was dropped")));
+        }
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Run").field(&self.ticket.exchange).finish()
+    }
+}
+
+/// A blocking handler that has not started.
+pub struct BlockingRun {
+    work: Box<dyn FnOnce() -> Outcome + Send>,
+    ticket: Ticket,
+}
+
+impl BlockingRun {
+    pub(super) fn new(ticket: Ticket, work: Box<dyn FnOnce() -> Outcome + Send>) -> Self {
+        Self { work, ticket }
+    }
+
+    /// Runs it to its end on this thread; skips it if the request has ended meanwhile.
+    pub fn run(mut self) {
+        if self.ticket.exchange.is_running() {
+            let outcome = guarded(self.work).and_then(|outcome| outcome);
+            self.ticket.settle(outcome);
+        } else {
+            self.ticket.done = true;
+        }
+    }
+
+    /// How long it may take.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.ticket.mux.inbound.deadline()
+    }
+
+    /// A handle that answers for it when the deadline passes; a thread cannot be stopped.
+    pub fn expiry(&self) -> Expiry {
+        Expiry {
+            mux: Arc::clone(&self.ticket.mux),
+            exchange: self.ticket.exchange.clone(),
+            batch: self.ticket.batch.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for BlockingRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BlockingRun")
+            .field(&self.ticket.exchange)
+            .finish()
+    }
+}
+
+/// Answers for a blocking handler that overran its deadline.
+pub struct Expiry {
+    mux: Arc<Mux>,
+    exchange: Exchange,
+    batch: Option<Arc<BatchState>>,
+}
+
+impl Expiry {
+    /// Completes when the request has ended, however it did.
+    pub fn ended(&self) -> crate::Cancelled {
+        self.exchange.cancelled()
+    }
+
+    /// Answers with a deadline error; the late answer of the handler is dropped.
+    pub fn expire(self) {
+        let deadline = self.mux.inbound.deadline();
+        Ticket::new(self.mux, self.exchange, self.batch).settle(Err(expired(deadline)));
+    }
+}
+
+impl fmt::Debug for Expiry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Expiry").field(&self.exchange).finish()
+    }
+}
+
+fn expired(deadline: Option<Duration>) -> ErrorObject {
+    let seconds = deadline.unwrap_or_default().as_secs_f64();
+    ErrorObject::internal(format!(
+        "the handler did not finish within its deadline of {seconds} s"
+    ))
+}

@@ -1,0 +1,63 @@
+//! What a request ends in, still unwritten.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_jsonrpc::ErrorObject;
+use serde::Serialize;
+
+/// A result, or what was refused.
+pub type Outcome = Result<Payload, ErrorObject>;
+
+/// The result of a request, serialised only into the output buffer itself.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Payload {
+    /// `{}`.
+    Empty,
+    /// Text that was written once and is sent many times, such as a list.
+    Shared(Arc<str>),
+    /// Anything that can write itself.
+    Boxed(Arc<dyn WriteJson>),
+}
+
+impl Payload {
+    /// A payload that serialises `value` when it is sent.
+    pub fn of<T: Serialize + fmt::Debug + Send + Sync + 'static>(value: T) -> Self {
+        Self::Boxed(Arc::new(value))
+    }
+
+    /// Appends the JSON text.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Empty => out.extend_from_slice(b"{}"),
+            Self::Shared(text) => out.extend_from_slice(text.as_bytes()),
+            Self::Boxed(value) => value.write_json(out),
+        }
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        f.write_str(&String::from_utf8_lossy(&out))
+    }
+}
+
+/// A value that writes itself as JSON; every `Serialize` type is one.
+pub trait WriteJson: fmt::Debug + Send + Sync {
+    /// Appends the JSON text; a value that cannot be serialised appends `{}`.
+    fn write_json(&self, out: &mut Vec<u8>);
+}
+
+impl<T: Serialize + fmt::Debug + Send + Sync> WriteJson for T {
+    fn write_json(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        if let Err(error) = serde_json::to_writer(&mut *out, self) {
+            tracing::error!(%error, "result could not be serialised");
+            out.truncate(start);
+            out.extend_from_slice(b"{}");
+        }
+    }
+}
