@@ -1,0 +1,159 @@
+//! Content blocks, resource contents and messages made of them.
+
+use crate::{
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, OneOrMany, Prompt, PromptMessage,
+    Resource, ResourceContents, ResourceLink, ResourceTemplate, Role, SamplingMessage,
+    SamplingMessageContentBlock, TextContent,
+};
+
+impl ContentBlock {
+    /// A text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent::new(text))
+    }
+
+    /// An image block; `data` is base64.
+    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Image(ImageContent::new(data, mime_type))
+    }
+
+    /// An audio block; `data` is base64.
+    pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Audio(AudioContent::new(data, mime_type))
+    }
+
+    /// A link to a resource, which need not be listed.
+    pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self::ResourceLink(ResourceLink::new(uri, name))
+    }
+
+    /// A resource with its contents.
+    pub fn resource(contents: impl Into<ResourceContents>) -> Self {
+        Self::Resource(EmbeddedResource::new(contents))
+    }
+
+    /// The text of a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        if let Self::Text(block) = self {
+            Some(&block.text)
+        } else {
+            None
+        }
+    }
+}
+
+impl From<&str> for ContentBlock {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for ContentBlock {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl SamplingMessageContentBlock {
+    /// A text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextContent::new(text))
+    }
+
+    /// The text of a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        if let Self::Text(block) = self {
+            Some(&block.text)
+        } else {
+            None
+        }
+    }
+}
+
+impl From<&str> for SamplingMessageContentBlock {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&str> for OneOrMany<SamplingMessageContentBlock> {
+    fn from(text: &str) -> Self {
+        Self::One(text.into())
+    }
+}
+
+impl ResourceContents {
+    /// The contents of a text resource.
+    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Text(crate::TextResourceContents::new(uri, text))
+    }
+
+    /// The contents of a binary resource; `blob` is base64.
+    pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
+        Self::Blob(crate::BlobResourceContents::new(uri, blob))
+    }
+
+    /// Sets the MIME type; an unknown kind of contents stays as it is.
+    #[must_use]
+    pub fn with_mime_type(self, mime_type: impl Into<String>) -> Self {
+        match self {
+            Self::Text(contents) => Self::Text(contents.with_mime_type(mime_type)),
+            Self::Blob(contents) => Self::Blob(contents.with_mime_type(mime_type)),
+            Self::Unknown(raw) => Self::Unknown(raw),
+        }
+    }
+
+    /// Where the contents come from.
+    pub fn uri(&self) -> Option<&str> {
+        match self {
+            Self::Text(contents) => Some(&contents.uri),
+            Self::Blob(contents) => Some(&contents.uri),
+            Self::Unknown(raw) => raw.get("uri")?.as_str(),
+        }
+    }
+}
+
+impl PromptMessage {
+    /// A message of the user.
+    pub fn user(content: impl Into<ContentBlock>) -> Self {
+        Self::new(Role::User, content)
+    }
+
+    /// A message of the assistant.
+    pub fn assistant(content: impl Into<ContentBlock>) -> Self {
+        Self::new(Role::Assistant, content)
+    }
+}
+
+impl SamplingMessage {
+    /// A message of the user.
+    pub fn user(content: impl Into<OneOrMany<SamplingMessageContentBlock>>) -> Self {
+        Self::new(Role::User, content)
+    }
+
+    /// A message of the assistant.
+    pub fn assistant(content: impl Into<OneOrMany<SamplingMessageContentBlock>>) -> Self {
+        Self::new(Role::Assistant, content)
+    }
+}
+
+impl Prompt {
+    /// What to show a person: the title, else the name.
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+impl Resource {
+    /// What to show a person: the title, else the name.
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+impl ResourceTemplate {
+    /// What to show a person: the title, else the name.
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+}

@@ -1,0 +1,286 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//!
+
+use crate::Meta;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompleteRequestParams {
+    ///
+    #[serde(rename = "ref")]
+    pub reference: CompletionReference,
+    ///
+    pub argument: CompletionArgument,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<CompletionContext>,
+    ///
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl CompleteRequestParams {
+    /// A `CompleteRequestParams` with its required members.
+    pub fn new(reference: impl Into<CompletionReference>, argument: CompletionArgument) -> Self {
+        Self {
+            reference: reference.into(),
+            argument,
+            context: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`context`](Self::context).
+    #[must_use]
+    pub fn with_context(mut self, context: CompletionContext) -> Self {
+        self.context = Some(context);
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompleteResult {
+    ///
+    pub completion: Completion,
+    ///
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl CompleteResult {
+    /// A `CompleteResult` with its required members.
+    pub fn new(completion: Completion) -> Self {
+        Self {
+            completion,
+            meta: None,
+        }
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Completion {
+    ///
+    pub values: Vec<String>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has_more: Option<bool>,
+}
+
+impl Completion {
+    /// A `Completion` with its required members.
+    pub fn new(values: Vec<String>) -> Self {
+        Self {
+            values,
+            total: None,
+            has_more: None,
+        }
+    }
+
+    /// Sets [`total`](Self::total).
+    #[must_use]
+    pub fn with_total(mut self, total: u64) -> Self {
+        self.total = Some(total);
+        self
+    }
+
+    /// Sets [`has_more`](Self::has_more).
+    #[must_use]
+    pub fn with_has_more(mut self, has_more: bool) -> Self {
+        self.has_more = Some(has_more);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompletionArgument {
+    ///
+    pub name: String,
+    ///
+    pub value: String,
+}
+
+impl CompletionArgument {
+    /// A `CompletionArgument` with its required members.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CompletionContext {
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<BTreeMap<String, String>>,
+}
+
+impl CompletionContext {
+    /// An empty `CompletionContext`; every member is optional.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`arguments`](Self::arguments).
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: BTreeMap<String, String>) -> Self {
+        self.arguments = Some(arguments);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "arms are decoded in place; a box would cost every reader"
+)]
+pub enum CompletionReference {
+    /// `type` is `ref/prompt`.
+    Prompt(PromptReference),
+    /// `type` is `ref/resource`.
+    Resource(ResourceTemplateReference),
+    /// An object this crate does not know, kept as it came.
+    Unknown(Value),
+}
+
+impl From<PromptReference> for CompletionReference {
+    fn from(arm: PromptReference) -> Self {
+        Self::Prompt(arm)
+    }
+}
+
+impl From<ResourceTemplateReference> for CompletionReference {
+    fn from(arm: ResourceTemplateReference) -> Self {
+        Self::Resource(arm)
+    }
+}
+
+impl Serialize for CompletionReference {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Prompt(arm) => arm.serialize(serializer),
+            Self::Resource(arm) => arm.serialize(serializer),
+            Self::Unknown(raw) => raw.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CompletionReference {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::union::tagged(deserializer)
+    }
+}
+
+impl crate::union::TaggedUnion for CompletionReference {
+    const NAME: &'static str = "CompletionReference";
+    const TAG: &'static str = "type";
+    const TAGS: &'static [&'static str] = &["ref/prompt", "ref/resource"];
+    fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
+        match index {
+            0usize => PromptReference::deserialize(members).map(Self::Prompt),
+            _ => ResourceTemplateReference::deserialize(members).map(Self::Resource),
+        }
+    }
+
+    fn unknown(raw: Value) -> Self {
+        Self::Unknown(raw)
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename = "ref/prompt")]
+#[non_exhaustive]
+pub struct PromptReference {
+    ///
+    pub name: String,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+impl PromptReference {
+    /// A `PromptReference` with its required members.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+        }
+    }
+
+    /// Sets [`title`](Self::title).
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename = "ref/resource")]
+#[non_exhaustive]
+pub struct ResourceTemplateReference {
+    ///
+    pub uri: String,
+}
+
+impl ResourceTemplateReference {
+    /// A `ResourceTemplateReference` with its required members.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self { uri: uri.into() }
+    }
+}

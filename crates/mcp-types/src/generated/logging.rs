@@ -1,0 +1,176 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//!
+
+use crate::Meta;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde_json::Value;
+use std::fmt;
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "closed on purpose, see overrides.toml"
+)]
+pub enum LoggingLevel {
+    ///
+    Debug,
+    ///
+    Info,
+    ///
+    Notice,
+    ///
+    Warning,
+    ///
+    Error,
+    ///
+    Critical,
+    ///
+    Alert,
+    ///
+    Emergency,
+}
+
+impl LoggingLevel {
+    /// Every value in order.
+    pub const ALL: &'static [Self] = &[
+        Self::Debug,
+        Self::Info,
+        Self::Notice,
+        Self::Warning,
+        Self::Error,
+        Self::Critical,
+        Self::Alert,
+        Self::Emergency,
+    ];
+    /// The value on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+
+    /// Reads the value on the wire.
+    pub fn from_wire(text: &str) -> Option<Self> {
+        match text {
+            "debug" => Some(Self::Debug),
+            "info" => Some(Self::Info),
+            "notice" => Some(Self::Notice),
+            "warning" => Some(Self::Warning),
+            "error" => Some(Self::Error),
+            "critical" => Some(Self::Critical),
+            "alert" => Some(Self::Alert),
+            "emergency" => Some(Self::Emergency),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for LoggingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for LoggingLevel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for LoggingLevel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::closed(
+            deserializer,
+            "a LoggingLevel, one of `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`",
+            Self::from_wire,
+        )
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LoggingMessageNotificationParams {
+    ///
+    pub level: LoggingLevel,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logger: Option<String>,
+    ///
+    pub data: Value,
+    ///
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl LoggingMessageNotificationParams {
+    /// A `LoggingMessageNotificationParams` with its required members.
+    pub fn new(level: impl Into<LoggingLevel>, data: impl Into<Value>) -> Self {
+        Self {
+            level: level.into(),
+            logger: None,
+            data: data.into(),
+            meta: None,
+        }
+    }
+
+    /// Sets [`logger`](Self::logger).
+    #[must_use]
+    pub fn with_logger(mut self, logger: impl Into<String>) -> Self {
+        self.logger = Some(logger.into());
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SetLevelRequestParams {
+    ///
+    pub level: LoggingLevel,
+    ///
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl SetLevelRequestParams {
+    /// A `SetLevelRequestParams` with its required members.
+    pub fn new(level: impl Into<LoggingLevel>) -> Self {
+        Self {
+            level: level.into(),
+            meta: None,
+        }
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}

@@ -1,0 +1,490 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//!
+
+use crate::method::{Direction, Notification, Request};
+
+/// The method names.
+pub(crate) mod method {
+    /// See [`CompleteRequest`](super::CompleteRequest).
+    pub const COMPLETION_COMPLETE: &str = "completion/complete";
+    /// See [`ElicitRequest`](super::ElicitRequest).
+    pub const ELICITATION_CREATE: &str = "elicitation/create";
+    /// See [`InitializeRequest`](super::InitializeRequest).
+    pub const INITIALIZE: &str = "initialize";
+    /// See [`SetLevelRequest`](super::SetLevelRequest).
+    pub const LOGGING_SET_LEVEL: &str = "logging/setLevel";
+    /// See [`CancelledNotification`](super::CancelledNotification).
+    pub const NOTIFICATIONS_CANCELLED: &str = "notifications/cancelled";
+    /// See [`ElicitationCompleteNotification`](super::ElicitationCompleteNotification).
+    pub const NOTIFICATIONS_ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
+    /// See [`InitializedNotification`](super::InitializedNotification).
+    pub const NOTIFICATIONS_INITIALIZED: &str = "notifications/initialized";
+    /// See [`LoggingMessageNotification`](super::LoggingMessageNotification).
+    pub const NOTIFICATIONS_MESSAGE: &str = "notifications/message";
+    /// See [`ProgressNotification`](super::ProgressNotification).
+    pub const NOTIFICATIONS_PROGRESS: &str = "notifications/progress";
+    /// See [`PromptListChangedNotification`](super::PromptListChangedNotification).
+    pub const NOTIFICATIONS_PROMPTS_LIST_CHANGED: &str = "notifications/prompts/list_changed";
+    /// See [`ResourceListChangedNotification`](super::ResourceListChangedNotification).
+    pub const NOTIFICATIONS_RESOURCES_LIST_CHANGED: &str = "notifications/resources/list_changed";
+    /// See [`ResourceUpdatedNotification`](super::ResourceUpdatedNotification).
+    pub const NOTIFICATIONS_RESOURCES_UPDATED: &str = "notifications/resources/updated";
+    /// See [`RootsListChangedNotification`](super::RootsListChangedNotification).
+    pub const NOTIFICATIONS_ROOTS_LIST_CHANGED: &str = "notifications/roots/list_changed";
+    /// See [`TaskStatusNotification`](super::TaskStatusNotification).
+    pub const NOTIFICATIONS_TASKS_STATUS: &str = "notifications/tasks/status";
+    /// See [`ToolListChangedNotification`](super::ToolListChangedNotification).
+    pub const NOTIFICATIONS_TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
+    /// See [`PingRequest`](super::PingRequest).
+    pub const PING: &str = "ping";
+    /// See [`GetPromptRequest`](super::GetPromptRequest).
+    pub const PROMPTS_GET: &str = "prompts/get";
+    /// See [`ListPromptsRequest`](super::ListPromptsRequest).
+    pub const PROMPTS_LIST: &str = "prompts/list";
+    /// See [`ListResourcesRequest`](super::ListResourcesRequest).
+    pub const RESOURCES_LIST: &str = "resources/list";
+    /// See [`ReadResourceRequest`](super::ReadResourceRequest).
+    pub const RESOURCES_READ: &str = "resources/read";
+    /// See [`SubscribeRequest`](super::SubscribeRequest).
+    pub const RESOURCES_SUBSCRIBE: &str = "resources/subscribe";
+    /// See [`ListResourceTemplatesRequest`](super::ListResourceTemplatesRequest).
+    pub const RESOURCES_TEMPLATES_LIST: &str = "resources/templates/list";
+    /// See [`UnsubscribeRequest`](super::UnsubscribeRequest).
+    pub const RESOURCES_UNSUBSCRIBE: &str = "resources/unsubscribe";
+    /// See [`ListRootsRequest`](super::ListRootsRequest).
+    pub const ROOTS_LIST: &str = "roots/list";
+    /// See [`CreateMessageRequest`](super::CreateMessageRequest).
+    pub const SAMPLING_CREATE_MESSAGE: &str = "sampling/createMessage";
+    /// See [`CancelTaskRequest`](super::CancelTaskRequest).
+    pub const TASKS_CANCEL: &str = "tasks/cancel";
+    /// See [`GetTaskRequest`](super::GetTaskRequest).
+    pub const TASKS_GET: &str = "tasks/get";
+    /// See [`ListTasksRequest`](super::ListTasksRequest).
+    pub const TASKS_LIST: &str = "tasks/list";
+    /// See [`GetTaskPayloadRequest`](super::GetTaskPayloadRequest).
+    pub const TASKS_RESULT: &str = "tasks/result";
+    /// See [`CallToolRequest`](super::CallToolRequest).
+    pub const TOOLS_CALL: &str = "tools/call";
+    /// See [`ListToolsRequest`](super::ListToolsRequest).
+    pub const TOOLS_LIST: &str = "tools/list";
+}
+
+/// Who may send this request; none for a method that is no request of the schema.
+pub fn request_direction(method: &str) -> Option<Direction> {
+    match method {
+        method::COMPLETION_COMPLETE
+        | method::INITIALIZE
+        | method::LOGGING_SET_LEVEL
+        | method::PROMPTS_GET
+        | method::PROMPTS_LIST
+        | method::RESOURCES_LIST
+        | method::RESOURCES_READ
+        | method::RESOURCES_SUBSCRIBE
+        | method::RESOURCES_TEMPLATES_LIST
+        | method::RESOURCES_UNSUBSCRIBE
+        | method::TOOLS_CALL
+        | method::TOOLS_LIST => Some(Direction::ClientToServer),
+        method::ELICITATION_CREATE | method::ROOTS_LIST | method::SAMPLING_CREATE_MESSAGE => {
+            Some(Direction::ServerToClient)
+        }
+        method::PING
+        | method::TASKS_CANCEL
+        | method::TASKS_GET
+        | method::TASKS_LIST
+        | method::TASKS_RESULT => Some(Direction::Both),
+        _ => None,
+    }
+}
+
+/// Who may send this notification; none for a method that is no notification of the schema.
+pub fn notification_direction(method: &str) -> Option<Direction> {
+    match method {
+        method::NOTIFICATIONS_INITIALIZED | method::NOTIFICATIONS_ROOTS_LIST_CHANGED => {
+            Some(Direction::ClientToServer)
+        }
+        method::NOTIFICATIONS_ELICITATION_COMPLETE
+        | method::NOTIFICATIONS_MESSAGE
+        | method::NOTIFICATIONS_PROMPTS_LIST_CHANGED
+        | method::NOTIFICATIONS_RESOURCES_LIST_CHANGED
+        | method::NOTIFICATIONS_RESOURCES_UPDATED
+        | method::NOTIFICATIONS_TOOLS_LIST_CHANGED => Some(Direction::ServerToClient),
+        method::NOTIFICATIONS_CANCELLED
+        | method::NOTIFICATIONS_PROGRESS
+        | method::NOTIFICATIONS_TASKS_STATUS => Some(Direction::Both),
+        _ => None,
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CompleteRequest {}
+impl Request for CompleteRequest {
+    const METHOD: &'static str = method::COMPLETION_COMPLETE;
+    type Params = crate::CompleteRequestParams;
+    type Result = crate::CompleteResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ElicitRequest {}
+impl Request for ElicitRequest {
+    const METHOD: &'static str = method::ELICITATION_CREATE;
+    type Params = crate::ElicitRequestParams;
+    type Result = crate::ElicitResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InitializeRequest {}
+impl Request for InitializeRequest {
+    const METHOD: &'static str = method::INITIALIZE;
+    type Params = crate::InitializeRequestParams;
+    type Result = crate::InitializeResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SetLevelRequest {}
+impl Request for SetLevelRequest {
+    const METHOD: &'static str = method::LOGGING_SET_LEVEL;
+    type Params = crate::SetLevelRequestParams;
+    type Result = crate::EmptyResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CancelledNotification {}
+impl Notification for CancelledNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_CANCELLED;
+    type Params = crate::CancelledNotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ElicitationCompleteNotification {}
+impl Notification for ElicitationCompleteNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_ELICITATION_COMPLETE;
+    type Params = crate::ElicitationCompleteNotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InitializedNotification {}
+impl Notification for InitializedNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_INITIALIZED;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::NotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LoggingMessageNotification {}
+impl Notification for LoggingMessageNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_MESSAGE;
+    type Params = crate::LoggingMessageNotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ProgressNotification {}
+impl Notification for ProgressNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_PROGRESS;
+    type Params = crate::ProgressNotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PromptListChangedNotification {}
+impl Notification for PromptListChangedNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_PROMPTS_LIST_CHANGED;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::NotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ResourceListChangedNotification {}
+impl Notification for ResourceListChangedNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_RESOURCES_LIST_CHANGED;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::NotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ResourceUpdatedNotification {}
+impl Notification for ResourceUpdatedNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_RESOURCES_UPDATED;
+    type Params = crate::ResourceUpdatedNotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RootsListChangedNotification {}
+impl Notification for RootsListChangedNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_ROOTS_LIST_CHANGED;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::NotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TaskStatusNotification {}
+impl Notification for TaskStatusNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_TASKS_STATUS;
+    type Params = crate::TaskStatusNotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ToolListChangedNotification {}
+impl Notification for ToolListChangedNotification {
+    const METHOD: &'static str = method::NOTIFICATIONS_TOOLS_LIST_CHANGED;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::NotificationParams;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PingRequest {}
+impl Request for PingRequest {
+    const METHOD: &'static str = method::PING;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::RequestParams;
+    type Result = crate::EmptyResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum GetPromptRequest {}
+impl Request for GetPromptRequest {
+    const METHOD: &'static str = method::PROMPTS_GET;
+    type Params = crate::GetPromptRequestParams;
+    type Result = crate::GetPromptResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListPromptsRequest {}
+impl Request for ListPromptsRequest {
+    const METHOD: &'static str = method::PROMPTS_LIST;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::PaginatedRequestParams;
+    type Result = crate::ListPromptsResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListResourcesRequest {}
+impl Request for ListResourcesRequest {
+    const METHOD: &'static str = method::RESOURCES_LIST;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::PaginatedRequestParams;
+    type Result = crate::ListResourcesResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadResourceRequest {}
+impl Request for ReadResourceRequest {
+    const METHOD: &'static str = method::RESOURCES_READ;
+    type Params = crate::ReadResourceRequestParams;
+    type Result = crate::ReadResourceResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SubscribeRequest {}
+impl Request for SubscribeRequest {
+    const METHOD: &'static str = method::RESOURCES_SUBSCRIBE;
+    type Params = crate::SubscribeRequestParams;
+    type Result = crate::EmptyResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListResourceTemplatesRequest {}
+impl Request for ListResourceTemplatesRequest {
+    const METHOD: &'static str = method::RESOURCES_TEMPLATES_LIST;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::PaginatedRequestParams;
+    type Result = crate::ListResourceTemplatesResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UnsubscribeRequest {}
+impl Request for UnsubscribeRequest {
+    const METHOD: &'static str = method::RESOURCES_UNSUBSCRIBE;
+    type Params = crate::UnsubscribeRequestParams;
+    type Result = crate::EmptyResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListRootsRequest {}
+impl Request for ListRootsRequest {
+    const METHOD: &'static str = method::ROOTS_LIST;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::RequestParams;
+    type Result = crate::ListRootsResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CreateMessageRequest {}
+impl Request for CreateMessageRequest {
+    const METHOD: &'static str = method::SAMPLING_CREATE_MESSAGE;
+    type Params = crate::CreateMessageRequestParams;
+    type Result = crate::CreateMessageResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CancelTaskRequest {}
+impl Request for CancelTaskRequest {
+    const METHOD: &'static str = method::TASKS_CANCEL;
+    type Params = crate::CancelTaskRequestParams;
+    type Result = crate::CancelTaskResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum GetTaskRequest {}
+impl Request for GetTaskRequest {
+    const METHOD: &'static str = method::TASKS_GET;
+    type Params = crate::GetTaskRequestParams;
+    type Result = crate::GetTaskResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListTasksRequest {}
+impl Request for ListTasksRequest {
+    const METHOD: &'static str = method::TASKS_LIST;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::PaginatedRequestParams;
+    type Result = crate::ListTasksResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum GetTaskPayloadRequest {}
+impl Request for GetTaskPayloadRequest {
+    const METHOD: &'static str = method::TASKS_RESULT;
+    type Params = crate::GetTaskPayloadRequestParams;
+    type Result = crate::GetTaskPayloadResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CallToolRequest {}
+impl Request for CallToolRequest {
+    const METHOD: &'static str = method::TOOLS_CALL;
+    type Params = crate::CallToolRequestParams;
+    type Result = crate::CallToolResult;
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ListToolsRequest {}
+impl Request for ListToolsRequest {
+    const METHOD: &'static str = method::TOOLS_LIST;
+    const PARAMS_OPTIONAL: bool = true;
+    type Params = crate::PaginatedRequestParams;
+    type Result = crate::ListToolsResult;
+}

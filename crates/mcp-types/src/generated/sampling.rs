@@ -1,0 +1,713 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//!
+
+use crate::{
+    AudioContent, ContentBlock, ImageContent, JsonObject, Meta, OneOrMany, Role, TaskMetadata,
+    TextContent, Tool,
+};
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde_json::Value;
+use std::fmt;
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreateMessageRequestParams {
+    ///
+    pub messages: Vec<SamplingMessage>,
+    ///
+    pub max_tokens: u64,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_preferences: Option<ModelPreferences>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_context: Option<IncludeContext>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<JsonObject>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_sequences: Option<Vec<String>>,
+    ///
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "crate::number::serialize_optional"
+    )]
+    pub temperature: Option<f64>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Tool>>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskMetadata>,
+    ///
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl CreateMessageRequestParams {
+    /// A `CreateMessageRequestParams` with its required members.
+    pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
+        Self {
+            messages,
+            max_tokens,
+            model_preferences: None,
+            system_prompt: None,
+            include_context: None,
+            metadata: None,
+            stop_sequences: None,
+            temperature: None,
+            tool_choice: None,
+            tools: None,
+            task: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`model_preferences`](Self::model_preferences).
+    #[must_use]
+    pub fn with_model_preferences(mut self, model_preferences: ModelPreferences) -> Self {
+        self.model_preferences = Some(model_preferences);
+        self
+    }
+
+    /// Sets [`system_prompt`](Self::system_prompt).
+    #[must_use]
+    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
+        self.system_prompt = Some(system_prompt.into());
+        self
+    }
+
+    /// Sets [`include_context`](Self::include_context).
+    #[must_use]
+    pub fn with_include_context(mut self, include_context: impl Into<IncludeContext>) -> Self {
+        self.include_context = Some(include_context.into());
+        self
+    }
+
+    /// Sets [`metadata`](Self::metadata).
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: JsonObject) -> Self {
+        self.metadata = Some(metadata);
+        self
+    }
+
+    /// Sets [`stop_sequences`](Self::stop_sequences).
+    #[must_use]
+    pub fn with_stop_sequences(mut self, stop_sequences: Vec<String>) -> Self {
+        self.stop_sequences = Some(stop_sequences);
+        self
+    }
+
+    /// Sets [`temperature`](Self::temperature).
+    #[must_use]
+    pub fn with_temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// Sets [`tool_choice`](Self::tool_choice).
+    #[must_use]
+    pub fn with_tool_choice(mut self, tool_choice: ToolChoice) -> Self {
+        self.tool_choice = Some(tool_choice);
+        self
+    }
+
+    /// Sets [`tools`](Self::tools).
+    #[must_use]
+    pub fn with_tools(mut self, tools: Vec<Tool>) -> Self {
+        self.tools = Some(tools);
+        self
+    }
+
+    /// Sets [`task`](Self::task).
+    #[must_use]
+    pub fn with_task(mut self, task: TaskMetadata) -> Self {
+        self.task = Some(task);
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreateMessageResult {
+    ///
+    pub role: Role,
+    ///
+    pub content: OneOrMany<SamplingMessageContentBlock>,
+    ///
+    pub model: String,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    ///
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl CreateMessageResult {
+    /// A `CreateMessageResult` with its required members.
+    pub fn new(
+        role: impl Into<Role>,
+        content: impl Into<OneOrMany<SamplingMessageContentBlock>>,
+        model: impl Into<String>,
+    ) -> Self {
+        Self {
+            role: role.into(),
+            content: content.into(),
+            model: model.into(),
+            stop_reason: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`stop_reason`](Self::stop_reason).
+    #[must_use]
+    pub fn with_stop_reason(mut self, stop_reason: impl Into<StopReason>) -> Self {
+        self.stop_reason = Some(stop_reason.into());
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IncludeContext {
+    ///
+    AllServers,
+    ///
+    None,
+    ///
+    ThisServer,
+    /// A value this crate does not know, kept as it came.
+    Unknown(Box<str>),
+}
+
+impl IncludeContext {
+    /// The value on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::AllServers => "allServers",
+            Self::None => "none",
+            Self::ThisServer => "thisServer",
+            Self::Unknown(text) => text,
+        }
+    }
+}
+
+impl From<&str> for IncludeContext {
+    fn from(text: &str) -> Self {
+        match text {
+            "allServers" => Self::AllServers,
+            "none" => Self::None,
+            "thisServer" => Self::ThisServer,
+            other => Self::Unknown(other.into()),
+        }
+    }
+}
+
+impl fmt::Display for IncludeContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for IncludeContext {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for IncludeContext {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a IncludeContext string")
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ModelHint {
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl ModelHint {
+    /// An empty `ModelHint`; every member is optional.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`name`](Self::name).
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ModelPreferences {
+    ///
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "crate::number::serialize_optional"
+    )]
+    pub cost_priority: Option<f64>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hints: Option<Vec<ModelHint>>,
+    ///
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "crate::number::serialize_optional"
+    )]
+    pub intelligence_priority: Option<f64>,
+    ///
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "crate::number::serialize_optional"
+    )]
+    pub speed_priority: Option<f64>,
+}
+
+impl ModelPreferences {
+    /// An empty `ModelPreferences`; every member is optional.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`cost_priority`](Self::cost_priority).
+    #[must_use]
+    pub fn with_cost_priority(mut self, cost_priority: f64) -> Self {
+        self.cost_priority = Some(cost_priority);
+        self
+    }
+
+    /// Sets [`hints`](Self::hints).
+    #[must_use]
+    pub fn with_hints(mut self, hints: Vec<ModelHint>) -> Self {
+        self.hints = Some(hints);
+        self
+    }
+
+    /// Sets [`intelligence_priority`](Self::intelligence_priority).
+    #[must_use]
+    pub fn with_intelligence_priority(mut self, intelligence_priority: f64) -> Self {
+        self.intelligence_priority = Some(intelligence_priority);
+        self
+    }
+
+    /// Sets [`speed_priority`](Self::speed_priority).
+    #[must_use]
+    pub fn with_speed_priority(mut self, speed_priority: f64) -> Self {
+        self.speed_priority = Some(speed_priority);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SamplingMessage {
+    ///
+    pub role: Role,
+    ///
+    pub content: OneOrMany<SamplingMessageContentBlock>,
+    ///
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl SamplingMessage {
+    /// A `SamplingMessage` with its required members.
+    pub fn new(
+        role: impl Into<Role>,
+        content: impl Into<OneOrMany<SamplingMessageContentBlock>>,
+    ) -> Self {
+        Self {
+            role: role.into(),
+            content: content.into(),
+            meta: None,
+        }
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "arms are decoded in place; a box would cost every reader"
+)]
+pub enum SamplingMessageContentBlock {
+    /// `type` is `text`.
+    Text(TextContent),
+    /// `type` is `image`.
+    Image(ImageContent),
+    /// `type` is `audio`.
+    Audio(AudioContent),
+    /// `type` is `tool_use`.
+    ToolUse(ToolUseContent),
+    /// `type` is `tool_result`.
+    ToolResult(ToolResultContent),
+    /// An object this crate does not know, kept as it came.
+    Unknown(Value),
+}
+
+impl From<TextContent> for SamplingMessageContentBlock {
+    fn from(arm: TextContent) -> Self {
+        Self::Text(arm)
+    }
+}
+
+impl From<ImageContent> for SamplingMessageContentBlock {
+    fn from(arm: ImageContent) -> Self {
+        Self::Image(arm)
+    }
+}
+
+impl From<AudioContent> for SamplingMessageContentBlock {
+    fn from(arm: AudioContent) -> Self {
+        Self::Audio(arm)
+    }
+}
+
+impl From<ToolUseContent> for SamplingMessageContentBlock {
+    fn from(arm: ToolUseContent) -> Self {
+        Self::ToolUse(arm)
+    }
+}
+
+impl From<ToolResultContent> for SamplingMessageContentBlock {
+    fn from(arm: ToolResultContent) -> Self {
+        Self::ToolResult(arm)
+    }
+}
+
+impl Serialize for SamplingMessageContentBlock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(arm) => arm.serialize(serializer),
+            Self::Image(arm) => arm.serialize(serializer),
+            Self::Audio(arm) => arm.serialize(serializer),
+            Self::ToolUse(arm) => arm.serialize(serializer),
+            Self::ToolResult(arm) => arm.serialize(serializer),
+            Self::Unknown(raw) => raw.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SamplingMessageContentBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::union::tagged(deserializer)
+    }
+}
+
+impl crate::union::TaggedUnion for SamplingMessageContentBlock {
+    const NAME: &'static str = "SamplingMessageContentBlock";
+    const TAG: &'static str = "type";
+    const TAGS: &'static [&'static str] = &["text", "image", "audio", "tool_use", "tool_result"];
+    fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
+        match index {
+            0usize => TextContent::deserialize(members).map(Self::Text),
+            1usize => ImageContent::deserialize(members).map(Self::Image),
+            2usize => AudioContent::deserialize(members).map(Self::Audio),
+            3usize => ToolUseContent::deserialize(members).map(Self::ToolUse),
+            _ => ToolResultContent::deserialize(members).map(Self::ToolResult),
+        }
+    }
+
+    fn unknown(raw: Value) -> Self {
+        Self::Unknown(raw)
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StopReason {
+    ///
+    EndTurn,
+    ///
+    StopSequence,
+    ///
+    MaxTokens,
+    ///
+    ToolUse,
+    /// A value this crate does not know, kept as it came.
+    Unknown(Box<str>),
+}
+
+impl StopReason {
+    /// The value on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::EndTurn => "endTurn",
+            Self::StopSequence => "stopSequence",
+            Self::MaxTokens => "maxTokens",
+            Self::ToolUse => "toolUse",
+            Self::Unknown(text) => text,
+        }
+    }
+}
+
+impl From<&str> for StopReason {
+    fn from(text: &str) -> Self {
+        match text {
+            "endTurn" => Self::EndTurn,
+            "stopSequence" => Self::StopSequence,
+            "maxTokens" => Self::MaxTokens,
+            "toolUse" => Self::ToolUse,
+            other => Self::Unknown(other.into()),
+        }
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for StopReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for StopReason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a StopReason string")
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolChoice {
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ToolChoiceMode>,
+}
+
+impl ToolChoice {
+    /// An empty `ToolChoice`; every member is optional.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`mode`](Self::mode).
+    #[must_use]
+    pub fn with_mode(mut self, mode: impl Into<ToolChoiceMode>) -> Self {
+        self.mode = Some(mode.into());
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ToolChoiceMode {
+    ///
+    Auto,
+    ///
+    None,
+    ///
+    Required,
+    /// A value this crate does not know, kept as it came.
+    Unknown(Box<str>),
+}
+
+impl ToolChoiceMode {
+    /// The value on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Auto => "auto",
+            Self::None => "none",
+            Self::Required => "required",
+            Self::Unknown(text) => text,
+        }
+    }
+}
+
+impl From<&str> for ToolChoiceMode {
+    fn from(text: &str) -> Self {
+        match text {
+            "auto" => Self::Auto,
+            "none" => Self::None,
+            "required" => Self::Required,
+            other => Self::Unknown(other.into()),
+        }
+    }
+}
+
+impl fmt::Display for ToolChoiceMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for ToolChoiceMode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolChoiceMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a ToolChoiceMode string")
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename = "tool_result", rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolResultContent {
+    ///
+    pub tool_use_id: String,
+    ///
+    pub content: Vec<ContentBlock>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+    ///
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    ///
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ToolResultContent {
+    /// A `ToolResultContent` with its required members.
+    pub fn new(tool_use_id: impl Into<String>, content: Vec<ContentBlock>) -> Self {
+        Self {
+            tool_use_id: tool_use_id.into(),
+            content,
+            structured_content: None,
+            is_error: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`structured_content`](Self::structured_content).
+    #[must_use]
+    pub fn with_structured_content(mut self, structured_content: impl Into<Value>) -> Self {
+        self.structured_content = Some(structured_content.into());
+        self
+    }
+
+    /// Sets [`is_error`](Self::is_error).
+    #[must_use]
+    pub fn with_is_error(mut self, is_error: bool) -> Self {
+        self.is_error = Some(is_error);
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+///
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename = "tool_use")]
+#[non_exhaustive]
+pub struct ToolUseContent {
+    ///
+    pub id: String,
+    ///
+    pub name: String,
+    ///
+    pub input: JsonObject,
+    ///
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ToolUseContent {
+    /// A `ToolUseContent` with its required members.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, input: JsonObject) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            input,
+            meta: None,
+        }
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}

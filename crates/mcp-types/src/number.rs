@@ -1,0 +1,38 @@
+//! How numbers are written and read where the derive would get them wrong.
+
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Error, Serializer};
+
+/// Largest magnitude up to which every integral `f64` is exact.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Writes a finite number, an integral one without a fraction: `3`, not `3.0`.
+pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if !value.is_finite() {
+        return Err(S::Error::custom("a JSON number is finite"));
+    }
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        #[expect(clippy::cast_possible_truncation, reason = "integral and within 2^53")]
+        return serializer.serialize_i64(*value as i64);
+    }
+    serializer.serialize_f64(*value)
+}
+
+/// [`serialize`] for an optional member; absent ones are skipped before this is called.
+#[expect(clippy::ref_option, reason = "the signature serde calls")]
+pub(crate) fn serialize_optional<S: Serializer>(
+    value: &Option<f64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serialize(value, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// Reads a member that must be there but may be null.
+pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Option::deserialize(deserializer)
+}

@@ -1,0 +1,542 @@
+//! From a schema file to the [`Model`].
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::model::{
+    Arm, Condition, Field, Item, Kind, Method, Model, Presence, Rule, StringEnum, Struct, Tag, Ty,
+    Union,
+};
+use super::naming;
+use super::overrides::Overrides;
+
+type Object = Map<String, Value>;
+
+/// Reads every definition; one that is neither generated nor skipped with a reason is an error.
+pub(crate) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, String> {
+    let definitions = schema
+        .get("$defs")
+        .and_then(Value::as_object)
+        .ok_or("the schema has no $defs")?;
+    let mut builder = Builder {
+        definitions,
+        overrides,
+        items: BTreeMap::new(),
+        methods: Vec::new(),
+    };
+    for (name, definition) in definitions {
+        if !overrides.is_skipped(name) {
+            builder
+                .definition(name, definition)
+                .map_err(|error| format!("{name}: {error}"))?;
+        }
+    }
+    let unused = overrides.unused();
+    if !unused.is_empty() {
+        return Err(format!(
+            "overrides.toml: entries that match nothing:\n  {}",
+            unused.join("\n  ")
+        ));
+    }
+    Ok(Model {
+        items: builder.items.into_values().collect(),
+        methods: builder.methods,
+    })
+}
+
+struct Builder<'a> {
+    definitions: &'a Object,
+    overrides: &'a Overrides,
+    items: BTreeMap<String, Item>,
+    methods: Vec<Method>,
+}
+
+/// The members of an object schema, merged over `$ref` and `allOf`.
+#[derive(Default)]
+struct Members<'a> {
+    properties: BTreeMap<&'a str, &'a Value>,
+    required: Vec<&'a str>,
+}
+
+impl<'a> Builder<'a> {
+    fn definition(&mut self, name: &str, definition: &'a Value) -> Result<(), String> {
+        if let Some(lift) = self
+            .overrides
+            .lift
+            .iter()
+            .find(|lift| lift.definition == name)
+        {
+            let part = definition
+                .pointer(&lift.pointer)
+                .ok_or("the lifted pointer leads nowhere")?;
+            return self.structure(&lift.to, None, part);
+        }
+        if let Some(method) = definition
+            .pointer("/properties/method/const")
+            .and_then(Value::as_str)
+        {
+            return self.method(name, method, definition);
+        }
+        let rust = self.rust_name(name);
+        if let Some(arms) = definition.get("anyOf").and_then(Value::as_array) {
+            return self.union(&rust, Some(name), arms);
+        }
+        if definition.get("enum").is_some() {
+            return self.string_enum(&rust, Some(name), definition);
+        }
+        if is_open(definition) {
+            return self.insert(rust, Some(name), Kind::Open);
+        }
+        if definition.get("properties").is_some()
+            || definition.get("allOf").is_some()
+            || definition.get("$ref").is_some()
+        {
+            return self.structure(&rust, Some(name), definition);
+        }
+        let ty = self.ty(name, definition)?;
+        self.insert(rust, Some(name), Kind::Alias(ty))
+    }
+
+    fn insert(&mut self, name: String, definition: Option<&str>, kind: Kind) -> Result<(), String> {
+        let area = self
+            .overrides
+            .area(&name)
+            .ok_or_else(|| format!("{name} has no entry under [areas]"))?
+            .to_owned();
+        let item = Item {
+            name: name.clone(),
+            definition: definition.map(str::to_owned),
+            area,
+            kind,
+        };
+        match self.items.get(&name) {
+            Some(known) if *known != item => {
+                Err(format!("two different types want the name {name}"))
+            }
+            _ => {
+                self.items.insert(name, item);
+                Ok(())
+            }
+        }
+    }
+
+    fn rust_name(&self, definition: &str) -> String {
+        self.overrides
+            .rename(definition)
+            .unwrap_or(definition)
+            .to_owned()
+    }
+
+    fn resolve(&self, reference: &Value) -> Result<(&'a str, &'a Value), String> {
+        let path = reference.as_str().ok_or("a $ref is not a string")?;
+        let name = path
+            .strip_prefix("#/$defs/")
+            .ok_or_else(|| format!("foreign $ref {path}"))?;
+        let (name, definition) = self
+            .definitions
+            .get_key_value(name)
+            .ok_or_else(|| format!("no definition {name}"))?;
+        Ok((name, definition))
+    }
+
+    fn members(&self, schema: &'a Value, into: &mut Members<'a>) -> Result<(), String> {
+        if let Some(reference) = schema.get("$ref") {
+            self.members(self.resolve(reference)?.1, into)?;
+        }
+        for part in schema
+            .get("allOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            self.members(part, into)?;
+        }
+        for (wire, property) in schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            into.properties.insert(wire, property);
+        }
+        let required = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        into.required.extend(required.filter_map(Value::as_str));
+        Ok(())
+    }
+
+    fn structure(
+        &mut self,
+        name: &str,
+        definition: Option<&str>,
+        schema: &'a Value,
+    ) -> Result<(), String> {
+        let mut members = Members::default();
+        self.members(schema, &mut members)?;
+        let mut tag = None;
+        let mut fields = Vec::new();
+        for (wire, property) in members.properties {
+            let required = members.required.contains(&wire);
+            match property.get("const").and_then(Value::as_str) {
+                Some(_) if self.overrides.drops_tag(&format!("{name}.{wire}")) => {}
+                Some(_) if tag.is_some() => return Err("two constant members".to_owned()),
+                Some(value) => {
+                    tag = Some(Tag {
+                        wire: wire.to_owned(),
+                        value: value.to_owned(),
+                    })
+                }
+                None => fields.push(self.field(name, wire, property, required)?),
+            }
+        }
+        for (wire, ty) in self.overrides.added_fields(name) {
+            if fields.iter().any(|field| field.wire == wire) {
+                return Err(format!(
+                    "{name}.{wire} is in the schema by now, so the override no longer adds it"
+                ));
+            }
+            let rust = self.field_rust(wire);
+            fields.push(Field {
+                wire: wire.to_owned(),
+                rust,
+                ty: Ty::parse(ty)?,
+                presence: Presence::Optional,
+            });
+        }
+        fields.sort_by_key(|field| (self.overrides.rank(&field.wire), field.wire.clone()));
+        let extra = self.overrides.keeps_extra(name);
+        self.insert(
+            name.to_owned(),
+            definition,
+            Kind::Struct(Struct { tag, fields, extra }),
+        )
+    }
+
+    fn field_rust(&self, wire: &str) -> String {
+        self.overrides
+            .field_name(wire)
+            .map_or_else(|| naming::snake(wire), str::to_owned)
+    }
+
+    fn field(
+        &mut self,
+        owner: &str,
+        wire: &str,
+        schema: &'a Value,
+        required: bool,
+    ) -> Result<Field, String> {
+        let at = format!("{owner}.{wire}");
+        let nullable = schema
+            .get("type")
+            .and_then(Value::as_array)
+            .is_some_and(|types| types.iter().any(|ty| ty == "null"));
+        let presence = match (required, nullable) {
+            (true, true) => Presence::Nullable,
+            (true, false) => Presence::Required,
+            (false, false) => Presence::Optional,
+            (false, true) => {
+                return Err(format!(
+                    "{at} is optional and nullable, which no type here can tell apart"
+                ));
+            }
+        };
+        let ty = if wire == "_meta" {
+            Ty::Meta
+        } else {
+            self.ty(&at, schema)?
+        };
+        Ok(Field {
+            wire: wire.to_owned(),
+            rust: self.field_rust(wire),
+            ty,
+            presence,
+        })
+    }
+
+    fn ty(&mut self, at: &str, schema: &'a Value) -> Result<Ty, String> {
+        if let Some(ty) = self.overrides.field_type(at) {
+            let ty = Ty::parse(ty)?;
+            self.named_enum(at, &ty, schema)?;
+            return Ok(ty);
+        }
+        if let Some(reference) = schema.get("$ref") {
+            return Ok(Ty::Named(self.rust_name(self.resolve(reference)?.0)));
+        }
+        if let Some(arms) = schema.get("anyOf").and_then(Value::as_array) {
+            let name = self.inline(at)?;
+            self.union(&name, None, arms)?;
+            return Ok(Ty::Named(name));
+        }
+        if schema.get("enum").is_some() {
+            let name = self.inline(at)?;
+            self.string_enum(&name, None, schema)?;
+            return Ok(Ty::Named(name));
+        }
+        match schema.get("type").map_or(Some("any"), Value::as_str) {
+            Some("any") => Ok(Ty::Value),
+            Some("string") => Ok(Ty::String),
+            Some("boolean") => Ok(Ty::Bool),
+            Some("integer") => Ok(Ty::I64),
+            Some("number") => Ok(Ty::F64),
+            Some("array") => {
+                let items = schema
+                    .get("items")
+                    .ok_or_else(|| format!("{at}: an array without items"))?;
+                Ok(Ty::Vec(Box::new(self.ty(&format!("{at}[]"), items)?)))
+            }
+            Some("object") => self.object(at, schema),
+            _ => Err(format!("{at}: no rule for {schema}")),
+        }
+    }
+
+    /// A plain string that the overrides turn into an enum.
+    fn named_enum(&mut self, at: &str, ty: &Ty, schema: &'a Value) -> Result<(), String> {
+        match (ty, self.overrides.inline(at)) {
+            (Ty::Named(name), Some(inline)) if name == inline => {
+                self.string_enum(name, None, schema)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn object(&mut self, at: &str, schema: &'a Value) -> Result<Ty, String> {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        if properties.is_some_and(|properties| !properties.is_empty()) {
+            let name = self.inline(at)?;
+            self.structure(&name, None, schema)?;
+            return Ok(Ty::Named(name));
+        }
+        match schema.get("additionalProperties") {
+            Some(values) if values.as_object().is_some_and(|values| !values.is_empty()) => {
+                Ok(Ty::Map(Box::new(self.ty(&format!("{at}{{}}"), values)?)))
+            }
+            _ => Ok(Ty::Object),
+        }
+    }
+
+    fn inline(&self, at: &str) -> Result<String, String> {
+        let name = self.overrides.inline(at);
+        name.map(str::to_owned)
+            .ok_or_else(|| format!("{at} needs a name under [[inline]]"))
+    }
+
+    fn string_enum(
+        &mut self,
+        name: &str,
+        definition: Option<&str>,
+        schema: &Value,
+    ) -> Result<(), String> {
+        let rule = self.overrides.string_enum(name);
+        let listed = schema
+            .get("enum")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let mut values: Vec<String> = listed
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect();
+        if let Some(prose) = rule.and_then(|rule| rule.values.clone()) {
+            values = prose;
+        }
+        let order = rule.and_then(|rule| rule.order.clone());
+        if let Some(order) = &order {
+            let (mut left, mut right) = (order.clone(), values.clone());
+            left.sort();
+            right.sort();
+            if left != right {
+                return Err(format!(
+                    "the order of {name} does not list the values of the schema"
+                ));
+            }
+        }
+        let closed = rule.is_some_and(|rule| rule.closed);
+        let ranked = order.is_some();
+        let values = order.unwrap_or(values);
+        self.insert(
+            name.to_owned(),
+            definition,
+            Kind::Enum(StringEnum {
+                values,
+                closed,
+                ranked,
+            }),
+        )
+    }
+
+    fn union(
+        &mut self,
+        name: &str,
+        definition: Option<&str>,
+        arms: &'a [Value],
+    ) -> Result<(), String> {
+        let mut targets = Vec::new();
+        for arm in arms {
+            let reference = arm
+                .get("$ref")
+                .ok_or_else(|| format!("{name}: an arm without a name"))?;
+            targets.push(self.resolve(reference)?);
+        }
+        let union = if self.overrides.union(name).is_some() {
+            self.shaped(name, &targets)?
+        } else {
+            self.tagged(name, &targets)?
+        };
+        self.insert(name.to_owned(), definition, Kind::Union(union))
+    }
+
+    fn shaped(&self, name: &str, targets: &[(&str, &Value)]) -> Result<Union, String> {
+        let rule = self.overrides.union(name).ok_or("the rule is there")?;
+        let mut arms: Vec<Arm> = Vec::new();
+        let mut cases = Vec::new();
+        for case in &rule.arms {
+            let index = arms
+                .iter()
+                .position(|arm| arm.name == case.name)
+                .unwrap_or_else(|| {
+                    arms.push(Arm {
+                        name: case.name.clone(),
+                        ty: case.ty.clone(),
+                    });
+                    arms.len() - 1
+                });
+            cases.push((
+                case.when
+                    .iter()
+                    .map(|text| Condition::parse(text))
+                    .collect(),
+                index,
+            ));
+        }
+        let mut wanted: Vec<_> = targets
+            .iter()
+            .map(|(target, _)| self.rust_name(target))
+            .collect();
+        let mut listed: Vec<_> = arms.iter().map(|arm| arm.ty.clone()).collect();
+        wanted.sort();
+        listed.sort();
+        if wanted != listed {
+            return Err(format!(
+                "the rule of {name} lists {listed:?}, the schema {wanted:?}"
+            ));
+        }
+        Ok(Union {
+            rule: Rule::Shaped {
+                requires: rule.requires.clone(),
+                cases,
+            },
+            arms,
+        })
+    }
+
+    fn tagged(&self, name: &str, targets: &[(&str, &Value)]) -> Result<Union, String> {
+        let mut tag: Option<String> = None;
+        let mut default = None;
+        let (mut values, mut arms) = (Vec::new(), Vec::new());
+        for (index, (target, definition)) in targets.iter().enumerate() {
+            let properties = definition
+                .get("properties")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten();
+            let constant = properties
+                .filter_map(|(wire, schema)| Some((wire, schema.get("const")?.as_str()?)))
+                .next();
+            let (wire, value) =
+                constant.ok_or_else(|| format!("{name}: {target} has no constant member"))?;
+            if tag.get_or_insert_with(|| wire.clone()) != wire {
+                return Err(format!("{name}: its arms have different discriminators"));
+            }
+            let required = definition.get("required").and_then(Value::as_array);
+            if !required.is_some_and(|required| required.iter().any(|member| member == wire)) {
+                default = Some(index);
+            }
+            values.push(value.to_owned());
+            arms.push(Arm {
+                name: naming::arm(value),
+                ty: self.rust_name(target),
+            });
+        }
+        let tag = tag.ok_or_else(|| format!("{name}: no arms"))?;
+        Ok(Union {
+            rule: Rule::Tagged {
+                tag,
+                values,
+                default,
+            },
+            arms,
+        })
+    }
+
+    fn method(&mut self, name: &str, method: &str, definition: &'a Value) -> Result<(), String> {
+        let request = definition.pointer("/properties/id").is_some();
+        let params = definition
+            .pointer("/properties/params")
+            .ok_or("a message without params")?;
+        let params_type = match params.get("$ref") {
+            Some(reference) => self.rust_name(self.resolve(reference)?.0),
+            None => {
+                let params_type = format!("{name}Params");
+                self.structure(&params_type, None, params)?;
+                params_type
+            }
+        };
+        let required = definition
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        self.methods.push(Method {
+            name: name.to_owned(),
+            method: method.to_owned(),
+            params: params_type,
+            params_optional: !required.into_iter().any(|member| member == "params"),
+            result: request.then(|| self.result_of(name)),
+            from_client: self.sends("Client", name),
+            from_server: self.sends("Server", name),
+        });
+        Ok(())
+    }
+
+    fn result_of(&self, request: &str) -> String {
+        let stem = request.strip_suffix("Request").unwrap_or(request);
+        let result = format!("{stem}Result");
+        if self.definitions.contains_key(&result) {
+            self.rust_name(&result)
+        } else {
+            "EmptyResult".to_owned()
+        }
+    }
+
+    fn sends(&self, side: &str, message: &str) -> bool {
+        let unions = [format!("{side}Request"), format!("{side}Notification")];
+        let reference = format!("#/$defs/{message}");
+        unions
+            .iter()
+            .filter_map(|union| self.definitions.get(union))
+            .any(|union| {
+                let arms = union
+                    .get("anyOf")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten();
+                let single = union.get("$ref").into_iter();
+                arms.filter_map(|arm| arm.get("$ref"))
+                    .chain(single)
+                    .any(|arm| arm == reference.as_str())
+            })
+    }
+}
+
+/// An object with no member but `_meta` and room for any other.
+fn is_open(schema: &Value) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let bare = properties.is_none_or(|properties| properties.keys().all(|wire| wire == "_meta"));
+    schema.get("type").is_some_and(|ty| ty == "object")
+        && bare
+        && schema.get("additionalProperties").is_some()
+}

@@ -1,0 +1,116 @@
+//! `methods.rs`: method names, markers and directions.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::docs::Docs;
+use super::emit::{head, print};
+use super::model::{Method, Model};
+use super::naming;
+
+/// The text of the file.
+pub(crate) fn emit(model: &Model, docs: &Docs, revision: &str) -> Result<String, String> {
+    let mut methods: Vec<&Method> = model.methods.iter().collect();
+    methods.sort_by(|left, right| left.method.cmp(&right.method));
+    let constants = print(emit_constants(&methods))?;
+    let mut text = head(&docs.module("methods"));
+    text.push_str("use crate::method::{Direction, Notification, Request};\n\n");
+    text.push_str(&constants);
+    for side in [true, false] {
+        let own: Vec<_> = methods
+            .iter()
+            .copied()
+            .filter(|method| method.result.is_some() == side)
+            .collect();
+        text.push_str(&print(emit_direction(&own, side))?);
+    }
+    for method in methods {
+        text.push_str(&print(emit_marker(
+            method,
+            &docs.item(&method.name, "methods", revision),
+        ))?);
+    }
+    Ok(text)
+}
+
+fn emit_constants(methods: &[&Method]) -> TokenStream {
+    let constants = methods.iter().map(|method| {
+        let ident = format_ident!("{}", naming::constant(&method.method));
+        let (name, marker) = (&method.method, &method.name);
+        let line = format!(" See [`{marker}`](super::{marker}).");
+        quote!(#[doc = #line] pub const #ident: &str = #name;)
+    });
+    quote! {
+        /// The method names.
+        pub(crate) mod method {
+            #(#constants)*
+        }
+    }
+}
+
+fn emit_direction(methods: &[&Method], requests: bool) -> TokenStream {
+    let (ident, line) = match requests {
+        true => (
+            format_ident!("request_direction"),
+            " Who may send this request; none for a method that is no request of the schema.",
+        ),
+        false => (
+            format_ident!("notification_direction"),
+            " Who may send this notification; none for a method that is no notification of the schema.",
+        ),
+    };
+    let side = |client: bool, server: bool, direction: &str| {
+        let names: Vec<_> = methods
+            .iter()
+            .filter(|method| (method.from_client, method.from_server) == (client, server))
+            .map(|method| format_ident!("{}", naming::constant(&method.method)))
+            .collect();
+        let direction = format_ident!("{direction}");
+        (!names.is_empty()).then(|| quote!(#(method::#names)|* => Some(Direction::#direction),))
+    };
+    let client = side(true, false, "ClientToServer");
+    let server = side(false, true, "ServerToClient");
+    let both = side(true, true, "Both");
+    quote! {
+        #[doc = #line]
+        pub fn #ident(method: &str) -> Option<Direction> {
+            match method {
+                #client
+                #server
+                #both
+                _ => None,
+            }
+        }
+    }
+}
+
+fn emit_marker(method: &Method, doc: &TokenStream) -> TokenStream {
+    let ident = format_ident!("{}", method.name);
+    let constant = format_ident!("{}", naming::constant(&method.method));
+    let params = format_ident!("{}", method.params);
+    let optional = method.params_optional.then(|| {
+        quote!(
+            const PARAMS_OPTIONAL: bool = true;
+        )
+    });
+    let (kind, result) = match &method.result {
+        Some(result) => {
+            let result = format_ident!("{result}");
+            (quote!(Request), Some(quote!(type Result = crate::#result;)))
+        }
+        None => (quote!(Notification), None),
+    };
+    quote! {
+        #doc
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum #ident {}
+
+        impl #kind for #ident {
+            const METHOD: &'static str = method::#constant;
+            #optional
+            type Params = crate::#params;
+            #result
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! `cargo xtask codegen`: the types of `mcp-types` from the official schema.
+//!
+//! `schema.json` → [`build`] → [`model`] → [`emit`] → `rustfmt` → `crates/mcp-types/src/generated/`.
+
+mod build;
+mod docs;
+mod emit;
+mod emit_methods;
+mod emit_union;
+mod lock;
+mod model;
+mod naming;
+mod overrides;
+mod table;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use docs::Docs;
+use lock::Lock;
+use overrides::Overrides;
+
+/// A revision that types are generated for.
+struct Revision {
+    /// Its date, also the folder of its schema.
+    name: &'static str,
+    /// The folder its types go to.
+    module: &'static str,
+}
+
+const REVISIONS: &[Revision] = &[Revision {
+    name: "2025-11-25",
+    module: "crates/mcp-types/src/generated",
+}];
+
+/// The round-trip table of the types tests.
+const TABLE: &str = "crates/mcp-types/tests/generated_table.rs";
+
+/// Runs the command: writes the generated files, or with `--check` compares them.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let options = Options::parse(args)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .ok_or("xtask has no parent folder")?;
+    let lock = Lock::load(root)?;
+    let overrides = Overrides::load()?;
+    let docs = Docs::load()?;
+    let mut files = BTreeMap::new();
+    for revision in REVISIONS {
+        let text = lock.read(root, options.schema_dir.as_deref(), revision.name)?;
+        let schema =
+            serde_json::from_str(&text).map_err(|error| format!("{}: {error}", revision.name))?;
+        let model = build::build(&schema, &overrides)?;
+        for (name, text) in emit::emit(&model, &docs, revision.name)? {
+            files.insert(PathBuf::from(revision.module).join(name), text);
+        }
+        files.insert(PathBuf::from(TABLE), table::emit(&model));
+    }
+    if let Err(missing) = docs.check() {
+        eprintln!("{missing}");
+    }
+    for text in files.values_mut() {
+        *text = format(text)?;
+    }
+    if options.check {
+        check(root, &files)
+    } else {
+        write(root, &files)
+    }
+}
+
+#[derive(Default)]
+struct Options {
+    check: bool,
+    schema_dir: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Self, String> {
+        let mut options = Self {
+            schema_dir: std::env::var_os("MCP_SCHEMA_DIR").map(PathBuf::from),
+            ..Self::default()
+        };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--check" => options.check = true,
+                "--schema-dir" => {
+                    options.schema_dir =
+                        Some(args.next().ok_or("--schema-dir needs a folder")?.into());
+                }
+                other => {
+                    return Err(format!(
+                        "codegen knows --check and --schema-dir DIR, not {other}"
+                    ));
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Formats as `cargo fmt` would, so that the two never disagree.
+fn format(text: &str) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("rustfmt: {error}");
+    let mut command = Command::new("rustfmt");
+    command
+        .args(["--edition", "2024", "--emit", "stdout"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let mut stdin = child.stdin.take().ok_or("rustfmt has no stdin")?;
+    let input = text.to_owned();
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().map_err(failed)?;
+    writer
+        .join()
+        .map_err(|_| "rustfmt: the writer panicked")?
+        .map_err(failed)?;
+    if !output.status.success() {
+        return Err("rustfmt refused the generated code".to_owned());
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("rustfmt: {error}"))
+}
+
+/// Files of the generated folders that nothing generates any more.
+fn leftovers(root: &Path, files: &BTreeMap<PathBuf, String>) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for revision in REVISIONS {
+        let folder = Path::new(revision.module);
+        let Ok(entries) = fs::read_dir(root.join(folder)) else {
+            continue;
+        };
+        for entry in entries {
+            let name = entry
+                .map_err(|error| format!("{}: {error}", folder.display()))?
+                .file_name();
+            let path = folder.join(name);
+            if path.extension().is_some_and(|extension| extension == "rs")
+                && !files.contains_key(&path)
+            {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn check(root: &Path, files: &BTreeMap<PathBuf, String>) -> Result<(), String> {
+    let mut stale = leftovers(root, files)?;
+    for (path, text) in files {
+        if fs::read_to_string(root.join(path)).ok().as_ref() != Some(text) {
+            stale.push(path.clone());
+        }
+    }
+    if stale.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<_> = stale
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    Err(format!(
+        "generated files are out of date: run `cargo xtask codegen`\n  {}",
+        list.join("\n  ")
+    ))
+}
+
+fn write(root: &Path, files: &BTreeMap<PathBuf, String>) -> Result<(), String> {
+    for path in leftovers(root, files)? {
+        fs::remove_file(root.join(&path))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    for (path, text) in files {
+        let target = root.join(path);
+        if fs::read_to_string(&target).ok().as_ref() == Some(text) {
+            continue;
+        }
+        let folder = target.parent().unwrap_or(root);
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&target, text));
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! The intermediate form between a schema file and Rust: what will be emitted, already named and typed.
+
+use std::fmt;
+
+/// Everything one revision generates.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub(crate) items: Vec<Item>,
+    pub(crate) methods: Vec<Method>,
+}
+
+/// One Rust type.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Item {
+    /// The Rust name.
+    pub(crate) name: String,
+    /// The definition it decodes as a whole; none for nested objects.
+    pub(crate) definition: Option<String>,
+    /// The module it lives in.
+    pub(crate) area: String,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    Struct(Struct),
+    Enum(StringEnum),
+    Union(Union),
+    Alias(Ty),
+    /// An object without known members.
+    Open,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Struct {
+    /// A constant member, written first and ignored on input.
+    pub(crate) tag: Option<Tag>,
+    pub(crate) fields: Vec<Field>,
+    /// Whether unknown members are kept.
+    pub(crate) extra: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tag {
+    pub(crate) wire: String,
+    pub(crate) value: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Field {
+    pub(crate) wire: String,
+    pub(crate) rust: String,
+    pub(crate) ty: Ty,
+    pub(crate) presence: Presence,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Required,
+    Optional,
+    /// Must be there, may be null.
+    Nullable,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Ty {
+    String,
+    Bool,
+    I64,
+    U64,
+    F64,
+    Number,
+    Value,
+    Object,
+    Meta,
+    Vec(Box<Ty>),
+    Map(Box<Ty>),
+    OneOrMany(Box<Ty>),
+    /// A generated or hand-written type of the crate.
+    Named(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StringEnum {
+    /// Wire values.
+    pub(crate) values: Vec<String>,
+    pub(crate) closed: bool,
+    /// Whether the order of the values is a rank.
+    pub(crate) ranked: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Union {
+    pub(crate) rule: Rule,
+    pub(crate) arms: Vec<Arm>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Arm {
+    pub(crate) name: String,
+    pub(crate) ty: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Rule {
+    /// One string member names the arm; `values` are in arm order.
+    Tagged {
+        tag: String,
+        values: Vec<String>,
+        default: Option<usize>,
+    },
+    /// The first case whose conditions hold names the arm by index.
+    Shaped {
+        requires: Option<String>,
+        cases: Vec<(Vec<Condition>, usize)>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Condition {
+    Has(Vec<String>),
+    Is(Vec<String>, String),
+}
+
+/// One request or notification.
+#[derive(Debug, Clone)]
+pub(crate) struct Method {
+    /// The definition, which is also the marker's name.
+    pub(crate) name: String,
+    pub(crate) method: String,
+    pub(crate) params: String,
+    pub(crate) params_optional: bool,
+    /// The result type of a request; none for a notification.
+    pub(crate) result: Option<String>,
+    pub(crate) from_client: bool,
+    pub(crate) from_server: bool,
+}
+
+impl Ty {
+    /// Reads the type notation of `overrides.toml`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if let Some((outer, inner)) = text.strip_suffix('>').and_then(|text| text.split_once('<')) {
+            let inner = Box::new(Self::parse(inner)?);
+            return match outer {
+                "Vec" => Ok(Self::Vec(inner)),
+                "Map" => Ok(Self::Map(inner)),
+                "OneOrMany" => Ok(Self::OneOrMany(inner)),
+                _ => Err(format!("overrides.toml: no such type: {text}")),
+            };
+        }
+        Ok(match text {
+            "String" => Self::String,
+            "bool" => Self::Bool,
+            "i64" => Self::I64,
+            "u64" => Self::U64,
+            "f64" => Self::F64,
+            "Number" => Self::Number,
+            "Value" => Self::Value,
+            "JsonObject" => Self::Object,
+            "Meta" => Self::Meta,
+            name => Self::Named(name.to_owned()),
+        })
+    }
+}
+
+impl Condition {
+    /// Reads `member`, `member.member` or `member=value`.
+    pub(crate) fn parse(text: &str) -> Self {
+        let path = |text: &str| text.split('.').map(str::to_owned).collect();
+        match text.split_once('=') {
+            Some((member, value)) => Self::Is(path(member), value.to_owned()),
+            None => Self::Has(path(text)),
+        }
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
