@@ -15,20 +15,36 @@
 //!
 //! [basic]: https://modelcontextprotocol.io/specification/2025-11-25/basic
 
+mod ask;
 mod closed;
+mod context;
+mod deadline;
 mod exchange;
+pub mod form;
+pub mod gate;
 mod inbound;
 mod link;
+pub mod lower;
 mod mux;
 mod payload;
+mod revision;
+pub mod sampling;
+mod service;
+mod session;
 mod transport;
 
+pub use ask::AskError;
 pub use closed::Closed;
+pub use context::RequestContext;
+pub use deadline::{Deadline, Timeouts};
 pub use exchange::{Cancelled, Exchange};
 pub use inbound::{Inbound, Reply};
 pub use link::{Answer, Call, CallError, Delivery, Link};
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, Run, Work};
 pub use payload::{Outcome, Payload, WriteJson};
+pub use revision::{Revision, Rules, UnknownRevision};
+pub use service::{ServerFacts, Service};
+pub use session::{ServerSession, Session};
 pub use transport::{Connection, Transport, TransportError};
 
 /// A boxed future that can move between threads.

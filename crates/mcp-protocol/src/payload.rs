@@ -4,33 +4,36 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
+use mcp_types::CallToolResult;
 use serde::Serialize;
 
 /// A result, or what was refused.
 pub type Outcome = Result<Payload, ErrorObject>;
 
 /// The result of a request, serialised only into the output buffer itself.
-#[derive(Clone)]
 #[non_exhaustive]
 pub enum Payload {
     /// `{}`.
     Empty,
+    /// The result of a tool, by far the most frequent, without a box.
+    CallTool(CallToolResult),
     /// Text that was written once and is sent many times, such as a list.
     Shared(Arc<str>),
     /// Anything that can write itself.
-    Boxed(Arc<dyn WriteJson>),
+    Boxed(Box<dyn WriteJson>),
 }
 
 impl Payload {
     /// A payload that serialises `value` when it is sent.
     pub fn of<T: Serialize + fmt::Debug + Send + Sync + 'static>(value: T) -> Self {
-        Self::Boxed(Arc::new(value))
+        Self::Boxed(Box::new(value))
     }
 
     /// Appends the JSON text.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Empty => out.extend_from_slice(b"{}"),
+            Self::CallTool(result) => result.write_json(out),
             Self::Shared(text) => out.extend_from_slice(text.as_bytes()),
             Self::Boxed(value) => value.write_json(out),
         }

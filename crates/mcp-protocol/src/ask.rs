@@ -1,0 +1,211 @@
+//! Questions of a server to its client: gated, fitted to the revision, checked both ways.
+
+use std::fmt;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_types::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestParams,
+    ElicitResult, IncludeContext, ListRootsResult, method,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::gate::{self, Unsupported, declared, known};
+use crate::{CallError, RequestContext, form, lower, sampling};
+
+/// Why a question got no usable answer.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The client cannot be asked this; nothing was sent.
+    Unsupported(Unsupported),
+    /// The question breaks a rule of the specification; nothing was sent.
+    Invalid(String),
+    /// The client has not completed the handshake, so it may not be asked yet.
+    NotReady,
+    /// The client refused.
+    Rejected(ErrorObject),
+    /// The client's answer does not fit the question.
+    BadAnswer(String),
+    /// There was no answer.
+    Failed(CallError),
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(missing) => write!(f, "the client cannot be asked: {missing}"),
+            Self::Invalid(problem) => write!(f, "invalid question: {problem}"),
+            Self::NotReady => f.write_str("the client has not sent notifications/initialized"),
+            Self::Rejected(error) => write!(f, "the client refused: {error}"),
+            Self::BadAnswer(problem) => write!(f, "the client's answer does not fit: {problem}"),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AskError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unsupported(missing) => Some(missing),
+            Self::Rejected(error) => Some(error),
+            Self::Failed(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<Unsupported> for AskError {
+    fn from(missing: Unsupported) -> Self {
+        Self::Unsupported(missing)
+    }
+}
+
+impl From<CallError> for AskError {
+    fn from(error: CallError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl RequestContext {
+    /// Asks the user, by a form or by a URL.
+    ///
+    /// An accepted form's content was checked against the form.
+    ///
+    /// # Errors
+    /// See [`AskError`]; a decline is an answer, not an error.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the question on the wire.
+    pub async fn elicit(&self, params: ElicitRequestParams) -> Result<ElicitResult, AskError> {
+        let (params, schema) = self.prepare_elicitation(params)?;
+        let result: ElicitResult = self.ask(method::ELICITATION_CREATE, Some(params)).await?;
+        match (&result.action, schema) {
+            (ElicitAction::Accept, Some(schema)) => {
+                let content = result.content.clone().unwrap_or_default();
+                form::check(&schema, &content).map_err(AskError::BadAnswer)?;
+            }
+            (ElicitAction::Unknown(action), _) => {
+                return Err(AskError::BadAnswer(format!("unknown action {action:?}")));
+            }
+            _ => {}
+        }
+        Ok(result)
+    }
+
+    fn prepare_elicitation(
+        &self,
+        params: ElicitRequestParams,
+    ) -> Result<(Value, Option<mcp_types::RequestedSchema>), AskError> {
+        let rules = self.rules();
+        known(rules.elicitation, "elicitation", rules)?;
+        let declares = self
+            .session()
+            .client_capabilities()
+            .and_then(|capabilities| capabilities.elicitation.clone());
+        let Some(modes) = declares else {
+            return Err(Unsupported::Capability("elicitation").into());
+        };
+        match params {
+            ElicitRequestParams::Form(mut params) => {
+                declared(
+                    modes.form.is_some() || modes.url.is_none(),
+                    "elicitation.form",
+                )?;
+                form::lower(&mut params.requested_schema, rules)?;
+                let schema = params.requested_schema.clone();
+                let mut value = to_value(&params)?;
+                if let (false, Value::Object(members)) = (rules.elicitation_modes, &mut value) {
+                    members.remove("mode");
+                }
+                Ok((value, Some(schema)))
+            }
+            ElicitRequestParams::Url(params) => {
+                known(rules.elicitation_modes, "elicitation by URL", rules)?;
+                declared(modes.url.is_some(), "elicitation.url")?;
+                if !form::is_uri(&params.url) {
+                    return Err(AskError::Invalid(format!("{:?} is not a URL", params.url)));
+                }
+                Ok((to_value(&ElicitRequestParams::Url(params))?, None))
+            }
+            _ => Err(AskError::Invalid("unknown elicitation mode".to_owned())),
+        }
+    }
+
+    /// Asks the client's model.
+    ///
+    /// # Errors
+    /// See [`AskError`]. A user's refusal is [`AskError::Rejected`] with code -1.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the question on the wire.
+    pub async fn sample(
+        &self,
+        mut params: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, AskError> {
+        let rules = self.rules();
+        let declares = self
+            .session()
+            .client_capabilities()
+            .and_then(|capabilities| capabilities.sampling.clone());
+        let Some(declares) = declares else {
+            return Err(Unsupported::Capability("sampling").into());
+        };
+        if params.tools.is_some() || params.tool_choice.is_some() {
+            known(rules.sampling_tools, "tools in sampling", rules)?;
+            declared(declares.tools.is_some(), "sampling.tools")?;
+        }
+        if !matches!(params.include_context, None | Some(IncludeContext::None))
+            && declares.context.is_none()
+            && rules.sampling_tools
+        {
+            params.include_context = None;
+        }
+        sampling::check(&params).map_err(AskError::Invalid)?;
+        for message in &mut params.messages {
+            if !rules.sampling_tools {
+                message.content = lower::single(&mut message.content, rules)?;
+                message.meta = None;
+            }
+            for block in message.content.iter() {
+                lower::sampling_block(block, rules)?;
+            }
+        }
+        self.ask(method::SAMPLING_CREATE_MESSAGE, Some(to_value(&params)?))
+            .await
+    }
+
+    /// Asks for the roots the server may work in.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the question on the wire.
+    pub async fn roots(&self) -> Result<ListRootsResult, AskError> {
+        self.ask(method::ROOTS_LIST, None).await
+    }
+
+    /// Sends a question on the stream of this request and decodes the answer.
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: Option<Value>,
+    ) -> Result<T, AskError> {
+        if !self.session().is_open() {
+            return Err(AskError::NotReady);
+        }
+        let capabilities = self.session().client_capabilities().cloned();
+        gate::client_offers(method, &capabilities.unwrap_or_default(), self.rules())?;
+        let params = params.map(|params| params.to_string().into_bytes());
+        let answer = self.exchange().link().request(method, params).await?;
+        let raw = answer.map_err(AskError::Rejected)?;
+        raw.decode()
+            .map_err(|error| AskError::BadAnswer(error.to_string()))
+    }
+}
+
+fn to_value(params: &impl Serialize) -> Result<Value, AskError> {
+    serde_json::to_value(params).map_err(|error| AskError::Invalid(error.to_string()))
+}

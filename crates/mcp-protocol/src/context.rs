@@ -1,0 +1,113 @@
+//! The facts of one request.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
+use serde_json::Value;
+
+use crate::{Cancelled, Delivery, Exchange, Rules, Session};
+
+/// The facts of one request, and the way back to who sent it. Cloning shares it.
+#[derive(Clone)]
+pub struct RequestContext {
+    exchange: Exchange,
+    session: Arc<Session>,
+    meta: Option<Arc<Meta>>,
+}
+
+impl RequestContext {
+    /// The context of `exchange` in `session`.
+    pub fn new(exchange: Exchange, session: Arc<Session>) -> Self {
+        Self {
+            exchange,
+            session,
+            meta: None,
+        }
+    }
+
+    /// Attaches the `_meta` of the request, still raw; anything but an object is ignored.
+    pub fn set_meta(&mut self, raw: &str) {
+        self.meta = serde_json::from_str(raw).ok().map(Arc::new);
+    }
+
+    /// The request and whether it still wants an answer.
+    pub fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// The session it belongs to.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// What the negotiated revision knows.
+    pub fn rules(&self) -> &'static Rules {
+        self.session.revision().rules()
+    }
+
+    /// The `_meta` of the request.
+    pub fn meta(&self) -> Option<&Meta> {
+        self.meta.as_deref()
+    }
+
+    /// The token under which the peer wants progress, if it does.
+    pub fn progress_token(&self) -> Option<ProgressToken> {
+        self.meta.as_deref().and_then(Meta::progress_token)
+    }
+
+    /// Completes when the request was cancelled or its peer is gone.
+    pub fn cancelled(&self) -> Cancelled {
+        self.exchange.cancelled()
+    }
+
+    /// Reports progress. Sent only if the peer gave a token, while the request runs, and if
+    /// `progress` is above the last value; returns whether it was.
+    ///
+    /// Specification: [progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress).
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> bool {
+        let Some(token) = self.progress_token() else {
+            return false;
+        };
+        if !self.exchange.advance(progress) {
+            return false;
+        }
+        let mut params = mcp_types::ProgressNotificationParams::new(token, progress);
+        params.total = total.filter(|total| total.is_finite());
+        if self.rules().annotations_and_audio {
+            params.message = message.map(str::to_owned);
+        }
+        self.send(method::NOTIFICATIONS_PROGRESS, &params)
+    }
+
+    /// Sends a log message if the session's level admits it; returns whether it was sent.
+    ///
+    /// Specification: [logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
+    pub fn log(&self, level: LoggingLevel, logger: Option<&str>, data: Value) -> bool {
+        if !self.exchange.is_running() || !self.session.admits_log(level) {
+            return false;
+        }
+        let mut params = mcp_types::LoggingMessageNotificationParams::new(level, data);
+        params.logger = logger.map(str::to_owned);
+        self.send(method::NOTIFICATIONS_MESSAGE, &params)
+    }
+
+    fn send(&self, method: &str, params: &impl serde::Serialize) -> bool {
+        let Ok(params) = serde_json::to_vec(params) else {
+            return false;
+        };
+        self.exchange
+            .link()
+            .notify(method, Some(&params), Delivery::Lossy)
+            .is_ok()
+    }
+}
+
+impl fmt::Debug for RequestContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestContext")
+            .field("exchange", &self.exchange)
+            .field("revision", &self.session.revision())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,99 @@
+//! Timeouts as data: the clock is an argument.
+
+use std::time::{Duration, Instant};
+
+/// How long a call may wait.
+///
+/// Specification: lifecycle, timeouts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// Longest silence: from the start, and from each progress notification. Default 60 s.
+    pub idle: Duration,
+    /// Longest time in all, whatever the progress. Default 10 min.
+    pub cap: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_secs(60),
+            cap: Duration::from_secs(600),
+        }
+    }
+}
+
+impl Timeouts {
+    /// Both limits.
+    pub fn new(idle: Duration, cap: Duration) -> Self {
+        Self { idle, cap }
+    }
+
+    /// Starts the clock at `now`.
+    pub fn start(self, now: Instant) -> Deadline {
+        Deadline {
+            cap: now + self.cap,
+            idle: now + self.idle,
+            timeouts: self,
+        }
+    }
+}
+
+/// When a running call times out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline {
+    timeouts: Timeouts,
+    idle: Instant,
+    cap: Instant,
+}
+
+impl Deadline {
+    /// A progress notification arrived: the silence starts anew, the cap stays.
+    pub fn progress(&mut self, now: Instant) {
+        self.idle = now + self.timeouts.idle;
+    }
+
+    /// When it times out, as things stand.
+    pub fn at(&self) -> Instant {
+        self.idle.min(self.cap)
+    }
+
+    /// What has run out at `now`: the name of the setting and its value.
+    pub fn expired(&self, now: Instant) -> Option<(&'static str, Duration)> {
+        if now >= self.cap {
+            Some(("cap", self.timeouts.cap))
+        } else if now >= self.idle {
+            Some(("idle", self.timeouts.idle))
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: LIFE-032, LIFE-033
+    #[test]
+    fn progress_extends_the_silence_but_never_the_cap() {
+        let second = Duration::from_secs(1);
+        let start = Instant::now();
+        let mut deadline = Timeouts::new(second * 10, second * 25).start(start);
+        assert_eq!(deadline.at(), start + second * 10);
+        assert_eq!(deadline.expired(start + second * 9), None);
+        deadline.progress(start + second * 9);
+        assert_eq!(deadline.at(), start + second * 19);
+        deadline.progress(start + second * 18);
+        assert_eq!(deadline.at(), start + second * 25);
+        assert_eq!(
+            deadline.expired(start + second * 25),
+            Some(("cap", second * 25))
+        );
+        let quiet = Timeouts::default().start(start);
+        assert_eq!(
+            quiet.expired(start + second * 60),
+            Some(("idle", second * 60))
+        );
+    }
+}

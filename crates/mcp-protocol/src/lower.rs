@@ -1,0 +1,255 @@
+//! Lowering: what an older revision does not know is left out, replaced, or refused.
+//!
+//! Decorations go silently; meaning that would be lost is refused loudly. Each function is a
+//! no-op for the newest revision. On input nothing is raised: unknown members are ignored.
+
+use mcp_types::{
+    Annotations, BlobResourceContents, CallToolResult, CompleteRequestParams, ContentBlock,
+    CreateMessageResult, ElicitResult, ElicitValue, EmbeddedResource, GetPromptResult,
+    Implementation, InitializeResult, OneOrMany, Prompt, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate, SamplingMessageContentBlock, ServerCapabilities, Tool,
+};
+
+use crate::gate::{Unsupported, known};
+use crate::{Revision, Rules};
+
+fn is_latest(rules: &Rules) -> bool {
+    rules == Revision::LATEST.rules()
+}
+
+/// The handshake's answer.
+pub fn initialize_result(result: &mut InitializeResult, rules: &Rules) {
+    implementation(&mut result.server_info, rules);
+    server_capabilities(&mut result.capabilities, rules);
+}
+
+/// Name and decorations of an implementation.
+pub fn implementation(info: &mut Implementation, rules: &Rules) {
+    if !rules.titles_and_meta {
+        info.title = None;
+    }
+    if !rules.icons {
+        info.description = None;
+        info.icons = None;
+        info.website_url = None;
+    }
+}
+
+/// What a server declares.
+pub fn server_capabilities(capabilities: &mut ServerCapabilities, rules: &Rules) {
+    if !rules.completions_capability {
+        capabilities.completions = None;
+    }
+    if !rules.tasks {
+        capabilities.tasks = None;
+    }
+}
+
+/// A tool as it is listed.
+pub fn tool(tool: &mut Tool, rules: &Rules) {
+    if !rules.annotations_and_audio {
+        tool.annotations = None;
+    }
+    if !rules.titles_and_meta {
+        tool.title = None;
+        tool.meta = None;
+    }
+    if !rules.structured_output {
+        tool.output_schema = None;
+    }
+    if !rules.icons {
+        tool.icons = None;
+    }
+    if !rules.tasks {
+        tool.execution = None;
+    }
+}
+
+/// A prompt as it is listed.
+pub fn prompt(prompt: &mut Prompt, rules: &Rules) {
+    if !rules.titles_and_meta {
+        prompt.title = None;
+        prompt.meta = None;
+        for argument in prompt.arguments.iter_mut().flatten() {
+            argument.title = None;
+        }
+    }
+    if !rules.icons {
+        prompt.icons = None;
+    }
+}
+
+/// A resource as it is listed.
+pub fn resource(resource: &mut Resource, rules: &Rules) {
+    if !rules.titles_and_meta {
+        resource.title = None;
+        resource.meta = None;
+        annotations(&mut resource.annotations);
+    }
+    if !rules.icons {
+        resource.icons = None;
+    }
+}
+
+/// A resource template as it is listed.
+pub fn resource_template(template: &mut ResourceTemplate, rules: &Rules) {
+    if !rules.titles_and_meta {
+        template.title = None;
+        template.meta = None;
+        annotations(&mut template.annotations);
+    }
+    if !rules.icons {
+        template.icons = None;
+    }
+}
+
+fn annotations(annotations: &mut Option<Annotations>) {
+    if let Some(annotations) = annotations {
+        annotations.last_modified = None;
+    }
+}
+
+/// The result of a tool. Structured content falls away where it is unknown: the text block
+/// beside it says the same.
+pub fn call_tool_result(result: &mut CallToolResult, rules: &Rules) {
+    if is_latest(rules) {
+        return;
+    }
+    if !rules.structured_output {
+        result.structured_content = None;
+    }
+    result
+        .content
+        .iter_mut()
+        .for_each(|block| content(block, rules));
+}
+
+/// The messages of a prompt.
+pub fn get_prompt_result(result: &mut GetPromptResult, rules: &Rules) {
+    for message in &mut result.messages {
+        content(&mut message.content, rules);
+    }
+}
+
+/// The contents of a resource.
+pub fn read_resource_result(result: &mut ReadResourceResult, rules: &Rules) {
+    if !rules.titles_and_meta {
+        result.contents.iter_mut().for_each(resource_contents);
+    }
+}
+
+fn resource_contents(contents: &mut ResourceContents) {
+    match contents {
+        ResourceContents::Text(text) => text.meta = None,
+        ResourceContents::Blob(blob) => blob.meta = None,
+        _ => {}
+    }
+}
+
+/// One content block: audio becomes an embedded resource, a link a line of text.
+pub fn content(block: &mut ContentBlock, rules: &Rules) {
+    if is_latest(rules) {
+        return;
+    }
+    match block {
+        ContentBlock::Audio(audio) if !rules.annotations_and_audio => {
+            let mut blob =
+                BlobResourceContents::new("urn:mcp:audio", std::mem::take(&mut audio.data));
+            blob.mime_type = Some(std::mem::take(&mut audio.mime_type));
+            let mut resource = EmbeddedResource::new(ResourceContents::Blob(blob));
+            resource.annotations = audio.annotations.take();
+            *block = ContentBlock::Resource(resource);
+        }
+        ContentBlock::ResourceLink(link) if !rules.structured_output => {
+            let name = link.title.as_deref().unwrap_or(&link.name);
+            *block = ContentBlock::text(format!("{name}: {}", link.uri));
+        }
+        ContentBlock::ResourceLink(link) if !rules.icons => link.icons = None,
+        _ => {}
+    }
+    if rules.titles_and_meta {
+        return;
+    }
+    let (meta, notes) = match block {
+        ContentBlock::Text(block) => (&mut block.meta, &mut block.annotations),
+        ContentBlock::Image(block) => (&mut block.meta, &mut block.annotations),
+        ContentBlock::Audio(block) => (&mut block.meta, &mut block.annotations),
+        ContentBlock::ResourceLink(block) => (&mut block.meta, &mut block.annotations),
+        ContentBlock::Resource(block) => {
+            resource_contents(&mut block.resource);
+            (&mut block.meta, &mut block.annotations)
+        }
+        _ => return,
+    };
+    *meta = None;
+    annotations(notes);
+}
+
+/// What a client asks to be completed.
+pub fn complete_params(params: &mut CompleteRequestParams, rules: &Rules) {
+    if !rules.completion_context {
+        params.context = None;
+    }
+}
+
+/// A client's sampling answer.
+///
+/// # Errors
+/// Content the negotiated revision cannot carry.
+pub fn create_message_result(
+    result: &mut CreateMessageResult,
+    rules: &'static Rules,
+) -> Result<(), Unsupported> {
+    if !rules.sampling_tools {
+        result.content = single(&mut result.content, rules)?;
+    }
+    for block in result.content.iter() {
+        sampling_block(block, rules)?;
+    }
+    Ok(())
+}
+
+/// Turns an array of one into its element; longer ones do not exist before 2025-11-25.
+pub(crate) fn single(
+    content: &mut OneOrMany<SamplingMessageContentBlock>,
+    rules: &'static Rules,
+) -> Result<OneOrMany<SamplingMessageContentBlock>, Unsupported> {
+    known(
+        content.len() == 1,
+        "sampling content with several blocks",
+        rules,
+    )?;
+    let content = std::mem::replace(content, OneOrMany::Many(Vec::new()));
+    Ok(content
+        .into_iter()
+        .next()
+        .map_or_else(|| OneOrMany::Many(Vec::new()), OneOrMany::One))
+}
+
+pub(crate) fn sampling_block(
+    block: &SamplingMessageContentBlock,
+    rules: &'static Rules,
+) -> Result<(), Unsupported> {
+    match block {
+        SamplingMessageContentBlock::Audio(_) => {
+            known(rules.annotations_and_audio, "audio content", rules)
+        }
+        SamplingMessageContentBlock::ToolUse(_) | SamplingMessageContentBlock::ToolResult(_) => {
+            known(rules.sampling_tools, "tool use in sampling", rules)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A client's answer to a form.
+///
+/// # Errors
+/// Values the negotiated revision cannot carry.
+pub fn elicit_result(result: &mut ElicitResult, rules: &'static Rules) -> Result<(), Unsupported> {
+    let lists = result
+        .content
+        .iter()
+        .flat_map(|content| content.values())
+        .any(|value| matches!(value, ElicitValue::Strings(_)));
+    known(rules.rich_forms || !lists, "multiple choice answers", rules)
+}

@@ -1,0 +1,203 @@
+//! The dated revisions, one row each. Every difference between them is a column here or a
+//! function in [`lower`](crate::lower); nobody else compares revisions.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A dated revision of the protocol with a handshake. Ordered by date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Revision {
+    /// 2024-11-05, the first.
+    V2024_11_05,
+    /// 2025-03-26, the one with batches.
+    V2025_03_26,
+    /// 2025-06-18.
+    V2025_06_18,
+    /// 2025-11-25.
+    V2025_11_25,
+}
+
+impl Revision {
+    /// All of them, oldest first.
+    pub const ALL: [Self; 4] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+    ];
+
+    /// The newest of them.
+    pub const LATEST: Self = Self::V2025_11_25;
+
+    /// Its string on the wire.
+    pub fn as_str(self) -> &'static str {
+        self.rules().name
+    }
+
+    /// What it knows and what it does not.
+    pub fn rules(self) -> &'static Rules {
+        match self {
+            Self::V2024_11_05 => &RULES_2024_11_05,
+            Self::V2025_03_26 => &RULES_2025_03_26,
+            Self::V2025_06_18 => &RULES_2025_06_18,
+            Self::V2025_11_25 => &RULES_2025_11_25,
+        }
+    }
+
+    /// A server's choice: what the client requested if it is supported, else the newest that is.
+    ///
+    /// Specification: lifecycle, version negotiation.
+    pub fn negotiate(requested: &str, supported: &[Self]) -> Self {
+        match requested.parse() {
+            Ok(revision) if supported.contains(&revision) => revision,
+            _ => supported.iter().copied().max().unwrap_or(Self::LATEST),
+        }
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Revision {
+    type Err = UnknownRevision;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRevision> {
+        Self::ALL
+            .into_iter()
+            .find(|revision| revision.as_str() == text)
+            .ok_or_else(|| UnknownRevision(text.chars().take(64).collect()))
+    }
+}
+
+/// A revision string this crate does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownRevision(String);
+
+impl fmt::Display for UnknownRevision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown protocol revision {:?}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownRevision {}
+
+/// What a revision knows: one row of the table.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rules {
+    /// Its string on the wire.
+    pub name: &'static str,
+    /// Batches must be accepted.
+    pub batches: bool,
+    /// An error answer may lack its id on a stream.
+    pub error_without_id: bool,
+    /// Capability `completions`.
+    pub completions_capability: bool,
+    /// Tool annotations, `audio` blocks, progress messages.
+    pub annotations_and_audio: bool,
+    /// `title` in lists, `_meta` on items and blocks, `lastModified`.
+    pub titles_and_meta: bool,
+    /// `outputSchema`, `structuredContent`, `resource_link` blocks.
+    pub structured_output: bool,
+    /// `elicitation/create` in form mode.
+    pub elicitation: bool,
+    /// Elicitation modes: `mode` member, URL mode, -32042, completion notification.
+    pub elicitation_modes: bool,
+    /// Elicitation with titled and multi-select choices and defaults of every kind.
+    pub rich_forms: bool,
+    /// Completion `context`.
+    pub completion_context: bool,
+    /// `icons`, and `description` and `websiteUrl` of an implementation.
+    pub icons: bool,
+    /// Sampling with tools, content arrays, `_meta` on sampling messages.
+    pub sampling_tools: bool,
+    /// Tasks: `execution`, capability `tasks`, `tasks/*`.
+    pub tasks: bool,
+    /// Bad tool arguments are a tool result the model can read, not a protocol error.
+    pub argument_errors_as_results: bool,
+}
+
+const RULES_2024_11_05: Rules = Rules {
+    name: "2024-11-05",
+    batches: false,
+    error_without_id: false,
+    completions_capability: false,
+    annotations_and_audio: false,
+    titles_and_meta: false,
+    structured_output: false,
+    elicitation: false,
+    elicitation_modes: false,
+    rich_forms: false,
+    completion_context: false,
+    icons: false,
+    sampling_tools: false,
+    tasks: false,
+    argument_errors_as_results: true,
+};
+
+const RULES_2025_03_26: Rules = Rules {
+    name: "2025-03-26",
+    batches: true,
+    completions_capability: true,
+    annotations_and_audio: true,
+    ..RULES_2024_11_05
+};
+
+const RULES_2025_06_18: Rules = Rules {
+    name: "2025-06-18",
+    batches: false,
+    titles_and_meta: true,
+    structured_output: true,
+    elicitation: true,
+    completion_context: true,
+    ..RULES_2025_03_26
+};
+
+const RULES_2025_11_25: Rules = Rules {
+    name: "2025-11-25",
+    error_without_id: true,
+    elicitation_modes: true,
+    rich_forms: true,
+    icons: true,
+    sampling_tools: true,
+    tasks: true,
+    ..RULES_2025_06_18
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: LIFE-009, LIFE-010, LIFE-011
+    #[test]
+    fn a_known_revision_is_echoed_and_an_unknown_one_answered_with_the_newest() {
+        for revision in Revision::ALL {
+            assert_eq!(
+                Revision::negotiate(revision.as_str(), &Revision::ALL),
+                revision
+            );
+        }
+        for unknown in ["2099-01-01", "1.0.0", "", "2025-11-25 "] {
+            assert_eq!(
+                Revision::negotiate(unknown, &Revision::ALL),
+                Revision::LATEST
+            );
+        }
+        let old = [Revision::V2024_11_05, Revision::V2025_03_26];
+        assert_eq!(
+            Revision::negotiate("2025-11-25", &old),
+            Revision::V2025_03_26
+        );
+    }
+
+    #[test]
+    fn rows_are_ordered_by_date() {
+        let names = Revision::ALL.map(Revision::as_str);
+        assert!(names.is_sorted());
+        assert!(Revision::ALL.is_sorted());
+    }
+}

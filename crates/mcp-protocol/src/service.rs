@@ -1,0 +1,61 @@
+//! The seam between a session and a server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_jsonrpc::{Notification, Request};
+use mcp_types::{Implementation, ServerCapabilities};
+
+use crate::{Reply, RequestContext, Revision, Session};
+
+/// A whole server as one value: transports drive it, `mcp-server` builds it.
+///
+/// The session has already answered `initialize` and `ping`, refused what the negotiated
+/// revision or the declared capabilities do not allow, and handled cancellation.
+pub trait Service: Send + Sync + 'static {
+    /// What the handshake tells the client. Asked once per session.
+    fn facts(&self) -> ServerFacts;
+
+    /// A request of a session that is open.
+    fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply;
+
+    /// A notification of a session that is open.
+    fn notification(&self, _notification: &Notification<'_>, _session: &Arc<Session>) {}
+
+    /// The client sent `notifications/initialized`: from now on the server may speak unasked.
+    fn opened(&self, _session: &Arc<Session>) {}
+
+    /// The session ended.
+    fn closed(&self, _session: &Arc<Session>) {}
+
+    /// How long a request may take. Default: no limit.
+    fn deadline(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// What a server tells of itself in the handshake.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerFacts {
+    /// Name, version and the rest.
+    pub info: Implementation,
+    /// What it offers; derived from what is registered.
+    pub capabilities: ServerCapabilities,
+    /// Advice for the model.
+    pub instructions: Option<String>,
+    /// The revisions it serves.
+    pub revisions: Vec<Revision>,
+}
+
+impl ServerFacts {
+    /// Facts with every revision served and no instructions.
+    pub fn new(info: Implementation, capabilities: ServerCapabilities) -> Self {
+        Self {
+            info,
+            capabilities,
+            instructions: None,
+            revisions: Revision::ALL.to_vec(),
+        }
+    }
+}

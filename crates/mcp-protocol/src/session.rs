@@ -1,0 +1,285 @@
+//! The session a client opens with `initialize`: its state, and the server's side of it.
+//!
+//! Specification: [lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle).
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode};
+use mcp_types::{
+    ClientCapabilities, Implementation, InitializeRequestParams, InitializeResult, LoggingLevel,
+    method,
+};
+
+use crate::{
+    Closed, Delivery, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision,
+    ServerFacts, Service, gate, lock, lower,
+};
+
+/// Resource subscriptions one session may hold.
+const MAX_SUBSCRIPTIONS: usize = 1_024;
+
+const NEW: u8 = 0;
+const ANSWERED: u8 = 1;
+const OPEN: u8 = 2;
+const ENDED: u8 = 3;
+
+/// What is known of one session: the client, the agreed revision, its subscriptions.
+pub struct Session {
+    link: OnceLock<Weak<dyn Link>>,
+    phase: AtomicU8,
+    agreed: OnceLock<Agreed>,
+    log_level: Mutex<LoggingLevel>,
+    subscriptions: Mutex<HashSet<String>>,
+}
+
+#[derive(Debug)]
+struct Agreed {
+    revision: Revision,
+    client: Implementation,
+    capabilities: ClientCapabilities,
+    facts: ServerFacts,
+}
+
+impl Session {
+    fn new() -> Self {
+        Self {
+            link: OnceLock::new(),
+            phase: AtomicU8::new(NEW),
+            agreed: OnceLock::new(),
+            log_level: Mutex::new(LoggingLevel::Info),
+            subscriptions: Mutex::default(),
+        }
+    }
+
+    /// The agreed revision; the newest before there is one.
+    pub fn revision(&self) -> Revision {
+        self.agreed
+            .get()
+            .map_or(Revision::LATEST, |agreed| agreed.revision)
+    }
+
+    /// Who the client says it is.
+    pub fn client(&self) -> Option<&Implementation> {
+        self.agreed.get().map(|agreed| &agreed.client)
+    }
+
+    /// What the client declared it can do.
+    pub fn client_capabilities(&self) -> Option<&ClientCapabilities> {
+        self.agreed.get().map(|agreed| &agreed.capabilities)
+    }
+
+    /// Whether the handshake is complete and the session has not ended.
+    pub fn is_open(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == OPEN
+    }
+
+    /// Whether a log message of this level should be sent: logging is declared, the handshake
+    /// was answered, and the client did not ask for higher levels only.
+    pub fn admits_log(&self, level: LoggingLevel) -> bool {
+        self.agreed
+            .get()
+            .is_some_and(|agreed| agreed.facts.capabilities.logging.is_some())
+            && level >= *lock(&self.log_level)
+    }
+
+    /// Sets the lowest level the client wants to see.
+    pub fn set_log_level(&self, level: LoggingLevel) {
+        *lock(&self.log_level) = level;
+    }
+
+    /// Subscribes to updates of a resource.
+    ///
+    /// # Errors
+    /// The session holds as many subscriptions as it may.
+    pub fn subscribe(&self, uri: &str) -> Result<(), ErrorObject> {
+        let mut subscriptions = lock(&self.subscriptions);
+        if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains(uri) {
+            return Err(ErrorObject::internal(format!(
+                "the session holds {MAX_SUBSCRIPTIONS} subscriptions, the limit; unsubscribe first"
+            )));
+        }
+        subscriptions.insert(uri.to_owned());
+        Ok(())
+    }
+
+    /// Ends a subscription; unknown ones are fine.
+    pub fn unsubscribe(&self, uri: &str) {
+        lock(&self.subscriptions).remove(uri);
+    }
+
+    /// Whether the client subscribed to this resource.
+    pub fn is_subscribed(&self, uri: &str) -> bool {
+        lock(&self.subscriptions).contains(uri)
+    }
+
+    /// Sends a notification outside any request. Nothing is sent before the handshake is
+    /// complete or after the end.
+    pub fn notify(&self, method: &str, params: Option<&[u8]>, delivery: Delivery) -> bool {
+        self.is_open()
+            && self
+                .link()
+                .is_some_and(|link| link.notify(method, params, delivery).is_ok())
+    }
+
+    /// The way to the client outside any request, while the connection lives.
+    pub fn link(&self) -> Option<Arc<dyn Link>> {
+        self.link.get().and_then(Weak::upgrade)
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("phase", &self.phase)
+            .field("agreed", &self.agreed)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The server's side of one connection: handshake, gates, and then the [`Service`].
+pub struct ServerSession {
+    service: Arc<dyn Service>,
+    session: Arc<Session>,
+}
+
+impl ServerSession {
+    /// A session that waits for `initialize`.
+    pub fn new(service: Arc<dyn Service>) -> Arc<Self> {
+        Arc::new(Self {
+            service,
+            session: Arc::new(Session::new()),
+        })
+    }
+
+    /// The state of the session.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    fn initialize(&self, params: Option<&str>) -> Reply {
+        if self.session.phase.load(Ordering::Acquire) != NEW {
+            return Reply::error(ErrorObject::invalid_request(
+                "the session is initialized already; open another one",
+            ));
+        }
+        let params: InitializeRequestParams = match decode(params.unwrap_or("{}")) {
+            Ok(params) => params,
+            Err(error) => {
+                return Reply::error(ErrorObject::invalid_params(format!(
+                    "invalid initialize params: {error}"
+                )));
+            }
+        };
+        let facts = self.service.facts();
+        let revision = Revision::negotiate(&params.protocol_version, &facts.revisions);
+        let mut result = InitializeResult::new(
+            revision.as_str(),
+            facts.capabilities.clone(),
+            facts.info.clone(),
+        );
+        result.instructions.clone_from(&facts.instructions);
+        lower::initialize_result(&mut result, revision.rules());
+        let agreed = Agreed {
+            revision,
+            client: params.client_info,
+            capabilities: params.capabilities,
+            facts,
+        };
+        if self.session.agreed.set(agreed).is_err() {
+            return Reply::error(ErrorObject::internal("the session is initialized already"));
+        }
+        self.session.phase.store(ANSWERED, Ordering::Release);
+        Reply::ok(Payload::of(result))
+    }
+
+    /// Why a request cannot be served, if it cannot.
+    fn refusal(&self, method: &str) -> Option<ErrorObject> {
+        let Some(agreed) = self.session.agreed.get() else {
+            return Some(ErrorObject::invalid_request(format!(
+                "send initialize first; {:?} came before it",
+                method.chars().take(128).collect::<String>()
+            )));
+        };
+        let rules = agreed.revision.rules();
+        if !gate::server_handles(method, rules) {
+            return Some(ErrorObject::method_not_found(method));
+        }
+        gate::server_offers(method, &agreed.facts.capabilities, rules)
+            .err()
+            .map(|missing| {
+                ErrorObject::new(
+                    mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND,
+                    format!("method {method:?} is not available: {missing}"),
+                )
+            })
+    }
+}
+
+impl Inbound for ServerSession {
+    fn opened(&self, link: Weak<dyn Link>) {
+        // A second pipe under one session cannot be: each gets a session of its own.
+        let _ = self.session.link.set(link);
+    }
+
+    fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
+        match &*request.method {
+            method::PING => Reply::ok(Payload::Empty),
+            method::INITIALIZE => self.initialize(request.params),
+            method => match self.refusal(method) {
+                Some(error) => Reply::error(error),
+                None => self.service.request(
+                    request,
+                    RequestContext::new(exchange, Arc::clone(&self.session)),
+                ),
+            },
+        }
+    }
+
+    fn notification(&self, notification: &Notification<'_>) {
+        if notification.method == method::NOTIFICATIONS_INITIALIZED {
+            let opened = self.session.phase.compare_exchange(
+                ANSWERED,
+                OPEN,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            );
+            if opened.is_ok() {
+                self.service.opened(&self.session);
+            }
+        } else if self.session.is_open() {
+            self.service.notification(notification, &self.session);
+        }
+    }
+
+    fn accepts_batches(&self) -> bool {
+        let agreed = self.session.agreed.get();
+        agreed.is_some_and(|agreed| agreed.revision.rules().batches)
+    }
+
+    fn unreadable(&self, _frame: &[u8], error: &ParseError) -> bool {
+        tracing::debug!(%error, "a frame is no message");
+        let agreed = self.session.agreed.get();
+        error.id().is_some() || agreed.is_none_or(|agreed| agreed.revision.rules().error_without_id)
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.service.deadline()
+    }
+
+    fn closed(&self, reason: &Closed) {
+        tracing::debug!(%reason, "session ended");
+        self.session.phase.store(ENDED, Ordering::Release);
+        lock(&self.session.subscriptions).clear();
+        self.service.closed(&self.session);
+    }
+}
+
+impl fmt::Debug for ServerSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServerSession").field(&self.session).finish()
+    }
+}
