@@ -1,5 +1,32 @@
-//! Model Context Protocol types, generated from the official schema
-#![allow(missing_docs)]
+//! The types of the Model Context Protocol, generated from the official schema.
+//!
+//! The types at the root are those of revision 2025-11-25; servers and clients of every revision are written with
+//! them. A struct has public fields, `new` with its required members in the order of the fields, and `with_…` for each
+//! optional one. All of them are open for growth: members a newer peer adds are ignored, unions and string enums have
+//! an `Unknown` arm that keeps what came.
+//!
+//! ```
+//! use mcp_types::{CallToolRequest, CallToolResult, ContentBlock, Request, Tool};
+//!
+//! let schema = serde_json::json!({"type": "object", "properties": {"city": {"type": "string"}}});
+//! let tool = Tool::new("weather", schema.as_object().cloned().unwrap_or_default())
+//!     .with_title("Weather report")
+//!     .with_description("The weather in a city");
+//! assert_eq!(tool.display_name(), "Weather report");
+//!
+//! let result: CallToolResult = serde_json::from_str(
+//!     r#"{"content":[{"type":"text","text":"sunny"},{"type":"hologram","data":"…"}]}"#,
+//! )?;
+//! assert_eq!(result.content[0].as_text(), Some("sunny"));
+//! assert!(matches!(result.content[1], ContentBlock::Unknown(_)));
+//! assert!(!result.is_error());
+//!
+//! assert_eq!(CallToolRequest::METHOD, mcp_types::method::TOOLS_CALL);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! [`Request`] and [`Notification`] tie a method to its types; [`method`] has the method names. [`Meta`] is the `_meta`
+//! member. The crate knows no transport and no rule of behaviour: it only says what the messages look like.
 
 mod elicit_value;
 mod ext;
@@ -19,6 +46,7 @@ pub use generated::*;
 pub use mcp_jsonrpc::RequestId;
 pub use meta::{Meta, MetaKey, MetaKeyError, MetaKeyKind, PROGRESS_TOKEN_KEY, RELATED_TASK_KEY};
 pub use method::{Direction, Notification, Request};
+pub use number::OutOfRange;
 pub use one_or_many::OneOrMany;
 pub use properties::FormProperties;
 pub use token::ProgressToken;

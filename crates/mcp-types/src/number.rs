@@ -1,5 +1,7 @@
 //! How numbers are written and read where the derive would get them wrong.
 
+use std::fmt;
+
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error, Serializer};
 
@@ -36,3 +38,30 @@ pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 ) -> Result<Option<T>, D::Error> {
     Option::deserialize(deserializer)
 }
+
+/// The number, if it lies between the bounds.
+pub(crate) fn within(value: f64, least: f64, greatest: f64) -> Result<f64, OutOfRange> {
+    if (least..=greatest).contains(&value) {
+        Ok(value)
+    } else {
+        Err(OutOfRange { least, greatest })
+    }
+}
+
+/// A number outside the bounds the schema sets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct OutOfRange {
+    /// The least value allowed.
+    pub least: f64,
+    /// The greatest value allowed.
+    pub greatest: f64,
+}
+
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "number not between {} and {}", self.least, self.greatest)
+    }
+}
+
+impl std::error::Error for OutOfRange {}

@@ -5,7 +5,7 @@
 use crate::support::{RoundTrip, round_trip};
 
 /// Definition name, and decode followed by encode.
-pub const TABLE: &[(&str, RoundTrip)] = &[
+pub(crate) const TABLE: &[(&str, RoundTrip)] = &[
     ("Annotations", round_trip::<mcp_types::Annotations>),
     ("AudioContent", round_trip::<mcp_types::AudioContent>),
     (

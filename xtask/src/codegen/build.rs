@@ -205,6 +205,7 @@ impl<'a> Builder<'a> {
                 rust,
                 ty: Ty::parse(ty)?,
                 presence: Presence::Optional,
+                range: None,
             });
         }
         fields.sort_by_key(|field| (self.overrides.rank(&field.wire), field.wire.clone()));
@@ -234,6 +235,7 @@ impl<'a> Builder<'a> {
             .get("type")
             .and_then(Value::as_array)
             .is_some_and(|types| types.iter().any(|ty| ty == "null"));
+        let required = required && !self.overrides.is_optional(&at);
         let presence = match (required, nullable) {
             (true, true) => Presence::Nullable,
             (true, false) => Presence::Required,
@@ -254,6 +256,7 @@ impl<'a> Builder<'a> {
             rust: self.field_rust(wire),
             ty,
             presence,
+            range: range(schema),
         })
     }
 
@@ -532,6 +535,14 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// The bounds of a number, if the schema sets both.
+fn range(schema: &Value) -> Option<(f64, f64)> {
+    Some((
+        schema.get("minimum")?.as_f64()?,
+        schema.get("maximum")?.as_f64()?,
+    ))
+}
+
 /// An object with no member but `_meta` and room for any other.
 fn is_open(schema: &Value) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -539,4 +550,57 @@ fn is_open(schema: &Value) -> bool {
     schema.get("type").is_some_and(|ty| ty == "object")
         && bare
         && schema.get("additionalProperties").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn errors(schema: &Value) -> String {
+        let overrides = Overrides::load().unwrap();
+        build(schema, &overrides).unwrap_err()
+    }
+
+    #[test]
+    fn a_definition_nobody_knows_is_an_error() {
+        let members = json!({"a": {"type": "string"}});
+        let schema = json!({"$defs": {"Novel": {"type": "object", "properties": members}}});
+        assert_eq!(errors(&schema), "Novel: Novel has no entry under [areas]");
+    }
+
+    #[test]
+    fn an_anonymous_type_needs_a_name() {
+        let schema =
+            json!({"$defs": {"Tool": {"type": "object", "properties": {"x": {"enum": ["a"]}}}}});
+        assert_eq!(
+            errors(&schema),
+            "Tool: Tool.x needs a name under [[inline]]"
+        );
+    }
+
+    #[test]
+    fn an_override_that_matches_nothing_is_an_error() {
+        let error = errors(&json!({"$defs": {}}));
+        assert!(
+            error.starts_with("overrides.toml: entries that match nothing:"),
+            "{error}"
+        );
+        assert!(error.contains("\n  skip JSONRPCMessage"), "{error}");
+    }
+
+    #[test]
+    fn a_member_may_not_be_optional_and_nullable() {
+        let ty = json!(["string", "null"]);
+        let schema = json!({"$defs": {"Tool": {"properties": {"x": {"type": ty}}}}});
+        assert!(errors(&schema).contains("Tool.x is optional and nullable"));
+    }
+
+    #[test]
+    fn an_override_adds_no_member_the_schema_has() {
+        let members = json!({"pattern": {"type": "string"}});
+        let schema = json!({"$defs": {"StringSchema": {"type": "object", "properties": members}}});
+        assert!(errors(&schema).contains("StringSchema.pattern is in the schema by now"));
+    }
 }

@@ -127,3 +127,53 @@ impl Docs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn docs() -> Docs {
+        toml::from_str(
+            r#"
+            site = "https://example.test"
+            modules.tools = { page = "tools", line = "Tools." }
+            pages = {}
+            common = { _meta = "Metadata." }
+            types.Tool = { self = "A tool.", name = "Its name." }
+            "#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_missing_line_is_named() {
+        let docs = docs();
+        docs.item("Tool", "tools", "r");
+        docs.member("Tool", "name");
+        docs.member("Tool", "_meta");
+        assert_eq!(docs.check(), Ok(()));
+        docs.member("Tool", "title");
+        assert_eq!(
+            docs.check(),
+            Err("docs.toml lacks 1 lines:\n  types.Tool.title".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_line_without_an_item_is_named() {
+        let docs = docs();
+        docs.item("Tool", "tools", "r");
+        docs.member("Tool", "_meta");
+        let error = docs.check().unwrap_err();
+        assert_eq!(
+            error,
+            "docs.toml describes what is not there:\n  types.Tool.name"
+        );
+    }
+
+    #[test]
+    fn the_link_names_revision_and_page() {
+        let text = docs().item("Tool", "tools", "r").to_string();
+        assert!(text.contains("<https://example.test/r/tools>"), "{text}");
+    }
+}

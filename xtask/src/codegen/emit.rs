@@ -92,6 +92,8 @@ pub(crate) fn print(tokens: TokenStream) -> Result<String, String> {
         let next = lines.peek();
         let function = line == "    }"
             && next.is_some_and(|next| next.starts_with("    ") && !next.starts_with("    }"));
+        let constants = line.ends_with(';') && next.is_some_and(|next| next.starts_with("    fn "));
+        let function = function || constants;
         if line == "}" || (next.is_none() && line.ends_with(';')) || function {
             spaced.push('\n');
         }
@@ -126,8 +128,15 @@ impl<'a> Uses<'a> {
 
     fn print(&self, own: &BTreeSet<String>) -> String {
         let mut text = String::new();
-        for path in &self.paths {
-            text.push_str(&format!("use {path};\n"));
+        let mut modules: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (module, name) in self.paths.iter().filter_map(|path| path.rsplit_once("::")) {
+            modules.entry(module).or_default().push(name);
+        }
+        for (module, names) in modules {
+            match names.as_slice() {
+                [name] => text.push_str(&format!("use {module}::{name};\n")),
+                names => text.push_str(&format!("use {module}::{{{}}};\n", names.join(", "))),
+            }
         }
         let foreign: Vec<_> = self.types.difference(own).map(String::as_str).collect();
         if !foreign.is_empty() {
@@ -221,7 +230,7 @@ fn emit_struct(
             pub extra: JsonObject,
         }
     });
-    let constructor = emit_new(name, structure, empty, uses);
+    let constructor = emit_new(structure, empty, uses);
     let withs: Vec<_> = structure
         .fields
         .iter()
@@ -295,11 +304,10 @@ fn emit_field(owner: &str, field: &Field, docs: &Docs, uses: &mut Uses<'_>) -> T
     quote!(#doc #attribute pub #ident: #ty,)
 }
 
-fn emit_new(name: &str, structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream {
+fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream {
     if empty {
-        let line = format!(" An empty `{name}`; every member is optional.");
         return quote! {
-            #[doc = #line]
+            /// Makes an empty one; every member is optional.
             pub fn new() -> Self {
                 Self::default()
             }
@@ -329,9 +337,8 @@ fn emit_new(name: &str, structure: &Struct, empty: bool, uses: &mut Uses<'_>) ->
         });
     }
     let extra = structure.extra.then(|| quote!(extra: JsonObject::new()));
-    let line = format!(" A `{name}` with its required members.");
     quote! {
-        #[doc = #line]
+        /// Makes one from its required members.
         pub fn new(#(#parameters),*) -> Self {
             Self { #(#values,)* #extra }
         }
@@ -346,6 +353,17 @@ fn emit_with(field: &Field, uses: &mut Uses<'_>) -> Option<TokenStream> {
     let with = format_ident!("with_{}", field.rust);
     let (ty, value) = uses.argument(&ident, &field.ty);
     let line = format!(" Sets [`{0}`](Self::{0}).", field.rust);
+    if let (Ty::F64, Some((least, greatest))) = (&field.ty, field.range) {
+        uses.named("OutOfRange");
+        let line = format!("{line} A value outside {least} to {greatest} is refused.");
+        return Some(quote! {
+            #[doc = #line]
+            pub fn #with(mut self, #ident: f64) -> Result<Self, OutOfRange> {
+                self.#ident = Some(crate::number::within(#ident, #least, #greatest)?);
+                Ok(self)
+            }
+        });
+    }
     Some(quote! {
         #[doc = #line]
         #[must_use]

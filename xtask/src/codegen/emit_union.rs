@@ -1,6 +1,6 @@
 //! Unions: an enum with an unknown arm, told apart by the machinery in `union.rs` of the types crate.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::emit::Uses;
@@ -114,10 +114,11 @@ fn emit_arms(union: &Union) -> TokenStream {
     let last = union.arms.len() - 1;
     let cases = union.arms.iter().enumerate().map(|(index, arm)| {
         let (variant, ty) = (format_ident!("{}", arm.name), format_ident!("{}", arm.ty));
+        let index_literal = Literal::usize_unsuffixed(index);
         let pattern = if index == last {
             quote!(_)
         } else {
-            quote!(#index)
+            quote!(#index_literal)
         };
         quote!(#pattern => #ty::deserialize(members).map(Self::#variant))
     });
@@ -144,7 +145,9 @@ fn emit_tagged(name: &str, union: &Union) -> TokenStream {
         return quote!();
     };
     let ident = format_ident!("{name}");
-    let default = default.map(|index| quote!(const DEFAULT: Option<usize> = Some(#index);));
+    let default = default
+        .map(Literal::usize_unsuffixed)
+        .map(|index| quote!(const DEFAULT: Option<usize> = Some(#index);));
     let arms = emit_arms(union);
     quote! {
         impl crate::union::TaggedUnion for #ident {
@@ -167,6 +170,7 @@ fn emit_shaped(name: &str, union: &Union) -> TokenStream {
         .as_ref()
         .map(|member| quote!(const REQUIRES: Option<&'static str> = Some(#member);));
     let tests = cases.iter().map(|(when, index)| {
+        let index = Literal::usize_unsuffixed(*index);
         let conditions = when.iter().map(|condition| match condition {
             Condition::Has(path) => quote!(crate::union::has(members, &[#(#path),*])),
             Condition::Is(path, value) => quote!(crate::union::is(members, &[#(#path),*], #value)),

@@ -88,3 +88,38 @@ fn hex(bytes: &[u8]) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    fn lock(sha256: &str) -> Lock {
+        let pin = Pin {
+            revision: "r".to_owned(),
+            url: "https://example.test".to_owned(),
+            sha256: sha256.to_owned(),
+        };
+        Lock { schema: vec![pin] }
+    }
+
+    #[test]
+    fn a_schema_that_is_not_the_pinned_one_is_refused() {
+        let dir = std::env::temp_dir().join(format!("xtask-lock-{}", std::process::id()));
+        fs::create_dir_all(dir.join("r")).unwrap();
+        fs::write(dir.join("r/schema.json"), "").unwrap();
+        let read = |lock: &Lock, revision| lock.read(Path::new("."), Some(&dir), revision);
+        assert_eq!(read(&lock(EMPTY), "r").unwrap(), "");
+        assert!(
+            read(&lock("00"), "r")
+                .unwrap_err()
+                .contains("but xtask/schema.lock pins 00 for r")
+        );
+        assert_eq!(
+            read(&lock(EMPTY), "s").unwrap_err(),
+            "xtask/schema.lock does not pin s"
+        );
+        fs::remove_dir_all(dir).unwrap();
+    }
+}

@@ -59,9 +59,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         }
         files.insert(PathBuf::from(TABLE), table::emit(&model));
     }
-    if let Err(missing) = docs.check() {
-        eprintln!("{missing}");
-    }
+    docs.check()?;
     for text in files.values_mut() {
         *text = format(text)?;
     }
@@ -184,4 +182,36 @@ fn write(root: &Path, files: &BTreeMap<PathBuf, String>) -> Result<(), String> {
         written.map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_or_foreign_file_fails_the_check_with_the_command_that_fixes_it() {
+        let root = std::env::temp_dir().join(format!("xtask-check-{}", std::process::id()));
+        let file = Path::new(REVISIONS[0].module).join("a.rs");
+        let files = BTreeMap::from([(file.clone(), "new\n".to_owned())]);
+        write(&root, &files).unwrap();
+        assert_eq!(check(&root, &files), Ok(()));
+        fs::write(root.join(&file), "old\n").unwrap();
+        fs::write(root.join(REVISIONS[0].module).join("gone.rs"), "").unwrap();
+        let error = check(&root, &files).unwrap_err();
+        assert!(error.contains("run `cargo xtask codegen`"), "{error}");
+        assert!(
+            error.contains("a.rs") && error.contains("gone.rs"),
+            "{error}"
+        );
+        write(&root, &files).unwrap();
+        assert_eq!(check(&root, &files), Ok(()));
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn unknown_flags_are_refused() {
+        assert!(Options::parse(&["--chek".to_owned()]).is_err());
+        assert!(Options::parse(&["--schema-dir".to_owned()]).is_err());
+        assert!(Options::parse(&["--check".to_owned()]).is_ok_and(|options| options.check));
+    }
 }

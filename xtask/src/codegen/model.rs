@@ -52,6 +52,8 @@ pub(crate) struct Field {
     pub(crate) rust: String,
     pub(crate) ty: Ty,
     pub(crate) presence: Presence,
+    /// The bounds of a number, where the schema sets both.
+    pub(crate) range: Option<(f64, f64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +75,9 @@ pub(crate) enum Ty {
     Value,
     Object,
     Meta,
-    Vec(Box<Ty>),
-    Map(Box<Ty>),
-    OneOrMany(Box<Ty>),
+    Vec(Box<Self>),
+    Map(Box<Self>),
+    OneOrMany(Box<Self>),
     /// A generated or hand-written type of the crate.
     Named(String),
 }
@@ -177,5 +179,34 @@ impl Condition {
 impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_notation_is_read() {
+        let many = Ty::OneOrMany(Box::new(Ty::Named("Block".to_owned())));
+        assert_eq!(Ty::parse("OneOrMany<Block>"), Ok(many));
+        assert_eq!(
+            Ty::parse("Map<Vec<u64>>"),
+            Ok(Ty::Map(Box::new(Ty::Vec(Box::new(Ty::U64)))))
+        );
+        assert!(Ty::parse("Box<u64>").is_err());
+    }
+
+    #[test]
+    fn condition_notation_is_read() {
+        let path = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
+        assert_eq!(
+            Condition::parse("items.enum"),
+            Condition::Has(path(&["items", "enum"]))
+        );
+        assert_eq!(
+            Condition::parse("type=a"),
+            Condition::Is(path(&["type"]), "a".to_owned())
+        );
     }
 }

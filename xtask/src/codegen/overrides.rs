@@ -18,6 +18,7 @@ pub(crate) struct Overrides {
     pub(crate) lift: Vec<Lift>,
     order: Order,
     field: Vec<FieldType>,
+    optional: Vec<At>,
     drop_tag: Vec<At>,
     extra: Vec<Extra>,
     #[serde(rename = "enum")]
@@ -157,6 +158,7 @@ impl Overrides {
         );
         all.extend(self.lift.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.field.iter().map(|entry| entry.reason.as_str()));
+        all.extend(self.optional.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.drop_tag.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.extra.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.enums.iter().map(|entry| entry.reason.as_str()));
@@ -227,6 +229,18 @@ impl Overrides {
             self.mark("field", &format!("{owner}.{wire}"));
         }
         own
+    }
+
+    /// Whether the member at `Type.member` may be left out although the schema requires it.
+    pub(crate) fn is_optional(&self, at: &str) -> bool {
+        let found = self
+            .optional
+            .iter()
+            .any(|entry| entry.at.iter().any(|known| known == at));
+        if found {
+            self.mark("optional", at);
+        }
+        found
     }
 
     /// Whether the constant at `Type.member` is read but not written.
@@ -302,6 +316,9 @@ impl Overrides {
         }
         for at in self.field.iter().flat_map(|entry| &entry.at) {
             note("field", at);
+        }
+        for at in self.optional.iter().flat_map(|entry| &entry.at) {
+            note("optional", at);
         }
         for at in self.drop_tag.iter().flat_map(|entry| &entry.at) {
             note("drop_tag", at);

@@ -9,7 +9,7 @@ pub(crate) fn emit(model: &Model) -> String {
          //! Every definition with a Rust type, and its round trip.\n\n\
          use crate::support::{RoundTrip, round_trip};\n\n\
          /// Definition name, and decode followed by encode.\n\
-         pub const TABLE: &[(&str, RoundTrip)] = &[\n",
+         pub(crate) const TABLE: &[(&str, RoundTrip)] = &[\n",
     );
     let mut rows: Vec<_> = model
         .items

@@ -1,6 +1,9 @@
-//! Sampling results.
+//! Sampling requests and results.
 
-use crate::{CreateMessageResult, SamplingMessageContentBlock, ToolUseContent};
+use crate::{
+    CreateMessageRequestParams, CreateMessageResult, SamplingMessageContentBlock, ToolChoiceMode,
+    ToolUseContent,
+};
 
 impl CreateMessageResult {
     /// The tool calls the model asks for, in order.
@@ -9,5 +12,16 @@ impl CreateMessageResult {
             SamplingMessageContentBlock::ToolUse(tool_use) => Some(tool_use),
             _ => None,
         })
+    }
+}
+
+impl CreateMessageRequestParams {
+    /// Whether the model may or must call tools; the model decides unless the request says otherwise.
+    pub fn tool_choice_mode(&self) -> ToolChoiceMode {
+        let choice = self
+            .tool_choice
+            .as_ref()
+            .and_then(|choice| choice.mode.clone());
+        choice.unwrap_or(ToolChoiceMode::Auto)
     }
 }

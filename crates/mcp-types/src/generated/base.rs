@@ -1,30 +1,26 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! What every other message is built from.
 
-use crate::{JsonObject, Meta, ProgressToken, RequestId};
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use crate::{JsonObject, Meta, OutOfRange, ProgressToken, RequestId};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::ops::Deref;
-use std::ops::DerefMut;
+use std::ops::{Deref, DerefMut};
 
+/// Hints on how a host should treat a resource or a content block.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#annotations>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    ///
+    /// Who it is meant for; absent means nobody in particular.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience: Option<Vec<Role>>,
-    ///
+    /// When it was last changed, as an ISO 8601 timestamp.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
-    ///
+    /// Its weight, from 0 (can be left out) to 1 (needed).
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
@@ -33,7 +29,7 @@ pub struct Annotations {
 }
 
 impl Annotations {
-    /// An empty `Annotations`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -52,34 +48,33 @@ impl Annotations {
         self
     }
 
-    /// Sets [`priority`](Self::priority).
-    #[must_use]
-    pub fn with_priority(mut self, priority: f64) -> Self {
-        self.priority = Some(priority);
-        self
+    /// Sets [`priority`](Self::priority). A value outside 0 to 1 is refused.
+    pub fn with_priority(mut self, priority: f64) -> Result<Self, OutOfRange> {
+        self.priority = Some(crate::number::within(priority, 0f64, 1f64)?);
+        Ok(self)
     }
 }
 
+/// Which request its sender no longer waits for.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelledNotificationParams {
-    ///
+    /// The id of a request sent earlier in the same direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
-    ///
+    /// Why, for logs and for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CancelledNotificationParams {
-    /// An empty `CancelledNotificationParams`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -106,24 +101,24 @@ impl CancelledNotificationParams {
     }
 }
 
+/// An opaque mark of a place in a list; only the server that made it can read it.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination>
 pub type Cursor = String;
 
+/// A success with nothing to say.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EmptyResult {
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl EmptyResult {
-    /// An empty `EmptyResult`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -136,28 +131,28 @@ impl EmptyResult {
     }
 }
 
+/// A picture that stands for a tool, a prompt, a resource or an implementation.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index#icons>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Icon {
-    ///
+    /// Where the picture is: an `https:` or a `data:` URI, see [`Icon::is_safe_src`].
     pub src: String,
-    ///
+    /// The image type, where the one the source states is missing or too vague.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    ///
+    /// The sizes it is made for, as `48x48`, or `any` for one that scales.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<String>>,
-    ///
+    /// The background it is drawn for; absent means both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theme: Option<IconTheme>,
 }
 
 impl Icon {
-    /// A `Icon` with its required members.
+    /// Makes one from its required members.
     pub fn new(src: impl Into<String>) -> Self {
         Self {
             src: src.into(),
@@ -189,15 +184,15 @@ impl Icon {
     }
 }
 
+/// The background an icon is drawn for.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index#icons>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IconTheme {
-    ///
+    /// For a dark background.
     Dark,
-    ///
+    /// For a light background.
     Light,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -242,19 +237,19 @@ impl<'de> Deserialize<'de> for IconTheme {
     }
 }
 
+/// The params of a notification that has none of its own.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NotificationParams {
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl NotificationParams {
-    /// An empty `NotificationParams`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -267,9 +262,9 @@ impl NotificationParams {
     }
 }
 
+/// A result of any shape, for methods the schema does not know.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OpenResult(JsonObject);
@@ -287,6 +282,7 @@ impl OpenResult {
 
 impl Deref for OpenResult {
     type Target = JsonObject;
+
     fn deref(&self) -> &JsonObject {
         &self.0
     }
@@ -310,22 +306,22 @@ impl From<OpenResult> for JsonObject {
     }
 }
 
+/// The params of every list request.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PaginatedRequestParams {
-    ///
+    /// The [`Cursor`] of the page to read; absent for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl PaginatedRequestParams {
-    /// An empty `PaginatedRequestParams`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -345,55 +341,55 @@ impl PaginatedRequestParams {
     }
 }
 
+/// How far a request has come.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ProgressNotificationParams {
-    ///
+    /// The token from the metadata of the request this is about.
     pub progress_token: ProgressToken,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    ///
+    /// What is done so far; grows with every notification.
     #[serde(serialize_with = "crate::number::serialize")]
     pub progress: f64,
-    ///
+    /// What there is to do, in the same unit, if that is known.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
     )]
     pub total: Option<f64>,
-    ///
+    /// What is going on, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ProgressNotificationParams {
-    /// A `ProgressNotificationParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(progress_token: impl Into<ProgressToken>, progress: f64) -> Self {
         Self {
             progress_token: progress_token.into(),
-            message: None,
             progress,
             total: None,
+            message: None,
             meta: None,
         }
-    }
-
-    /// Sets [`message`](Self::message).
-    #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
-        self
     }
 
     /// Sets [`total`](Self::total).
     #[must_use]
     pub fn with_total(mut self, total: f64) -> Self {
         self.total = Some(total);
+        self
+    }
+
+    /// Sets [`message`](Self::message).
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
         self
     }
 
@@ -405,19 +401,19 @@ impl ProgressNotificationParams {
     }
 }
 
+/// The params of a request that has none of its own.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequestParams {
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl RequestParams {
-    /// An empty `RequestParams`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -430,15 +426,15 @@ impl RequestParams {
     }
 }
 
+/// Who speaks, or who is spoken to.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/schema#role>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    ///
+    /// The model.
     Assistant,
-    ///
+    /// The person.
     User,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),

@@ -1,36 +1,33 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Completion of prompt and template arguments.
 
 use crate::Meta;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// Which argument to complete.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompleteRequestParams {
-    ///
+    /// The prompt or template the argument belongs to.
     #[serde(rename = "ref")]
     pub reference: CompletionReference,
-    ///
+    /// The argument and what was typed so far.
     pub argument: CompletionArgument,
-    ///
+    /// What is known about the other arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompletionContext>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CompleteRequestParams {
-    /// A `CompleteRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(reference: impl Into<CompletionReference>, argument: CompletionArgument) -> Self {
         Self {
             reference: reference.into(),
@@ -55,21 +52,21 @@ impl CompleteRequestParams {
     }
 }
 
+/// Suggestions for an argument.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompleteResult {
-    ///
+    /// The suggestions.
     pub completion: Completion,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CompleteResult {
-    /// A `CompleteResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(completion: Completion) -> Self {
         Self {
             completion,
@@ -85,29 +82,29 @@ impl CompleteResult {
     }
 }
 
+/// Suggestions, best first.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Completion {
-    ///
-    pub values: Vec<String>,
-    ///
+    /// How many there are in all, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    ///
+    /// At most 100 of them.
+    pub values: Vec<String>,
+    /// Whether there are more than were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
 }
 
 impl Completion {
-    /// A `Completion` with its required members.
+    /// Makes one from its required members.
     pub fn new(values: Vec<String>) -> Self {
         Self {
-            values,
             total: None,
+            values,
             has_more: None,
         }
     }
@@ -127,20 +124,20 @@ impl Completion {
     }
 }
 
+/// The argument being typed.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionArgument {
-    ///
+    /// Its name.
     pub name: String,
-    ///
+    /// What was typed so far.
     pub value: String,
 }
 
 impl CompletionArgument {
-    /// A `CompletionArgument` with its required members.
+    /// Makes one from its required members.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -149,19 +146,19 @@ impl CompletionArgument {
     }
 }
 
+/// What is known while an argument is typed.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionContext {
-    ///
+    /// Arguments already settled, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<BTreeMap<String, String>>,
 }
 
 impl CompletionContext {
-    /// An empty `CompletionContext`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -174,9 +171,9 @@ impl CompletionContext {
     }
 }
 
+/// What the completed argument belongs to.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[allow(
@@ -224,9 +221,10 @@ impl crate::union::TaggedUnion for CompletionReference {
     const NAME: &'static str = "CompletionReference";
     const TAG: &'static str = "type";
     const TAGS: &'static [&'static str] = &["ref/prompt", "ref/resource"];
+
     fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
         match index {
-            0usize => PromptReference::deserialize(members).map(Self::Prompt),
+            0 => PromptReference::deserialize(members).map(Self::Prompt),
             _ => ResourceTemplateReference::deserialize(members).map(Self::Resource),
         }
     }
@@ -236,22 +234,22 @@ impl crate::union::TaggedUnion for CompletionReference {
     }
 }
 
+/// Points to a prompt.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "ref/prompt")]
 #[non_exhaustive]
 pub struct PromptReference {
-    ///
+    /// The prompt's name.
     pub name: String,
-    ///
+    /// Its name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
 impl PromptReference {
-    /// A `PromptReference` with its required members.
+    /// Makes one from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -267,19 +265,19 @@ impl PromptReference {
     }
 }
 
+/// Points to a resource or a template of resources.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "ref/resource")]
 #[non_exhaustive]
 pub struct ResourceTemplateReference {
-    ///
+    /// The URI or the URI template.
     pub uri: String,
 }
 
 impl ResourceTemplateReference {
-    /// A `ResourceTemplateReference` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into() }
     }

@@ -1,35 +1,32 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Content blocks, which tools and prompts hand out.
 
 use crate::{Annotations, Icon, Meta, ResourceContents};
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+/// A block of sound.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "audio", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AudioContent {
-    ///
+    /// The sound, in base64.
     pub data: String,
-    ///
+    /// The audio type, such as `audio/wav`.
     pub mime_type: String,
-    ///
+    /// Hints on audience, weight and age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl AudioContent {
-    /// A `AudioContent` with its required members.
+    /// Makes one from its required members.
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self {
             data: data.into(),
@@ -54,9 +51,9 @@ impl AudioContent {
     }
 }
 
+/// One piece of content.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[allow(
@@ -131,12 +128,13 @@ impl crate::union::TaggedUnion for ContentBlock {
     const NAME: &'static str = "ContentBlock";
     const TAG: &'static str = "type";
     const TAGS: &'static [&'static str] = &["text", "image", "audio", "resource_link", "resource"];
+
     fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
         match index {
-            0usize => TextContent::deserialize(members).map(Self::Text),
-            1usize => ImageContent::deserialize(members).map(Self::Image),
-            2usize => AudioContent::deserialize(members).map(Self::Audio),
-            3usize => ResourceLink::deserialize(members).map(Self::ResourceLink),
+            0 => TextContent::deserialize(members).map(Self::Text),
+            1 => ImageContent::deserialize(members).map(Self::Image),
+            2 => AudioContent::deserialize(members).map(Self::Audio),
+            3 => ResourceLink::deserialize(members).map(Self::ResourceLink),
             _ => EmbeddedResource::deserialize(members).map(Self::Resource),
         }
     }
@@ -146,25 +144,25 @@ impl crate::union::TaggedUnion for ContentBlock {
     }
 }
 
+/// A block with a resource, contents included.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "resource")]
 #[non_exhaustive]
 pub struct EmbeddedResource {
-    ///
+    /// The contents, with the URI they come from.
     pub resource: ResourceContents,
-    ///
+    /// Hints on audience, weight and age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl EmbeddedResource {
-    /// A `EmbeddedResource` with its required members.
+    /// Makes one from its required members.
     pub fn new(resource: impl Into<ResourceContents>) -> Self {
         Self {
             resource: resource.into(),
@@ -188,27 +186,27 @@ impl EmbeddedResource {
     }
 }
 
+/// A block with a picture.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "image", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ImageContent {
-    ///
+    /// The picture, in base64.
     pub data: String,
-    ///
+    /// The image type, such as `image/png`.
     pub mime_type: String,
-    ///
+    /// Hints on audience, weight and age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ImageContent {
-    /// A `ImageContent` with its required members.
+    /// Makes one from its required members.
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self {
             data: data.into(),
@@ -233,42 +231,42 @@ impl ImageContent {
     }
 }
 
+/// A block that points to a resource, which need not be in any list.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "resource_link", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceLink {
-    ///
+    /// What it is read by.
     pub uri: String,
-    ///
+    /// Its name, for programs, and for people if there is no title.
     pub name: String,
-    ///
+    /// The name people see.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// What it holds, for people and models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// The type of its contents, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    ///
+    /// Pictures a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    ///
+    /// The length of its raw contents in bytes, before any base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    ///
+    /// Hints on audience, weight and age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ResourceLink {
-    /// A `ResourceLink` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -333,25 +331,25 @@ impl ResourceLink {
     }
 }
 
+/// A block of text.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "text")]
 #[non_exhaustive]
 pub struct TextContent {
-    ///
+    /// The text.
     pub text: String,
-    ///
+    /// Hints on audience, weight and age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl TextContent {
-    /// A `TextContent` with its required members.
+    /// Makes one from its required members.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),

@@ -1,27 +1,24 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Questions a server puts to the user.
 
 use crate::{ElicitValue, FormProperties, Meta, TaskMetadata};
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// What the user did with a question.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ElicitAction {
-    ///
+    /// Sent the form, or agreed to open the URL.
     Accept,
-    ///
+    /// Left without a choice.
     Cancel,
-    ///
+    /// Said no.
     Decline,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -68,27 +65,27 @@ impl<'de> Deserialize<'de> for ElicitAction {
     }
 }
 
+/// A question answered by a form inside the host.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitRequestFormParams {
-    ///
+    /// What to tell the user.
     pub message: String,
-    ///
+    /// The fields to fill in.
     pub requested_schema: RequestedSchema,
-    ///
+    /// Asks for a task instead of an immediate result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ElicitRequestFormParams {
-    /// A `ElicitRequestFormParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(message: impl Into<String>, requested_schema: RequestedSchema) -> Self {
         Self {
             message: message.into(),
@@ -113,9 +110,9 @@ impl ElicitRequestFormParams {
     }
 }
 
+/// A question to the user, by form or by URL.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[allow(
@@ -163,10 +160,11 @@ impl crate::union::TaggedUnion for ElicitRequestParams {
     const NAME: &'static str = "ElicitRequestParams";
     const TAG: &'static str = "mode";
     const TAGS: &'static [&'static str] = &["url", "form"];
-    const DEFAULT: Option<usize> = Some(1usize);
+    const DEFAULT: Option<usize> = Some(1);
+
     fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
         match index {
-            0usize => ElicitRequestUrlParams::deserialize(members).map(Self::Url),
+            0 => ElicitRequestUrlParams::deserialize(members).map(Self::Url),
             _ => ElicitRequestFormParams::deserialize(members).map(Self::Form),
         }
     }
@@ -176,41 +174,45 @@ impl crate::union::TaggedUnion for ElicitRequestParams {
     }
 }
 
+/// A question answered outside the host, for what a host must not see.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename = "url", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitRequestUrlParams {
-    ///
+    /// Why the user should go there.
     pub message: String,
-    ///
+    /// Where to go.
     pub url: String,
-    ///
-    pub elicitation_id: String,
-    ///
+    /// The id that the completion notification repeats, unique in its server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elicitation_id: Option<String>,
+    /// Asks for a task instead of an immediate result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ElicitRequestUrlParams {
-    /// A `ElicitRequestUrlParams` with its required members.
-    pub fn new(
-        message: impl Into<String>,
-        url: impl Into<String>,
-        elicitation_id: impl Into<String>,
-    ) -> Self {
+    /// Makes one from its required members.
+    pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             url: url.into(),
-            elicitation_id: elicitation_id.into(),
+            elicitation_id: None,
             task: None,
             meta: None,
         }
+    }
+
+    /// Sets [`elicitation_id`](Self::elicitation_id).
+    #[must_use]
+    pub fn with_elicitation_id(mut self, elicitation_id: impl Into<String>) -> Self {
+        self.elicitation_id = Some(elicitation_id.into());
+        self
     }
 
     /// Sets [`task`](Self::task).
@@ -228,24 +230,24 @@ impl ElicitRequestUrlParams {
     }
 }
 
+/// How the user answered.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ElicitResult {
-    ///
+    /// What the user did.
     pub action: ElicitAction,
-    ///
+    /// The answers by field; only for an accepted form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<BTreeMap<String, ElicitValue>>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ElicitResult {
-    /// A `ElicitResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(action: impl Into<ElicitAction>) -> Self {
         Self {
             action: action.into(),
@@ -269,22 +271,22 @@ impl ElicitResult {
     }
 }
 
+/// Which question was answered outside the host.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitationCompleteNotificationParams {
-    ///
+    /// The id from the request.
     pub elicitation_id: String,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ElicitationCompleteNotificationParams {
-    /// A `ElicitationCompleteNotificationParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(elicitation_id: impl Into<String>) -> Self {
         Self {
             elicitation_id: elicitation_id.into(),
@@ -300,25 +302,25 @@ impl ElicitationCompleteNotificationParams {
     }
 }
 
+/// A flat form: an object of primitive fields.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "object")]
 #[non_exhaustive]
 pub struct RequestedSchema {
-    ///
+    /// The JSON Schema dialect; absent means 2020-12.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    ///
+    /// The fields, in the order they are shown.
     pub properties: FormProperties,
-    ///
+    /// The fields the user must fill in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<Vec<String>>,
 }
 
 impl RequestedSchema {
-    /// A `RequestedSchema` with its required members.
+    /// Makes one from its required members.
     pub fn new(properties: impl Into<FormProperties>) -> Self {
         Self {
             schema: None,
@@ -342,18 +344,18 @@ impl RequestedSchema {
     }
 }
 
+/// The data of an error that says: ask the user these first, then try again.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UrlElicitationRequired {
-    ///
+    /// The questions, all to be answered at a URL.
     pub elicitations: Vec<ElicitRequestUrlParams>,
 }
 
 impl UrlElicitationRequired {
-    /// A `UrlElicitationRequired` with its required members.
+    /// Makes one from its required members.
     pub fn new(elicitations: Vec<ElicitRequestUrlParams>) -> Self {
         Self { elicitations }
     }

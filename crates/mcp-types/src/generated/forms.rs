@@ -1,35 +1,35 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! The fields an elicitation form may have.
 
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
-use serde_json::Number;
-use serde_json::Value;
+use crate::{
+    LegacyTitledEnumSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
+    UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Number, Value};
 use std::fmt;
 
+/// A yes-or-no field.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "boolean")]
 #[non_exhaustive]
 pub struct BooleanSchema {
-    ///
+    /// Its label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// What to fill in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// What is preselected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<bool>,
 }
 
 impl BooleanSchema {
-    /// An empty `BooleanSchema`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -56,125 +56,37 @@ impl BooleanSchema {
     }
 }
 
+/// Whether a number field takes fractions.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct EnumOption {
-    ///
-    pub title: String,
-    ///
-    #[serde(rename = "const")]
-    pub value: String,
-}
-
-impl EnumOption {
-    /// A `EnumOption` with its required members.
-    pub fn new(title: impl Into<String>, value: impl Into<String>) -> Self {
-        Self {
-            title: title.into(),
-            value: value.into(),
-        }
-    }
-}
-
-///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename = "string", rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct LegacyTitledEnumSchema {
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    ///
-    #[serde(rename = "enum")]
-    pub values: Vec<String>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub enum_names: Option<Vec<String>>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
-}
-
-impl LegacyTitledEnumSchema {
-    /// A `LegacyTitledEnumSchema` with its required members.
-    pub fn new(values: Vec<String>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            values,
-            enum_names: None,
-            default: None,
-        }
-    }
-
-    /// Sets [`title`](Self::title).
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets [`description`](Self::description).
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets [`enum_names`](Self::enum_names).
-    #[must_use]
-    pub fn with_enum_names(mut self, enum_names: Vec<String>) -> Self {
-        self.enum_names = Some(enum_names);
-        self
-    }
-
-    /// Sets [`default`](Self::default).
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
-///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "closed on purpose, see overrides.toml"
 )]
 pub enum NumberKind {
-    ///
-    Number,
-    ///
+    /// Integers only.
     Integer,
+    /// Any number.
+    Number,
 }
 
 impl NumberKind {
     /// Every value in order.
-    pub const ALL: &'static [Self] = &[Self::Number, Self::Integer];
+    pub const ALL: &'static [Self] = &[Self::Integer, Self::Number];
     /// The value on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Number => "number",
             Self::Integer => "integer",
+            Self::Number => "number",
         }
     }
 
     /// Reads the value on the wire.
     pub fn from_wire(text: &str) -> Option<Self> {
         match text {
-            "number" => Some(Self::Number),
             "integer" => Some(Self::Integer),
+            "number" => Some(Self::Number),
             _ => None,
         }
     }
@@ -196,47 +108,47 @@ impl<'de> Deserialize<'de> for NumberKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         crate::text::closed(
             deserializer,
-            "a NumberKind, one of `number`, `integer`",
+            "a NumberKind, one of `integer`, `number`",
             Self::from_wire,
         )
     }
 }
 
+/// A number field.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NumberSchema {
-    ///
+    /// Its label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// What to fill in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// Whether fractions are allowed.
     #[serde(rename = "type")]
     pub kind: NumberKind,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub maximum: Option<Number>,
-    ///
+    /// The least value allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<Number>,
-    ///
+    /// The greatest value allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<Number>,
+    /// What is prefilled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Number>,
 }
 
 impl NumberSchema {
-    /// A `NumberSchema` with its required members.
+    /// Makes one from its required members.
     pub fn new(kind: impl Into<NumberKind>) -> Self {
         Self {
             title: None,
             description: None,
             kind: kind.into(),
-            maximum: None,
             minimum: None,
+            maximum: None,
             default: None,
         }
     }
@@ -255,17 +167,17 @@ impl NumberSchema {
         self
     }
 
-    /// Sets [`maximum`](Self::maximum).
-    #[must_use]
-    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
-        self.maximum = Some(maximum.into());
-        self
-    }
-
     /// Sets [`minimum`](Self::minimum).
     #[must_use]
     pub fn with_minimum(mut self, minimum: impl Into<Number>) -> Self {
         self.minimum = Some(minimum.into());
+        self
+    }
+
+    /// Sets [`maximum`](Self::maximum).
+    #[must_use]
+    pub fn with_maximum(mut self, maximum: impl Into<Number>) -> Self {
+        self.maximum = Some(maximum.into());
         self
     }
 
@@ -277,9 +189,9 @@ impl NumberSchema {
     }
 }
 
+/// One field of a form.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[allow(
@@ -380,59 +292,58 @@ impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
 impl crate::union::ShapedUnion for PrimitiveSchemaDefinition {
     const NAME: &'static str = "PrimitiveSchemaDefinition";
     const REQUIRES: Option<&'static str> = Some("type");
+
     fn classify(members: &crate::JsonObject) -> Option<usize> {
         if crate::union::is(members, &["type"], "string")
             && crate::union::has(members, &["enum"])
             && crate::union::has(members, &["enumNames"])
         {
-            return Some(0usize);
+            return Some(0);
         }
         if crate::union::is(members, &["type"], "string") && crate::union::has(members, &["enum"]) {
-            return Some(1usize);
+            return Some(1);
         }
         if crate::union::is(members, &["type"], "string") && crate::union::has(members, &["oneOf"])
         {
-            return Some(2usize);
+            return Some(2);
         }
         if crate::union::is(members, &["type"], "string") {
-            return Some(3usize);
+            return Some(3);
         }
         if crate::union::is(members, &["type"], "number") {
-            return Some(4usize);
+            return Some(4);
         }
         if crate::union::is(members, &["type"], "integer") {
-            return Some(4usize);
+            return Some(4);
         }
         if crate::union::is(members, &["type"], "boolean") {
-            return Some(5usize);
+            return Some(5);
         }
         if crate::union::is(members, &["type"], "array")
             && crate::union::has(members, &["items", "anyOf"])
         {
-            return Some(6usize);
+            return Some(6);
         }
         if crate::union::is(members, &["type"], "array")
             && crate::union::has(members, &["items", "enum"])
         {
-            return Some(7usize);
+            return Some(7);
         }
         None
     }
 
     fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
         match index {
-            0usize => LegacyTitledEnumSchema::deserialize(members).map(Self::LegacyTitledEnum),
-            1usize => UntitledSingleSelectEnumSchema::deserialize(members)
+            0 => LegacyTitledEnumSchema::deserialize(members).map(Self::LegacyTitledEnum),
+            1 => UntitledSingleSelectEnumSchema::deserialize(members)
                 .map(Self::UntitledSingleSelectEnum),
-            2usize => {
+            2 => {
                 TitledSingleSelectEnumSchema::deserialize(members).map(Self::TitledSingleSelectEnum)
             }
-            3usize => StringSchema::deserialize(members).map(Self::String),
-            4usize => NumberSchema::deserialize(members).map(Self::Number),
-            5usize => BooleanSchema::deserialize(members).map(Self::Boolean),
-            6usize => {
-                TitledMultiSelectEnumSchema::deserialize(members).map(Self::TitledMultiSelectEnum)
-            }
+            3 => StringSchema::deserialize(members).map(Self::String),
+            4 => NumberSchema::deserialize(members).map(Self::Number),
+            5 => BooleanSchema::deserialize(members).map(Self::Boolean),
+            6 => TitledMultiSelectEnumSchema::deserialize(members).map(Self::TitledMultiSelectEnum),
             _ => UntitledMultiSelectEnumSchema::deserialize(members)
                 .map(Self::UntitledMultiSelectEnum),
         }
@@ -443,19 +354,19 @@ impl crate::union::ShapedUnion for PrimitiveSchemaDefinition {
     }
 }
 
+/// What kind of text a field takes.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StringFormat {
-    ///
+    /// A calendar date, `2025-11-25`.
     Date,
-    ///
+    /// A timestamp with a time zone, as RFC 3339 writes it.
     DateTime,
-    ///
+    /// An e-mail address.
     Email,
-    ///
+    /// An absolute URI.
     Uri,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -504,38 +415,38 @@ impl<'de> Deserialize<'de> for StringFormat {
     }
 }
 
+/// A text field.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "string", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct StringSchema {
-    ///
+    /// Its label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// What to fill in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// What kind of text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<StringFormat>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_length: Option<u64>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_length: Option<u64>,
-    ///
+    /// A regular expression the text must match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    ///
+    /// The least length, in characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_length: Option<u64>,
+    /// The greatest length, in characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u64>,
+    /// What is prefilled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
 
 impl StringSchema {
-    /// An empty `StringSchema`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -561,10 +472,10 @@ impl StringSchema {
         self
     }
 
-    /// Sets [`max_length`](Self::max_length).
+    /// Sets [`pattern`](Self::pattern).
     #[must_use]
-    pub fn with_max_length(mut self, max_length: u64) -> Self {
-        self.max_length = Some(max_length);
+    pub fn with_pattern(mut self, pattern: impl Into<String>) -> Self {
+        self.pattern = Some(pattern.into());
         self
     }
 
@@ -575,304 +486,10 @@ impl StringSchema {
         self
     }
 
-    /// Sets [`pattern`](Self::pattern).
+    /// Sets [`max_length`](Self::max_length).
     #[must_use]
-    pub fn with_pattern(mut self, pattern: impl Into<String>) -> Self {
-        self.pattern = Some(pattern.into());
-        self
-    }
-
-    /// Sets [`default`](Self::default).
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
-///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename = "array", rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TitledMultiSelectEnumSchema {
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    ///
-    pub items: TitledMultiSelectItems,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_items: Option<u64>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_items: Option<u64>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<Vec<String>>,
-}
-
-impl TitledMultiSelectEnumSchema {
-    /// A `TitledMultiSelectEnumSchema` with its required members.
-    pub fn new(items: TitledMultiSelectItems) -> Self {
-        Self {
-            title: None,
-            description: None,
-            items,
-            max_items: None,
-            min_items: None,
-            default: None,
-        }
-    }
-
-    /// Sets [`title`](Self::title).
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets [`description`](Self::description).
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets [`max_items`](Self::max_items).
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: u64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
-    /// Sets [`min_items`](Self::min_items).
-    #[must_use]
-    pub fn with_min_items(mut self, min_items: u64) -> Self {
-        self.min_items = Some(min_items);
-        self
-    }
-
-    /// Sets [`default`](Self::default).
-    #[must_use]
-    pub fn with_default(mut self, default: Vec<String>) -> Self {
-        self.default = Some(default);
-        self
-    }
-}
-
-///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TitledMultiSelectItems {
-    ///
-    pub any_of: Vec<EnumOption>,
-}
-
-impl TitledMultiSelectItems {
-    /// A `TitledMultiSelectItems` with its required members.
-    pub fn new(any_of: Vec<EnumOption>) -> Self {
-        Self { any_of }
-    }
-}
-
-///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename = "string", rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct TitledSingleSelectEnumSchema {
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    ///
-    pub one_of: Vec<EnumOption>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
-}
-
-impl TitledSingleSelectEnumSchema {
-    /// A `TitledSingleSelectEnumSchema` with its required members.
-    pub fn new(one_of: Vec<EnumOption>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            one_of,
-            default: None,
-        }
-    }
-
-    /// Sets [`title`](Self::title).
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets [`description`](Self::description).
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets [`default`](Self::default).
-    #[must_use]
-    pub fn with_default(mut self, default: impl Into<String>) -> Self {
-        self.default = Some(default.into());
-        self
-    }
-}
-
-///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename = "array", rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct UntitledMultiSelectEnumSchema {
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    ///
-    pub items: UntitledMultiSelectItems,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_items: Option<u64>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_items: Option<u64>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<Vec<String>>,
-}
-
-impl UntitledMultiSelectEnumSchema {
-    /// A `UntitledMultiSelectEnumSchema` with its required members.
-    pub fn new(items: UntitledMultiSelectItems) -> Self {
-        Self {
-            title: None,
-            description: None,
-            items,
-            max_items: None,
-            min_items: None,
-            default: None,
-        }
-    }
-
-    /// Sets [`title`](Self::title).
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets [`description`](Self::description).
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets [`max_items`](Self::max_items).
-    #[must_use]
-    pub fn with_max_items(mut self, max_items: u64) -> Self {
-        self.max_items = Some(max_items);
-        self
-    }
-
-    /// Sets [`min_items`](Self::min_items).
-    #[must_use]
-    pub fn with_min_items(mut self, min_items: u64) -> Self {
-        self.min_items = Some(min_items);
-        self
-    }
-
-    /// Sets [`default`](Self::default).
-    #[must_use]
-    pub fn with_default(mut self, default: Vec<String>) -> Self {
-        self.default = Some(default);
-        self
-    }
-}
-
-///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename = "string")]
-#[non_exhaustive]
-pub struct UntitledMultiSelectItems {
-    ///
-    #[serde(rename = "enum")]
-    pub values: Vec<String>,
-}
-
-impl UntitledMultiSelectItems {
-    /// A `UntitledMultiSelectItems` with its required members.
-    pub fn new(values: Vec<String>) -> Self {
-        Self { values }
-    }
-}
-
-///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename = "string")]
-#[non_exhaustive]
-pub struct UntitledSingleSelectEnumSchema {
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    ///
-    #[serde(rename = "enum")]
-    pub values: Vec<String>,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default: Option<String>,
-}
-
-impl UntitledSingleSelectEnumSchema {
-    /// A `UntitledSingleSelectEnumSchema` with its required members.
-    pub fn new(values: Vec<String>) -> Self {
-        Self {
-            title: None,
-            description: None,
-            values,
-            default: None,
-        }
-    }
-
-    /// Sets [`title`](Self::title).
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets [`description`](Self::description).
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
+    pub fn with_max_length(mut self, max_length: u64) -> Self {
+        self.max_length = Some(max_length);
         self
     }
 

@@ -1,31 +1,30 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! The handshake and the capabilities it settles.
 
 use crate::{Icon, JsonObject, Meta};
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What a client offers to a server; an absent member is not offered.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    ///
+    /// Questions to the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
-    ///
+    /// Features outside the specification, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<BTreeMap<String, JsonObject>>,
-    ///
+    /// Places the server may work in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<RootsCapability>,
-    ///
+    /// Model calls on the server's behalf.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingCapability>,
-    ///
+    /// Requests of the server that may run as tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<ClientTasksCapability>,
     /// Members this revision does not know, kept as they came.
@@ -34,7 +33,7 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// An empty `ClientCapabilities`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -75,22 +74,25 @@ impl ClientCapabilities {
     }
 }
 
+/// Which requests to a client may run as tasks.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientTaskRequests {
-    ///
+    /// Elicitation requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationTaskRequests>,
-    ///
+    /// Sampling requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingTaskRequests>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl ClientTaskRequests {
-    /// An empty `ClientTaskRequests`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -110,25 +112,28 @@ impl ClientTaskRequests {
     }
 }
 
+/// How a client supports tasks.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientTasksCapability {
-    ///
+    /// Present if `tasks/cancel` is answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel: Option<JsonObject>,
-    ///
+    /// Present if `tasks/list` is answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<JsonObject>,
-    ///
+    /// Which requests may ask for a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<ClientTaskRequests>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl ClientTasksCapability {
-    /// An empty `ClientTasksCapability`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -155,22 +160,25 @@ impl ClientTasksCapability {
     }
 }
 
+/// Which kinds of question a client can put to its user; empty means forms.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ElicitationCapability {
-    ///
+    /// Present if the client sends the user to a URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<JsonObject>,
-    ///
+    /// Present if the client shows forms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<JsonObject>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl ElicitationCapability {
-    /// An empty `ElicitationCapability`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -190,19 +198,22 @@ impl ElicitationCapability {
     }
 }
 
+/// Which elicitation requests may run as tasks.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ElicitationTaskRequests {
-    ///
+    /// Present if `elicitation/create` may.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create: Option<JsonObject>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl ElicitationTaskRequests {
-    /// An empty `ElicitationTaskRequests`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -215,33 +226,33 @@ impl ElicitationTaskRequests {
     }
 }
 
+/// The software at one end of a connection.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Implementation {
-    ///
+    /// Its name, for programs.
     pub name: String,
-    ///
+    /// Its name, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// Its version, in a scheme of its own.
     pub version: String,
-    ///
+    /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// Pictures a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    ///
+    /// Where people can read more about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
 }
 
 impl Implementation {
-    /// A `Implementation` with its required members.
+    /// Makes one from its required members.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -282,26 +293,26 @@ impl Implementation {
     }
 }
 
+/// How a client introduces itself.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InitializeRequestParams {
-    ///
+    /// The newest revision the client would like to speak.
     pub protocol_version: String,
-    ///
+    /// What the client offers.
     pub capabilities: ClientCapabilities,
-    ///
+    /// The client software.
     pub client_info: Implementation,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl InitializeRequestParams {
-    /// A `InitializeRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(
         protocol_version: impl Into<String>,
         capabilities: ClientCapabilities,
@@ -323,29 +334,29 @@ impl InitializeRequestParams {
     }
 }
 
+/// How a server introduces itself.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InitializeResult {
-    ///
+    /// The revision both will speak; a client that cannot must disconnect.
     pub protocol_version: String,
-    ///
+    /// What the server offers.
     pub capabilities: ServerCapabilities,
-    ///
+    /// The server software.
     pub server_info: Implementation,
-    ///
+    /// How to make good use of the server; a host may add it to the system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl InitializeResult {
-    /// A `InitializeResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(
         protocol_version: impl Into<String>,
         capabilities: ServerCapabilities,
@@ -375,20 +386,23 @@ impl InitializeResult {
     }
 }
 
+/// How a server supports prompts.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PromptsCapability {
-    ///
+    /// Whether a notification tells when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl PromptsCapability {
-    /// An empty `PromptsCapability`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -401,23 +415,26 @@ impl PromptsCapability {
     }
 }
 
+/// How a server supports resources.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourcesCapability {
-    ///
+    /// Whether a notification tells when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
-    ///
+    /// Whether single resources can be watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribe: Option<bool>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl ResourcesCapability {
-    /// An empty `ResourcesCapability`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -437,20 +454,23 @@ impl ResourcesCapability {
     }
 }
 
+/// How a client supports roots.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RootsCapability {
-    ///
+    /// Whether a notification tells when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl RootsCapability {
-    /// An empty `RootsCapability`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -463,22 +483,25 @@ impl RootsCapability {
     }
 }
 
+/// How a client supports sampling.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SamplingCapability {
-    ///
+    /// Present if `includeContext` may have other values than `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<JsonObject>,
-    ///
+    /// Present if `tools` and `toolChoice` may be sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<JsonObject>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl SamplingCapability {
-    /// An empty `SamplingCapability`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -498,20 +521,23 @@ impl SamplingCapability {
     }
 }
 
+/// Which sampling requests may run as tasks.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SamplingTaskRequests {
-    ///
+    /// Present if `sampling/createMessage` may.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create_message: Option<JsonObject>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl SamplingTaskRequests {
-    /// An empty `SamplingTaskRequests`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -524,31 +550,31 @@ impl SamplingTaskRequests {
     }
 }
 
+/// What a server offers to a client; an absent member is not offered.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ServerCapabilities {
-    ///
+    /// Present if the server completes arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<JsonObject>,
-    ///
+    /// Features outside the specification, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<BTreeMap<String, JsonObject>>,
-    ///
+    /// Present if the server sends log messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<JsonObject>,
-    ///
+    /// Prompt templates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts: Option<PromptsCapability>,
-    ///
+    /// Resources to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesCapability>,
-    ///
+    /// Requests of the client that may run as tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<ServerTasksCapability>,
-    ///
+    /// Tools to call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolsCapability>,
     /// Members this revision does not know, kept as they came.
@@ -557,7 +583,7 @@ pub struct ServerCapabilities {
 }
 
 impl ServerCapabilities {
-    /// An empty `ServerCapabilities`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -612,19 +638,22 @@ impl ServerCapabilities {
     }
 }
 
+/// Which requests to a server may run as tasks.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ServerTaskRequests {
-    ///
+    /// Tool requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolsTaskRequests>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl ServerTaskRequests {
-    /// An empty `ServerTaskRequests`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -637,25 +666,28 @@ impl ServerTaskRequests {
     }
 }
 
+/// How a server supports tasks.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ServerTasksCapability {
-    ///
+    /// Present if `tasks/cancel` is answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel: Option<JsonObject>,
-    ///
+    /// Present if `tasks/list` is answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<JsonObject>,
-    ///
+    /// Which requests may ask for a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<ServerTaskRequests>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl ServerTasksCapability {
-    /// An empty `ServerTasksCapability`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -682,20 +714,23 @@ impl ServerTasksCapability {
     }
 }
 
+/// How a server supports tools.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolsCapability {
-    ///
+    /// Whether a notification tells when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl ToolsCapability {
-    /// An empty `ToolsCapability`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -708,19 +743,22 @@ impl ToolsCapability {
     }
 }
 
+/// Which tool requests may run as tasks.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolsTaskRequests {
-    ///
+    /// Present if `tools/call` may.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<JsonObject>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
 }
 
 impl ToolsTaskRequests {
-    /// An empty `ToolsTaskRequests`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }

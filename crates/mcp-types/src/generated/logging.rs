@@ -1,39 +1,36 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Log messages and their levels.
 
 use crate::Meta;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
 
+/// How serious a log message is; the levels of RFC 5424, compared by severity.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging>
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "closed on purpose, see overrides.toml"
 )]
 pub enum LoggingLevel {
-    ///
+    /// For finding faults.
     Debug,
-    ///
+    /// Things going as they should.
     Info,
-    ///
+    /// Normal, yet worth a look.
     Notice,
-    ///
+    /// Something may be wrong.
     Warning,
-    ///
+    /// Something failed.
     Error,
-    ///
+    /// A part stopped working.
     Critical,
-    ///
+    /// Somebody must act now.
     Alert,
-    ///
+    /// Nothing works.
     Emergency,
 }
 
@@ -101,26 +98,26 @@ impl<'de> Deserialize<'de> for LoggingLevel {
     }
 }
 
+/// One log message.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LoggingMessageNotificationParams {
-    ///
+    /// How serious it is.
     pub level: LoggingLevel,
-    ///
+    /// The part of the server that speaks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logger: Option<String>,
-    ///
+    /// What it has to say: any JSON value.
     pub data: Value,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl LoggingMessageNotificationParams {
-    /// A `LoggingMessageNotificationParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(level: impl Into<LoggingLevel>, data: impl Into<Value>) -> Self {
         Self {
             level: level.into(),
@@ -145,21 +142,21 @@ impl LoggingMessageNotificationParams {
     }
 }
 
+/// From which level on a client wants log messages.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SetLevelRequestParams {
-    ///
+    /// The least serious level to send.
     pub level: LoggingLevel,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl SetLevelRequestParams {
-    /// A `SetLevelRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(level: impl Into<LoggingLevel>) -> Self {
         Self {
             level: level.into(),

@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Method names, markers that tie them to their types, and who may send them.
 
 use crate::method::{Direction, Notification, Request};
 
@@ -116,9 +116,9 @@ pub fn notification_direction(method: &str) -> Option<Direction> {
     }
 }
 
+/// `completion/complete`: suggests values for an argument.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CompleteRequest {}
@@ -128,9 +128,9 @@ impl Request for CompleteRequest {
     type Result = crate::CompleteResult;
 }
 
+/// `elicitation/create`: asks the user a question.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ElicitRequest {}
@@ -140,9 +140,9 @@ impl Request for ElicitRequest {
     type Result = crate::ElicitResult;
 }
 
+/// `initialize`: begins the handshake.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InitializeRequest {}
@@ -152,9 +152,9 @@ impl Request for InitializeRequest {
     type Result = crate::InitializeResult;
 }
 
+/// `logging/setLevel`: from which level on to send log messages.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging#setting-log-level>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SetLevelRequest {}
@@ -164,9 +164,9 @@ impl Request for SetLevelRequest {
     type Result = crate::EmptyResult;
 }
 
+/// `notifications/cancelled`: gives a request up.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CancelledNotification {}
@@ -175,9 +175,9 @@ impl Notification for CancelledNotification {
     type Params = crate::CancelledNotificationParams;
 }
 
+/// `notifications/elicitation/complete`: a question was answered outside the host.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ElicitationCompleteNotification {}
@@ -186,9 +186,9 @@ impl Notification for ElicitationCompleteNotification {
     type Params = crate::ElicitationCompleteNotificationParams;
 }
 
+/// `notifications/initialized`: ends the handshake.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InitializedNotification {}
@@ -198,9 +198,9 @@ impl Notification for InitializedNotification {
     type Params = crate::NotificationParams;
 }
 
+/// `notifications/message`: one log message.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging#log-message-notifications>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoggingMessageNotification {}
@@ -209,9 +209,9 @@ impl Notification for LoggingMessageNotification {
     type Params = crate::LoggingMessageNotificationParams;
 }
 
+/// `notifications/progress`: how far a request has come.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ProgressNotification {}
@@ -220,9 +220,9 @@ impl Notification for ProgressNotification {
     type Params = crate::ProgressNotificationParams;
 }
 
+/// `notifications/prompts/list_changed`: the prompts are no longer the same.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts#list-changed-notification>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PromptListChangedNotification {}
@@ -232,9 +232,9 @@ impl Notification for PromptListChangedNotification {
     type Params = crate::NotificationParams;
 }
 
+/// `notifications/resources/list_changed`: the resources are no longer the same.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#list-changed-notification>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ResourceListChangedNotification {}
@@ -244,9 +244,9 @@ impl Notification for ResourceListChangedNotification {
     type Params = crate::NotificationParams;
 }
 
+/// `notifications/resources/updated`: a watched resource has changed.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ResourceUpdatedNotification {}
@@ -255,9 +255,9 @@ impl Notification for ResourceUpdatedNotification {
     type Params = crate::ResourceUpdatedNotificationParams;
 }
 
+/// `notifications/roots/list_changed`: the roots are no longer the same.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/roots#root-list-changes>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RootsListChangedNotification {}
@@ -267,9 +267,9 @@ impl Notification for RootsListChangedNotification {
     type Params = crate::NotificationParams;
 }
 
+/// `notifications/tasks/status`: the status of a task has changed.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TaskStatusNotification {}
@@ -278,9 +278,9 @@ impl Notification for TaskStatusNotification {
     type Params = crate::TaskStatusNotificationParams;
 }
 
+/// `notifications/tools/list_changed`: the tools are no longer the same.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#list-changed-notification>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolListChangedNotification {}
@@ -290,9 +290,9 @@ impl Notification for ToolListChangedNotification {
     type Params = crate::NotificationParams;
 }
 
+/// `ping`: asks for a sign of life.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PingRequest {}
@@ -303,9 +303,9 @@ impl Request for PingRequest {
     type Result = crate::EmptyResult;
 }
 
+/// `prompts/get`: expands a prompt.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts#getting-a-prompt>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GetPromptRequest {}
@@ -315,9 +315,9 @@ impl Request for GetPromptRequest {
     type Result = crate::GetPromptResult;
 }
 
+/// `prompts/list`: lists prompts.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts#listing-prompts>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ListPromptsRequest {}
@@ -328,9 +328,9 @@ impl Request for ListPromptsRequest {
     type Result = crate::ListPromptsResult;
 }
 
+/// `resources/list`: lists resources.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#listing-resources>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ListResourcesRequest {}
@@ -341,9 +341,9 @@ impl Request for ListResourcesRequest {
     type Result = crate::ListResourcesResult;
 }
 
+/// `resources/read`: reads a resource.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#reading-resources>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadResourceRequest {}
@@ -353,9 +353,9 @@ impl Request for ReadResourceRequest {
     type Result = crate::ReadResourceResult;
 }
 
+/// `resources/subscribe`: watches a resource.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SubscribeRequest {}
@@ -365,9 +365,9 @@ impl Request for SubscribeRequest {
     type Result = crate::EmptyResult;
 }
 
+/// `resources/templates/list`: lists resource templates.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#resource-templates>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ListResourceTemplatesRequest {}
@@ -378,9 +378,9 @@ impl Request for ListResourceTemplatesRequest {
     type Result = crate::ListResourceTemplatesResult;
 }
 
+/// `resources/unsubscribe`: watches a resource no longer.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum UnsubscribeRequest {}
@@ -390,9 +390,9 @@ impl Request for UnsubscribeRequest {
     type Result = crate::EmptyResult;
 }
 
+/// `roots/list`: lists the places a server may work in.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/roots#listing-roots>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ListRootsRequest {}
@@ -403,9 +403,9 @@ impl Request for ListRootsRequest {
     type Result = crate::ListRootsResult;
 }
 
+/// `sampling/createMessage`: asks for a model call.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateMessageRequest {}
@@ -415,9 +415,9 @@ impl Request for CreateMessageRequest {
     type Result = crate::CreateMessageResult;
 }
 
+/// `tasks/cancel`: gives a task up.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CancelTaskRequest {}
@@ -427,9 +427,9 @@ impl Request for CancelTaskRequest {
     type Result = crate::CancelTaskResult;
 }
 
+/// `tasks/get`: looks at a task.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GetTaskRequest {}
@@ -439,9 +439,9 @@ impl Request for GetTaskRequest {
     type Result = crate::GetTaskResult;
 }
 
+/// `tasks/list`: lists tasks.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ListTasksRequest {}
@@ -452,9 +452,9 @@ impl Request for ListTasksRequest {
     type Result = crate::ListTasksResult;
 }
 
+/// `tasks/result`: waits for a task and fetches its result.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GetTaskPayloadRequest {}
@@ -464,9 +464,9 @@ impl Request for GetTaskPayloadRequest {
     type Result = crate::GetTaskPayloadResult;
 }
 
+/// `tools/call`: calls a tool.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#calling-tools>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallToolRequest {}
@@ -476,9 +476,9 @@ impl Request for CallToolRequest {
     type Result = crate::CallToolResult;
 }
 
+/// `tools/list`: lists tools.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#listing-tools>
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ListToolsRequest {}

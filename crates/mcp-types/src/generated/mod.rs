@@ -4,6 +4,8 @@
 
 mod base;
 pub use base::*;
+mod choices;
+pub use choices::*;
 mod completion;
 pub use completion::*;
 mod content;

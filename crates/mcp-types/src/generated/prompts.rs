@@ -1,30 +1,29 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Prompts and the messages they expand to.
 
 use crate::{ContentBlock, Icon, Meta, Role};
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Which prompt to expand, and with what.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GetPromptRequestParams {
-    ///
+    /// The prompt's name.
     pub name: String,
-    ///
+    /// Values for its arguments, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<BTreeMap<String, String>>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl GetPromptRequestParams {
-    /// A `GetPromptRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -48,24 +47,24 @@ impl GetPromptRequestParams {
     }
 }
 
+/// A prompt with its arguments filled in.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GetPromptResult {
-    ///
+    /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// The messages to hand to a model, in order.
     pub messages: Vec<PromptMessage>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl GetPromptResult {
-    /// A `GetPromptResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(messages: Vec<PromptMessage>) -> Self {
         Self {
             description: None,
@@ -89,25 +88,25 @@ impl GetPromptResult {
     }
 }
 
+/// One page of the prompts of a server.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListPromptsResult {
-    ///
+    /// The prompts.
     pub prompts: Vec<Prompt>,
-    ///
+    /// Where the next page begins; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ListPromptsResult {
-    /// A `ListPromptsResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(prompts: Vec<Prompt>) -> Self {
         Self {
             prompts,
@@ -131,33 +130,33 @@ impl ListPromptsResult {
     }
 }
 
+/// A prompt template that a user may pick.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Prompt {
-    ///
+    /// The name requests use.
     pub name: String,
-    ///
+    /// The name people see; see [`Prompt::display_name`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// What can be filled in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<PromptArgument>>,
-    ///
+    /// Pictures a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl Prompt {
-    /// A `Prompt` with its required members.
+    /// Makes one from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -205,27 +204,27 @@ impl Prompt {
     }
 }
 
+/// Something to fill in before a prompt is used.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptArgument {
-    ///
+    /// The name requests use.
     pub name: String,
-    ///
+    /// The name people see.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// What to fill in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// Whether the prompt cannot do without; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
 }
 
 impl PromptArgument {
-    /// A `PromptArgument` with its required members.
+    /// Makes one from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -257,20 +256,20 @@ impl PromptArgument {
     }
 }
 
+/// One message of an expanded prompt.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    ///
+    /// Who says it.
     pub role: Role,
-    ///
+    /// What is said: a single block.
     pub content: ContentBlock,
 }
 
 impl PromptMessage {
-    /// A `PromptMessage` with its required members.
+    /// Makes one from its required members.
     pub fn new(role: impl Into<Role>, content: impl Into<ContentBlock>) -> Self {
         Self {
             role: role.into(),

@@ -1,40 +1,37 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Resources, templates of them and their contents.
 
 use crate::{Annotations, Icon, Meta};
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+/// Binary contents of a resource.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct BlobResourceContents {
-    ///
+    /// Which resource, or which part of it.
     pub uri: String,
-    ///
-    pub blob: String,
-    ///
+    /// The type of the decoded bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    ///
+    /// The bytes, in base64.
+    pub blob: String,
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl BlobResourceContents {
-    /// A `BlobResourceContents` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
-            blob: blob.into(),
             mime_type: None,
+            blob: blob.into(),
             meta: None,
         }
     }
@@ -54,25 +51,25 @@ impl BlobResourceContents {
     }
 }
 
+/// One page of the resource templates of a server.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListResourceTemplatesResult {
-    ///
+    /// The templates.
     pub resource_templates: Vec<ResourceTemplate>,
-    ///
+    /// Where the next page begins; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ListResourceTemplatesResult {
-    /// A `ListResourceTemplatesResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(resource_templates: Vec<ResourceTemplate>) -> Self {
         Self {
             resource_templates,
@@ -96,25 +93,25 @@ impl ListResourceTemplatesResult {
     }
 }
 
+/// One page of the resources of a server.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListResourcesResult {
-    ///
+    /// The resources.
     pub resources: Vec<Resource>,
-    ///
+    /// Where the next page begins; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ListResourcesResult {
-    /// A `ListResourcesResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(resources: Vec<Resource>) -> Self {
         Self {
             resources,
@@ -138,21 +135,21 @@ impl ListResourcesResult {
     }
 }
 
+/// Which resource to read.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReadResourceRequestParams {
-    ///
+    /// The resource, listed or not; the server knows what it means.
     pub uri: String,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ReadResourceRequestParams {
-    /// A `ReadResourceRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -168,21 +165,21 @@ impl ReadResourceRequestParams {
     }
 }
 
+/// What a resource holds.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReadResourceResult {
-    ///
+    /// Its contents; a folder may answer with several.
     pub contents: Vec<ResourceContents>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ReadResourceResult {
-    /// A `ReadResourceResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(contents: Vec<ResourceContents>) -> Self {
         Self {
             contents,
@@ -198,42 +195,42 @@ impl ReadResourceResult {
     }
 }
 
+/// Something a server can be asked to read.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resource {
-    ///
+    /// What it is read by.
     pub uri: String,
-    ///
+    /// Its name, for programs, and for people if there is no title.
     pub name: String,
-    ///
+    /// The name people see; see [`Resource::display_name`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// What it holds, for people and models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// The type of its contents, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    ///
+    /// Pictures a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    ///
+    /// The length of its raw contents in bytes, before any base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    ///
+    /// Hints on audience, weight and age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl Resource {
-    /// A `Resource` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -298,9 +295,9 @@ impl Resource {
     }
 }
 
+/// Text or bytes of one resource.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[allow(
@@ -346,19 +343,20 @@ impl<'de> Deserialize<'de> for ResourceContents {
 
 impl crate::union::ShapedUnion for ResourceContents {
     const NAME: &'static str = "ResourceContents";
+
     fn classify(members: &crate::JsonObject) -> Option<usize> {
         if crate::union::has(members, &["text"]) {
-            return Some(0usize);
+            return Some(0);
         }
         if crate::union::has(members, &["blob"]) {
-            return Some(1usize);
+            return Some(1);
         }
         None
     }
 
     fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
         match index {
-            0usize => TextResourceContents::deserialize(members).map(Self::Text),
+            0 => TextResourceContents::deserialize(members).map(Self::Text),
             _ => BlobResourceContents::deserialize(members).map(Self::Blob),
         }
     }
@@ -368,39 +366,39 @@ impl crate::union::ShapedUnion for ResourceContents {
     }
 }
 
+/// A family of resources, named by a URI template.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceTemplate {
-    ///
+    /// An RFC 6570 template that the reader fills in.
     pub uri_template: String,
-    ///
+    /// Its name, for programs, and for people if there is no title.
     pub name: String,
-    ///
+    /// The name people see; see [`ResourceTemplate::display_name`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// What its resources hold, for people and models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// The type of its resources, if all have the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    ///
+    /// Pictures a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    ///
+    /// Hints on audience, weight and age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ResourceTemplate {
-    /// A `ResourceTemplate` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri_template: uri_template.into(),
@@ -457,21 +455,21 @@ impl ResourceTemplate {
     }
 }
 
+/// Which watched resource has changed.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResourceUpdatedNotificationParams {
-    ///
+    /// The resource; may be a part of the one that was subscribed to.
     pub uri: String,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ResourceUpdatedNotificationParams {
-    /// A `ResourceUpdatedNotificationParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -487,21 +485,21 @@ impl ResourceUpdatedNotificationParams {
     }
 }
 
+/// Which resource to watch.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscribeRequestParams {
-    ///
+    /// The resource.
     pub uri: String,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl SubscribeRequestParams {
-    /// A `SubscribeRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -517,32 +515,32 @@ impl SubscribeRequestParams {
     }
 }
 
+/// Text contents of a resource.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TextResourceContents {
-    ///
+    /// Which resource, or which part of it.
     pub uri: String,
-    ///
-    pub text: String,
-    ///
+    /// The type of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    ///
+    /// The text; only for contents that really are text.
+    pub text: String,
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl TextResourceContents {
-    /// A `TextResourceContents` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
-            text: text.into(),
             mime_type: None,
+            text: text.into(),
             meta: None,
         }
     }
@@ -562,21 +560,21 @@ impl TextResourceContents {
     }
 }
 
+/// Which resource to watch no longer.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UnsubscribeRequestParams {
-    ///
+    /// The resource of an earlier subscription.
     pub uri: String,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl UnsubscribeRequestParams {
-    /// A `UnsubscribeRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),

@@ -1,26 +1,25 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! The places a client opens to the server.
 
 use crate::Meta;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+/// The places a server may work in.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/roots>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ListRootsResult {
-    ///
+    /// The roots.
     pub roots: Vec<Root>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ListRootsResult {
-    /// A `ListRootsResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(roots: Vec<Root>) -> Self {
         Self { roots, meta: None }
     }
@@ -33,24 +32,24 @@ impl ListRootsResult {
     }
 }
 
+/// A folder or file that a server may work in.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/roots>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Root {
-    ///
+    /// Where it is; a `file:` URI.
     pub uri: String,
-    ///
+    /// Its name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl Root {
-    /// A `Root` with its required members.
+    /// Makes one from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),

@@ -1,66 +1,63 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Model calls a server asks its client to make.
 
 use crate::{
-    AudioContent, ContentBlock, ImageContent, JsonObject, Meta, OneOrMany, Role, TaskMetadata,
-    TextContent, Tool,
+    AudioContent, ContentBlock, ImageContent, JsonObject, Meta, OneOrMany, OutOfRange, Role,
+    TaskMetadata, TextContent, Tool,
 };
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
 
+/// A model call that a server asks for.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateMessageRequestParams {
-    ///
+    /// The conversation so far.
     pub messages: Vec<SamplingMessage>,
-    ///
+    /// The most tokens to sample; the client may stop earlier.
     pub max_tokens: u64,
-    ///
+    /// What matters in the choice of a model; advice only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_preferences: Option<ModelPreferences>,
-    ///
+    /// A system prompt; the client may change it or leave it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    ///
+    /// How much other context to add; needs `sampling.context` unless it is `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
-    ///
+    /// Settings for the provider behind the client, in a form of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
-    ///
+    /// Texts that end the sampling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
-    ///
+    /// How freely to sample; the scale is the model's.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
     )]
     pub temperature: Option<f64>,
-    ///
+    /// Whether the model may or must call tools; needs `sampling.tools`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    ///
+    /// Tools the model may call; needs `sampling.tools`. They live in this request only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    ///
+    /// Asks for a task instead of an immediate result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CreateMessageRequestParams {
-    /// A `CreateMessageRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
         Self {
             messages,
@@ -149,29 +146,29 @@ impl CreateMessageRequestParams {
     }
 }
 
+/// What the model said.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateMessageResult {
-    ///
+    /// Who says it, normally the assistant.
     pub role: Role,
-    ///
+    /// What was said: one block, or several.
     pub content: OneOrMany<SamplingMessageContentBlock>,
-    ///
+    /// The name of the model that said it.
     pub model: String,
-    ///
+    /// Why the model stopped, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CreateMessageResult {
-    /// A `CreateMessageResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(
         role: impl Into<Role>,
         content: impl Into<OneOrMany<SamplingMessageContentBlock>>,
@@ -201,17 +198,17 @@ impl CreateMessageResult {
     }
 }
 
+/// Whose context a client adds to a model call.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IncludeContext {
-    ///
+    /// That of every connected server; on its way out of the protocol.
     AllServers,
-    ///
+    /// Nobody's; this is what a missing value means.
     None,
-    ///
+    /// That of the asking server; on its way out of the protocol.
     ThisServer,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -258,19 +255,19 @@ impl<'de> Deserialize<'de> for IncludeContext {
     }
 }
 
+/// A hint at a model or a family of models.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelHint {
-    ///
+    /// A part of a model name, such as `sonnet`; a client may map it to a model of another provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl ModelHint {
-    /// An empty `ModelHint`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -283,29 +280,29 @@ impl ModelHint {
     }
 }
 
+/// What matters to a server in the choice of a model; the client decides.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModelPreferences {
-    ///
+    /// How much low cost matters, from 0 to 1.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
     )]
     pub cost_priority: Option<f64>,
-    ///
+    /// Models to try, best first; the first that fits is taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hints: Option<Vec<ModelHint>>,
-    ///
+    /// How much capability matters, from 0 to 1.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
     )]
     pub intelligence_priority: Option<f64>,
-    ///
+    /// How much speed matters, from 0 to 1.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
@@ -314,16 +311,15 @@ pub struct ModelPreferences {
 }
 
 impl ModelPreferences {
-    /// An empty `ModelPreferences`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets [`cost_priority`](Self::cost_priority).
-    #[must_use]
-    pub fn with_cost_priority(mut self, cost_priority: f64) -> Self {
-        self.cost_priority = Some(cost_priority);
-        self
+    /// Sets [`cost_priority`](Self::cost_priority). A value outside 0 to 1 is refused.
+    pub fn with_cost_priority(mut self, cost_priority: f64) -> Result<Self, OutOfRange> {
+        self.cost_priority = Some(crate::number::within(cost_priority, 0f64, 1f64)?);
+        Ok(self)
     }
 
     /// Sets [`hints`](Self::hints).
@@ -333,38 +329,40 @@ impl ModelPreferences {
         self
     }
 
-    /// Sets [`intelligence_priority`](Self::intelligence_priority).
-    #[must_use]
-    pub fn with_intelligence_priority(mut self, intelligence_priority: f64) -> Self {
-        self.intelligence_priority = Some(intelligence_priority);
-        self
+    /// Sets [`intelligence_priority`](Self::intelligence_priority). A value outside 0 to 1 is refused.
+    pub fn with_intelligence_priority(
+        mut self,
+        intelligence_priority: f64,
+    ) -> Result<Self, OutOfRange> {
+        self.intelligence_priority =
+            Some(crate::number::within(intelligence_priority, 0f64, 1f64)?);
+        Ok(self)
     }
 
-    /// Sets [`speed_priority`](Self::speed_priority).
-    #[must_use]
-    pub fn with_speed_priority(mut self, speed_priority: f64) -> Self {
-        self.speed_priority = Some(speed_priority);
-        self
+    /// Sets [`speed_priority`](Self::speed_priority). A value outside 0 to 1 is refused.
+    pub fn with_speed_priority(mut self, speed_priority: f64) -> Result<Self, OutOfRange> {
+        self.speed_priority = Some(crate::number::within(speed_priority, 0f64, 1f64)?);
+        Ok(self)
     }
 }
 
+/// One message of a conversation with a model.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SamplingMessage {
-    ///
+    /// Who says it.
     pub role: Role,
-    ///
+    /// What is said: one block, or several.
     pub content: OneOrMany<SamplingMessageContentBlock>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl SamplingMessage {
-    /// A `SamplingMessage` with its required members.
+    /// Makes one from its required members.
     pub fn new(
         role: impl Into<Role>,
         content: impl Into<OneOrMany<SamplingMessageContentBlock>>,
@@ -384,9 +382,9 @@ impl SamplingMessage {
     }
 }
 
+/// One piece of a conversation with a model.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[allow(
@@ -461,12 +459,13 @@ impl crate::union::TaggedUnion for SamplingMessageContentBlock {
     const NAME: &'static str = "SamplingMessageContentBlock";
     const TAG: &'static str = "type";
     const TAGS: &'static [&'static str] = &["text", "image", "audio", "tool_use", "tool_result"];
+
     fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
         match index {
-            0usize => TextContent::deserialize(members).map(Self::Text),
-            1usize => ImageContent::deserialize(members).map(Self::Image),
-            2usize => AudioContent::deserialize(members).map(Self::Audio),
-            3usize => ToolUseContent::deserialize(members).map(Self::ToolUse),
+            0 => TextContent::deserialize(members).map(Self::Text),
+            1 => ImageContent::deserialize(members).map(Self::Image),
+            2 => AudioContent::deserialize(members).map(Self::Audio),
+            3 => ToolUseContent::deserialize(members).map(Self::ToolUse),
             _ => ToolResultContent::deserialize(members).map(Self::ToolResult),
         }
     }
@@ -476,19 +475,19 @@ impl crate::union::TaggedUnion for SamplingMessageContentBlock {
     }
 }
 
+/// Why a model stopped; providers may have reasons of their own.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StopReason {
-    ///
+    /// It had said what it wanted.
     EndTurn,
-    ///
+    /// It came to one of the stop sequences.
     StopSequence,
-    ///
+    /// It ran into the token limit.
     MaxTokens,
-    ///
+    /// It wants tools to be called.
     ToolUse,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -537,19 +536,19 @@ impl<'de> Deserialize<'de> for StopReason {
     }
 }
 
+/// Whether a model may or must call tools.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolChoice {
-    ///
+    /// The mode; absent means [`ToolChoiceMode::Auto`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ToolChoiceMode>,
 }
 
 impl ToolChoice {
-    /// An empty `ToolChoice`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -562,17 +561,17 @@ impl ToolChoice {
     }
 }
 
+/// Whether a model may or must call tools.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolChoiceMode {
-    ///
+    /// It may.
     Auto,
-    ///
+    /// It must not.
     None,
-    ///
+    /// It must call at least one.
     Required,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -619,30 +618,30 @@ impl<'de> Deserialize<'de> for ToolChoiceMode {
     }
 }
 
+/// What came of a tool call that the model asked for.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "tool_result", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolResultContent {
-    ///
+    /// The id of the [`ToolUseContent`] it answers.
     pub tool_use_id: String,
-    ///
+    /// The result for the model to read.
     pub content: Vec<ContentBlock>,
-    ///
+    /// The result for a program to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
-    ///
+    /// Whether the call failed; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ToolResultContent {
-    /// A `ToolResultContent` with its required members.
+    /// Makes one from its required members.
     pub fn new(tool_use_id: impl Into<String>, content: Vec<ContentBlock>) -> Self {
         Self {
             tool_use_id: tool_use_id.into(),
@@ -675,26 +674,26 @@ impl ToolResultContent {
     }
 }
 
+/// A tool call that the model asks for.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "tool_use")]
 #[non_exhaustive]
 pub struct ToolUseContent {
-    ///
+    /// What the answer refers to.
     pub id: String,
-    ///
+    /// The tool's name.
     pub name: String,
-    ///
+    /// The arguments.
     pub input: JsonObject,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ToolUseContent {
-    /// A `ToolUseContent` with its required members.
+    /// Makes one from its required members.
     pub fn new(id: impl Into<String>, name: impl Into<String>, input: JsonObject) -> Self {
         Self {
             id: id.into(),

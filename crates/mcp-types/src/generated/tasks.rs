@@ -1,32 +1,28 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Long-running requests whose result is fetched later.
 
 use crate::{JsonObject, Meta};
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::ops::Deref;
-use std::ops::DerefMut;
+use std::ops::{Deref, DerefMut};
 
+/// Which task to cancel.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelTaskRequestParams {
-    ///
+    /// The id the receiver gave to the task.
     pub task_id: String,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CancelTaskRequestParams {
-    /// A `CancelTaskRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
             task_id: task_id.into(),
@@ -42,37 +38,37 @@ impl CancelTaskRequestParams {
     }
 }
 
+/// The task after it was cancelled.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelTaskResult {
-    ///
+    /// The id the receiver gave to the task.
     pub task_id: String,
-    ///
+    /// How far the task has come.
     pub status: TaskStatus,
-    ///
+    /// A sentence on the status, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
-    ///
+    /// When the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    ///
+    /// When the status last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub poll_interval: Option<u64>,
-    ///
+    /// How long the task is kept after its creation, in milliseconds; null is without limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl: Option<u64>,
-    ///
+    /// How long the requester should wait between two polls, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll_interval: Option<u64>,
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CancelTaskResult {
-    /// A `CancelTaskResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -86,8 +82,8 @@ impl CancelTaskResult {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval: None,
             ttl,
+            poll_interval: None,
             meta: None,
         }
     }
@@ -114,21 +110,21 @@ impl CancelTaskResult {
     }
 }
 
+/// The immediate answer to a request that runs as a task.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
-    ///
+    /// The task, whose result is fetched later.
     pub task: Task,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CreateTaskResult {
-    /// A `CreateTaskResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(task: Task) -> Self {
         Self { task, meta: None }
     }
@@ -141,22 +137,22 @@ impl CreateTaskResult {
     }
 }
 
+/// Which task's result to wait for.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetTaskPayloadRequestParams {
-    ///
+    /// The id the receiver gave to the task.
     pub task_id: String,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl GetTaskPayloadRequestParams {
-    /// A `GetTaskPayloadRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
             task_id: task_id.into(),
@@ -172,9 +168,9 @@ impl GetTaskPayloadRequestParams {
     }
 }
 
+/// The result of a task: whatever the original request would have answered.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GetTaskPayloadResult(JsonObject);
@@ -192,6 +188,7 @@ impl GetTaskPayloadResult {
 
 impl Deref for GetTaskPayloadResult {
     type Target = JsonObject;
+
     fn deref(&self) -> &JsonObject {
         &self.0
     }
@@ -215,22 +212,22 @@ impl From<GetTaskPayloadResult> for JsonObject {
     }
 }
 
+/// Which task to look at.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetTaskRequestParams {
-    ///
+    /// The id the receiver gave to the task.
     pub task_id: String,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl GetTaskRequestParams {
-    /// A `GetTaskRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
             task_id: task_id.into(),
@@ -246,37 +243,37 @@ impl GetTaskRequestParams {
     }
 }
 
+/// The task as it stands.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetTaskResult {
-    ///
+    /// The id the receiver gave to the task.
     pub task_id: String,
-    ///
+    /// How far the task has come.
     pub status: TaskStatus,
-    ///
+    /// A sentence on the status, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
-    ///
+    /// When the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    ///
+    /// When the status last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub poll_interval: Option<u64>,
-    ///
+    /// How long the task is kept after its creation, in milliseconds; null is without limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl: Option<u64>,
-    ///
+    /// How long the requester should wait between two polls, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll_interval: Option<u64>,
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl GetTaskResult {
-    /// A `GetTaskResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -290,8 +287,8 @@ impl GetTaskResult {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval: None,
             ttl,
+            poll_interval: None,
             meta: None,
         }
     }
@@ -318,25 +315,25 @@ impl GetTaskResult {
     }
 }
 
+/// One page of the tasks the receiver keeps.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListTasksResult {
-    ///
+    /// The tasks.
     pub tasks: Vec<Task>,
-    ///
+    /// Where the next page begins; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ListTasksResult {
-    /// A `ListTasksResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(tasks: Vec<Task>) -> Self {
         Self {
             tasks,
@@ -360,19 +357,19 @@ impl ListTasksResult {
     }
 }
 
+/// The metadata entry that ties a message to a task, see [`Meta::related_task`](crate::Meta::related_task).
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RelatedTaskMetadata {
-    ///
+    /// The id the receiver gave to the task.
     pub task_id: String,
 }
 
 impl RelatedTaskMetadata {
-    /// A `RelatedTaskMetadata` with its required members.
+    /// Makes one from its required members.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
             task_id: task_id.into(),
@@ -380,34 +377,34 @@ impl RelatedTaskMetadata {
     }
 }
 
+/// A request that goes on after its first answer.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Task {
-    ///
+    /// The id the receiver gave to the task.
     pub task_id: String,
-    ///
+    /// How far the task has come.
     pub status: TaskStatus,
-    ///
+    /// A sentence on the status, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
-    ///
+    /// When the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    ///
+    /// When the status last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub poll_interval: Option<u64>,
-    ///
+    /// How long the task is kept after its creation, in milliseconds; null is without limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl: Option<u64>,
+    /// How long the requester should wait between two polls, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll_interval: Option<u64>,
 }
 
 impl Task {
-    /// A `Task` with its required members.
+    /// Makes one from its required members.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -421,8 +418,8 @@ impl Task {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval: None,
             ttl,
+            poll_interval: None,
         }
     }
 
@@ -441,19 +438,19 @@ impl Task {
     }
 }
 
+/// How a requester would like its task to be kept.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TaskMetadata {
-    ///
+    /// How long to keep it after its creation, in milliseconds; the receiver may decide otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
 }
 
 impl TaskMetadata {
-    /// An empty `TaskMetadata`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -466,21 +463,21 @@ impl TaskMetadata {
     }
 }
 
+/// How far a task has come; the last three are final.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskStatus {
-    ///
+    /// It was cancelled before it was done.
     Cancelled,
-    ///
+    /// It is done and its result can be fetched.
     Completed,
-    ///
+    /// It is done and came to nothing.
     Failed,
-    ///
+    /// It waits for an answer from the requester.
     InputRequired,
-    ///
+    /// It runs.
     Working,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -531,37 +528,37 @@ impl<'de> Deserialize<'de> for TaskStatus {
     }
 }
 
+/// A task whose status has changed.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaskStatusNotificationParams {
-    ///
+    /// The id the receiver gave to the task.
     pub task_id: String,
-    ///
+    /// How far the task has come.
     pub status: TaskStatus,
-    ///
+    /// A sentence on the status, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
-    ///
+    /// When the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    ///
+    /// When the status last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    ///
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub poll_interval: Option<u64>,
-    ///
+    /// How long the task is kept after its creation, in milliseconds; null is without limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl: Option<u64>,
-    ///
+    /// How long the requester should wait between two polls, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll_interval: Option<u64>,
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl TaskStatusNotificationParams {
-    /// A `TaskStatusNotificationParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -575,8 +572,8 @@ impl TaskStatusNotificationParams {
             status_message: None,
             created_at: created_at.into(),
             last_updated_at: last_updated_at.into(),
-            poll_interval: None,
             ttl,
+            poll_interval: None,
             meta: None,
         }
     }

@@ -1,36 +1,33 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//!
+//! Tools, their calls and their results.
 
 use crate::{ContentBlock, Icon, JsonObject, Meta, TaskMetadata};
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
 
+/// Which tool to call, and with what.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CallToolRequestParams {
-    ///
+    /// The tool's name.
     pub name: String,
-    ///
+    /// Its arguments, which fit the tool's input schema; absent is an empty object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<JsonObject>,
-    ///
+    /// Asks for a task instead of an immediate result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CallToolRequestParams {
-    /// A `CallToolRequestParams` with its required members.
+    /// Makes one from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -62,28 +59,28 @@ impl CallToolRequestParams {
     }
 }
 
+/// What a tool call came to, failures included.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolResult {
-    ///
+    /// The result for a model to read.
     pub content: Vec<ContentBlock>,
-    ///
+    /// The result for a program to read; fits the output schema if the tool has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
-    ///
+    /// Whether the tool failed; see [`CallToolResult::is_error`] for the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl CallToolResult {
-    /// A `CallToolResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(content: Vec<ContentBlock>) -> Self {
         Self {
             content,
@@ -115,25 +112,25 @@ impl CallToolResult {
     }
 }
 
+/// One page of the tools of a server.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ListToolsResult {
-    ///
+    /// The tools.
     pub tools: Vec<Tool>,
-    ///
+    /// Where the next page begins; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl ListToolsResult {
-    /// A `ListToolsResult` with its required members.
+    /// Makes one from its required members.
     pub fn new(tools: Vec<Tool>) -> Self {
         Self {
             tools,
@@ -157,17 +154,17 @@ impl ListToolsResult {
     }
 }
 
+/// Whether a tool runs as a task.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskSupport {
-    ///
+    /// Never; this is what a missing value means.
     Forbidden,
-    ///
+    /// If the caller asks for it.
     Optional,
-    ///
+    /// Always; a plain call is refused.
     Required,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -214,42 +211,42 @@ impl<'de> Deserialize<'de> for TaskSupport {
     }
 }
 
+/// A tool that a model may call.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Tool {
-    ///
+    /// The name calls use, unique in its server.
     pub name: String,
-    ///
+    /// The name people see; see [`Tool::display_name`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// What the tool does, for the model to choose by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    ///
+    /// A JSON Schema of type object for the arguments, passed through as it is.
     pub input_schema: JsonObject,
-    ///
+    /// A JSON Schema for the structured content, passed through as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<JsonObject>,
-    ///
+    /// How calls are carried out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution: Option<ToolExecution>,
-    ///
+    /// Pictures a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    ///
+    /// Hints on what a call does; not to be trusted unless the server is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
-    ///
+    /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
 
 impl Tool {
-    /// A `Tool` with its required members.
+    /// Makes one from its required members.
     pub fn new(name: impl Into<String>, input_schema: JsonObject) -> Self {
         Self {
             name: name.into(),
@@ -314,32 +311,32 @@ impl Tool {
     }
 }
 
+/// Hints on what a tool does to the world; a claim of the server, not a promise.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolAnnotations {
-    ///
+    /// A name for people, second to [`Tool::title`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    ///
+    /// Whether it may delete or overwrite, if it changes anything; absent means yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    ///
+    /// Whether repeating a call changes nothing more; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    ///
+    /// Whether it touches things outside a closed domain, as a web search does; absent means yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
-    ///
+    /// Whether it changes nothing; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
 }
 
 impl ToolAnnotations {
-    /// An empty `ToolAnnotations`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -380,20 +377,20 @@ impl ToolAnnotations {
     }
 }
 
+/// How calls of a tool are carried out.
 ///
-///
-/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/>
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolExecution {
-    ///
+    /// Whether calls run as tasks; absent means [`TaskSupport::Forbidden`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_support: Option<TaskSupport>,
 }
 
 impl ToolExecution {
-    /// An empty `ToolExecution`; every member is optional.
+    /// Makes an empty one; every member is optional.
     pub fn new() -> Self {
         Self::default()
     }

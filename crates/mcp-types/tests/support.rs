@@ -1,0 +1,110 @@
+//! Reading the official schema, and decoding followed by encoding.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Decodes a JSON text and encodes it again.
+pub(crate) type RoundTrip = fn(&str) -> Result<String, serde_json::Error>;
+
+/// The round trip of one type, over text as it comes from a peer.
+pub(crate) fn round_trip<T: Serialize + DeserializeOwned>(
+    text: &str,
+) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&serde_json::from_str::<T>(text)?)
+}
+
+/// Asserts that the type gives back this JSON, whatever the order of its members; `3` and `3.0` differ.
+#[track_caller]
+pub(crate) fn survives<T: Serialize + DeserializeOwned>(text: &str) {
+    let [before, after]: [Value; 2] =
+        [text, &round_trip::<T>(text).unwrap()].map(|text| serde_json::from_str(text).unwrap());
+    assert_eq!(after, before);
+}
+
+/// The text of the error that decoding ends in.
+#[track_caller]
+pub(crate) fn error_of<T: DeserializeOwned>(text: &str) -> String {
+    match serde_json::from_str::<T>(text) {
+        Ok(_) => panic!("decoded: {text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The folder of the official schemas, if it is on this machine; says so where it is not.
+pub(crate) fn schema_dir() -> Option<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let places = [
+        std::env::var_os("MCP_SCHEMA_DIR").map(PathBuf::from),
+        Some(here.join("../../../shared/schema")),
+        Some(here.join("../../target/schema")),
+    ];
+    let found = places
+        .into_iter()
+        .flatten()
+        .find(|place| place.join("2025-11-25/schema.json").is_file());
+    if found.is_none() {
+        println!(
+            "SKIPPED: the official schema is not here; set MCP_SCHEMA_DIR or run `cargo xtask codegen`"
+        );
+    }
+    found
+}
+
+/// One schema file, its definitions under whichever keyword.
+pub(crate) struct Schema {
+    /// The whole file.
+    pub(crate) whole: Value,
+    keyword: &'static str,
+}
+
+impl Schema {
+    /// Reads the schema of a revision, if it is on this machine.
+    pub(crate) fn load(dir: &Path, revision: &str) -> Option<Self> {
+        let text = fs::read_to_string(dir.join(revision).join("schema.json")).ok()?;
+        let whole: Value = serde_json::from_str(&text).unwrap();
+        let keyword = if whole.get("$defs").is_some() {
+            "$defs"
+        } else {
+            "definitions"
+        };
+        Some(Self { whole, keyword })
+    }
+
+    /// The definitions by name.
+    pub(crate) fn definitions(&self) -> BTreeMap<&str, &Value> {
+        let definitions = self.whole[self.keyword].as_object().unwrap();
+        definitions
+            .iter()
+            .map(|(name, definition)| (name.as_str(), definition))
+            .collect()
+    }
+
+    /// What a `$ref` points to.
+    pub(crate) fn resolve(&self, reference: &str) -> &Value {
+        self.whole
+            .pointer(reference.strip_prefix('#').unwrap())
+            .unwrap()
+    }
+
+    /// The schema without room for unknown members: merged definitions keep only those they list.
+    pub(crate) fn closed(&self, part: &Value) -> Value {
+        let mut part = part["$ref"]
+            .as_str()
+            .map_or(part, |reference| self.resolve(reference))
+            .clone();
+        part.as_object_mut().unwrap().remove("additionalProperties");
+        part
+    }
+
+    /// A validator for one definition.
+    pub(crate) fn validator(&self, name: &str) -> jsonschema::Validator {
+        let mut root = self.whole.clone();
+        root["$ref"] = format!("#/{}/{name}", self.keyword).into();
+        jsonschema::validator_for(&root).unwrap()
+    }
+}
