@@ -5,8 +5,6 @@
 mod build;
 mod docs;
 mod emit;
-mod emit_methods;
-mod emit_union;
 mod lock;
 mod model;
 mod naming;

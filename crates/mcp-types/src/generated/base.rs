@@ -219,6 +219,12 @@ impl From<&str> for IconTheme {
     }
 }
 
+impl<'de> Deserialize<'de> for IconTheme {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a IconTheme string")
+    }
+}
+
 impl fmt::Display for IconTheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -228,12 +234,6 @@ impl fmt::Display for IconTheme {
 impl Serialize for IconTheme {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for IconTheme {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::open(deserializer, "a IconTheme string")
     }
 }
 
@@ -461,6 +461,12 @@ impl From<&str> for Role {
     }
 }
 
+impl<'de> Deserialize<'de> for Role {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a Role string")
+    }
+}
+
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -470,11 +476,5 @@ impl fmt::Display for Role {
 impl Serialize for Role {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for Role {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::open(deserializer, "a Role string")
     }
 }

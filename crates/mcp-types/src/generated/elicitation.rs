@@ -47,6 +47,12 @@ impl From<&str> for ElicitAction {
     }
 }
 
+impl<'de> Deserialize<'de> for ElicitAction {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a ElicitAction string")
+    }
+}
+
 impl fmt::Display for ElicitAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -56,12 +62,6 @@ impl fmt::Display for ElicitAction {
 impl Serialize for ElicitAction {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for ElicitAction {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::open(deserializer, "a ElicitAction string")
     }
 }
 

@@ -92,6 +92,16 @@ impl NumberKind {
     }
 }
 
+impl<'de> Deserialize<'de> for NumberKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::closed(
+            deserializer,
+            "a NumberKind, one of `integer`, `number`",
+            Self::from_wire,
+        )
+    }
+}
+
 impl fmt::Display for NumberKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -101,16 +111,6 @@ impl fmt::Display for NumberKind {
 impl Serialize for NumberKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for NumberKind {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::closed(
-            deserializer,
-            "a NumberKind, one of `integer`, `number`",
-            Self::from_wire,
-        )
     }
 }
 
@@ -397,6 +397,12 @@ impl From<&str> for StringFormat {
     }
 }
 
+impl<'de> Deserialize<'de> for StringFormat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a StringFormat string")
+    }
+}
+
 impl fmt::Display for StringFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -406,12 +412,6 @@ impl fmt::Display for StringFormat {
 impl Serialize for StringFormat {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for StringFormat {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::open(deserializer, "a StringFormat string")
     }
 }
 

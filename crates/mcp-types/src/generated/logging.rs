@@ -76,6 +76,16 @@ impl LoggingLevel {
     }
 }
 
+impl<'de> Deserialize<'de> for LoggingLevel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::closed(
+            deserializer,
+            "a LoggingLevel, one of `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`",
+            Self::from_wire,
+        )
+    }
+}
+
 impl fmt::Display for LoggingLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -85,16 +95,6 @@ impl fmt::Display for LoggingLevel {
 impl Serialize for LoggingLevel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for LoggingLevel {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::closed(
-            deserializer,
-            "a LoggingLevel, one of `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`",
-            Self::from_wire,
-        )
     }
 }
 

@@ -237,6 +237,12 @@ impl From<&str> for IncludeContext {
     }
 }
 
+impl<'de> Deserialize<'de> for IncludeContext {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a IncludeContext string")
+    }
+}
+
 impl fmt::Display for IncludeContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -246,12 +252,6 @@ impl fmt::Display for IncludeContext {
 impl Serialize for IncludeContext {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for IncludeContext {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::open(deserializer, "a IncludeContext string")
     }
 }
 
@@ -518,6 +518,12 @@ impl From<&str> for StopReason {
     }
 }
 
+impl<'de> Deserialize<'de> for StopReason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a StopReason string")
+    }
+}
+
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -527,12 +533,6 @@ impl fmt::Display for StopReason {
 impl Serialize for StopReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for StopReason {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::open(deserializer, "a StopReason string")
     }
 }
 
@@ -600,6 +600,12 @@ impl From<&str> for ToolChoiceMode {
     }
 }
 
+impl<'de> Deserialize<'de> for ToolChoiceMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a ToolChoiceMode string")
+    }
+}
+
 impl fmt::Display for ToolChoiceMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -609,12 +615,6 @@ impl fmt::Display for ToolChoiceMode {
 impl Serialize for ToolChoiceMode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for ToolChoiceMode {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::open(deserializer, "a ToolChoiceMode string")
     }
 }
 

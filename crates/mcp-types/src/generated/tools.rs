@@ -193,6 +193,12 @@ impl From<&str> for TaskSupport {
     }
 }
 
+impl<'de> Deserialize<'de> for TaskSupport {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::text::open(deserializer, "a TaskSupport string")
+    }
+}
+
 impl fmt::Display for TaskSupport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -202,12 +208,6 @@ impl fmt::Display for TaskSupport {
 impl Serialize for TaskSupport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for TaskSupport {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::text::open(deserializer, "a TaskSupport string")
     }
 }
 

@@ -3,10 +3,10 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::docs::Docs;
-use super::emit::{head, print};
-use super::model::{Method, Model};
-use super::naming;
+use super::{head, print};
+use crate::codegen::docs::Docs;
+use crate::codegen::model::{Method, Model};
+use crate::codegen::naming;
 
 /// The text of the file.
 pub(crate) fn emit(model: &Model, docs: &Docs, revision: &str) -> Result<String, String> {

@@ -3,8 +3,8 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::emit::Uses;
-use super::model::{Condition, Rule, Union};
+use super::uses::Uses;
+use crate::codegen::model::{Condition, Rule, Union};
 
 /// The enum and its impls.
 pub(crate) fn emit(
@@ -13,15 +13,10 @@ pub(crate) fn emit(
     doc: &TokenStream,
     uses: &mut Uses<'_>,
 ) -> TokenStream {
-    for path in [
-        "serde::Deserialize",
-        "serde::Deserializer",
-        "serde::Serialize",
-        "serde::Serializer",
-        "serde_json::Value",
-    ] {
-        uses.path(path);
+    for item in ["Deserialize", "Deserializer", "Serialize", "Serializer"] {
+        uses.serde(item);
     }
+    uses.path("serde_json::Value");
     let ident = format_ident!("{name}");
     let variants: Vec<_> = union
         .arms

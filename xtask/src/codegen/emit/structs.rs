@@ -1,0 +1,183 @@
+//! Structs: fields, `new` and `with_…`.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::uses::Uses;
+use crate::codegen::docs::Docs;
+use crate::codegen::model::{Field, Presence, Struct, Ty};
+use crate::codegen::naming;
+
+/// The struct and its impl.
+pub(crate) fn emit(
+    name: &str,
+    structure: &Struct,
+    doc: &TokenStream,
+    docs: &Docs,
+    uses: &mut Uses<'_>,
+) -> TokenStream {
+    uses.serde("Deserialize");
+    uses.serde("Serialize");
+    let ident = format_ident!("{name}");
+    let empty = structure
+        .fields
+        .iter()
+        .all(|field| field.presence == Presence::Optional);
+    let default = empty.then(|| quote!(Default,));
+    let container = container_attribute(structure);
+    let fields: Vec<_> = structure
+        .fields
+        .iter()
+        .map(|field| emit_field(name, field, docs, uses))
+        .collect();
+    let extra = structure.extra.then(|| {
+        uses.named("JsonObject");
+        quote! {
+            /// Members this revision does not know, kept as they came.
+            #[serde(flatten)]
+            pub extra: JsonObject,
+        }
+    });
+    let constructor = emit_new(structure, empty, uses);
+    let withs: Vec<_> = structure
+        .fields
+        .iter()
+        .filter_map(|field| emit_with(field, uses))
+        .collect();
+    quote! {
+        #doc
+        #[derive(Debug, Clone, #default PartialEq, Serialize, Deserialize)]
+        #container
+        #[non_exhaustive]
+        pub struct #ident {
+            #(#fields)*
+            #extra
+        }
+
+        impl #ident {
+            #constructor
+            #(#withs)*
+        }
+    }
+}
+
+fn container_attribute(structure: &Struct) -> TokenStream {
+    let camel = structure
+        .fields
+        .iter()
+        .any(|field| field.rust.contains('_') && naming::camel(&field.rust) == field.wire);
+    let camel = camel.then(|| quote!(rename_all = "camelCase"));
+    let tag = structure.tag.as_ref().map(|tag| {
+        let (wire, value) = (&tag.wire, &tag.value);
+        quote!(tag = #wire, rename = #value)
+    });
+    match (tag, camel) {
+        (Some(tag), Some(camel)) => quote!(#[serde(#tag, #camel)]),
+        (Some(tag), None) => quote!(#[serde(#tag)]),
+        (None, Some(camel)) => quote!(#[serde(#camel)]),
+        (None, None) => quote!(),
+    }
+}
+
+fn emit_field(owner: &str, field: &Field, docs: &Docs, uses: &mut Uses<'_>) -> TokenStream {
+    let doc = docs.member(owner, &field.wire);
+    let ident = format_ident!("{}", field.rust);
+    let ty = uses.ty(&field.ty);
+    let mut serde = Vec::new();
+    if naming::camel(&field.rust) != field.wire {
+        let wire = &field.wire;
+        serde.push(quote!(rename = #wire));
+    }
+    let ty = match field.presence {
+        Presence::Required => ty,
+        Presence::Optional => {
+            serde.push(quote!(skip_serializing_if = "Option::is_none"));
+            quote!(Option<#ty>)
+        }
+        Presence::Nullable => {
+            serde.push(quote!(deserialize_with = "crate::number::nullable"));
+            quote!(Option<#ty>)
+        }
+    };
+    if field.ty == Ty::F64 {
+        let optional = field.presence != Presence::Required;
+        let with = if optional {
+            "crate::number::serialize_optional"
+        } else {
+            "crate::number::serialize"
+        };
+        serde.push(quote!(serialize_with = #with));
+    }
+    let attribute = (!serde.is_empty()).then(|| quote!(#[serde(#(#serde),*)]));
+    quote!(#doc #attribute pub #ident: #ty,)
+}
+
+fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream {
+    if empty {
+        return quote! {
+            /// Makes an empty one; every member is optional.
+            pub fn new() -> Self {
+                Self::default()
+            }
+        };
+    }
+    let mut parameters = Vec::new();
+    let mut values = Vec::new();
+    for field in &structure.fields {
+        let ident = format_ident!("{}", field.rust);
+        let (ty, value) = match field.presence {
+            Presence::Required => uses.argument(&ident, &field.ty),
+            Presence::Nullable => {
+                let ty = uses.ty(&field.ty);
+                (quote!(Option<#ty>), quote!(#ident))
+            }
+            Presence::Optional => {
+                values.push(quote!(#ident: None));
+                continue;
+            }
+        };
+        parameters.push(quote!(#ident: #ty));
+        let plain = value.to_string() == field.rust;
+        values.push(if plain {
+            quote!(#ident)
+        } else {
+            quote!(#ident: #value)
+        });
+    }
+    let extra = structure.extra.then(|| quote!(extra: JsonObject::new()));
+    quote! {
+        /// Makes one from its required members.
+        pub fn new(#(#parameters),*) -> Self {
+            Self { #(#values,)* #extra }
+        }
+    }
+}
+
+fn emit_with(field: &Field, uses: &mut Uses<'_>) -> Option<TokenStream> {
+    if field.presence != Presence::Optional {
+        return None;
+    }
+    let ident = format_ident!("{}", field.rust);
+    let with = format_ident!("with_{}", field.rust);
+    let (ty, value) = uses.argument(&ident, &field.ty);
+    let line = format!(" Sets [`{0}`](Self::{0}).", field.rust);
+    if let (Ty::F64, Some((least, greatest))) = (&field.ty, field.range) {
+        uses.named("OutOfRange");
+        let line = format!("{line} A value outside {least} to {greatest} is refused.");
+        return Some(quote! {
+            #[doc = #line]
+            pub fn #with(mut self, #ident: f64) -> Result<Self, OutOfRange> {
+                self.#ident = Some(crate::number::within(#ident, #least, #greatest)?);
+                Ok(self)
+            }
+        });
+    }
+    Some(quote! {
+        #[doc = #line]
+        #[must_use]
+        pub fn #with(mut self, #ident: #ty) -> Self {
+            self.#ident = Some(#value);
+            self
+        }
+    })
+}
