@@ -29,6 +29,7 @@ mod mux;
 mod payload;
 mod revision;
 pub mod sampling;
+pub mod schema;
 mod service;
 mod session;
 mod transport;

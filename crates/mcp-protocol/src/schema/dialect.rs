@@ -1,0 +1,69 @@
+//! Which JSON Schema a schema is written in.
+
+use mcp_types::JsonObject;
+use serde_json::Value;
+
+use super::SchemaError;
+use super::words::clip;
+
+/// The dialects known here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Draft4,
+    Draft6,
+    Draft7,
+    Draft201909,
+    Draft202012,
+}
+
+impl Dialect {
+    /// The dialect a schema declares, 2020-12 where it declares none.
+    pub(super) fn of(schema: &JsonObject) -> Result<Self, SchemaError> {
+        match schema.get("$schema") {
+            // MUST treat a schema without `$schema` as 2020-12 (basic#schema-dialect).
+            None => Ok(Self::Draft202012),
+            Some(Value::String(uri)) => Self::named(uri).ok_or_else(|| unknown(uri)),
+            Some(_) => Err(SchemaError::new(
+                "\"$schema\" is not a string: give the URI of a dialect, or leave it out for 2020-12",
+            )),
+        }
+    }
+
+    fn named(uri: &str) -> Option<Self> {
+        let uri = uri.strip_suffix('#').unwrap_or(uri);
+        let path = uri
+            .strip_prefix("https://")
+            .or_else(|| uri.strip_prefix("http://"))?
+            .strip_prefix("json-schema.org/")?;
+        match path {
+            "draft/2020-12/schema" => Some(Self::Draft202012),
+            "draft/2019-09/schema" => Some(Self::Draft201909),
+            "draft-07/schema" => Some(Self::Draft7),
+            "draft-06/schema" => Some(Self::Draft6),
+            "draft-04/schema" => Some(Self::Draft4),
+            _ => None,
+        }
+    }
+
+    /// The keyword that names a schema of its own.
+    pub(super) fn id_keyword(self) -> &'static str {
+        match self {
+            Self::Draft4 => "id",
+            _ => "$id",
+        }
+    }
+
+    /// Whether `$ref` hides everything beside it.
+    #[cfg_attr(feature = "validate", expect(dead_code, reason = "its engine knows"))]
+    pub(super) fn ref_hides_siblings(self) -> bool {
+        matches!(self, Self::Draft4 | Self::Draft6 | Self::Draft7)
+    }
+}
+
+fn unknown(uri: &str) -> SchemaError {
+    SchemaError::new(format!(
+        "the dialect {:?} of \"$schema\" is not supported: use 2020-12 \
+         (\"https://json-schema.org/draft/2020-12/schema\"), 2019-09, draft-07, draft-06 or draft-04",
+        clip(uri)
+    ))
+}

@@ -1,0 +1,83 @@
+//! What can be wrong with a schema, and with a value.
+
+use std::fmt;
+
+/// The cargo feature that brings the full engine.
+const FEATURE: &str = "validate";
+
+/// Why a schema cannot be used. The text names the keyword, dialect or limit and what to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaError {
+    text: Box<str>,
+    feature: bool,
+}
+
+impl SchemaError {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into().into_boxed_str(),
+            feature: false,
+        }
+    }
+
+    /// The schema is fine, this build cannot check it.
+    #[cfg_attr(
+        feature = "validate",
+        expect(dead_code, reason = "the full engine can")
+    )]
+    pub(super) fn needs_feature(what: impl fmt::Display) -> Self {
+        Self {
+            text: format!(
+                "{what} needs the cargo feature {FEATURE:?} of mcp-server, mcp-client or \
+                 mcp-protocol: enable it, or leave this out of the schema"
+            )
+            .into_boxed_str(),
+            feature: true,
+        }
+    }
+
+    /// Whether the cargo feature `validate` would make the schema usable.
+    pub fn is_missing_feature(&self) -> bool {
+        self.feature
+    }
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+/// Where a value breaks its schema, and what was expected there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// JSON pointer into the value, empty for the value itself. Names longer than 64 characters
+    /// are cut.
+    pub pointer: String,
+    /// What was expected; quotes at most 64 characters of the value.
+    pub message: String,
+}
+
+impl Violation {
+    pub(super) fn here(message: impl Into<String>) -> Self {
+        Self {
+            pointer: String::new(),
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.pointer, self.message)
+        }
+    }
+}
+
+impl std::error::Error for Violation {}

@@ -1,0 +1,142 @@
+//! The full engine: the `jsonschema` crate, without its resolvers and with linear regular
+//! expressions.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{PatternOptions, ValidationError};
+use serde_json::Value;
+
+use super::dialect::Dialect;
+use super::{SchemaError, Violation, words};
+
+/// Most bytes of one compiled regular expression.
+const PATTERN_BYTES: usize = 256 * 1024;
+/// Values that cost more steps are told that they do not fit, not where: the engine collects
+/// every error of an alternative, and that takes memory.
+const DETAILED_STEPS: u64 = 100_000;
+
+pub(super) struct Engine(jsonschema::Validator);
+
+impl Engine {
+    pub(super) fn compile(root: &Value, dialect: Dialect) -> Result<Self, SchemaError> {
+        let patterns = PatternOptions::regex()
+            .size_limit(PATTERN_BYTES)
+            .dfa_size_limit(PATTERN_BYTES);
+        jsonschema::options()
+            .with_draft(draft(dialect))
+            .with_pattern_options(patterns)
+            // An annotation in 2020-12, and here in all dialects.
+            .should_validate_formats(false)
+            .offline()
+            .build(root)
+            .map(Self)
+            .map_err(|error| refused(&error))
+    }
+
+    pub(super) fn check(&self, value: &Value, steps: u64) -> Result<(), Violation> {
+        if self.0.is_valid(value) {
+            return Ok(());
+        }
+        if steps > DETAILED_STEPS {
+            return Err(Violation::here(
+                "does not fit the schema; the value is too large to say where",
+            ));
+        }
+        match self.0.validate(value) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(violation(&error)),
+        }
+    }
+}
+
+fn draft(dialect: Dialect) -> jsonschema::Draft {
+    match dialect {
+        Dialect::Draft4 => jsonschema::Draft::Draft4,
+        Dialect::Draft6 => jsonschema::Draft::Draft6,
+        Dialect::Draft7 => jsonschema::Draft::Draft7,
+        Dialect::Draft201909 => jsonschema::Draft::Draft201909,
+        Dialect::Draft202012 => jsonschema::Draft::Draft202012,
+    }
+}
+
+/// A schema that breaks the rules of its dialect, or leads out of itself.
+fn refused(error: &ValidationError<'_>) -> SchemaError {
+    let at = error.instance_path().as_str();
+    if let ValidationErrorKind::Referencing(error) = error.kind() {
+        return SchemaError::new(format!(
+            "a reference cannot be followed: {error}; only references inside the schema are, so \
+             copy what it means to \"$defs\""
+        ));
+    }
+    let pattern = ["/pattern", "/patternProperties"];
+    if pattern.iter().any(|keyword| at.ends_with(keyword)) || at.contains("/patternProperties/") {
+        return SchemaError::new(format!(
+            "the regular expression at {at:?} is not supported: {}; look-around and \
+             back-references are not, and a compiled expression has at most {PATTERN_BYTES} bytes",
+            words::describe(error.instance())
+        ));
+    }
+    let Violation { pointer, message } = violation(error);
+    SchemaError::new(format!(
+        "the schema is malformed at {pointer:?}: {message}; correct it, or name its dialect with \
+         \"$schema\""
+    ))
+}
+
+fn violation(error: &ValidationError<'_>) -> Violation {
+    use ValidationErrorKind as Kind;
+    let value = error.instance().as_ref();
+    let message = match error.kind() {
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } if !context.is_empty() => {
+            let first = context.iter().filter_map(|errors| errors.first());
+            return words::no_alternative(first.map(violation));
+        }
+        Kind::OneOfMultipleValid { .. } => words::too_many_alternatives().to_owned(),
+        Kind::Type { kind } => match kind {
+            TypeKind::Single(name) => words::wrong_type([name.as_str()].into_iter(), value),
+            TypeKind::Multiple(names) => {
+                words::wrong_type(names.iter().map(|name| name.as_str()), value)
+            }
+        },
+        Kind::Required { property } => words::missing(property.as_str().unwrap_or_default()),
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            words::unexpected(unexpected.first().map_or("", String::as_str))
+        }
+        Kind::PropertyNames { error } => words::bad_name(&violation(error).message),
+        Kind::Enum { options } => {
+            words::not_among(options.as_array().map_or(&[], Vec::as_slice), value)
+        }
+        Kind::Constant { expected_value } => {
+            words::not_among(std::slice::from_ref(expected_value.as_ref()), value)
+        }
+        Kind::Minimum { limit } => words::bound(value, "of at least", limit),
+        Kind::Maximum { limit } => words::bound(value, "of at most", limit),
+        Kind::ExclusiveMinimum { limit } => words::bound(value, "above", limit),
+        Kind::ExclusiveMaximum { limit } => words::bound(value, "below", limit),
+        Kind::MinLength { limit } => words::count(length(value), "at least", *limit, "characters"),
+        Kind::MaxLength { limit } => words::count(length(value), "at most", *limit, "characters"),
+        Kind::MinItems { limit } => words::count(length(value), "at least", *limit, "items"),
+        Kind::MaxItems { limit } => words::count(length(value), "at most", *limit, "items"),
+        Kind::Pattern { pattern } => words::no_match(pattern, value),
+        // These say what the schema asks for; the value itself is masked.
+        _ => words::clip_to(&error.masked().to_string(), words::LIST),
+    };
+    Violation {
+        pointer: pointer(error.instance_path().as_str()),
+        message,
+    }
+}
+
+fn length(value: &Value) -> u64 {
+    let length = match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(items) => items.len(),
+        _ => 0,
+    };
+    length as u64
+}
+
+/// The engine's pointer with each name cut; it is escaped already.
+fn pointer(path: &str) -> String {
+    let names: Vec<String> = path.split('/').map(words::clip).collect();
+    names.join("/")
+}

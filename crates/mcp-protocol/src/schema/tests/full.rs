@@ -1,0 +1,97 @@
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Origin, compile, complaint, fits, refusal};
+
+// proves: BASE-020
+#[test]
+fn without_a_dialect_it_is_2020_12() {
+    let schema = json!({"prefixItems": [{"type": "string"}], "items": false});
+    assert!(fits(&schema, &json!(["a"])));
+    assert!(!fits(&schema, &json!([1])));
+    assert!(!fits(&schema, &json!(["a", "b"])));
+}
+
+// proves: BASE-022
+#[test]
+fn all_of_2020_12_is_checked() {
+    let schema = json!({
+        "$defs": {"name": {"$anchor": "name", "type": "string", "pattern": "^[a-z]+$"}},
+        "type": "object",
+        "properties": {
+            "a": {"$ref": "#/$defs/name"},
+            "b": {"$ref": "#name"},
+            "pair": {"prefixItems": [{"type": "integer"}, {"type": "string"}]},
+        },
+        "dependentRequired": {"a": ["b"]},
+        "if": {"required": ["pair"]},
+        "then": {"required": ["a"]},
+        "unevaluatedProperties": false,
+    });
+    for good in [json!({}), json!({"a": "x", "b": "y", "pair": [1, "z"]})] {
+        assert!(fits(&schema, &good), "{good}");
+    }
+    for (bad, expected) in [
+        (json!({"a": "x"}), r#""b" is required"#),
+        (
+            json!({"b": "X"}),
+            r#"/b: expected a match of ^[a-z]+$, got the string "X""#,
+        ),
+        (json!({"pair": [1]}), r#""a" is required"#),
+        (
+            json!({"a": "x", "b": "y", "pair": ["z"]}),
+            "/pair/0: expected an integer",
+        ),
+        (json!({"c": 1}), r#"property "c" is not allowed here"#),
+    ] {
+        let complaint = complaint(&schema, &bad);
+        assert!(complaint.contains(expected), "{complaint}");
+    }
+}
+
+// proves: BASE-025
+#[test]
+fn the_dialect_decides_what_a_keyword_means() {
+    let items = json!([{"type": "string"}]);
+    let draft7 = "http://json-schema.org/draft-07/schema#";
+    let schema = json!({"$schema": draft7, "items": items});
+    assert!(fits(&schema, &json!(["a"])) && !fits(&schema, &json!([1])));
+    // In 2020-12 an array is malformed there.
+    assert!(refusal(&json!({ "items": items }), Origin::Own).contains("/items"));
+
+    let exclusive = json!({"minimum": 1, "exclusiveMinimum": true});
+    let mut draft4 = exclusive.clone();
+    draft4["$schema"] = json!("http://json-schema.org/draft-04/schema#");
+    assert!(fits(&draft4, &json!(2)) && !fits(&draft4, &json!(1)));
+    assert!(compile(&exclusive, Origin::Own).is_err());
+}
+
+#[test]
+fn regular_expressions_are_linear_and_small() {
+    let text = format!("{}!", "a".repeat(40));
+    let schema = json!({"pattern": "(a+)+$"});
+    let validator = compile(&schema, Origin::Foreign).unwrap();
+    let start = Instant::now();
+    assert!(validator.check(&json!(text)).is_err());
+    assert!(start.elapsed() < Duration::from_millis(50));
+
+    for pattern in ["(?=a)b", r"(a)\1", "((a{0,100}){0,100}){0,100}"] {
+        let start = Instant::now();
+        let refusal = refusal(&json!({ "pattern": pattern }), Origin::Foreign);
+        assert!(refusal.contains("regular expression"), "{refusal}");
+        assert!(start.elapsed() < Duration::from_millis(500));
+    }
+    let names = json!({"patternProperties": {"(?=a)b": {}}});
+    assert!(refusal(&names, Origin::Own).contains("regular expression"));
+}
+
+#[test]
+fn an_inner_identity_is_for_programs_only() {
+    let schema = json!({
+        "$defs": {"a": {"$id": "https://example.com/a", "type": "string"}},
+        "properties": {"a": {"$ref": "https://example.com/a"}},
+    });
+    assert!(!fits(&schema, &json!({"a": 1})));
+    assert!(refusal(&schema, Origin::Foreign).contains("$defs"));
+}

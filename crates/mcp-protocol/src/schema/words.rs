@@ -1,0 +1,148 @@
+//! The wording of violations, the same for both engines.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::Violation;
+
+/// How much of a value or a name is quoted.
+const QUOTE: usize = 64;
+/// How much of a schema's own list is quoted.
+pub(super) const LIST: usize = 256;
+
+/// The text, cut to what may be quoted.
+pub(super) fn clip(text: &str) -> String {
+    clip_to(text, QUOTE)
+}
+
+pub(super) fn clip_to(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// A value in a few words.
+pub(super) fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => format!("the string {:?}", clip(text)),
+        Value::Array(items) => format!("an array of {}", items.len()),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+pub(super) fn wrong_type<'a>(names: impl Iterator<Item = &'a str>, value: &Value) -> String {
+    let mut text = "expected ".to_owned();
+    for (index, name) in names.enumerate() {
+        if index > 0 {
+            text.push_str(" or ");
+        }
+        text.push_str(match name {
+            "array" => "an array",
+            "boolean" => "true or false",
+            "integer" => "an integer",
+            "null" => "null",
+            "number" => "a number",
+            "object" => "an object",
+            "string" => "a string",
+            other => other,
+        });
+    }
+    text + ", got " + &describe(value)
+}
+
+pub(super) fn missing(name: &str) -> String {
+    format!("property {:?} is required and missing", clip(name))
+}
+
+pub(super) fn unexpected(name: &str) -> String {
+    format!("property {:?} is not allowed here", clip(name))
+}
+
+#[cfg(feature = "validate")]
+pub(super) fn bad_name(message: &str) -> String {
+    format!("the name of a property does not fit: {message}")
+}
+
+#[cfg(feature = "validate")]
+pub(super) fn no_match(pattern: &str, value: &Value) -> String {
+    format!(
+        "expected a match of {}, got {}",
+        clip_to(pattern, LIST),
+        describe(value)
+    )
+}
+
+/// An `enum` or a `const` that the value is not.
+pub(super) fn not_among(options: &[Value], value: &Value) -> String {
+    let mut list = String::new();
+    for (index, option) in options.iter().enumerate() {
+        if index > 0 {
+            list.push_str(", ");
+        }
+        // Writing to a string cannot fail.
+        let _ = write!(list, "{option}");
+        if list.len() > LIST {
+            break;
+        }
+    }
+    let one_of = if options.len() > 1 { "one of " } else { "" };
+    format!(
+        "expected {one_of}{}, got {}",
+        clip_to(&list, LIST),
+        describe(value)
+    )
+}
+
+/// A bound on a count, `unit` as in "3 characters".
+pub(super) fn count(n: u64, bound: &str, limit: u64, unit: &str) -> String {
+    let unit = match limit {
+        1 => unit.trim_end_matches('s'),
+        _ => unit,
+    };
+    format!("expected {bound} {limit} {unit}, got {n}")
+}
+
+/// A bound on a number.
+pub(super) fn bound(value: &Value, bound: &str, limit: &impl std::fmt::Display) -> String {
+    format!("expected a number {bound} {limit}, got {}", describe(value))
+}
+
+/// An `anyOf` or a `oneOf` of which nothing fits.
+pub(super) fn no_alternative(violations: impl Iterator<Item = Violation>) -> Violation {
+    let mut total = 0;
+    let mut closest: Option<Violation> = None;
+    for violation in violations {
+        total += 1;
+        // The alternative that got furthest into the value is most likely the one that was meant.
+        let deeper = |known: &Violation| depth(known) < depth(&violation);
+        if closest.as_ref().is_none_or(deeper) {
+            closest = Some(violation);
+        }
+    }
+    match closest {
+        None => Violation::here("fits none of the alternatives"),
+        Some(closest) if total == 1 => closest,
+        Some(Violation { pointer, message }) => Violation {
+            pointer,
+            message: format!("fits none of the {total} alternatives; the closest: {message}"),
+        },
+    }
+}
+
+fn depth(violation: &Violation) -> usize {
+    violation.pointer.matches('/').count()
+}
+
+pub(super) fn too_many_alternatives() -> &'static str {
+    "fits more than one of the alternatives, exactly one expected"
+}
+
+/// A pointer segment: escaped and cut.
+#[cfg(not(feature = "validate"))]
+pub(super) fn segment(name: &str) -> String {
+    clip(name).replace('~', "~0").replace('/', "~1")
+}
