@@ -1,1 +1,87 @@
-//! Write Model Context Protocol servers: plain functions become tools, prompts and resources
+//! Write Model Context Protocol servers: plain functions become tools, prompts and resources.
+//!
+//! ```
+//! use mcp_server::{Args, Ctx, Json, Server, Tool};
+//! use schemars::JsonSchema;
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Order {
+//!     /// Number of the order.
+//!     number: u32,
+//! }
+//!
+//! #[derive(Serialize, JsonSchema)]
+//! struct Status {
+//!     shipped: bool,
+//! }
+//!
+//! let status = Tool::new("status", async |Args(order): Args<Order>, cx: Ctx| {
+//!     cx.progress(1.0, 1.0);
+//!     Json(Status { shipped: order.number < 1_000 })
+//! });
+//! let server = Server::new("orders", "1.0.0").tool(status);
+//! # let _ = server;
+//! ```
+//!
+//! A handler is any function or closure, sync or async, whose parameters are *extractors*
+//! ([`Args`], [`State`], [`Ctx`], your own [`FromCall`] types) and whose return type fits: text,
+//! numbers, [`Json`], content, `CallToolResult`, or a `Result` of these. The attributes
+//! `#[tool]`, `#[prompt]` and `#[resource]` put the same behind plain parameters.
+//!
+//! The crate knows no transport: hand the [`Server`] to `mcp_transport_stdio::serve` or any
+//! other driver of a [`mcp_protocol::Service`].
+//!
+//! Specification: [server features](https://modelcontextprotocol.io/specification/2025-11-25/server).
+
+mod call;
+mod completion;
+mod ctx;
+mod elicit;
+mod error;
+mod handler;
+#[cfg(feature = "log")]
+mod log;
+mod macros;
+mod output;
+mod page;
+mod prompt;
+mod registry;
+mod resource;
+mod router;
+mod schema;
+mod server;
+mod spec;
+mod template;
+mod tool;
+mod unique;
+
+pub use call::{Args, Call, Extracted, FromCall, FromState, State};
+pub use completion::{Completing, Completions};
+pub use ctx::{Ctx, UrlElicitation};
+pub use elicit::Elicited;
+pub use error::{HandlerError, IntoHandlerError, RegistrationError};
+pub use handler::Handler;
+#[cfg(feature = "log")]
+pub use log::LogLayer;
+#[cfg(feature = "macros")]
+pub use mcp_macros::{prompt, resource, tool};
+pub use output::{Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody};
+pub use prompt::Prompt;
+pub use resource::Resource;
+pub use server::{Guarded, Server};
+pub use spec::Spec;
+pub use template::{TemplateError, UriTemplate};
+pub use tool::Tool;
+
+/// What the attributes expand to; not for use by hand.
+#[doc(hidden)]
+pub mod __private {
+    pub use {schemars, serde, serde_json};
+}
+
+/// Standard base64 with padding, as every binary member of the protocol has it.
+pub fn base64(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}

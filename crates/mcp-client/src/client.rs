@@ -1,0 +1,274 @@
+//! A connected client.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, Weak};
+
+use mcp_protocol::schema::Validator;
+use mcp_protocol::{Closed, Connection, Delivery, Link, Revision, Rules, Timeouts, gate, lower};
+use mcp_types::{
+    CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
+    CompletionReference, GetPromptRequest, GetPromptRequestParams, Implementation,
+    InitializeResult, LoggingLevel, PingRequest, ReadResourceRequest, ReadResourceRequestParams,
+    Request, Root, ServerCapabilities, SetLevelRequest, SetLevelRequestParams, SubscribeRequest,
+    SubscribeRequestParams, method,
+};
+use serde_json::Value;
+
+use crate::builder::{Builder, KeepAlive, missing};
+use crate::call::Call;
+use crate::inbound::ClientInbound;
+use crate::progress::Table;
+use crate::subscription::Subscription;
+use crate::tools::ToolCall;
+use crate::{Error, lock, roots};
+
+/// A client of one server. Cloning gives another handle to the same connection; when the last
+/// one is dropped the connection is ended.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) link: Arc<dyn Link>,
+    pub(crate) connection: Arc<dyn Connection>,
+    pub(crate) inbound: Arc<ClientInbound>,
+    pub(crate) progress: Arc<Table>,
+    pub(crate) server: InitializeResult,
+    pub(crate) revision: Revision,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) approve: Option<Approve>,
+    pub(crate) outputs: Mutex<BTreeMap<String, Option<Arc<Validator>>>>,
+}
+
+type Approve = Arc<dyn Fn(&str, &Value) -> bool + Send + Sync>;
+
+impl Shared {
+    pub(crate) fn rules(&self) -> &'static Rules {
+        self.revision.rules()
+    }
+
+    pub(crate) fn capabilities(&self) -> &ServerCapabilities {
+        &self.server.capabilities
+    }
+}
+
+impl Client {
+    /// Describes a client of this name and version.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> Builder {
+        Builder::new(name, version)
+    }
+
+    pub(crate) fn start(shared: Shared, keep_alive: Option<KeepAlive>) -> Self {
+        let client = Self(Arc::new(shared));
+        if let Some(keep_alive) = keep_alive {
+            tokio::spawn(watch(Arc::downgrade(&client.0), keep_alive));
+        }
+        client
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0
+    }
+
+    /// Who the server says it is.
+    pub fn server(&self) -> &Implementation {
+        &self.0.server.server_info
+    }
+
+    /// What the server declared it can do.
+    pub fn capabilities(&self) -> &ServerCapabilities {
+        self.0.capabilities()
+    }
+
+    /// The server's advice for the model.
+    pub fn instructions(&self) -> Option<&str> {
+        self.0.server.instructions.as_deref()
+    }
+
+    /// The negotiated revision.
+    pub fn revision(&self) -> Revision {
+        self.0.revision
+    }
+
+    /// Fails if the server does not offer this method: for hosts that cannot do without it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] names the missing capability.
+    pub fn require<R: Request>(&self) -> Result<(), Error> {
+        gate::server_offers(R::METHOD, self.capabilities(), self.0.rules())
+            .map_err(|what| missing(R::METHOD, what))
+    }
+
+    /// Any request the protocol has a type for.
+    pub fn request<R: Request>(&self, params: &R::Params) -> Call<R> {
+        Call::new(self, params)
+    }
+
+    /// Asks for a sign of life.
+    pub fn ping(&self) -> Call<PingRequest> {
+        Call::bare(self)
+    }
+
+    /// Calls a tool with arguments, a JSON object or `null` for none.
+    pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
+        ToolCall::new(self, name.into(), arguments.into())
+    }
+
+    /// Writes a prompt with these arguments.
+    pub fn get_prompt<K: Into<String>, V: Into<String>>(
+        &self,
+        name: impl Into<String>,
+        arguments: impl IntoIterator<Item = (K, V)>,
+    ) -> Call<GetPromptRequest> {
+        let arguments: BTreeMap<String, String> = arguments
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        let mut params = GetPromptRequestParams::new(name);
+        params.arguments = (!arguments.is_empty()).then_some(arguments);
+        Call::new(self, &params)
+    }
+
+    /// Reads a resource.
+    pub fn read_resource(&self, uri: impl Into<String>) -> Call<ReadResourceRequest> {
+        Call::new(self, &ReadResourceRequestParams::new(uri))
+    }
+
+    /// Completes an argument of a prompt or a variable of a resource template. `resolved` holds
+    /// the arguments that are known already.
+    pub fn complete(
+        &self,
+        reference: impl Into<CompletionReference>,
+        argument: impl Into<String>,
+        value: impl Into<String>,
+        resolved: BTreeMap<String, String>,
+    ) -> Call<CompleteRequest> {
+        let argument = CompletionArgument::new(argument, value);
+        let mut params = CompleteRequestParams::new(reference, argument);
+        if !resolved.is_empty() {
+            params.context = Some(CompletionContext::default().with_arguments(resolved));
+        }
+        lower::complete_params(&mut params, self.0.rules());
+        Call::new(self, &params)
+    }
+
+    /// Asks the server to log from this level up.
+    pub fn set_log_level(&self, level: LoggingLevel) -> Call<SetLevelRequest> {
+        Call::new(self, &SetLevelRequestParams::new(level))
+    }
+
+    /// Subscribes to changes of a resource.
+    ///
+    /// # Errors
+    /// The server offers no subscriptions, or refuses this one.
+    pub async fn subscribe(&self, uri: impl Into<String>) -> Result<Subscription, Error> {
+        let uri = uri.into();
+        // Registered first: an update may come right behind the answer.
+        let subscription = Subscription::open(self, uri.clone());
+        self.request::<SubscribeRequest>(&SubscribeRequestParams::new(uri))
+            .await?;
+        Ok(subscription)
+    }
+
+    /// Replaces the roots and tells the server.
+    ///
+    /// # Errors
+    /// A root that is no `file://` URI, or the client did not declare roots when it connected.
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
+        let roots: Vec<Root> = roots.into_iter().collect();
+        for root in &roots {
+            roots::check(root).map_err(|error| Error::Invalid(error.to_string()))?;
+        }
+        if !self.0.inbound.set_roots(roots) {
+            return Err(Error::Invalid(
+                "roots were not declared; give the builder some, even an empty list".to_owned(),
+            ));
+        }
+        self.0
+            .link
+            .notify(
+                method::NOTIFICATIONS_ROOTS_LIST_CHANGED,
+                None,
+                Delivery::Always,
+            )
+            .map_err(Error::Closed)
+    }
+
+    /// Ends the connection in good order: a child process is asked, then told, then killed.
+    /// Pending calls fail.
+    ///
+    /// # Errors
+    /// The transport could not be ended in good order; it is ended all the same.
+    pub async fn close(&self) -> Result<(), Error> {
+        Ok(self.0.connection.close().await?)
+    }
+
+    /// Completes when the connection has ended, with the reason.
+    pub async fn closed(&self) -> Closed {
+        self.0.connection.closed().await
+    }
+
+    /// Calls of this client that could receive progress now.
+    #[doc(hidden)]
+    pub fn live_progress_tokens(&self) -> usize {
+        self.0.progress.len()
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("server", &self.0.server.server_info)
+            .field("revision", &self.0.revision)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Pings until the client is gone; ends the connection after too many misses.
+async fn watch(client: Weak<Shared>, keep_alive: KeepAlive) {
+    let mut missed = 0;
+    loop {
+        tokio::time::sleep(keep_alive.interval).await;
+        let Some(shared) = client.upgrade() else {
+            return;
+        };
+        let ping = shared.link.request(method::PING, None);
+        match tokio::time::timeout(keep_alive.interval, ping).await {
+            Ok(Ok(_)) => missed = 0,
+            Ok(Err(_)) => return,
+            Err(_) => {
+                missed += 1;
+                tracing::warn!(missed, "the server does not answer pings");
+            }
+        }
+        if missed >= keep_alive.misses {
+            tracing::error!(missed, "the server is not alive; closing");
+            if let Err(error) = shared.connection.close().await {
+                tracing::debug!(%error, "closing failed");
+            }
+            return;
+        }
+    }
+}
+
+/// How many tools' output schemas are remembered.
+const MAX_OUTPUTS: usize = 4_096;
+
+impl Shared {
+    /// Remembers the output schema of a listed tool.
+    pub(crate) fn learn(&self, tool: &mcp_types::Tool) {
+        use mcp_protocol::schema::Origin;
+        let mut outputs = lock(&self.outputs);
+        if outputs.len() >= MAX_OUTPUTS && !outputs.contains_key(&tool.name) {
+            return;
+        }
+        let validator = tool.output_schema.as_ref().and_then(|schema| {
+            Validator::compile(schema, Origin::Foreign)
+                .inspect_err(|error| {
+                    tracing::warn!(tool = ?tool.name, %error, "the output of a tool cannot be checked");
+                })
+                .ok()
+        });
+        outputs.insert(tool.name.clone(), validator.map(Arc::new));
+    }
+}

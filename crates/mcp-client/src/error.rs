@@ -1,0 +1,157 @@
+//! Why a call failed, and whose fault it is.
+
+use std::fmt;
+use std::time::Duration;
+
+use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject};
+use mcp_protocol::gate::Unsupported;
+use mcp_protocol::schema::Violation;
+use mcp_protocol::{CallError, Closed, TransportError};
+use mcp_types::{ElicitRequestUrlParams, UrlElicitationRequired};
+
+/// Why a call has no result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The server refused; the code is kept as it came.
+    Rejected(ErrorObject),
+    /// The connection ended first.
+    Closed(Closed),
+    /// The connection could not be made, or not be ended in good order.
+    Transport(TransportError),
+    /// The server did not answer in time. The request was cancelled.
+    Timeout {
+        /// What was called.
+        method: &'static str,
+        /// The setting of [`Timeouts`](crate::Timeouts) that ran out.
+        setting: &'static str,
+        /// Its value.
+        after: Duration,
+    },
+    /// The server did not agree to this; nothing was sent.
+    Unsupported {
+        /// What was to be called.
+        method: &'static str,
+        /// What is missing.
+        missing: Unsupported,
+    },
+    /// The server speaks no revision this client knows.
+    Revision {
+        /// What was offered.
+        offered: &'static str,
+        /// What the server answered.
+        answered: String,
+    },
+    /// The server's answer is not what the method promises.
+    Answer {
+        /// What was called.
+        method: &'static str,
+        /// Where and how it does not fit.
+        problem: DecodeError,
+    },
+    /// A tool's structured output breaks the schema it advertises.
+    Output {
+        /// The tool.
+        tool: String,
+        /// Where and how.
+        problem: Violation,
+    },
+    /// The server breaks the protocol in another way.
+    Protocol(String),
+    /// The call itself is not valid; nothing was sent.
+    Invalid(String),
+}
+
+impl Error {
+    /// The server's error, if it refused.
+    pub fn rejection(&self) -> Option<&ErrorObject> {
+        match self {
+            Self::Rejected(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether the call ran out of time.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout { .. })
+    }
+
+    /// Whether the connection is gone.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed(_))
+    }
+
+    /// The URLs the user has to visit before the call can work (code -32042).
+    pub fn required_urls(&self) -> Option<Vec<ElicitRequestUrlParams>> {
+        let error = self.rejection()?;
+        if error.code != ErrorCode::URL_ELICITATION_REQUIRED {
+            return None;
+        }
+        let data: UrlElicitationRequired = serde_json::from_value(error.data.clone()?).ok()?;
+        Some(data.elicitations)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(error) => write!(f, "the server refused: {error}"),
+            Self::Closed(reason) => reason.fmt(f),
+            Self::Transport(error) => error.fmt(f),
+            Self::Timeout {
+                method,
+                setting,
+                after,
+            } => write!(
+                f,
+                "{method} was not answered within {} s (Timeouts::{setting})",
+                after.as_secs_f64()
+            ),
+            Self::Unsupported { method, missing } => {
+                write!(f, "the server cannot be asked for {method}: {missing}")
+            }
+            Self::Revision { offered, answered } => write!(
+                f,
+                "no common protocol revision: offered {offered}, the server answered {answered:?}"
+            ),
+            Self::Answer { method, problem } => {
+                write!(f, "the server's answer to {method} does not fit: {problem}")
+            }
+            Self::Output { tool, problem } => write!(
+                f,
+                "the output of tool {tool:?} breaks its own output schema: {problem}"
+            ),
+            Self::Protocol(problem) => write!(f, "the server breaks the protocol: {problem}"),
+            Self::Invalid(problem) => f.write_str(problem),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Rejected(error) => Some(error),
+            Self::Closed(reason) => Some(reason),
+            Self::Transport(error) => Some(error),
+            Self::Unsupported { missing, .. } => Some(missing),
+            Self::Answer { problem, .. } => Some(problem),
+            _ => None,
+        }
+    }
+}
+
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Closed(reason) => Self::Closed(reason),
+            CallError::Malformed(error) => Self::Protocol(error.to_string()),
+            other => Self::Invalid(other.to_string()),
+        }
+    }
+}
+
+impl From<TransportError> for Error {
+    fn from(error: TransportError) -> Self {
+        Self::Transport(error)
+    }
+}

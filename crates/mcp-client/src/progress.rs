@@ -1,0 +1,128 @@
+//! Progress of running calls: who waits under which token.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use mcp_types::{ProgressNotificationParams, ProgressToken};
+use tokio::time::Instant;
+
+use crate::lock;
+
+/// How far a call has come.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Grows with every notification.
+    pub progress: f64,
+    /// Where it ends, if that is known.
+    pub total: Option<f64>,
+    /// A sentence for the user.
+    pub message: Option<String>,
+}
+
+type Callback = Box<dyn FnMut(Progress) + Send>;
+
+/// The calls that may receive progress, by token. Tokens count up and are never used twice.
+#[derive(Default)]
+pub(crate) struct Table {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    last: i64,
+    waiting: HashMap<i64, Arc<Waiting>>,
+}
+
+struct Waiting {
+    state: Mutex<State>,
+}
+
+struct State {
+    progress: f64,
+    at: Option<Instant>,
+    callback: Option<Callback>,
+}
+
+impl Table {
+    /// Opens a token; it is live until the entry is dropped.
+    pub(crate) fn open(self: &Arc<Self>, callback: Option<Callback>) -> Entry {
+        let waiting = Arc::new(Waiting {
+            state: Mutex::new(State {
+                progress: f64::NEG_INFINITY,
+                at: None,
+                callback,
+            }),
+        });
+        let mut inner = lock(&self.inner);
+        inner.last += 1;
+        let token = inner.last;
+        inner.waiting.insert(token, Arc::clone(&waiting));
+        Entry {
+            table: Arc::clone(self),
+            token,
+            waiting,
+        }
+    }
+
+    /// Hands a notification to its call. Unknown tokens, and values that do not grow, are
+    /// dropped and extend no timeout.
+    pub(crate) fn deliver(&self, params: ProgressNotificationParams) {
+        let ProgressToken::Number(token) = params.progress_token else {
+            return;
+        };
+        let Some(waiting) = lock(&self.inner).waiting.get(&token).cloned() else {
+            tracing::debug!(token, "dropped progress for no running call");
+            return;
+        };
+        let mut state = lock(&waiting.state);
+        if !params.progress.is_finite() || params.progress <= state.progress {
+            tracing::debug!(token, "dropped progress that does not grow");
+            return;
+        }
+        state.progress = params.progress;
+        state.at = Some(Instant::now());
+        if let Some(callback) = &mut state.callback {
+            callback(Progress {
+                progress: params.progress,
+                total: params.total,
+                message: params.message,
+            });
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.inner).waiting.len()
+    }
+}
+
+/// A live token.
+pub(crate) struct Entry {
+    table: Arc<Table>,
+    token: i64,
+    waiting: Arc<Waiting>,
+}
+
+impl Entry {
+    pub(crate) fn token(&self) -> ProgressToken {
+        ProgressToken::Number(self.token)
+    }
+
+    /// When the last progress came.
+    pub(crate) fn last(&self) -> Option<Instant> {
+        lock(&self.waiting.state).at
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        lock(&self.table.inner).waiting.remove(&self.token);
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Entry").field(&self.token).finish()
+    }
+}

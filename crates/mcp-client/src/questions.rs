@@ -1,0 +1,142 @@
+//! What a server may ask, and who answers.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_protocol::BoxFuture;
+use mcp_types::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
+    ElicitRequestUrlParams, ElicitResult, ElicitValue, Implementation, OneOrMany, Role,
+    SamplingMessageContentBlock, TextContent,
+};
+use serde_json::Value;
+
+/// A form the server wants the user to fill in.
+///
+/// Show who asks, let the user change and refuse, and answer with [`accept`](Self::accept),
+/// [`decline`](Self::decline) or [`cancel`](Self::cancel).
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ElicitForm {
+    /// The question and the fields.
+    pub params: ElicitRequestFormParams,
+    /// Which server asks. It names itself: do not trust it further than the connection.
+    pub server: Implementation,
+}
+
+impl ElicitForm {
+    /// The user filled it in: `content` is an object of field values. Fields without a value
+    /// get their default; what does not fit the form is refused before it is sent.
+    pub fn accept(&self, content: impl Into<Value>) -> ElicitResult {
+        let mut result = ElicitResult::new(ElicitAction::Accept);
+        let content = serde_json::from_value::<std::collections::BTreeMap<String, ElicitValue>>(
+            content.into(),
+        );
+        // Anything but an object of plain values fails the check against the form.
+        result.content = Some(content.unwrap_or_default());
+        result
+    }
+
+    /// The user said no.
+    pub fn decline(&self) -> ElicitResult {
+        ElicitResult::new(ElicitAction::Decline)
+    }
+
+    /// The user closed it without an answer.
+    pub fn cancel(&self) -> ElicitResult {
+        ElicitResult::new(ElicitAction::Cancel)
+    }
+}
+
+/// A URL the server wants the user to open.
+///
+/// Show the whole URL and who asks; open it only with the user's consent, in a browser, and
+/// never fetch it before.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ElicitUrl {
+    /// The question, the URL and its id.
+    pub params: ElicitRequestUrlParams,
+    /// Which server asks.
+    pub server: Implementation,
+}
+
+impl ElicitUrl {
+    /// The user agreed and the URL is being opened.
+    pub fn accept(&self) -> ElicitResult {
+        ElicitResult::new(ElicitAction::Accept)
+    }
+
+    /// The user said no.
+    pub fn decline(&self) -> ElicitResult {
+        ElicitResult::new(ElicitAction::Decline)
+    }
+
+    /// The user closed it without an answer.
+    pub fn cancel(&self) -> ElicitResult {
+        ElicitResult::new(ElicitAction::Cancel)
+    }
+}
+
+/// A question to the model.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Sample {
+    /// Messages, limits and preferences.
+    pub params: CreateMessageRequestParams,
+    /// Which server asks.
+    pub server: Implementation,
+}
+
+impl Sample {
+    /// An answer of plain text from this model.
+    pub fn reply(&self, model: impl Into<String>, text: impl Into<String>) -> CreateMessageResult {
+        let text = SamplingMessageContentBlock::Text(TextContent::new(text));
+        CreateMessageResult::new(Role::Assistant, OneOrMany::One(text), model)
+    }
+
+    /// The refusal for a user who said no (code -1).
+    pub fn rejected_by_user(&self) -> ErrorObject {
+        ErrorObject::new(ErrorCode::USER_REJECTED, "user rejected sampling request")
+    }
+}
+
+/// Which list of the server changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Changed {
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources and templates.
+    Resources,
+}
+
+type Ask<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, Result<A, ErrorObject>> + Send + Sync>;
+type Tell<T> = Arc<dyn Fn(T) + Send + Sync>;
+
+/// Everything a host wants to be asked or told.
+#[derive(Default, Clone)]
+pub(crate) struct Handlers {
+    pub(crate) form: Option<Ask<ElicitForm, ElicitResult>>,
+    pub(crate) url: Option<Ask<ElicitUrl, ElicitResult>>,
+    pub(crate) sample: Option<Ask<Sample, CreateMessageResult>>,
+    pub(crate) sampling_tools: bool,
+    pub(crate) sampling_context: bool,
+    pub(crate) log: Option<Tell<mcp_types::LoggingMessageNotificationParams>>,
+    pub(crate) changed: Option<Tell<Changed>>,
+    pub(crate) url_done: Option<Tell<String>>,
+    pub(crate) approve: Option<Arc<dyn Fn(&str, &Value) -> bool + Send + Sync>>,
+}
+
+impl fmt::Debug for Handlers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handlers")
+            .field("form", &self.form.is_some())
+            .field("url", &self.url.is_some())
+            .field("sample", &self.sample.is_some())
+            .finish_non_exhaustive()
+    }
+}

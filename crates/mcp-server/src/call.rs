@@ -1,0 +1,133 @@
+//! What a handler's parameters are taken from.
+
+use std::fmt;
+
+use mcp_jsonrpc::decode;
+use mcp_protocol::{BoxFuture, RequestContext};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::{Ctx, HandlerError, Spec};
+
+/// One call of a tool, prompt or resource, as extractors see it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Call<'a> {
+    /// The arguments: the text of a JSON object.
+    pub arguments: &'a str,
+    /// The request it belongs to.
+    pub context: RequestContext,
+}
+
+impl<'a> Call<'a> {
+    /// A call from its parts.
+    pub fn new(arguments: &'a str, context: RequestContext) -> Self {
+        Self { arguments, context }
+    }
+}
+
+/// A parameter of a handler.
+///
+/// Implement it to hand your own facts to handlers. An extractor may end the call early with any
+/// [`HandlerError`], and it may wait.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a handler on a server with state `{S}`",
+    label = "not an extractor for this server",
+    note = "a handler takes `Args<T>`, `State<T>`, `Ctx` and your own types that implement `FromCall<S>`",
+    note = "for `State<T>`: give the server its state with `Server::new(..).state(value)` before adding handlers"
+)]
+pub trait FromCall<S>: Sized + Send + 'static {
+    /// Takes the parameter from the call.
+    fn from_call(call: &Call<'_>, state: &S) -> Extracted<Self>;
+
+    /// Tells what the parameter adds to the definition, such as the input schema.
+    fn describe(_spec: &mut Spec) {}
+}
+
+/// The outcome of extraction.
+#[expect(clippy::exhaustive_enums, reason = "handlers match all three")]
+pub enum Extracted<T> {
+    /// Here it is.
+    Ready(T),
+    /// It takes waiting, for instance for the user.
+    Later(BoxFuture<'static, Result<T, HandlerError>>),
+    /// The call ends here.
+    End(HandlerError),
+}
+
+impl<T> Extracted<T> {
+    pub(crate) async fn resolve(self) -> Result<T, HandlerError> {
+        match self {
+            Self::Ready(value) => Ok(value),
+            Self::Later(future) => future.await,
+            Self::End(error) => Err(error),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Extracted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ready(_) => "Ready",
+            Self::Later(_) => "Later",
+            Self::End(_) => "End",
+        })
+    }
+}
+
+/// The arguments, decoded into `T`, whose JSON Schema becomes the input schema.
+///
+/// Arguments that do not fit never reach the handler; the answer says where and what was
+/// expected.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
+pub struct Args<T>(pub T);
+
+impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<T> {
+    fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
+        match decode(call.arguments) {
+            Ok(arguments) => Extracted::Ready(Self(arguments)),
+            Err(error) => Extracted::End(HandlerError::arguments(error.to_string())),
+        }
+    }
+
+    fn describe(spec: &mut Spec) {
+        spec.input::<T>();
+    }
+}
+
+/// The state of the server, or a part of it.
+///
+/// `State<T>` works for the state itself and for every `T` that implements [`FromState`].
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
+pub struct State<T>(pub T);
+
+impl<S, T: FromState<S> + Send + 'static> FromCall<S> for State<T> {
+    fn from_call(_call: &Call<'_>, state: &S) -> Extracted<Self> {
+        Extracted::Ready(Self(T::from_state(state)))
+    }
+}
+
+/// A part of a server's state.
+#[diagnostic::on_unimplemented(
+    message = "the server's state `{S}` does not provide `{Self}`",
+    label = "missing state",
+    note = "call `.state(value)` on the server before adding this handler, or implement `FromState<{S}>` for `{Self}`"
+)]
+pub trait FromState<S> {
+    /// Takes the part.
+    fn from_state(state: &S) -> Self;
+}
+
+impl<S: Clone> FromState<S> for S {
+    fn from_state(state: &S) -> Self {
+        state.clone()
+    }
+}
+
+impl<S> FromCall<S> for Ctx {
+    fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
+        Extracted::Ready(Self::new(call.context.clone()))
+    }
+}

@@ -1,0 +1,210 @@
+//! The request, as handlers see it.
+
+use std::fmt;
+
+use mcp_protocol::{AskError, Cancelled, RequestContext, Revision};
+use mcp_types::{
+    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitAction,
+    ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams, ElicitResult,
+    Implementation, LoggingLevel, Meta, ProgressToken, Root,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::elicit::{self, Elicited};
+
+/// The request a handler serves: progress, log messages, questions, cancellation.
+///
+/// Everything sent through it travels on the request's own stream. Cloning shares it.
+#[derive(Clone)]
+pub struct Ctx(RequestContext);
+
+impl Ctx {
+    pub(crate) fn new(context: RequestContext) -> Self {
+        Self(context)
+    }
+
+    /// Reports progress towards `total`. It is sent only if the client asked for progress, and
+    /// only if the value is above the last one; returns whether it was.
+    pub fn progress(&self, progress: f64, total: impl Into<Option<f64>>) -> bool {
+        self.0.progress(progress, total.into(), None)
+    }
+
+    /// Reports progress with a sentence for the user.
+    pub fn progress_with(
+        &self,
+        progress: f64,
+        total: impl Into<Option<f64>>,
+        message: &str,
+    ) -> bool {
+        self.0.progress(progress, total.into(), Some(message))
+    }
+
+    /// The token under which the client wants progress, if it does.
+    pub fn progress_token(&self) -> Option<ProgressToken> {
+        self.0.progress_token()
+    }
+
+    /// Sends a log message if the client's level admits it; returns whether it was sent.
+    pub fn log(&self, level: LoggingLevel, data: impl Into<Value>) -> bool {
+        self.0.log(level, None, data.into())
+    }
+
+    /// Sends a log message under a logger's name.
+    pub fn log_as(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) -> bool {
+        self.0.log(level, Some(logger), data.into())
+    }
+
+    /// Completes when the client cancelled the request or is gone. The handler's future is
+    /// dropped at that point anyway; this is for work that was moved elsewhere.
+    pub fn cancelled(&self) -> Cancelled {
+        self.0.cancelled()
+    }
+
+    /// Whether the client cancelled the request or is gone: for blocking loops.
+    pub fn is_cancelled(&self) -> bool {
+        !self.0.exchange().is_running()
+    }
+
+    /// Asks the user to fill in a form made from `T`, a flat struct of strings, numbers, bools
+    /// and fieldless enums.
+    ///
+    /// # Errors
+    /// The client cannot show forms, refused the request, or is gone. Declining is no error.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the question.
+    pub async fn elicit<T: DeserializeOwned + JsonSchema>(
+        &self,
+        message: impl Into<String>,
+    ) -> Result<Elicited<T>, AskError> {
+        let schema = elicit::form_of::<T>().map_err(AskError::Invalid)?;
+        let params = ElicitRequestFormParams::new(message, schema);
+        let result = self.elicit_raw(ElicitRequestParams::Form(params)).await?;
+        Ok(match result.action {
+            ElicitAction::Accept => {
+                let content = serde_json::to_value(result.content.unwrap_or_default())
+                    .map_err(|error| AskError::BadAnswer(error.to_string()))?;
+                let answer = serde_json::from_value(content)
+                    .map_err(|error| AskError::BadAnswer(error.to_string()))?;
+                Elicited::Accepted(answer)
+            }
+            ElicitAction::Decline => Elicited::Declined,
+            _ => Elicited::Cancelled,
+        })
+    }
+
+    /// Asks the user to open a URL, for everything secret or out of band. An accept says that
+    /// the user agreed to go there, not that anything is done.
+    ///
+    /// # Errors
+    /// The client cannot open URLs, refused the request, or is gone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the question.
+    pub async fn elicit_url(
+        &self,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Result<UrlElicitation, AskError> {
+        let id = crate::unique::id();
+        let params = ElicitRequestUrlParams::new(message, url).with_elicitation_id(&*id);
+        let result = self.elicit_raw(ElicitRequestParams::Url(params)).await?;
+        Ok(UrlElicitation {
+            id,
+            accepted: result.action == ElicitAction::Accept,
+            context: self.0.clone(),
+        })
+    }
+
+    /// Asks with params made by hand.
+    ///
+    /// # Errors
+    /// As [`elicit`](Self::elicit).
+    pub async fn elicit_raw(&self, params: ElicitRequestParams) -> Result<ElicitResult, AskError> {
+        self.0.elicit(params).await
+    }
+
+    /// Asks the client's model.
+    ///
+    /// # Errors
+    /// The client has no model to offer, the user refused (code -1), the messages break the
+    /// rules of tool use, or the client is gone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the question.
+    pub async fn sample(
+        &self,
+        params: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, AskError> {
+        self.0.sample(params).await
+    }
+
+    /// Asks for the directories and files the server may work in.
+    ///
+    /// # Errors
+    /// The client has no roots to offer, or is gone.
+    pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
+        Ok(self.0.roots().await?.roots)
+    }
+
+    /// Who the client says it is. Not verified: never a reason to trust.
+    pub fn client(&self) -> Option<&Implementation> {
+        self.0.session().client()
+    }
+
+    /// What the client declared it can do.
+    pub fn client_capabilities(&self) -> Option<&ClientCapabilities> {
+        self.0.session().client_capabilities()
+    }
+
+    /// The `_meta` of the request.
+    pub fn meta(&self) -> Option<&Meta> {
+        self.0.meta()
+    }
+
+    /// The negotiated revision, for diagnostics: handlers need not care.
+    pub fn revision(&self) -> Revision {
+        self.0.session().revision()
+    }
+
+    /// The protocol's own view of the request.
+    pub fn request(&self) -> &RequestContext {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ctx").field(&self.0).finish()
+    }
+}
+
+/// A URL the user was asked to open.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct UrlElicitation {
+    /// Names it; unique to this question.
+    pub id: String,
+    /// Whether the user agreed to open the URL.
+    pub accepted: bool,
+    context: RequestContext,
+}
+
+impl UrlElicitation {
+    /// Tells the client that the user finished there. May be called after the request was
+    /// answered; returns whether it was sent.
+    pub fn complete(&self) -> bool {
+        let params = mcp_types::ElicitationCompleteNotificationParams::new(&self.id);
+        let Ok(params) = serde_json::to_vec(&params) else {
+            return false;
+        };
+        self.context.rules().elicitation_modes
+            && self.context.session().notify(
+                mcp_types::method::NOTIFICATIONS_ELICITATION_COMPLETE,
+                Some(&params),
+                mcp_protocol::Delivery::Always,
+            )
+    }
+}

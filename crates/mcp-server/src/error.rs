@@ -1,0 +1,167 @@
+//! How a handler fails.
+
+use std::any::Any;
+use std::fmt;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_types::{CallToolResult, ContentBlock};
+
+/// Why a handler has no result. Any [`std::error::Error`] turns into one with `?`.
+///
+/// A tool's failure is a *result* with `isError`, which the model can read and act on; only
+/// [`protocol`](Self::protocol) makes it a JSON-RPC error. For prompts and resources, which have
+/// no such result, every failure is a JSON-RPC error.
+///
+/// It deliberately is no `std::error::Error` itself, so that `?` can convert from all of them.
+#[derive(Debug)]
+pub struct HandlerError(Box<Kind>);
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Message(String),
+    Content(Vec<ContentBlock>),
+    Arguments(String),
+    Protocol(ErrorObject),
+}
+
+impl HandlerError {
+    /// A failure the model should read.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(Box::new(Kind::Message(message.into())))
+    }
+
+    /// A failure told in content blocks.
+    pub fn content(content: Vec<ContentBlock>) -> Self {
+        Self(Box::new(Kind::Content(content)))
+    }
+
+    /// Arguments that do not fit; `problem` says where and what was expected.
+    pub fn arguments(problem: impl Into<String>) -> Self {
+        Self(Box::new(Kind::Arguments(problem.into())))
+    }
+
+    /// A JSON-RPC error: the request itself was wrong, or the server cannot serve it at all.
+    pub fn protocol(error: ErrorObject) -> Self {
+        Self(Box::new(Kind::Protocol(error)))
+    }
+
+    /// The tool result the model reads, or the JSON-RPC error.
+    pub(crate) fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
+        let content = match *self.0 {
+            Kind::Message(message) => vec![ContentBlock::text(message)],
+            Kind::Arguments(problem) => {
+                vec![ContentBlock::text(format!("invalid arguments: {problem}"))]
+            }
+            Kind::Content(content) => content,
+            Kind::Protocol(error) => return Err(error),
+        };
+        Ok(CallToolResult::new(content).with_is_error(true))
+    }
+
+    /// The JSON-RPC error of a prompt or resource.
+    pub(crate) fn into_error(self) -> ErrorObject {
+        match *self.0 {
+            Kind::Arguments(problem) => {
+                ErrorObject::invalid_params(format!("invalid arguments: {problem}"))
+            }
+            Kind::Message(message) => ErrorObject::internal(message),
+            Kind::Content(_) => ErrorObject::internal("the handler failed"),
+            Kind::Protocol(error) => error,
+        }
+    }
+}
+
+impl fmt::Display for HandlerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Message(message) => f.write_str(message),
+            Kind::Content(_) => f.write_str("failed with content"),
+            Kind::Arguments(problem) => write!(f, "invalid arguments: {problem}"),
+            Kind::Protocol(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: std::error::Error + 'static> From<E> for HandlerError {
+    /// The model reads the error's own text, one level deep. An [`ErrorObject`] stays the
+    /// JSON-RPC error it is.
+    fn from(error: E) -> Self {
+        match (&error as &dyn Any).downcast_ref::<ErrorObject>() {
+            Some(object) => Self::protocol(object.clone()),
+            None => Self::new(error.to_string()),
+        }
+    }
+}
+
+/// The `E` of a handler's `Result<T, E>`: any [`std::error::Error`], text, a boxed error or
+/// [`HandlerError`]. `M` is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a handler",
+    note = "use `HandlerError`, `String`, `&'static str`, `Box<dyn Error>` or any `std::error::Error`"
+)]
+pub trait IntoHandlerError<M> {
+    /// Converts it.
+    fn into_handler_error(self) -> HandlerError;
+}
+
+/// Marks errors that implement [`std::error::Error`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct StdError;
+
+impl<E: Into<HandlerError> + std::error::Error> IntoHandlerError<StdError> for E {
+    fn into_handler_error(self) -> HandlerError {
+        self.into()
+    }
+}
+
+impl IntoHandlerError<HandlerError> for HandlerError {
+    fn into_handler_error(self) -> HandlerError {
+        self
+    }
+}
+
+impl IntoHandlerError<String> for String {
+    fn into_handler_error(self) -> HandlerError {
+        HandlerError::new(self)
+    }
+}
+
+impl IntoHandlerError<&'static str> for &'static str {
+    fn into_handler_error(self) -> HandlerError {
+        HandlerError::new(self)
+    }
+}
+
+macro_rules! boxed_errors {
+    ($($error:ty),* $(,)?) => {$(
+        impl IntoHandlerError<Box<dyn std::error::Error>> for $error {
+            fn into_handler_error(self) -> HandlerError {
+                HandlerError::new(self.to_string())
+            }
+        }
+    )*};
+}
+
+boxed_errors!(
+    Box<dyn std::error::Error>,
+    Box<dyn std::error::Error + Send + Sync>
+);
+
+/// A tool, prompt or resource that cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistrationError(String);
+
+impl RegistrationError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for RegistrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for RegistrationError {}

@@ -1,0 +1,150 @@
+//! Functions as handlers: typed outside, erased at registration.
+
+use std::sync::Arc;
+
+use mcp_protocol::Reply;
+
+use crate::Spec;
+use crate::call::{Call, Extracted, FromCall};
+use crate::output::{Finish, IntoOutput, Kind};
+
+/// A function or closure, sync or async, whose parameters are extractors and whose return type
+/// fits the kind of thing it serves.
+///
+/// `M` tells the shapes of functions apart and is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "this function cannot be a handler",
+    label = "not a handler",
+    note = "its parameters must be extractors (`Args<T>`, `State<T>`, `Ctx`, ..), at most eight",
+    note = "its return type must fit: text, numbers, `Json<T>`, content, or a `Result` of these",
+    note = "an async handler's future must be `Send`: hold no `Rc`, `RefCell` or lock guard across `.await`"
+)]
+pub trait Handler<K: Kind, S, M>: Clone + Send + Sync + 'static {
+    /// Runs it. With `blocking`, a sync function is moved to a thread of its own.
+    fn call(&self, call: &Call<'_>, state: &S, blocking: bool, finish: K::Finish) -> Reply;
+
+    /// Collects what its types say about the definition.
+    fn describe(spec: &mut Spec);
+}
+
+/// A handler whose types were forgotten: nothing behind registration is generic over them.
+pub(crate) type Erased<K> = Arc<dyn Fn(&Call<'_>, <K as Kind>::Finish) -> Reply + Send + Sync>;
+
+pub(crate) fn erase<K: Kind, S: Send + Sync + 'static, M>(
+    handler: impl Handler<K, S, M>,
+    state: S,
+    blocking: bool,
+) -> Erased<K> {
+    Arc::new(move |call, finish| handler.call(call, &state, blocking, finish))
+}
+
+/// Marks functions that return their result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Returns;
+
+/// Marks functions that return a future of their result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Awaits;
+
+macro_rules! handlers {
+    ($($param:ident)*) => {
+        #[allow(
+            non_snake_case,
+            unused_variables,
+            unreachable_patterns,
+            reason = "type parameters double as variables, and there may be none"
+        )]
+        impl<K, S, F, R, M, $($param,)*> Handler<K, S, (Returns, M, $($param,)*)> for F
+        where
+            K: Kind,
+            F: Fn($($param),*) -> R + Clone + Send + Sync + 'static,
+            R: IntoOutput<K, M>,
+            $($param: FromCall<S>,)*
+        {
+            fn call(&self, call: &Call<'_>, state: &S, blocking: bool, finish: K::Finish) -> Reply {
+                $(let $param = match $param::from_call(call, state) {
+                    Extracted::End(error) => return Reply::Ready(finish.finish(Err(error))),
+                    extracted => extracted,
+                };)*
+                let handler = self.clone();
+                match ($($param,)*) {
+                    ($(Extracted::Ready($param),)*) if blocking => Reply::Blocking(Box::new(
+                        move || finish.finish(handler($($param),*).into_output()),
+                    )),
+                    ($(Extracted::Ready($param),)*) => {
+                        Reply::Ready(finish.finish(handler($($param),*).into_output()))
+                    }
+                    ($($param,)*) => Reply::Pending(Box::pin(async move {
+                        $(let $param = match $param.resolve().await {
+                            Ok(value) => value,
+                            Err(error) => return finish.finish(Err(error)),
+                        };)*
+                        finish.finish(handler($($param),*).into_output())
+                    })),
+                }
+            }
+
+            fn describe(spec: &mut Spec) {
+                $($param::describe(spec);)*
+                R::describe(spec);
+            }
+        }
+
+        #[allow(
+            non_snake_case,
+            unused_variables,
+            unreachable_patterns,
+            reason = "type parameters double as variables, and there may be none"
+        )]
+        impl<K, S, F, R, O, M, $($param,)*> Handler<K, S, (Awaits, M, $($param,)*)> for F
+        where
+            K: Kind,
+            F: Fn($($param),*) -> R + Clone + Send + Sync + 'static,
+            R: Future<Output = O> + Send + 'static,
+            O: IntoOutput<K, M>,
+            $($param: FromCall<S>,)*
+        {
+            fn call(&self, call: &Call<'_>, state: &S, _: bool, finish: K::Finish) -> Reply {
+                $(let $param = match $param::from_call(call, state) {
+                    Extracted::End(error) => return Reply::Ready(finish.finish(Err(error))),
+                    extracted => extracted,
+                };)*
+                match ($($param,)*) {
+                    ($(Extracted::Ready($param),)*) => {
+                        let future = self($($param),*);
+                        Reply::Pending(Box::pin(async move {
+                            finish.finish(future.await.into_output())
+                        }))
+                    }
+                    ($($param,)*) => {
+                        let handler = self.clone();
+                        Reply::Pending(Box::pin(async move {
+                            $(let $param = match $param.resolve().await {
+                                Ok(value) => value,
+                                Err(error) => return finish.finish(Err(error)),
+                            };)*
+                            finish.finish(handler($($param),*).await.into_output())
+                        }))
+                    }
+                }
+            }
+
+            fn describe(spec: &mut Spec) {
+                $($param::describe(spec);)*
+                O::describe(spec);
+            }
+        }
+    };
+}
+
+handlers!();
+handlers!(A1);
+handlers!(A1 A2);
+handlers!(A1 A2 A3);
+handlers!(A1 A2 A3 A4);
+handlers!(A1 A2 A3 A4 A5);
+handlers!(A1 A2 A3 A4 A5 A6);
+handlers!(A1 A2 A3 A4 A5 A6 A7);
+handlers!(A1 A2 A3 A4 A5 A6 A7 A8);

@@ -1,0 +1,350 @@
+//! What handlers return.
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::schema::Validator;
+use mcp_protocol::{Outcome, Payload, Rules, lower};
+use mcp_types::{
+    BlobResourceContents, CallToolResult, ContentBlock, GetPromptResult, PromptMessage,
+    ReadResourceResult, ResourceContents, TextResourceContents,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{HandlerError, IntoHandlerError, Spec};
+
+/// What a handler serves: a tool, a prompt or a resource.
+pub trait Kind: 'static {
+    /// What its handlers produce.
+    type Output: Send + 'static;
+    /// Turns what was produced into the answer.
+    type Finish: Finish<Self::Output>;
+}
+
+/// The last step of a call: checks and fits the output, and wraps failures.
+pub trait Finish<O>: Send + 'static {
+    /// Turns what was produced into the answer.
+    fn finish(self, output: Result<O, HandlerError>) -> Outcome;
+}
+
+/// Marks handlers of tools.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ForTool;
+
+/// Marks handlers of prompts.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ForPrompt;
+
+/// Marks handlers of resources.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ForResource;
+
+impl Kind for ForTool {
+    type Output = CallToolResult;
+    type Finish = FinishTool;
+}
+
+impl Kind for ForPrompt {
+    type Output = GetPromptResult;
+    type Finish = FinishPrompt;
+}
+
+impl Kind for ForResource {
+    type Output = ResourceBody;
+    type Finish = FinishResource;
+}
+
+/// Finishes a tool call.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FinishTool {
+    pub(crate) output: Option<std::sync::Arc<Validator>>,
+    pub(crate) rules: &'static Rules,
+}
+
+impl Finish<CallToolResult> for FinishTool {
+    fn finish(self, output: Result<CallToolResult, HandlerError>) -> Outcome {
+        let mut result = output.or_else(HandlerError::into_tool_result)?;
+        if let (Some(validator), false) = (&self.output, result.is_error == Some(true)) {
+            // Sending what breaks the advertised schema would be worse than failing.
+            let problem = match &result.structured_content {
+                None => Some("structured content is missing".to_owned()),
+                Some(content) => validator.check(content).err().map(|v| v.to_string()),
+            };
+            if let Some(problem) = problem {
+                tracing::error!(%problem, "a tool's output breaks its output schema");
+                result = CallToolResult::error(format!(
+                    "the tool's output does not fit its output schema: {problem}"
+                ));
+            }
+        }
+        lower::call_tool_result(&mut result, self.rules);
+        Ok(Payload::CallTool(result))
+    }
+}
+
+/// Finishes a prompt.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FinishPrompt {
+    pub(crate) description: Option<String>,
+    pub(crate) rules: &'static Rules,
+}
+
+impl Finish<GetPromptResult> for FinishPrompt {
+    fn finish(self, output: Result<GetPromptResult, HandlerError>) -> Outcome {
+        let mut result = output.map_err(HandlerError::into_error)?;
+        if result.description.is_none() {
+            result.description = self.description;
+        }
+        lower::get_prompt_result(&mut result, self.rules);
+        Ok(Payload::of(result))
+    }
+}
+
+/// Finishes the reading of a resource.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FinishResource {
+    pub(crate) uri: String,
+    pub(crate) mime: Option<String>,
+    pub(crate) rules: &'static Rules,
+}
+
+impl Finish<ResourceBody> for FinishResource {
+    fn finish(self, output: Result<ResourceBody, HandlerError>) -> Outcome {
+        let body = output.map_err(HandlerError::into_error)?;
+        let contents = match body {
+            ResourceBody::Text(text) => {
+                let mut contents = TextResourceContents::new(self.uri, text);
+                contents.mime_type = self.mime;
+                vec![ResourceContents::Text(contents)]
+            }
+            ResourceBody::Blob(bytes) => {
+                let mut contents = BlobResourceContents::new(self.uri, crate::base64(&bytes));
+                contents.mime_type = self.mime;
+                vec![ResourceContents::Blob(contents)]
+            }
+            ResourceBody::Contents(contents) => contents,
+            ResourceBody::NotFound => return Err(not_found(&self.uri)),
+        };
+        let mut result = ReadResourceResult::new(contents);
+        lower::read_resource_result(&mut result, self.rules);
+        Ok(Payload::of(result))
+    }
+}
+
+/// The error for a resource that does not exist.
+pub(crate) fn not_found(uri: &str) -> ErrorObject {
+    let shown: String = uri.chars().take(256).collect();
+    ErrorObject::new(
+        mcp_jsonrpc::ErrorCode::RESOURCE_NOT_FOUND,
+        "resource not found",
+    )
+    .with_data(serde_json::json!({ "uri": shown }))
+}
+
+/// Marks return types that are converted as they are.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Plain;
+
+/// A return type of handlers. `M` is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "a handler cannot return `{Self}` here",
+    label = "not a result of this kind of handler",
+    note = "tools return text, numbers, `Json<T>`, content blocks, `CallToolResult` or a `Result` of these",
+    note = "prompts return text, messages or `GetPromptResult`; resources text, bytes, `Option` of these or contents",
+    note = "to return a struct from a tool, wrap it in `Json(..)`; it must be `Serialize + JsonSchema`"
+)]
+pub trait IntoOutput<K: Kind, M> {
+    /// Converts it.
+    ///
+    /// # Errors
+    /// The handler's own failure.
+    fn into_output(self) -> Result<K::Output, HandlerError>;
+
+    /// Tells what the type adds to the definition, such as the output schema.
+    fn describe(_spec: &mut Spec) {}
+}
+
+impl<K: Kind, T, E, M, N> IntoOutput<K, (M, N)> for Result<T, E>
+where
+    T: IntoOutput<K, M>,
+    E: IntoHandlerError<N>,
+{
+    fn into_output(self) -> Result<K::Output, HandlerError> {
+        self.map_err(E::into_handler_error)?.into_output()
+    }
+
+    fn describe(spec: &mut Spec) {
+        T::describe(spec);
+    }
+}
+
+/// Structured output: `T` becomes `structuredContent`, its schema the output schema, and its
+/// JSON text a text block for clients that do not read structured content.
+///
+/// The schema's root must be an object; anything else is wrapped as `{"result": …}`.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "a wrapper is its content")]
+pub struct Json<T>(pub T);
+
+impl<T: Serialize + JsonSchema> IntoOutput<ForTool, Plain> for Json<T> {
+    fn into_output(self) -> Result<CallToolResult, HandlerError> {
+        let mut value = serde_json::to_value(&self.0)?;
+        if !value.is_object() {
+            value = serde_json::json!({ "result": value });
+        }
+        let mut result = CallToolResult::new(vec![ContentBlock::text(value.to_string())]);
+        result.structured_content = Some(value);
+        Ok(result)
+    }
+
+    fn describe(spec: &mut Spec) {
+        spec.output::<T>();
+    }
+}
+
+impl IntoOutput<ForTool, Plain> for CallToolResult {
+    fn into_output(mut self) -> Result<CallToolResult, HandlerError> {
+        if self
+            .structured_content
+            .as_ref()
+            .is_some_and(|c| !c.is_object())
+        {
+            self.structured_content = self
+                .structured_content
+                .map(|content| serde_json::json!({ "result": content }));
+        }
+        Ok(self)
+    }
+}
+
+impl IntoOutput<ForTool, Plain> for () {
+    fn into_output(self) -> Result<CallToolResult, HandlerError> {
+        Ok(CallToolResult::new(Vec::new()))
+    }
+}
+
+impl IntoOutput<ForTool, Plain> for ContentBlock {
+    fn into_output(self) -> Result<CallToolResult, HandlerError> {
+        Ok(CallToolResult::new(vec![self]))
+    }
+}
+
+impl IntoOutput<ForTool, Plain> for Vec<ContentBlock> {
+    fn into_output(self) -> Result<CallToolResult, HandlerError> {
+        Ok(CallToolResult::new(self))
+    }
+}
+
+macro_rules! text_output {
+    ($($text:ty),* $(,)?) => {$(
+        impl IntoOutput<ForTool, Plain> for $text {
+            fn into_output(self) -> Result<CallToolResult, HandlerError> {
+                Ok(CallToolResult::text(self))
+            }
+        }
+        impl IntoOutput<ForPrompt, Plain> for $text {
+            fn into_output(self) -> Result<GetPromptResult, HandlerError> {
+                Ok(GetPromptResult::new(vec![PromptMessage::user(self)]))
+            }
+        }
+        impl IntoOutput<ForResource, Plain> for $text {
+            fn into_output(self) -> Result<ResourceBody, HandlerError> {
+                Ok(ResourceBody::Text(self.into()))
+            }
+        }
+    )*};
+}
+
+text_output!(String, &'static str);
+
+macro_rules! display_output {
+    ($($number:ty),* $(,)?) => {$(
+        impl IntoOutput<ForTool, Plain> for $number {
+            fn into_output(self) -> Result<CallToolResult, HandlerError> {
+                Ok(CallToolResult::text(self.to_string()))
+            }
+        }
+    )*};
+}
+
+display_output!(
+    i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, bool, char
+);
+
+impl IntoOutput<ForTool, Plain> for Value {
+    fn into_output(self) -> Result<CallToolResult, HandlerError> {
+        let mut result = CallToolResult::new(vec![ContentBlock::text(self.to_string())]);
+        result.structured_content = self.is_object().then_some(self);
+        Ok(result)
+    }
+}
+
+impl IntoOutput<ForPrompt, Plain> for GetPromptResult {
+    fn into_output(self) -> Result<GetPromptResult, HandlerError> {
+        Ok(self)
+    }
+}
+
+impl IntoOutput<ForPrompt, Plain> for PromptMessage {
+    fn into_output(self) -> Result<GetPromptResult, HandlerError> {
+        Ok(GetPromptResult::new(vec![self]))
+    }
+}
+
+impl IntoOutput<ForPrompt, Plain> for Vec<PromptMessage> {
+    fn into_output(self) -> Result<GetPromptResult, HandlerError> {
+        Ok(GetPromptResult::new(self))
+    }
+}
+
+/// What reading a resource produced, before it is tied to the URI that was read.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum ResourceBody {
+    /// Text of the requested resource.
+    Text(String),
+    /// Bytes of the requested resource; sent as base64.
+    Blob(Vec<u8>),
+    /// Ready contents, for sub-resources or a MIME type of their own.
+    Contents(Vec<ResourceContents>),
+    /// There is no such resource.
+    NotFound,
+}
+
+impl IntoOutput<ForResource, Plain> for ResourceBody {
+    fn into_output(self) -> Result<Self, HandlerError> {
+        Ok(self)
+    }
+}
+
+impl IntoOutput<ForResource, Plain> for Vec<u8> {
+    fn into_output(self) -> Result<ResourceBody, HandlerError> {
+        Ok(ResourceBody::Blob(self))
+    }
+}
+
+impl IntoOutput<ForResource, Plain> for ResourceContents {
+    fn into_output(self) -> Result<ResourceBody, HandlerError> {
+        Ok(ResourceBody::Contents(vec![self]))
+    }
+}
+
+impl IntoOutput<ForResource, Plain> for Vec<ResourceContents> {
+    fn into_output(self) -> Result<ResourceBody, HandlerError> {
+        Ok(ResourceBody::Contents(self))
+    }
+}
+
+/// `None` means there is no such resource.
+impl<T: IntoOutput<ForResource, M>, M> IntoOutput<ForResource, Option<M>> for Option<T> {
+    fn into_output(self) -> Result<ResourceBody, HandlerError> {
+        self.map_or(Ok(ResourceBody::NotFound), T::into_output)
+    }
+}

@@ -1,0 +1,51 @@
+//! Sealed, stateless cursors.
+//!
+//! A cursor says after which item the next page starts. It is sealed, so a client can neither
+//! make one nor use it on another list, and it needs no memory on the server.
+
+use mcp_jsonrpc::ErrorObject;
+
+use crate::unique;
+
+/// Longest cursor that is looked at, in bytes.
+const MAX_CURSOR: usize = 128;
+
+/// The cursor after the item with this sequence number in this list.
+pub(crate) fn seal(list: &str, sequence: u64) -> String {
+    format!("{sequence:x}.{:032x}", unique::tag(&(list, sequence)))
+}
+
+/// The sequence number in a cursor of this list.
+pub(crate) fn open(list: &str, cursor: &str) -> Result<u64, ErrorObject> {
+    let sequence = (cursor.len() <= MAX_CURSOR)
+        .then(|| cursor.split_once('.'))
+        .flatten()
+        .and_then(|(sequence, _)| u64::from_str_radix(sequence, 16).ok())
+        .filter(|sequence| seal(list, *sequence) == cursor);
+    sequence.ok_or_else(|| {
+        ErrorObject::invalid_params("invalid cursor; use the nextCursor of the page before")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: PAGE-002, PAGE-005, PAGE-012
+    #[test]
+    fn cursors_open_only_untouched_and_only_on_their_list() {
+        let cursor = seal("tools", 41);
+        assert_eq!(open("tools", &cursor), Ok(41));
+        assert_eq!(seal("tools", 41), cursor);
+        assert!(open("prompts", &cursor).is_err());
+        for at in 0..cursor.len() {
+            let mut bytes = cursor.clone().into_bytes();
+            bytes[at] ^= 1;
+            let text = String::from_utf8(bytes).unwrap();
+            assert_eq!(open("tools", &text).unwrap_err().code.0, -32602);
+        }
+        for garbage in ["", ".", "zz", "0.", "+29.00", &"9".repeat(4096)] {
+            assert!(open("tools", garbage).is_err());
+        }
+    }
+}

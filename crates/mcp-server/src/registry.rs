@@ -1,0 +1,230 @@
+//! A list of registered things that may change while it is served.
+//!
+//! Readers take a snapshot; a change makes a new one. The text of each page of the list is
+//! written once per snapshot and revision and then sent as it is.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, RwLock};
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{Payload, Revision, Rules, Session};
+use serde::Serialize;
+
+use crate::RegistrationError;
+use crate::page;
+use crate::tool::Visible;
+
+/// A registered thing that is listed.
+pub(crate) trait Entry: Send + Sync + 'static {
+    /// What one is called in errors.
+    const WHAT: &'static str;
+    /// The member of the list result.
+    const MEMBER: &'static str;
+    /// What a client sees.
+    type Definition: Serialize;
+    /// What it is found by.
+    fn key(&self) -> &str;
+    /// The definition for this revision.
+    fn definition(&self, rules: &Rules) -> Self::Definition;
+    /// Who may see it; everybody if there is no rule.
+    fn visible(&self) -> Option<&Visible>;
+}
+
+pub(crate) struct Registry<E> {
+    snapshot: RwLock<Arc<Snapshot<E>>>,
+}
+
+/// The things as they stood at one time.
+pub(crate) struct Snapshot<E> {
+    items: Vec<(u64, Arc<E>)>,
+    index: HashMap<String, usize>,
+    next: u64,
+    uniform: bool,
+    pages: [OnceLock<Vec<Page>>; Revision::ALL.len()],
+}
+
+/// A page: the sequence number it starts after, and its text.
+struct Page {
+    after: u64,
+    text: Arc<str>,
+}
+
+impl<E> Default for Registry<E> {
+    fn default() -> Self {
+        Self {
+            snapshot: RwLock::new(Arc::new(Snapshot::new(Vec::new(), 1))),
+        }
+    }
+}
+
+impl<E> Snapshot<E> {
+    fn new(items: Vec<(u64, Arc<E>)>, next: u64) -> Self {
+        Self {
+            items,
+            index: HashMap::new(),
+            next,
+            uniform: true,
+            pages: Default::default(),
+        }
+    }
+}
+
+impl<E: Entry> Snapshot<E> {
+    fn indexed(mut self) -> Self {
+        let keys = self.items.iter().enumerate();
+        self.index = keys.map(|(at, (_, e))| (e.key().to_owned(), at)).collect();
+        self.uniform = self.items.iter().all(|(_, e)| e.visible().is_none());
+        self
+    }
+
+    /// The thing of this name, if this session may see it.
+    pub(crate) fn get(&self, key: &str, session: &Session) -> Option<&Arc<E>> {
+        let (_, entry) = &self.items[*self.index.get(key)?];
+        is_visible(&**entry, session).then_some(entry)
+    }
+
+    /// All things this session may see.
+    pub(crate) fn iter<'a>(&'a self, session: &'a Session) -> impl Iterator<Item = &'a Arc<E>> {
+        self.items
+            .iter()
+            .map(|(_, entry)| entry)
+            .filter(|entry| is_visible(&***entry, session))
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<E>> {
+        self.items.iter().map(|(_, entry)| entry)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// One page of the list.
+    pub(crate) fn list(
+        &self,
+        cursor: Option<&str>,
+        size: usize,
+        session: &Session,
+    ) -> Result<Payload, ErrorObject> {
+        let after = cursor.map_or(Ok(0), |cursor| page::open(E::MEMBER, cursor))?;
+        let revision = session.revision();
+        if self.uniform {
+            let row = Revision::ALL.iter().position(|r| *r == revision);
+            let pages = self.pages[row.unwrap_or_default()]
+                .get_or_init(|| self.write_all(size, revision.rules()));
+            if let Some(page) = pages.iter().find(|page| page.after == after) {
+                return Ok(Payload::Shared(Arc::clone(&page.text)));
+            }
+        }
+        let text = self.write(after, size, revision.rules(), Some(session)).0;
+        Ok(Payload::Shared(text))
+    }
+
+    fn write_all(&self, size: usize, rules: &Rules) -> Vec<Page> {
+        let mut pages = Vec::new();
+        let mut after = Some(0);
+        while let Some(start) = after {
+            let (text, next) = self.write(start, size, rules, None);
+            pages.push(Page { after: start, text });
+            after = next;
+        }
+        pages
+    }
+
+    /// The text of the page after a sequence number, and where the next one starts.
+    fn write(
+        &self,
+        after: u64,
+        size: usize,
+        rules: &Rules,
+        session: Option<&Session>,
+    ) -> (Arc<str>, Option<u64>) {
+        let mut items = self
+            .items
+            .iter()
+            .filter(|(sequence, entry)| {
+                *sequence > after && session.is_none_or(|s| is_visible(&**entry, s))
+            })
+            .peekable();
+        let mut last = after;
+        let mut page = Vec::new();
+        while let Some((sequence, entry)) = items.next_if(|_| page.len() < size.max(1)) {
+            page.push(entry.definition(rules));
+            last = *sequence;
+        }
+        let next = items.peek().map(|_| last);
+        let list = serde_json::to_string(&page).unwrap_or_else(|_| "[]".to_owned());
+        let text = match next {
+            None => format!("{{\"{}\":{list}}}", E::MEMBER),
+            Some(last) => format!(
+                "{{\"{}\":{list},\"nextCursor\":\"{}\"}}",
+                E::MEMBER,
+                page::seal(E::MEMBER, last)
+            ),
+        };
+        (text.into(), next)
+    }
+}
+
+fn is_visible<E: Entry>(entry: &E, session: &Session) -> bool {
+    entry.visible().is_none_or(|visible| visible(session))
+}
+
+impl<E: Entry> Registry<E> {
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot<E>> {
+        Arc::clone(
+            &self
+                .snapshot
+                .read()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
+        )
+    }
+
+    /// Adds at the end; a name that is taken is refused.
+    pub(crate) fn add(&self, entries: Vec<E>) -> Result<(), RegistrationError> {
+        self.change(|items, next| {
+            let mut names: std::collections::HashSet<String> =
+                items.iter().map(|(_, e)| e.key().to_owned()).collect();
+            for entry in entries {
+                if !names.insert(entry.key().to_owned()) {
+                    return Err(RegistrationError::new(format!(
+                        "{} {:?} is registered already; remove it first",
+                        E::WHAT,
+                        entry.key()
+                    )));
+                }
+                items.push((*next, Arc::new(entry)));
+                *next += 1;
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes by name; whether it was there.
+    pub(crate) fn remove(&self, key: &str) -> bool {
+        self.change(|items, _| {
+            let before = items.len();
+            items.retain(|(_, entry)| entry.key() != key);
+            if items.len() == before {
+                Err(())
+            } else {
+                Ok(())
+            }
+        })
+        .is_ok()
+    }
+
+    fn change<Er>(
+        &self,
+        change: impl FnOnce(&mut Vec<(u64, Arc<E>)>, &mut u64) -> Result<(), Er>,
+    ) -> Result<(), Er> {
+        let mut slot = self
+            .snapshot
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (mut items, mut next) = (slot.items.clone(), slot.next);
+        change(&mut items, &mut next)?;
+        *slot = Arc::new(Snapshot::new(items, next).indexed());
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! What a handler's types say about its definition.
+
+use mcp_types::{JsonObject, PromptArgument};
+use schemars::JsonSchema;
+
+use crate::schema;
+
+/// Collects what parameters and return type add to a definition.
+#[derive(Debug, Default)]
+pub struct Spec {
+    pub(crate) input: Option<JsonObject>,
+    pub(crate) output: Option<JsonObject>,
+    pub(crate) problem: Option<String>,
+}
+
+impl Spec {
+    /// The type the arguments are decoded into.
+    pub fn input<T: JsonSchema>(&mut self) {
+        match schema::input_of::<T>() {
+            Ok(schema) if self.input.is_none() => self.input = Some(schema),
+            Ok(_) => self.problem("a handler takes one `Args<T>`, not two"),
+            Err(error) => self.problem(error.to_string()),
+        }
+    }
+
+    /// The type of structured output.
+    pub fn output<T: JsonSchema>(&mut self) {
+        match schema::output_of::<T>() {
+            Ok(schema) => self.output = Some(schema),
+            Err(error) => self.problem(error.to_string()),
+        }
+    }
+
+    /// Refuses the registration; the first reason is reported.
+    pub fn problem(&mut self, problem: impl Into<String>) {
+        self.problem.get_or_insert_with(|| problem.into());
+    }
+
+    /// The arguments of a prompt: the properties of the input schema.
+    pub(crate) fn prompt_arguments(&self) -> Vec<PromptArgument> {
+        let Some(input) = &self.input else {
+            return Vec::new();
+        };
+        let required: Vec<&str> = input
+            .get("required")
+            .and_then(|required| required.as_array())
+            .into_iter()
+            .flatten()
+            .filter_map(|name| name.as_str())
+            .collect();
+        let properties = input.get("properties").and_then(|p| p.as_object());
+        properties
+            .into_iter()
+            .flatten()
+            .map(|(name, property)| {
+                let mut argument = PromptArgument::new(name);
+                let text = |key: &str| property.get(key)?.as_str().map(str::to_owned);
+                argument.description = text("description");
+                argument.title = text("title");
+                argument.required = Some(required.contains(&&**name));
+                argument
+            })
+            .collect()
+    }
+}

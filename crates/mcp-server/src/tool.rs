@@ -1,0 +1,278 @@
+//! Tools: one value, three faces.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_protocol::Session;
+use mcp_protocol::schema::{Origin, Validator};
+use mcp_types::{Icon, JsonObject, Meta, ToolAnnotations};
+use serde_json::{Value, json};
+
+use crate::handler::{Erased, Handler, erase};
+use crate::output::ForTool;
+use crate::{RegistrationError, Spec, schema};
+
+pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
+
+/// A tool: its definition and the handler behind it.
+///
+/// Made from a function with extractors by [`Tool::new`], from a plain function by `#[tool]`, or
+/// from a schema that is only known at run time by [`Tool::dynamic`].
+pub struct Tool<S = ()> {
+    definition: mcp_types::Tool,
+    bind: Box<dyn FnOnce(S, bool) -> Erased<ForTool> + Send>,
+    blocking: bool,
+    input: Input,
+    visible: Option<Visible>,
+    problem: Option<String>,
+}
+
+/// Who guards the input schema.
+enum Input {
+    /// There are no parameters.
+    None,
+    /// The decoder of the argument type.
+    Decoder,
+    /// Nobody but the schema itself.
+    Schema,
+}
+
+impl<S: Send + Sync + 'static> Tool<S> {
+    /// A tool from a function whose parameters are extractors. The argument type gives the input
+    /// schema, a [`Json`](crate::Json) return type the output schema.
+    pub fn new<M>(name: impl Into<String>, handler: impl Handler<ForTool, S, M>) -> Self {
+        let mut spec = Spec::default();
+        describe::<S, M, _>(&handler, &mut spec);
+        let (input, schema) = match spec.input {
+            Some(schema) => (Input::Decoder, schema),
+            None => (Input::None, no_parameters()),
+        };
+        let mut definition = mcp_types::Tool::new(name, schema);
+        definition.output_schema = spec.output;
+        Self {
+            definition,
+            bind: Box::new(move |state, blocking| erase(handler, state, blocking)),
+            blocking: false,
+            input,
+            visible: None,
+            problem: spec.problem,
+        }
+    }
+
+    /// A tool whose schema is only known at run time: for proxies, imports and catalogues. The
+    /// handler takes `Args<JsonObject>`; arguments are checked against `schema`, a JSON object.
+    pub fn dynamic<M>(
+        name: impl Into<String>,
+        schema: Value,
+        handler: impl Handler<ForTool, S, M>,
+    ) -> Self {
+        let mut tool = Self::new(name, handler);
+        tool.input = Input::Schema;
+        match schema {
+            Value::Object(schema) if schema.get("type") == Some(&json!("object")) => {
+                tool.definition.input_schema = schema;
+            }
+            _ => {
+                tool.problem = Some("an input schema is an object with \"type\": \"object\"".into())
+            }
+        }
+        tool
+    }
+
+    /// What the tool is for; the model reads it.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.definition.description = Some(description.into());
+        self
+    }
+
+    /// The name to show to people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.definition.title = Some(title.into());
+        self
+    }
+
+    /// Adds an icon.
+    #[must_use]
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.definition.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// Sets `_meta`.
+    #[must_use]
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.definition.meta = Some(meta);
+        self
+    }
+
+    /// Sets all hints about behaviour.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.definition.annotations = Some(annotations);
+        self
+    }
+
+    /// Hints that the tool changes nothing.
+    #[must_use]
+    pub fn read_only(mut self, hint: bool) -> Self {
+        self.hints().read_only_hint = Some(hint);
+        self
+    }
+
+    /// Hints that the tool may destroy something.
+    #[must_use]
+    pub fn destructive(mut self, hint: bool) -> Self {
+        self.hints().destructive_hint = Some(hint);
+        self
+    }
+
+    /// Hints that calling it twice does no more than calling it once.
+    #[must_use]
+    pub fn idempotent(mut self, hint: bool) -> Self {
+        self.hints().idempotent_hint = Some(hint);
+        self
+    }
+
+    /// Hints that the tool reaches out into the world.
+    #[must_use]
+    pub fn open_world(mut self, hint: bool) -> Self {
+        self.hints().open_world_hint = Some(hint);
+        self
+    }
+
+    fn hints(&mut self) -> &mut ToolAnnotations {
+        self.definition.annotations.get_or_insert_default()
+    }
+
+    /// Sets the output schema of a tool that makes its structured content by hand.
+    #[must_use]
+    pub fn output_schema(mut self, schema: JsonObject) -> Self {
+        self.definition.output_schema = Some(schema);
+        self
+    }
+
+    /// Runs the (sync) handler on a thread for blocking work.
+    #[must_use]
+    pub fn blocking(mut self) -> Self {
+        self.blocking = true;
+        self
+    }
+
+    /// Shows and serves the tool only in sessions for which `visible` says so.
+    #[must_use]
+    pub fn visible_if(
+        mut self,
+        visible: impl Fn(&Session) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.visible = Some(Arc::new(visible));
+        self
+    }
+
+    /// The definition as clients of the newest revision see it.
+    pub fn definition(&self) -> &mcp_types::Tool {
+        &self.definition
+    }
+
+    pub(crate) fn register(self, state: S) -> Result<ToolEntry, RegistrationError> {
+        let name = &self.definition.name;
+        let fail = |problem: String| RegistrationError::new(format!("tool {name:?}: {problem}"));
+        check_name(name).map_err(fail)?;
+        if let Some(problem) = self.problem {
+            return Err(fail(problem));
+        }
+        let compile = |schema: &JsonObject| {
+            Validator::compile(schema, Origin::Own)
+                .map(Arc::new)
+                .map_err(|error| fail(error.to_string()))
+        };
+        let schema = &self.definition.input_schema;
+        let input = match self.input {
+            Input::None => InputCheck::Empty,
+            Input::Decoder if schema::promises_beyond_decoder(schema).is_none() => {
+                InputCheck::Decoder
+            }
+            Input::Decoder | Input::Schema => InputCheck::Schema(compile(schema)?),
+        };
+        let output = self.definition.output_schema.as_ref();
+        if let Some(schema) = output.filter(|s| s.get("type") != Some(&json!("object"))) {
+            let root = schema.get("type").unwrap_or(&Value::Null);
+            return Err(fail(format!(
+                "the root of an output schema has \"type\": \"object\", not {root}"
+            )));
+        }
+        let output = output.map(compile).transpose()?;
+        Ok(ToolEntry {
+            run: (self.bind)(state, self.blocking),
+            definition: self.definition,
+            input,
+            output,
+            visible: self.visible,
+        })
+    }
+}
+
+/// Lets the compiler find `H` and `M` from a handler.
+fn describe<S, M, H: Handler<ForTool, S, M>>(_: &H, spec: &mut Spec) {
+    H::describe(spec);
+}
+
+fn no_parameters() -> JsonObject {
+    let mut schema = JsonObject::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert("additionalProperties".into(), false.into());
+    schema
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let legal = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
+    if (1..=128).contains(&name.len()) && name.bytes().all(legal) {
+        return Ok(());
+    }
+    Err("a tool name has 1 to 128 characters out of A-Z a-z 0-9 _ - .".to_owned())
+}
+
+impl<S> fmt::Debug for Tool<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool")
+            .field("definition", &self.definition)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A registered tool.
+pub(crate) struct ToolEntry {
+    pub(crate) definition: mcp_types::Tool,
+    pub(crate) run: Erased<ForTool>,
+    pub(crate) input: InputCheck,
+    pub(crate) output: Option<Arc<Validator>>,
+    pub(crate) visible: Option<Visible>,
+}
+
+pub(crate) enum InputCheck {
+    Empty,
+    Decoder,
+    Schema(Arc<Validator>),
+}
+
+impl InputCheck {
+    /// Checks arguments beyond what their decoder does.
+    pub(crate) fn check(&self, arguments: &str) -> Result<(), String> {
+        match self {
+            Self::Decoder => Ok(()),
+            Self::Empty => match mcp_jsonrpc::members(arguments).next() {
+                None => Ok(()),
+                Some(Ok((name, _))) => {
+                    let name: String = name.chars().take(64).collect();
+                    Err(format!("/{name}: the tool takes no arguments"))
+                }
+                Some(Err(error)) => Err(error.to_string()),
+            },
+            Self::Schema(validator) => {
+                let value: Value = mcp_jsonrpc::decode(arguments).map_err(|e| e.to_string())?;
+                validator.check(&value).map_err(|v| v.to_string())
+            }
+        }
+    }
+}
