@@ -13,6 +13,14 @@ use crate::{Reply, RequestContext, Revision, Session};
 /// The session has already answered `initialize` and `ping`, refused what the negotiated
 /// revision or the declared capabilities do not allow, and handled cancellation.
 pub trait Service: Send + Sync + 'static {
+    /// Whether the server can be served at all; transports ask before they start.
+    ///
+    /// # Errors
+    /// What has to be mended, for the person who starts the server.
+    fn ready(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// What the handshake tells the client. Asked once per session.
     fn facts(&self) -> ServerFacts;
 

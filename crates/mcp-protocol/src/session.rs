@@ -77,6 +77,27 @@ impl Session {
         self.phase.load(Ordering::Acquire) == OPEN
     }
 
+    /// Whether the handshake announced that this list-changed notification may come.
+    pub fn announces(&self, method: &str) -> bool {
+        let Some(agreed) = self.agreed.get() else {
+            return false;
+        };
+        let capabilities = &agreed.facts.capabilities;
+        let announced = match method {
+            method::NOTIFICATIONS_TOOLS_LIST_CHANGED => {
+                capabilities.tools.as_ref().and_then(|c| c.list_changed)
+            }
+            method::NOTIFICATIONS_PROMPTS_LIST_CHANGED => {
+                capabilities.prompts.as_ref().and_then(|c| c.list_changed)
+            }
+            method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => {
+                capabilities.resources.as_ref().and_then(|c| c.list_changed)
+            }
+            _ => None,
+        };
+        announced == Some(true)
+    }
+
     /// Whether a log message of this level should be sent: logging is declared, the handshake
     /// was answered, and the client did not ask for higher levels only.
     pub fn admits_log(&self, level: LoggingLevel) -> bool {
