@@ -1,0 +1,1 @@
+//! Integration suites across crates, one binary.
