@@ -1,1 +1,37 @@
-//! Model Context Protocol over stdin and stdout, child processes and any pair of byte streams
+//! Model Context Protocol over stdin and stdout, child processes and any pair of byte streams.
+//!
+//! For servers: [`serve`] on stdin and stdout, [`serve_io`] on any pair of streams. For clients:
+//! [`Child`] starts a server and talks to it, [`Pipe`] uses a pair of streams, [`in_memory`]
+//! needs no process at all. Each of them is a [`Transport`](mcp_protocol::Transport).
+//!
+//! The crate moves bytes. What they mean is the business of `mcp-protocol`, and it knows
+//! neither servers nor clients. Everything a peer can make grow has a limit in [`Options`].
+//!
+//! Specification: [stdio][stdio], [custom transports][custom].
+//!
+//! [stdio]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
+//! [custom]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports
+
+mod child;
+mod client;
+mod connection;
+mod error;
+mod lines;
+mod memory;
+mod noise;
+mod options;
+mod output;
+mod pipe;
+mod server;
+mod standard;
+mod stdio;
+mod work;
+
+pub use child::{Child, Stderr};
+pub use client::Pipe;
+pub use error::Error;
+pub use lines::{Line, Lines};
+pub use memory::{InMemory, ServerEnd, duplex, in_memory};
+pub use options::Options;
+pub use server::{serve_io, serve_io_with};
+pub use stdio::{serve, serve_with};

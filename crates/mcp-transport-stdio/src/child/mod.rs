@@ -1,0 +1,260 @@
+//! A server as a child process.
+//!
+//! The child leads a process group of its own, so that what it starts ends with it (`npx`
+//! starts `node`, and `node` starts more). One task owns the child: it moves the bytes, drains
+//! stderr, ends the process in good order and always reaps it.
+//!
+//! Specification: [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
+//! [shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown).
+
+mod group;
+mod program;
+mod stderr;
+mod supervisor;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_protocol::{BoxFuture, Connection, Inbound, Transport, TransportError};
+use tokio::process::Command;
+
+use crate::client;
+use crate::connection::channel;
+use crate::options::Options;
+use group::Group;
+pub use stderr::Stderr;
+use stderr::Tail;
+use supervisor::{Supervisor, Waits};
+
+/// Starts a server as a child process and talks to it over its stdin and stdout.
+///
+/// Arguments reach the program as they are; no shell is involved. The environment is
+/// inherited, as with [`std::process::Command`].
+///
+/// [`Connection::close`] closes the child's stdin, waits, sends `SIGTERM`, waits, sends
+/// `SIGKILL`, and completes when the process is reaped; signals go to its whole process group.
+/// Dropping the connection does the same in the background, with short waits. If the runtime
+/// ends first, the group is killed at once. On systems without process groups (Windows), only
+/// the process itself is ended, and `SIGTERM` is left out.
+///
+/// ```no_run
+/// use mcp_transport_stdio::Child;
+///
+/// let transport = Child::new("npx")
+///     .args(["-y", "@modelcontextprotocol/server-everything"])
+///     .env("LOG_LEVEL", "debug");
+/// ```
+#[derive(Clone)]
+pub struct Child {
+    program: OsString,
+    args: Vec<OsString>,
+    env_clear: bool,
+    env: Vec<(OsString, Option<OsString>)>,
+    directory: Option<PathBuf>,
+    stderr: Stderr,
+    stderr_lines: usize,
+    stderr_width: usize,
+    waits: Waits,
+    options: Options,
+}
+
+impl Child {
+    /// A server started by running `program`, which is looked up in `PATH` unless it is a path.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            args: Vec::new(),
+            env_clear: false,
+            env: Vec::new(),
+            directory: None,
+            stderr: Stderr::Capture,
+            stderr_lines: 20,
+            stderr_width: 500,
+            waits: Waits::default(),
+            options: Options::for_client(),
+        }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.args
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets a variable of the child's environment.
+    #[must_use]
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.env
+            .push((name.as_ref().to_owned(), Some(value.as_ref().to_owned())));
+        self
+    }
+
+    /// Takes a variable out of the child's environment.
+    #[must_use]
+    pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.as_ref().to_owned(), None));
+        self
+    }
+
+    /// Lets the child inherit no environment: only what [`env`](Self::env) sets, before or after.
+    #[must_use]
+    pub fn env_clear(mut self) -> Self {
+        self.env_clear = true;
+        self
+    }
+
+    /// Sets the directory the child starts in.
+    #[must_use]
+    pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Sets what happens to the child's stderr. Default: captured.
+    #[must_use]
+    pub fn stderr(mut self, stderr: Stderr) -> Self {
+        self.stderr = stderr;
+        self
+    }
+
+    /// Sets how many of the last stderr lines are kept for the error when the child dies.
+    /// Default 20.
+    #[must_use]
+    pub fn stderr_lines(mut self, lines: usize) -> Self {
+        self.stderr_lines = lines;
+        self
+    }
+
+    /// Sets how many characters of a stderr line are kept. Default 500.
+    #[must_use]
+    pub fn stderr_width(mut self, characters: usize) -> Self {
+        self.stderr_width = characters;
+        self
+    }
+
+    /// Sets how long the child may take to leave once its stdin is closed, before it gets
+    /// `SIGTERM`. Default 2 s.
+    #[must_use]
+    pub fn eof_wait(mut self, wait: Duration) -> Self {
+        self.waits.eof = wait;
+        self
+    }
+
+    /// Sets how long the child may take to leave after `SIGTERM`, before it gets `SIGKILL`.
+    /// Default 2 s.
+    #[must_use]
+    pub fn term_wait(mut self, wait: Duration) -> Self {
+        self.waits.term = wait;
+        self
+    }
+
+    /// Sets how long a connection that was dropped without being closed waits at each of the two
+    /// steps. Default 250 ms.
+    #[must_use]
+    pub fn drop_wait(mut self, wait: Duration) -> Self {
+        self.waits.dropped = wait;
+        self
+    }
+
+    /// Sets limits and timeouts of the pipe; the default is [`Options::for_client`].
+    #[must_use]
+    pub fn with_options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(program::resolve(&self.program, &self.env));
+        command.args(&self.args);
+        if self.env_clear {
+            command.env_clear();
+        }
+        for (name, value) in &self.env {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(match self.stderr {
+            Stderr::Inherit => Stdio::inherit(),
+            _ => Stdio::piped(),
+        });
+        #[cfg(unix)]
+        command.process_group(0);
+        command
+    }
+
+    fn spawn(self, inbound: Arc<dyn Inbound>) -> Result<Arc<dyn Connection>, TransportError> {
+        let mut child = self.command().spawn().map_err(|error| {
+            let message = program::explain(
+                &self.program,
+                &self.env,
+                self.env_clear,
+                self.directory.as_deref(),
+                &error,
+            );
+            TransportError::new(message).with_source(error)
+        })?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(TransportError::new("the child has no stdin or stdout"));
+        };
+        let tail = Tail::new(
+            child.stderr.take(),
+            self.stderr,
+            self.stderr_lines,
+            self.stderr_width,
+        );
+        let group = Group::new(child);
+        let (mux, noise, driver) = client::open(inbound, (stdout, stdin), &self.options);
+        let (handle, control) = channel(mux);
+        let supervisor = Supervisor {
+            group,
+            driver,
+            tail,
+            noise,
+            drain: self.options.drain,
+            waits: self.waits,
+        };
+        tokio::spawn(supervisor.run(control));
+        Ok(handle)
+    }
+}
+
+impl Transport for Child {
+    /// # Errors
+    /// The program cannot be started; the message says what was looked for, and where.
+    fn start(
+        self: Box<Self>,
+        inbound: Arc<dyn Inbound>,
+    ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
+        Box::pin(async move { self.spawn(inbound) })
+    }
+}
+
+impl fmt::Debug for Child {
+    /// Leaves out the arguments and the environment, which may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Child")
+            .field("program", &self.program)
+            .field("directory", &self.directory)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

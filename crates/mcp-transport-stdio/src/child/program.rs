@@ -1,0 +1,116 @@
+//! Finding the program, and saying why it was not found.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+type Env = [(OsString, Option<OsString>)];
+
+/// What to start: on Windows, `npx` is `npx.cmd` somewhere in `PATH`, which the system itself
+/// does not find.
+#[cfg(windows)]
+pub(crate) fn resolve(program: &OsStr, env: &Env) -> OsString {
+    let extensions = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".to_owned());
+    let search = path(env, false).unwrap_or_default();
+    find(program, &search, &extensions, |path| path.is_file()).unwrap_or_else(|| program.to_owned())
+}
+
+/// What to start.
+#[cfg(not(windows))]
+pub(crate) fn resolve(program: &OsStr, _env: &Env) -> OsString {
+    program.to_owned()
+}
+
+/// The first of `program` with each extension, in each directory of `search`.
+#[cfg(any(windows, test))]
+fn find(
+    program: &OsStr,
+    search: &OsStr,
+    extensions: &str,
+    exists: impl Fn(&Path) -> bool,
+) -> Option<OsString> {
+    let name = Path::new(program);
+    if name.extension().is_some() || is_path(name) {
+        return None;
+    }
+    for directory in std::env::split_paths(search) {
+        for extension in extensions
+            .split(';')
+            .filter(|extension| !extension.is_empty())
+        {
+            let mut file = name.as_os_str().to_owned();
+            file.push(extension);
+            let candidate = directory.join(file);
+            if exists(&candidate) {
+                return Some(candidate.into_os_string());
+            }
+        }
+    }
+    None
+}
+
+/// Why `program` could not be started, for people.
+pub(crate) fn explain(
+    program: &OsStr,
+    env: &Env,
+    env_clear: bool,
+    directory: Option<&Path>,
+    error: &io::Error,
+) -> String {
+    let start = format!("cannot start {program:?}");
+    if let Some(directory) = directory
+        && !directory.is_dir()
+    {
+        return format!(
+            "{start}: there is no directory {directory:?} to start it in (current_dir)"
+        );
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound if is_path(Path::new(program)) => {
+            let base = directory.unwrap_or(Path::new(""));
+            match base.join(program).exists() {
+                true => format!("{start}: the file exists, the interpreter it names does not"),
+                false => format!("{start}: there is no such file"),
+            }
+        }
+        io::ErrorKind::NotFound => match path(env, env_clear) {
+            Some(path) => format!("{start}: no such program in PATH, which is {path:?}"),
+            None => format!("{start}: no such program, and PATH is not set"),
+        },
+        io::ErrorKind::PermissionDenied => format!("{start}: it may not be executed"),
+        _ => start,
+    }
+}
+
+fn is_path(program: &Path) -> bool {
+    program.components().count() > 1 || program.is_absolute()
+}
+
+/// The `PATH` the program is looked up in.
+fn path(env: &Env, env_clear: bool) -> Option<OsString> {
+    match env.iter().rev().find(|(name, _)| name == "PATH") {
+        Some((_, value)) => value.clone(),
+        None if env_clear => None,
+        None => std::env::var_os("PATH"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_found_by_their_extension() {
+        let search = std::env::join_paths(["a", "b"]).unwrap();
+        let expected = Path::new("b").join("npx.CMD");
+        let find = |program: &str| {
+            find(OsStr::new(program), &search, ".EXE;.CMD", |path| {
+                path == expected
+            })
+        };
+        assert_eq!(find("npx"), Some(expected.clone().into_os_string()));
+        assert_eq!(find("node"), None);
+        assert_eq!(find("npx.exe"), None, "it says what it is");
+        assert_eq!(find("./npx"), None, "it is no name to look up");
+    }
+}

@@ -1,0 +1,153 @@
+//! What a child writes to stderr: always drained, its last lines kept.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use memchr::memchr;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::process::ChildStderr;
+
+use crate::noise::printable;
+
+/// Bytes read at once.
+const CHUNK: usize = 8 << 10;
+
+/// Chunks read before others get their turn.
+const ROUNDS: usize = 16;
+
+/// What to do with the stderr of a child. Writing to it is no sign of failure.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum Stderr {
+    /// Keep the last lines for the error when the child dies; all go to `tracing` at debug level.
+    #[default]
+    Capture,
+    /// Let the child write to the stderr of this process. Nothing is kept.
+    Inherit,
+    /// As [`Capture`](Self::Capture), and hand each line to a function, which must not block.
+    /// Lines are cut at [`Child::stderr_width`](super::Child::stderr_width) and stripped of
+    /// control characters.
+    Callback(Arc<dyn Fn(&str) + Send + Sync>),
+}
+
+impl fmt::Debug for Stderr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Capture => "Capture",
+            Self::Inherit => "Inherit",
+            Self::Callback(_) => "Callback",
+        })
+    }
+}
+
+/// The last lines of a stream that never ends, in constant memory.
+pub(crate) struct Tail {
+    source: Option<ChildStderr>,
+    sink: Stderr,
+    lines: VecDeque<String>,
+    most: usize,
+    width: usize,
+    /// The unfinished line, cut to what can be kept of it.
+    partial: Vec<u8>,
+}
+
+impl Tail {
+    pub(crate) fn new(
+        source: Option<ChildStderr>,
+        sink: Stderr,
+        most: usize,
+        width: usize,
+    ) -> Self {
+        Self {
+            source,
+            sink,
+            lines: VecDeque::new(),
+            most,
+            width,
+            partial: Vec::new(),
+        }
+    }
+
+    /// Reads what is there; completes at the end of the stream.
+    pub(crate) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut chunk = [0; CHUNK];
+        for _ in 0..ROUNDS {
+            let Some(source) = &mut self.source else {
+                return Poll::Ready(());
+            };
+            let mut buffer = ReadBuf::new(&mut chunk);
+            match Pin::new(source).poll_read(cx, &mut buffer) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => self.take(buffer.filled()),
+                Poll::Ready(_) => {
+                    self.source = None;
+                    self.end_line();
+                    return Poll::Ready(());
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// The last lines, the unfinished one included.
+    pub(crate) fn last_lines(&mut self) -> Vec<String> {
+        self.end_line();
+        self.lines.iter().cloned().collect()
+    }
+
+    fn take(&mut self, mut bytes: &[u8]) {
+        while let Some(at) = memchr(b'\n', bytes) {
+            self.extend(&bytes[..at]);
+            self.end_line();
+            bytes = &bytes[at + 1..];
+        }
+        self.extend(bytes);
+    }
+
+    /// Adds to the unfinished line what can still be shown of it.
+    fn extend(&mut self, bytes: &[u8]) {
+        // A character has at most four bytes; one more tells that the line was cut.
+        let room =
+            (self.width.saturating_add(1).saturating_mul(4)).saturating_sub(self.partial.len());
+        self.partial
+            .extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn end_line(&mut self) {
+        let line = printable(&String::from_utf8_lossy(&self.partial), self.width);
+        self.partial.clear();
+        if line.is_empty() {
+            return;
+        }
+        tracing::debug!(target: "mcp_transport_stdio::stderr", "{line}");
+        if let Stderr::Callback(callback) = &self.sink {
+            callback(&line);
+        }
+        if self.lines.len() >= self.most {
+            self.lines.pop_front();
+        }
+        if self.most > 0 {
+            self.lines.push_back(line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_short_whatever_comes() {
+        let mut tail = Tail::new(None, Stderr::Capture, 2, 5);
+        for chunk in ["one\ntw", "o\r\n\nthr", "ee is long", "er\nfour"] {
+            tail.take(chunk.as_bytes());
+        }
+        tail.take(&vec![b'x'; 1 << 20]);
+        assert!(tail.partial.len() <= 24);
+        assert_eq!(tail.last_lines(), ["three…", "fourx…"]);
+    }
+}

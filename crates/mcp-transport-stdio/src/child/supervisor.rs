@@ -1,0 +1,222 @@
+//! The task that owns a child: serves the pipe, then ends the process, step by step.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::pin;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcp_protocol::Closed;
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::time::{sleep, timeout};
+
+use super::group::Group;
+use super::stderr::Tail;
+use crate::client::reason;
+use crate::connection::Control;
+use crate::noise::Noise;
+use crate::pipe::{Driver, End};
+
+/// How long output and exit of a dying child may be apart. Pending calls fail after this at the
+/// latest.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// How long a killed process may take to be reaped.
+const KILL_WAIT: Duration = Duration::from_secs(5);
+
+/// How often a group without its leader is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long each step to a child's end may take.
+#[derive(Debug, Clone)]
+pub(crate) struct Waits {
+    pub(crate) eof: Duration,
+    pub(crate) term: Duration,
+    pub(crate) dropped: Duration,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Self {
+            eof: Duration::from_secs(2),
+            term: Duration::from_secs(2),
+            dropped: Duration::from_millis(250),
+        }
+    }
+}
+
+pub(crate) struct Supervisor {
+    pub(crate) group: Group,
+    pub(crate) driver: Driver<ChildStdout, ChildStdin>,
+    pub(crate) tail: Tail,
+    pub(crate) noise: Arc<Noise>,
+    pub(crate) drain: Duration,
+    pub(crate) waits: Waits,
+}
+
+/// What ended the session.
+enum Event {
+    Stopped,
+    Exited(io::Result<ExitStatus>),
+    Ended(End),
+}
+
+impl Supervisor {
+    pub(crate) async fn run(mut self, control: Control) {
+        let event = match control.until_stopped(self.serve()).await {
+            Some(event) => event,
+            None => Event::Stopped,
+        };
+        let event = self.settle(event).await;
+        let (reason, exited) = self.verdict(event);
+        control.close(reason);
+        let trouble = match exited {
+            true => None,
+            false => self.end(&control).await,
+        };
+        self.group.kill();
+        drop(self);
+        control.gone(trouble);
+    }
+
+    /// Moves bytes until the pipe or the process ends.
+    async fn serve(&mut self) -> Event {
+        let mut exit = pin!(self.group.wait());
+        poll_fn(|cx| {
+            if let Poll::Ready(end) = self.driver.poll_run(cx) {
+                return Poll::Ready(Event::Ended(end));
+            }
+            let _ = self.tail.poll_drain(cx);
+            exit.as_mut().poll(cx).map(Event::Exited)
+        })
+        .await
+    }
+
+    /// Output and exit of a dying process come in any order, moments apart: waits for what is
+    /// missing, so that no answer and no last word is lost.
+    async fn settle(&mut self, event: Event) -> Event {
+        match event {
+            Event::Exited(status) => {
+                // What it leaves behind must not keep its stdout open, nor live on.
+                self.group.kill();
+                let rest = pin!(self.driver.read_rest());
+                let _ = timeout(SETTLE, drained(rest, &mut self.tail)).await;
+                Event::Exited(status)
+            }
+            Event::Ended(end) if end.is_peer_gone() => {
+                let exit = async {
+                    if matches!(end, End::Write(_)) {
+                        self.driver.read_rest().await;
+                    }
+                    self.group.wait().await
+                };
+                let exit = beside(exit, |cx| self.tail.poll_drain(cx));
+                match timeout(SETTLE, exit).await {
+                    Ok(status) => {
+                        self.group.kill();
+                        Event::Exited(status)
+                    }
+                    Err(_) => Event::Ended(end),
+                }
+            }
+            other => other,
+        }
+    }
+
+    /// What to tell pending calls, and whether the process has left already.
+    fn verdict(&mut self, event: Event) -> (Closed, bool) {
+        match event {
+            Event::Stopped => (Closed::local(), false),
+            Event::Exited(Ok(status)) => {
+                let reason = Closed::exited(status.to_string(), self.tail.last_lines());
+                (self.noise.explain(reason), true)
+            }
+            Event::Exited(Err(error)) => (Closed::io(error), false),
+            Event::Ended(end) => (reason(end, &self.noise), false),
+        }
+    }
+
+    /// Closes stdin, waits, sends `SIGTERM`, waits, sends `SIGKILL`, reaps. Returns what could
+    /// not be ended.
+    async fn end(&mut self, control: &Control) -> Option<String> {
+        let (eof, term) = match control.is_awaited() {
+            true => (self.waits.eof, self.waits.term),
+            false => (self.waits.dropped, self.waits.dropped),
+        };
+        let name = self.group.name();
+        let _ = timeout(self.drain.min(eof), self.driver.finish()).await;
+        self.driver.close_output();
+        let Self {
+            group,
+            driver,
+            tail,
+            ..
+        } = self;
+        // A child that cannot get rid of its output does not leave.
+        let keep_draining = |cx: &mut Context<'_>| {
+            let _ = tail.poll_drain(cx);
+            driver.poll_discard(cx)
+        };
+        beside(ladder(group, eof, term), keep_draining)
+            .await
+            .map_err(|error| format!("{name} did not end: {error}"))
+            .err()
+    }
+}
+
+/// The steps after stdin was closed.
+async fn ladder(group: &mut Group, eof: Duration, term: Duration) -> io::Result<()> {
+    if let Ok(status) = timeout(eof, group.wait()).await {
+        return status.map(drop);
+    }
+    if group.terminate() && timeout(term, left(group)).await.is_ok() {
+        return Ok(());
+    }
+    group.kill();
+    match timeout(KILL_WAIT, group.wait()).await {
+        Ok(status) => status.map(drop),
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "it was killed and still is there",
+        )),
+    }
+}
+
+/// Completes when the whole group has left. Only its leader can be waited for.
+async fn left(group: &mut Group) {
+    if group.wait().await.is_ok() {
+        while group.is_alive() {
+            sleep(LOOK).await;
+        }
+    }
+}
+
+/// Completes with `work`; polls `background` along until it is ready.
+async fn beside<T>(
+    work: impl Future<Output = T>,
+    mut background: impl FnMut(&mut Context<'_>) -> Poll<()>,
+) -> T {
+    let mut work = pin!(work);
+    let mut done = false;
+    poll_fn(|cx| {
+        done = done || background(cx).is_ready();
+        work.as_mut().poll(cx)
+    })
+    .await
+}
+
+/// Completes when both the rest of the output and stderr have ended.
+async fn drained(rest: impl Future<Output = ()>, tail: &mut Tail) {
+    let mut rest = pin!(rest);
+    let mut read = false;
+    poll_fn(|cx| {
+        read = read || rest.as_mut().poll(cx).is_ready();
+        match tail.poll_drain(cx) {
+            Poll::Ready(()) if read => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    })
+    .await;
+}

@@ -1,0 +1,132 @@
+//! A client's end of a pair of byte streams.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_protocol::{BoxFuture, Closed, Connection, Inbound, Mux, Transport, TransportError};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+
+use crate::connection::channel;
+use crate::error::stall_text;
+use crate::noise::{Noise, Quiet};
+use crate::options::Options;
+use crate::pipe::{Driver, End, Role};
+use crate::work::{Spawner, Threads};
+
+/// Reaches a server over a pair of byte streams: a socket, a pair of pipes, anything.
+///
+/// Messages are framed as on [stdio]. Must be started within a tokio runtime that has its timer
+/// enabled; a task of that runtime moves the bytes, until the connection is closed or dropped.
+///
+/// [stdio]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
+pub struct Pipe<R, W> {
+    streams: (R, W),
+    options: Options,
+}
+
+impl<R, W> Pipe<R, W>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    /// A transport that reads what the server writes, and writes what the server reads.
+    pub fn new(read: R, write: W) -> Self {
+        Self {
+            streams: (read, write),
+            options: Options::for_client(),
+        }
+    }
+
+    /// Sets limits and timeouts; the default is [`Options::for_client`].
+    #[must_use]
+    pub fn with_options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Starts moving bytes. `after` belongs to the connection: it runs once both streams are
+    /// closed, and only then is the connection gone.
+    pub(crate) fn connect(
+        self,
+        inbound: Arc<dyn Inbound>,
+        after: impl Future<Output = ()> + Send + 'static,
+    ) -> Arc<dyn Connection> {
+        let (mux, noise, mut driver) = open(inbound, self.streams, &self.options);
+        let (handle, control) = channel(mux);
+        let drain = self.options.drain;
+        tokio::spawn(async move {
+            let end = control.until_stopped(driver.run()).await;
+            let end = end.unwrap_or(End::Closed);
+            if matches!(end, End::Write(_)) {
+                // The last answers may be there still.
+                let _ = timeout(drain, driver.read_rest()).await;
+            }
+            control.close(reason(end, &noise));
+            let _ = timeout(drain, driver.finish()).await;
+            drop(driver);
+            after.await;
+            control.gone(None);
+        });
+        handle
+    }
+}
+
+impl<R, W> Transport for Pipe<R, W>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    fn start(
+        self: Box<Self>,
+        inbound: Arc<dyn Inbound>,
+    ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
+        Box::pin(async move { Ok(self.connect(inbound, async {})) })
+    }
+}
+
+impl<R, W> fmt::Debug for Pipe<R, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipe")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The parts of a client's pipe.
+pub(crate) fn open<R, W>(
+    inbound: Arc<dyn Inbound>,
+    streams: (R, W),
+    options: &Options,
+) -> (Arc<Mux>, Arc<Noise>, Driver<R, W>)
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let noise = Noise::new(options.noise);
+    let quiet = Quiet {
+        inner: inbound,
+        noise: Arc::clone(&noise),
+    };
+    let mux = Mux::new(Arc::new(quiet), options.limits.clone());
+    let spawner = Spawner::new(Threads::Runtime, options.blocking);
+    let role = Role::Client(Arc::clone(&noise));
+    let driver = Driver::new(Arc::clone(&mux), streams, role, spawner, options);
+    (mux, noise, driver)
+}
+
+/// What to tell the calls that fail because the pipe ended.
+pub(crate) fn reason(end: End, noise: &Noise) -> Closed {
+    let gone = end.is_peer_gone();
+    let reason = match end {
+        End::Eof => Closed::eof(),
+        End::Closed => Closed::local(),
+        End::Read(error) | End::Write(error) if gone => {
+            Closed::eof().with_detail(error.to_string())
+        }
+        End::Read(error) | End::Write(error) => Closed::io(error),
+        End::Stalled(limit) => Closed::stalled(stall_text(limit)),
+        End::Noisy => noise.verdict(),
+    };
+    noise.explain(reason)
+}

@@ -1,0 +1,139 @@
+//! A client's handle on a connection, and the other end of it in the task that moves bytes.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+
+use mcp_protocol::{BoxFuture, Closed, Connection, Link, Mux, TransportError};
+use tokio::sync::{Notify, watch};
+
+/// How far a connection has come.
+#[derive(Debug, Clone)]
+enum Stage {
+    Open,
+    /// No message moves any more.
+    Closed,
+    /// Nothing of it is left; or what could not be ended, and why.
+    Gone(Option<Arc<str>>),
+}
+
+#[derive(Debug, Default)]
+struct Stop {
+    wanted: Notify,
+    /// Somebody awaits the end, so there is time for good order.
+    awaited: AtomicBool,
+}
+
+/// What a client holds. Dropping it closes the connection.
+pub(crate) struct Handle {
+    mux: Arc<Mux>,
+    stop: Arc<Stop>,
+    stage: watch::Receiver<Stage>,
+}
+
+/// What the task holds. Dropping it tells the handle that nothing is left.
+pub(crate) struct Control {
+    mux: Arc<Mux>,
+    stop: Arc<Stop>,
+    stage: watch::Sender<Stage>,
+}
+
+pub(crate) fn channel(mux: Arc<Mux>) -> (Arc<Handle>, Control) {
+    let stop = Arc::<Stop>::default();
+    let (sender, receiver) = watch::channel(Stage::Open);
+    let handle = Handle {
+        mux: Arc::clone(&mux),
+        stop: Arc::clone(&stop),
+        stage: receiver,
+    };
+    let control = Control {
+        mux,
+        stop,
+        stage: sender,
+    };
+    (Arc::new(handle), control)
+}
+
+impl Control {
+    /// Runs `work` until it is done or the client wants the end; then it is `None`.
+    pub(crate) async fn until_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut stop = pin!(self.stop.wanted.notified());
+        let mut work = pin!(work);
+        poll_fn(|cx| {
+            if stop.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(None);
+            }
+            work.as_mut().poll(cx).map(Some)
+        })
+        .await
+    }
+
+    /// Whether somebody waits for an end in good order.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.stop.awaited.load(Ordering::Acquire)
+    }
+
+    /// Fails everything that is pending.
+    pub(crate) fn close(&self, reason: Closed) {
+        self.mux.close(reason);
+        self.stage.send_replace(Stage::Closed);
+    }
+
+    /// Nothing of the connection is left, except what `trouble` names.
+    pub(crate) fn gone(self, trouble: Option<String>) {
+        self.stage.send_replace(Stage::Gone(trouble.map(Arc::from)));
+    }
+}
+
+impl Connection for Handle {
+    fn link(&self) -> Arc<dyn Link> {
+        Arc::<Mux>::clone(&self.mux)
+    }
+
+    fn close(&self) -> BoxFuture<'static, Result<(), TransportError>> {
+        // At once, so that dropping the handle before the first poll does not hurry the end.
+        self.stop.awaited.store(true, Ordering::Release);
+        let (mux, stop) = (Arc::clone(&self.mux), Arc::clone(&self.stop));
+        let mut stage = self.stage.clone();
+        Box::pin(async move {
+            mux.close(Closed::local());
+            stop.wanted.notify_one();
+            let last = stage
+                .wait_for(|stage| matches!(stage, Stage::Gone(_)))
+                .await;
+            match last.as_deref() {
+                Ok(Stage::Gone(Some(trouble))) => Err(TransportError::new(&**trouble)),
+                // The runtime that moved the bytes is gone, and with it everything else.
+                _ => Ok(()),
+            }
+        })
+    }
+
+    fn closed(&self) -> BoxFuture<'static, Closed> {
+        let mux = Arc::clone(&self.mux);
+        let mut stage = self.stage.clone();
+        Box::pin(async move {
+            let _ = stage.wait_for(|stage| !matches!(stage, Stage::Open)).await;
+            mux.closed().cloned().unwrap_or_else(Closed::local)
+        })
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.mux.close(Closed::local());
+        self.stop.wanted.notify_one();
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("stage", &*self.stage.borrow())
+            .field("mux", &self.mux)
+            .finish()
+    }
+}

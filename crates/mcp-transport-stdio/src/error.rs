@@ -1,0 +1,100 @@
+//! Why serving ended badly.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// Why serving a pipe failed. Opaque: ask it what you need to know.
+///
+/// A client that closes its end is no error.
+#[derive(Debug)]
+pub struct Error {
+    kind: Kind,
+    source: Option<io::Error>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Open(&'static str),
+    Read,
+    Write,
+    Stalled(Duration),
+    Busy,
+}
+
+impl Error {
+    pub(crate) fn open(what: &'static str, source: io::Error) -> Self {
+        Self {
+            kind: Kind::Open(what),
+            source: Some(source),
+        }
+    }
+
+    pub(crate) fn read(source: io::Error) -> Self {
+        Self {
+            kind: Kind::Read,
+            source: Some(source),
+        }
+    }
+
+    pub(crate) fn write(source: io::Error) -> Self {
+        Self {
+            kind: Kind::Write,
+            source: Some(source),
+        }
+    }
+
+    pub(crate) fn stalled(limit: Duration) -> Self {
+        Self {
+            kind: Kind::Stalled(limit),
+            source: None,
+        }
+    }
+
+    pub(crate) fn busy() -> Self {
+        Self {
+            kind: Kind::Busy,
+            source: None,
+        }
+    }
+
+    /// Whether the pipe broke, as opposed to never having been opened.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::Write | Kind::Stalled(_))
+    }
+
+    /// Whether the peer did not read for longer than
+    /// [`Options::with_write_stall`](crate::Options::with_write_stall) allows.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.kind, Kind::Stalled(_))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Kind::Open(what) => write!(f, "cannot take over {what}"),
+            Kind::Read => f.write_str("reading from the peer failed"),
+            Kind::Write => f.write_str("writing to the peer failed"),
+            Kind::Stalled(limit) => f.write_str(&stall_text(limit)),
+            Kind::Busy => f.write_str(
+                "stdin and stdout are being served already; a process has one of each, \
+                 use serve_io for other streams",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source as _)
+    }
+}
+
+/// What to say of a peer that does not read.
+pub(crate) fn stall_text(limit: Duration) -> String {
+    format!(
+        "the peer read nothing for {} s, the limit of Options::with_write_stall",
+        limit.as_secs_f64()
+    )
+}

@@ -1,0 +1,129 @@
+//! Pipes in memory, for tests and for a server inside its client's process.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_protocol::{BoxFuture, Connection, Inbound, Service, Transport, TransportError};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+
+use crate::client::Pipe;
+use crate::error::Error;
+use crate::options::Options;
+use crate::server::serve_streams;
+
+/// Bytes one direction holds, as many as a pipe of the operating system.
+const CAPACITY: usize = 64 << 10;
+
+/// A transport to a server in the same process.
+///
+/// The server starts with the connection, as a task of the same runtime, and ends with it.
+///
+/// ```
+/// # fn example(service: impl mcp_protocol::Service) {
+/// let transport = mcp_transport_stdio::in_memory(service);
+/// # let _: Box<dyn mcp_protocol::Transport> = Box::new(transport);
+/// # }
+/// ```
+pub fn in_memory(service: impl Service) -> InMemory {
+    InMemory {
+        service: Arc::new(service),
+        client: Options::for_client(),
+        server: Options::for_server(),
+        capacity: CAPACITY,
+    }
+}
+
+/// The transport of [`in_memory`].
+pub struct InMemory {
+    service: Arc<dyn Service>,
+    client: Options,
+    server: Options,
+    capacity: usize,
+}
+
+impl InMemory {
+    /// Sets the options of both sides.
+    #[must_use]
+    pub fn with_options(mut self, client: Options, server: Options) -> Self {
+        (self.client, self.server) = (client, server);
+        self
+    }
+
+    /// Sets how many bytes each direction holds before its writer waits. Default 64 KiB.
+    #[must_use]
+    pub fn with_capacity(mut self, bytes: usize) -> Self {
+        self.capacity = bytes;
+        self
+    }
+}
+
+impl Transport for InMemory {
+    fn start(
+        self: Box<Self>,
+        inbound: Arc<dyn Inbound>,
+    ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
+        Box::pin(async move {
+            let (client, server) = duplex(self.capacity);
+            let serving = tokio::spawn(serve_streams(self.service, server.streams, self.server));
+            Ok(client
+                .with_options(self.client)
+                .connect(inbound, async move {
+                    let _ = serving.await;
+                }))
+        })
+    }
+}
+
+impl fmt::Debug for InMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InMemory")
+            .field("capacity", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A pipe in memory: the client's end, a transport, and the server's end.
+///
+/// `capacity` is how many bytes each direction holds before its writer waits.
+pub fn duplex(
+    capacity: usize,
+) -> (
+    Pipe<impl AsyncRead + Unpin + Send + 'static, impl AsyncWrite + Unpin + Send + 'static>,
+    ServerEnd,
+) {
+    let (client_write, server_read) = tokio::io::duplex(capacity);
+    let (server_write, client_read) = tokio::io::duplex(capacity);
+    let server = ServerEnd {
+        streams: (server_read, server_write),
+    };
+    (Pipe::new(client_read, client_write), server)
+}
+
+/// The server's end of a [`duplex`].
+#[derive(Debug)]
+pub struct ServerEnd {
+    streams: (DuplexStream, DuplexStream),
+}
+
+impl ServerEnd {
+    /// Serves the client at the other end until it leaves; see [`serve_io`](crate::serve_io).
+    ///
+    /// # Errors
+    /// The client does not read.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the session and cancels its handlers.
+    pub async fn serve(self, service: impl Service) -> Result<(), Error> {
+        serve_streams(Arc::new(service), self.streams, Options::for_server()).await
+    }
+
+    /// The bytes themselves: what the client writes, and what it reads.
+    pub fn into_streams(
+        self,
+    ) -> (
+        impl AsyncRead + Unpin + Send + 'static,
+        impl AsyncWrite + Unpin + Send + 'static,
+    ) {
+        self.streams
+    }
+}

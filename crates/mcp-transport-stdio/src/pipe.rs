@@ -1,0 +1,250 @@
+//! The driver: moves bytes between a pair of streams and a [`Mux`].
+//!
+//! One future owns the reader, the writer and the lines between them. It spawns nothing and
+//! allocates nothing for a call that does not wait, writes once per batch of lines, and never
+//! lets the reader wait for the writer unless the peer does not read at all.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_protocol::{Closed, Mux};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::lines::{Line, Lines};
+use crate::noise::Noise;
+use crate::options::Options;
+use crate::output::Output;
+use crate::work::Spawner;
+
+/// Lines handled before what they caused is written.
+const BATCH: usize = 64;
+
+/// Batches handled before other tasks of the runtime get their turn.
+const ROUNDS: usize = 16;
+
+/// Why a driver stopped.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The peer ended its stream.
+    Eof,
+    /// This side closed the connection.
+    Closed,
+    Read(io::Error),
+    Write(io::Error),
+    /// The peer does not read.
+    Stalled(Duration),
+    /// The peer writes too much that is no message.
+    Noisy,
+}
+
+impl End {
+    /// Whether the peer is gone, as opposed to a failure on the way.
+    pub(crate) fn is_peer_gone(&self) -> bool {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset};
+        match self {
+            Self::Eof => true,
+            Self::Read(error) | Self::Write(error) => {
+                matches!(error.kind(), BrokenPipe | ConnectionReset)
+            }
+            Self::Closed | Self::Stalled(_) | Self::Noisy => false,
+        }
+    }
+}
+
+/// What differs between the two sides of a pipe.
+pub(crate) enum Role {
+    /// Answers what it cannot read.
+    Server,
+    /// Counts what it cannot read.
+    Client(Arc<Noise>),
+}
+
+pub(crate) struct Driver<R, W> {
+    mux: Arc<Mux>,
+    input: Input<R>,
+    output: Output<W>,
+}
+
+struct Input<R> {
+    reader: R,
+    lines: Lines,
+    role: Role,
+    spawner: Spawner,
+}
+
+/// What reading led to.
+enum Read {
+    /// Bytes came or lines were handled; there may be something to write.
+    Progress,
+    End(End),
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
+    pub(crate) fn new(
+        mux: Arc<Mux>,
+        (reader, writer): (R, W),
+        role: Role,
+        spawner: Spawner,
+        options: &Options,
+    ) -> Self {
+        Self {
+            mux,
+            input: Input {
+                reader,
+                lines: Lines::new(options.line_limit),
+                role,
+                spawner,
+            },
+            output: Output::new(writer, options.write_stall),
+        }
+    }
+
+    /// Moves bytes until one side ends the connection.
+    pub(crate) async fn run(&mut self) -> End {
+        poll_fn(|cx| self.poll_run(cx)).await
+    }
+
+    pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<End> {
+        for _ in 0..ROUNDS {
+            if self.mux.closed().is_some() {
+                return Poll::Ready(End::Closed);
+            }
+            // Frames that are queued from within this loop need not wake the task that runs it.
+            let mut asleep = Context::from_waker(Waker::noop());
+            if self.output.is_empty() {
+                let _ = self.output.poll_take(&self.mux, &mut asleep);
+            }
+            if let Poll::Ready(Err(end)) = self.output.poll_write(cx) {
+                return Poll::Ready(end);
+            }
+            let blocked = !self.output.is_empty();
+            let read = match blocked && self.mux.is_congested() {
+                true => Poll::Pending,
+                false => self.input.poll(&self.mux, cx),
+            };
+            match read {
+                Poll::Ready(Read::Progress) => {}
+                Poll::Ready(Read::End(end)) => return Poll::Ready(end),
+                // The writer wakes.
+                Poll::Pending if blocked => return Poll::Pending,
+                Poll::Pending => match self.output.poll_take(&self.mux, cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(false) => return Poll::Ready(End::Closed),
+                    Poll::Ready(true) => {}
+                },
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Waits for running handlers, writing their answers. Reads nothing.
+    pub(crate) async fn idle(&mut self) -> Result<(), End> {
+        poll_fn(|cx| match self.output.poll_drain(&self.mux, cx) {
+            Poll::Ready(done) => Poll::Ready(done),
+            Poll::Pending => self.mux.poll_idle(cx).map(Ok),
+        })
+        .await
+    }
+
+    /// Writes what is left once the [`Mux`] is closed, and ends the stream for the peer.
+    pub(crate) async fn finish(&mut self) -> Result<(), End> {
+        poll_fn(|cx| self.output.poll_drain(&self.mux, cx)).await?;
+        poll_fn(|cx| self.output.poll_shutdown(cx)).await;
+        Ok(())
+    }
+
+    /// Ends the stream for the peer at once.
+    pub(crate) fn close_output(&mut self) {
+        self.output.close();
+    }
+
+    /// Reads what the peer has left behind, and writes nothing.
+    pub(crate) async fn read_rest(&mut self) {
+        poll_fn(|cx| {
+            loop {
+                if let Read::End(_) = ready!(self.input.poll(&self.mux, cx)) {
+                    return Poll::Ready(());
+                }
+            }
+        })
+        .await;
+    }
+
+    /// Reads into nothing, so that the peer is not stuck writing. Completes at the end of the
+    /// stream.
+    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        for _ in 0..ROUNDS {
+            self.input.lines.clear();
+            let mut buffer = ReadBuf::new(self.input.lines.space());
+            match ready!(Pin::new(&mut self.input.reader).poll_read(cx, &mut buffer)) {
+                Ok(()) if !buffer.filled().is_empty() => {}
+                _ => return Poll::Ready(()),
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<R, W> Drop for Driver<R, W> {
+    /// A driver that is dropped closes its connection: nobody moves bytes any more.
+    fn drop(&mut self) {
+        self.mux.close(Closed::local());
+    }
+}
+
+impl<R: AsyncRead + Unpin> Input<R> {
+    /// Hands over the lines that are here; if there are none, reads once.
+    fn poll(&mut self, mux: &Arc<Mux>, cx: &mut Context<'_>) -> Poll<Read> {
+        if self.hand_over(mux) == 0 {
+            let mut buffer = ReadBuf::new(self.lines.space());
+            if let Err(error) = ready!(Pin::new(&mut self.reader).poll_read(cx, &mut buffer)) {
+                return Poll::Ready(Read::End(End::Read(error)));
+            }
+            let count = buffer.filled().len();
+            self.lines.filled(count);
+            if count == 0 {
+                if let Some(line) = self.lines.finish() {
+                    receive(mux, line, &self.role, &self.spawner);
+                }
+                return Poll::Ready(Read::End(End::Eof));
+            }
+            self.hand_over(mux);
+        }
+        Poll::Ready(match &self.role {
+            Role::Client(noise) if noise.is_over() => Read::End(End::Noisy),
+            _ => Read::Progress,
+        })
+    }
+
+    /// Handles lines until there is no complete one left, or it is time to write; returns how
+    /// many.
+    fn hand_over(&mut self, mux: &Arc<Mux>) -> usize {
+        let mut handled = 0;
+        while let Some(line) = self.lines.next_line() {
+            receive(mux, line, &self.role, &self.spawner);
+            handled += 1;
+            if handled >= BATCH || mux.is_congested() {
+                break;
+            }
+        }
+        handled
+    }
+}
+
+fn receive(mux: &Arc<Mux>, line: Line<'_>, role: &Role, spawner: &Spawner) {
+    match (line, role) {
+        (Line::Frame(frame), _) => mux.receive(frame, &mut |work| spawner.spawn(work)),
+        (Line::TooLong { limit }, Role::Server) => mux.reject(&ErrorObject::new(
+            ErrorCode::PARSE_ERROR,
+            format!("the line is longer than {limit} bytes, the limit"),
+        )),
+        (Line::TooLong { limit }, Role::Client(noise)) => noise.too_long(limit),
+    }
+}

@@ -1,0 +1,140 @@
+//! Stdin and stdout on Unix: non-blocking where that harms nobody, and out of reach of others.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+
+use super::threads::{ThreadReader, ThreadWriter};
+use super::{Reader, Writer};
+
+/// Private, close-on-exec duplicates of descriptors 0 and 1, and what to undo on them.
+pub(crate) struct Saved {
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+    stdin_flags: Option<OFlags>,
+    stdout_flags: Option<OFlags>,
+    guarded: bool,
+}
+
+impl Saved {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            stdin: private(stdin())?,
+            stdout: private(stdout())?,
+            stdin_flags: None,
+            stdout_flags: None,
+            guarded: false,
+        })
+    }
+
+    pub(crate) fn reader(&mut self) -> io::Result<Reader> {
+        if let Some(path) = anonymous_pipe(&self.stdin)
+            && let Ok(pipe) = pipe::OpenOptions::new().open_receiver(path)
+        {
+            return Ok(Reader::Pipe(pipe));
+        }
+        let kind = Kind::of(&self.stdin)?;
+        let copy = self.stdin.try_clone()?;
+        if kind == Kind::Other {
+            return ThreadReader::new(File::from(copy)).map(Reader::Thread);
+        }
+        self.stdin_flags = Some(fcntl_getfl(&self.stdin)?);
+        match kind {
+            Kind::Socket => socket(copy).map(Reader::Socket),
+            _ => pipe::Receiver::from_owned_fd(copy).map(Reader::Pipe),
+        }
+    }
+
+    pub(crate) fn writer(&mut self) -> io::Result<Writer> {
+        if let Some(path) = anonymous_pipe(&self.stdout)
+            && let Ok(pipe) = pipe::OpenOptions::new().open_sender(path)
+        {
+            return Ok(Writer::Pipe(pipe));
+        }
+        let kind = Kind::of(&self.stdout)?;
+        let copy = self.stdout.try_clone()?;
+        if kind == Kind::Other {
+            return ThreadWriter::new(File::from(copy)).map(Writer::Thread);
+        }
+        self.stdout_flags = Some(fcntl_getfl(&self.stdout)?);
+        match kind {
+            Kind::Socket => socket(copy).map(Writer::Socket),
+            _ => pipe::Sender::from_owned_fd(copy).map(Writer::Pipe),
+        }
+    }
+
+    /// Points descriptor 1 to stderr and descriptor 0 to nothing, for this process and the
+    /// children it starts.
+    pub(crate) fn guard(&mut self) -> io::Result<()> {
+        let nothing = File::open("/dev/null")?;
+        self.guarded = true;
+        dup2_stdin(&nothing)?;
+        dup2_stdout(stderr())?;
+        Ok(())
+    }
+}
+
+impl Drop for Saved {
+    fn drop(&mut self) {
+        if self.guarded {
+            // What was printed under the guard must not reach the real stdout later.
+            let _ = io::stdout().flush();
+            let _ = dup2_stdout(&self.stdout);
+            let _ = dup2_stdin(&self.stdin);
+        }
+        if let Some(flags) = self.stdout_flags {
+            let _ = fcntl_setfl(&self.stdout, flags);
+        }
+        if let Some(flags) = self.stdin_flags {
+            let _ = fcntl_setfl(&self.stdin, flags);
+        }
+    }
+}
+
+/// How a descriptor can be used without opening it anew.
+#[derive(PartialEq)]
+enum Kind {
+    Pipe,
+    Socket,
+    /// Files never wait; terminals, and whatever is shared with stderr, would fail for others
+    /// (`EAGAIN`) if they did not block.
+    Other,
+}
+
+impl Kind {
+    fn of(fd: &OwnedFd) -> io::Result<Self> {
+        let own = fstat(fd)?;
+        let shared = fstat(stderr())
+            .is_ok_and(|other| (own.st_dev, own.st_ino) == (other.st_dev, other.st_ino));
+        Ok(match FileType::from_raw_mode(own.st_mode) {
+            FileType::Fifo if !shared => Self::Pipe,
+            FileType::Socket if !shared => Self::Socket,
+            _ => Self::Other,
+        })
+    }
+}
+
+/// A path under which a pipe without a name can be opened anew (Linux): `O_NONBLOCK` is then
+/// ours alone, while on a duplicate it is shared with every process that holds the same
+/// description. A pipe with a name is left alone: it would forget that its writer was there.
+fn anonymous_pipe(fd: &OwnedFd) -> Option<String> {
+    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let target = std::fs::read_link(&path).ok()?;
+    target.to_str()?.starts_with("pipe:").then_some(path)
+}
+
+fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
+    let socket = std::os::unix::net::UnixStream::from(fd);
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}
+
+fn private(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    Ok(fcntl_dupfd_cloexec(fd.as_fd(), 3)?)
+}

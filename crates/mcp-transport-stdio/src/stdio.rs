@@ -1,0 +1,52 @@
+//! A server on its own stdin and stdout, which is what hosts start.
+//!
+//! Specification: [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
+//! [shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown).
+
+use std::sync::Arc;
+
+use mcp_protocol::Service;
+
+use crate::error::Error;
+use crate::options::Options;
+use crate::server::serve_on;
+use crate::standard;
+use crate::work::{Pool, Threads};
+
+/// Serves on stdin and stdout until stdin ends: all that a server program has to do.
+///
+/// Returns within a second of stdin's end even if handlers still run, so that the process can
+/// leave: those that are ready in time are answered, the rest is cancelled. Blocking handlers
+/// run on threads that the process does not wait for.
+///
+/// On Unix, everything else in the process finds descriptor 1 pointing to stderr and
+/// descriptor 0 to nothing while this runs: a library that prints by accident does not break
+/// the session. See [`Options::without_guard`].
+///
+/// Needs a tokio runtime with I/O and timer enabled, as `#[tokio::main]` makes it; one thread
+/// is enough.
+///
+/// # Errors
+/// Stdin or stdout cannot be used or fail, somebody serves on them already, or the client does
+/// not read. A client that leaves is no error.
+///
+/// # Cancel safety
+/// Dropping the future ends the session, cancels its handlers and restores the descriptors.
+pub async fn serve(service: impl Service) -> Result<(), Error> {
+    serve_with(service, Options::for_server()).await
+}
+
+/// [`serve`] with limits and timeouts of your own.
+///
+/// # Errors
+/// As [`serve`].
+///
+/// # Cancel safety
+/// As [`serve`].
+pub async fn serve_with(service: impl Service, options: Options) -> Result<(), Error> {
+    let (reader, writer, restore) = standard::open(options.guard)?;
+    let threads = Threads::Own(Pool::new());
+    let result = serve_on(Arc::new(service), (reader, writer), threads, &options).await;
+    drop(restore);
+    result
+}

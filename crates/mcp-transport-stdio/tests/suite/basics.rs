@@ -1,0 +1,34 @@
+//! Sessions in memory.
+
+use mcp_transport_stdio::in_memory;
+
+use crate::fixture::Fixture;
+use crate::support::{call, open, soon, tool};
+
+// proves: CUST-001, CUST-003
+#[tokio::test]
+async fn a_session_in_memory() {
+    let connection = open(in_memory(Fixture)).await;
+    for name in ["echo", "later", "think"] {
+        assert_eq!(
+            tool(&*connection, name, "hi\nthere").await.unwrap(),
+            "hi\nthere"
+        );
+    }
+    let asked = tool(&*connection, "ask", "").await.unwrap();
+    assert_eq!(asked, "refused: method \"roots/list\" is not available");
+    soon(connection.close()).await.unwrap();
+    assert!(soon(connection.closed()).await.is_local());
+    let error = call(&*connection, "ping", serde_json::json!({}))
+        .await
+        .unwrap_err();
+    assert_eq!(error.to_string(), "connection closed by this side");
+}
+
+#[tokio::test]
+async fn a_large_answer_passes_small_pipes() {
+    let connection = open(in_memory(Fixture).with_capacity(100)).await;
+    let text = tool(&*connection, "big", "1000000").await.unwrap();
+    assert_eq!(text.len(), 1_000_000);
+    soon(connection.close()).await.unwrap();
+}
