@@ -1,0 +1,177 @@
+//! JSON Schema from types, in the shape that hosts accept.
+//!
+//! Hosts hand a tool's schema to a model's API, and those read a part of JSON Schema only: the
+//! root is an object without `$ref` or a union, types are not nullable, integer formats of one
+//! language are unknown, every array says what it holds. A derive says all of this the other
+//! way round, so what it makes is rewritten here ([`clean`]) and its root straightened
+//! ([`root`]). Whatever is rewritten becomes *wider*: arguments that the type accepts always fit.
+//!
+//! - A member that may be left out is not required, and `null` is not advertised for it.
+//! - Definitions stand where they are used, unless they are recursive.
+//! - An enum of objects at the root becomes one object with the members of all variants.
+//! - Doc comments on the variants of a fieldless enum move into its description.
+
+mod clean;
+mod promise;
+mod root;
+#[cfg(test)]
+mod tests;
+
+use std::any::type_name;
+use std::fmt;
+
+use mcp_types::JsonObject;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+/// Who reads the values that a schema describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// The server: models write them.
+    Input,
+    /// The client: the program writes them.
+    Output,
+}
+
+/// The schema of arguments.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) schema: JsonObject,
+    /// The first keyword that decoding does not enforce, with its place.
+    #[allow(dead_code, reason = "registration may still ask the finished schema")]
+    pub(crate) beyond_decoder: Option<String>,
+}
+
+/// The schema of structured output.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) schema: JsonObject,
+    /// The value is not always an object, so it travels as `{"result": value}`.
+    #[allow(dead_code, reason = "results may still be wrapped by their looks")]
+    pub(crate) wrapped: bool,
+}
+
+/// A type whose schema cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SchemaError(String);
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+/// The schema of a type that arguments are decoded into.
+pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
+    let raw = generate::<T>(Side::Input);
+    let mut beyond_decoder = promise::first(&raw);
+    let mut schema = raw;
+    clean::clean(&mut schema, Side::Input);
+    let schema = root::object(schema, Side::Input, &T::schema_name());
+    let mut schema = schema.map_err(|found| {
+        SchemaError(format!(
+            "arguments are a JSON object, and `{}` is {found}: take a struct with named fields",
+            type_name::<T>()
+        ))
+    })?;
+    // SHOULD describe a tool without parameters like this (server/tools#tool).
+    if !schema.contains_key("properties") && !schema.contains_key("additionalProperties") {
+        schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+        beyond_decoder.get_or_insert_with(|| "\"additionalProperties\"".to_owned());
+    }
+    Ok(Input {
+        schema,
+        beyond_decoder,
+    })
+}
+
+/// The schema of a type that is returned as structured output.
+pub(crate) fn output<T: JsonSchema>() -> Output {
+    let mut raw = generate::<T>(Side::Output);
+    clean::clean(&mut raw, Side::Output);
+    match root::object(raw.clone(), Side::Output, &T::schema_name()) {
+        Ok(schema) => Output {
+            schema,
+            wrapped: false,
+        },
+        Err(_) => Output {
+            schema: root::wrapped(raw, &T::schema_name()),
+            wrapped: true,
+        },
+    }
+}
+
+/// [`input`], the schema alone.
+pub(crate) fn input_of<T: JsonSchema>() -> Result<JsonObject, SchemaError> {
+    input::<T>().map(|input| input.schema)
+}
+
+/// [`output`], the schema alone.
+pub(crate) fn output_of<T: JsonSchema>() -> Result<JsonObject, SchemaError> {
+    Ok(output::<T>().schema)
+}
+
+/// The first keyword that a decoder may not enforce, with its place.
+///
+/// A finished schema no longer tells `u32` from a bound of 0 on an `i64`, so all bounds count;
+/// [`Input::beyond_decoder`] knows better.
+pub(crate) fn promises_beyond_decoder(schema: &JsonObject) -> Option<String> {
+    if !schema.contains_key("properties")
+        && schema.get("additionalProperties") == Some(&Value::Bool(false))
+    {
+        return Some("\"additionalProperties\"".to_owned());
+    }
+    promise::first(&Value::Object(schema.clone()))
+}
+
+fn generate<T: JsonSchema>(side: Side) -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.meta_schema = None;
+    settings.inline_subschemas = true;
+    let settings = match side {
+        Side::Input => settings.for_deserialize(),
+        Side::Output => settings.for_serialize(),
+    };
+    settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
+}
+
+/// Calls `visit` on each schema directly inside this one.
+fn for_each_schema(schema: &mut JsonObject, visit: &mut dyn FnMut(&str, &str, &mut Value)) {
+    for (keyword, value) in schema {
+        match (keyword.as_str(), value) {
+            (
+                "properties" | "patternProperties" | "dependentSchemas" | "$defs",
+                Value::Object(members),
+            ) => {
+                for (name, schema) in members {
+                    visit(keyword, name, schema);
+                }
+            }
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(schemas)) => {
+                for schema in schemas {
+                    visit(keyword, "", schema);
+                }
+            }
+            (
+                "additionalProperties"
+                | "unevaluatedProperties"
+                | "propertyNames"
+                | "items"
+                | "unevaluatedItems"
+                | "contains"
+                | "not"
+                | "if"
+                | "then"
+                | "else",
+                schema,
+            ) => visit(keyword, "", schema),
+            _ => {}
+        }
+    }
+}

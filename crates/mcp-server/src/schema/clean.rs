@@ -1,0 +1,247 @@
+//! Rewriting what a derive makes, schema by schema.
+
+use mcp_types::JsonObject;
+use serde_json::{Value, json};
+
+use super::root::merge_union;
+use super::{Side, for_each_schema};
+
+/// Formats that name a number of Rust.
+const NUMBER_FORMATS: [&str; 14] = [
+    "int", "int8", "int16", "int32", "int64", "int128", "uint", "uint8", "uint16", "uint32",
+    "uint64", "uint128", "float", "double",
+];
+/// What a map with integer keys says of them.
+const INTEGER_KEYS: [&str; 2] = [r"^\d+$", r"^-?\d+$"];
+
+pub(super) fn clean(schema: &mut Value, side: Side) {
+    // The root may not be null on the way in, whatever the type says: arguments are an object.
+    rewrite(schema, side, side == Side::Input);
+    if let Value::Object(schema) = schema {
+        schema.remove("title");
+        schema.remove("$schema");
+    }
+}
+
+/// `optional`: the value may be left out, which says all that `null` would.
+fn rewrite(schema: &mut Value, side: Side, optional: bool) {
+    let Value::Object(keywords) = schema else {
+        return;
+    };
+    let required = strings(keywords.get("required"));
+    for_each_schema(keywords, &mut |keyword, name, schema| {
+        let property = keyword == "properties" && side == Side::Input;
+        let optional = property && required.iter().all(|required| required != name);
+        rewrite(schema, side, optional);
+        // Some hosts take `true` for a boolean.
+        if *schema == Value::Bool(true) && keyword != "additionalProperties" {
+            *schema = json!({});
+        }
+    });
+    numbers(keywords);
+    arrays(keywords);
+    integer_keys(keywords);
+    one_string(keywords);
+    string_choices(keywords);
+    leftovers(keywords);
+    if side == Side::Input {
+        nulls(keywords, optional);
+        if let Some(alternatives) = keywords.remove("oneOf") {
+            // At most as strict, and the union that hosts know.
+            keywords.entry("anyOf").or_insert(alternatives);
+        }
+    }
+}
+
+fn strings(value: Option<&Value>) -> Vec<String> {
+    let values = value.and_then(Value::as_array).into_iter().flatten();
+    values
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn is_type(keywords: &JsonObject, name: &str) -> bool {
+    match keywords.get("type") {
+        Some(Value::String(kind)) => kind == name,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == name),
+        _ => false,
+    }
+}
+
+fn numbers(keywords: &mut JsonObject) {
+    let format = keywords.get("format").and_then(Value::as_str);
+    if format.is_some_and(|format| NUMBER_FORMATS.contains(&format)) {
+        keywords.remove("format");
+    }
+    for bound in ["minimum", "maximum"] {
+        let value = keywords.get(bound);
+        let of_i64 = |n: i64| n == i64::MIN || n == i64::MAX;
+        if value.and_then(Value::as_i64).is_some_and(of_i64)
+            || value.and_then(Value::as_u64) == Some(u64::MAX)
+        {
+            keywords.remove(bound);
+        }
+    }
+    // `NonZero…` of a signed integer; its decoder refuses 0.
+    if is_type(keywords, "integer") && keywords.get("not") == Some(&json!({"const": 0})) {
+        keywords.remove("not");
+    }
+}
+
+fn arrays(keywords: &mut JsonObject) {
+    if !is_type(keywords, "array") {
+        return;
+    }
+    // A set: its decoder takes a value twice and keeps one.
+    keywords.remove("uniqueItems");
+    // A tuple.
+    if let Some(Value::Array(mut kinds)) = keywords.remove("prefixItems") {
+        let mut seen: Vec<Value> = Vec::new();
+        kinds.retain(|kind| {
+            let new = !seen.contains(kind);
+            seen.push(kind.clone());
+            new
+        });
+        let items = match kinds.len() {
+            1 => kinds.remove(0),
+            _ => json!({ "anyOf": kinds }),
+        };
+        keywords.insert("items".to_owned(), items);
+    }
+    keywords.entry("items").or_insert_with(|| json!({}));
+}
+
+fn integer_keys(keywords: &mut JsonObject) {
+    let closed = keywords.get("additionalProperties") == Some(&Value::Bool(false));
+    let Some(Value::Object(patterns)) = keywords.get_mut("patternProperties") else {
+        return;
+    };
+    let known = patterns.keys().all(|key| INTEGER_KEYS.contains(&&**key));
+    if closed
+        && known
+        && let Some(key) = patterns.keys().next().cloned()
+    {
+        let values = patterns.remove(&key).unwrap_or_default();
+        keywords.remove("patternProperties");
+        keywords.insert("additionalProperties".to_owned(), values);
+    }
+}
+
+/// `const` is unknown to some hosts, an `enum` of one is not.
+fn one_string(keywords: &mut JsonObject) {
+    if let Some(Value::String(text)) = keywords.get("const") {
+        let choices = json!([text]);
+        keywords.remove("const");
+        keywords.insert("enum".to_owned(), choices);
+    }
+}
+
+/// A fieldless enum whose variants have doc comments.
+fn string_choices(keywords: &mut JsonObject) {
+    for union in ["oneOf", "anyOf"] {
+        let Some(Value::Array(variants)) = keywords.get(union) else {
+            continue;
+        };
+        if variants.is_empty() || !variants.iter().all(is_string_choice) {
+            continue;
+        }
+        let mut choices = Vec::new();
+        let mut lines: Vec<String> = Vec::new();
+        lines.extend(text(keywords, "description"));
+        for variant in variants {
+            let names = strings(variant.get("enum"));
+            if let (Some(docs), [name]) = (variant.get("description"), &*names) {
+                let docs = docs.as_str().unwrap_or_default();
+                lines.push(format!("- `{name}`: {docs}"));
+            }
+            choices.extend(names.into_iter().map(Value::String));
+        }
+        keywords.remove(union);
+        keywords.insert("type".to_owned(), "string".into());
+        keywords.insert("enum".to_owned(), choices.into());
+        if !lines.is_empty() {
+            keywords.insert("description".to_owned(), lines.join("\n").into());
+        }
+    }
+}
+
+fn is_string_choice(variant: &Value) -> bool {
+    let Value::Object(keywords) = variant else {
+        return false;
+    };
+    let known = |keyword: &String| {
+        ["type", "enum", "description", "title", "deprecated"].contains(&keyword.as_str())
+    };
+    keywords.get("type").is_some_and(|kind| kind == "string")
+        && keywords.contains_key("enum")
+        && keywords.keys().all(known)
+}
+
+fn text(keywords: &JsonObject, keyword: &str) -> Option<String> {
+    Some(keywords.get(keyword)?.as_str()?.to_owned())
+}
+
+/// `#[serde(flatten)]` beside a map or `deny_unknown_fields`.
+fn leftovers(keywords: &mut JsonObject) {
+    if !keywords.contains_key("unevaluatedProperties") {
+        return;
+    }
+    if let Some(merged) = merge_union(keywords) {
+        *keywords = merged;
+    }
+    let nested = ["allOf", "anyOf", "oneOf", "$ref"];
+    if nested
+        .iter()
+        .all(|keyword| !keywords.contains_key(*keyword))
+        && let Some(others) = keywords.remove("unevaluatedProperties")
+    {
+        keywords.insert("additionalProperties".to_owned(), others);
+    }
+}
+
+fn nulls(keywords: &mut JsonObject, optional: bool) {
+    if optional {
+        drop_null(keywords);
+    } else if let Some(Value::Array(kinds)) = keywords.get("type")
+        && kinds.iter().any(|kind| kind == "null")
+    {
+        // Null means something here. A list of types is what hosts refuse, a union is not.
+        let mut value = keywords.clone();
+        drop_null(&mut value);
+        let docs = value.remove("description");
+        keywords.clear();
+        keywords.insert("anyOf".to_owned(), json!([value, {"type": "null"}]));
+        keywords.extend(docs.map(|docs| ("description".to_owned(), docs)));
+    }
+}
+
+fn drop_null(keywords: &mut JsonObject) {
+    if keywords.get("default") == Some(&Value::Null) {
+        keywords.remove("default");
+    }
+    if let Some(Value::Array(kinds)) = keywords.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = &**kinds {
+            let kind = kind.clone();
+            keywords.insert("type".to_owned(), kind);
+        }
+    }
+    if let Some(Value::Array(choices)) = keywords.get_mut("enum") {
+        choices.retain(|choice| !choice.is_null());
+    }
+    for union in ["anyOf", "oneOf"] {
+        let Some(Value::Array(alternatives)) = keywords.get_mut(union) else {
+            continue;
+        };
+        alternatives.retain(|schema| schema.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(only)] = &**alternatives {
+            let only = only.clone();
+            keywords.remove(union);
+            for (keyword, value) in only {
+                // What stands at the member is about the member.
+                keywords.entry(keyword).or_insert(value);
+            }
+        }
+    }
+}

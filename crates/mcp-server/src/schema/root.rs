@@ -1,0 +1,318 @@
+//! The root of a schema: an object, whatever the type looks like.
+
+use std::collections::BTreeSet;
+
+use mcp_types::JsonObject;
+use serde_json::{Value, json};
+
+use super::{Side, for_each_schema};
+
+/// Most references and unions inside each other that are followed at the root.
+const STRAIGHTENED: usize = 16;
+
+/// Makes the root an object without a reference or a union, or says what it is instead.
+pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, &'static str> {
+    let Value::Object(root) = root else {
+        return Err("anything at all");
+    };
+    let whole = Value::Object(root.clone());
+    let mut object = straight(&root, &whole, STRAIGHTENED).ok_or_else(|| kind(&root))?;
+    let nullable = object.get("type").is_some_and(Value::is_array);
+    if nullable && side == Side::Output {
+        return Err("sometimes null");
+    }
+    object.insert("type".to_owned(), "object".into());
+    let rewritten = object != root;
+    let mut defs = take_defs(&mut object);
+    // A root that was rewritten no longer is what `#` meant.
+    if rewritten {
+        keep_root(&mut object, &mut defs, root, name);
+    }
+    put_defs(&mut object, defs);
+    Ok(object)
+}
+
+/// `{"result": …}` around a schema.
+pub(super) fn wrapped(root: Value, name: &str) -> JsonObject {
+    let mut object = JsonObject::new();
+    let mut defs = JsonObject::new();
+    let mut result = root;
+    if let Value::Object(root) = &mut result {
+        defs = take_defs(root);
+    }
+    object.insert("type".to_owned(), "object".into());
+    object.insert("properties".to_owned(), json!({ "result": result }));
+    object.insert("required".to_owned(), json!(["result"]));
+    if let Value::Object(root) = result {
+        keep_root(&mut object, &mut defs, root, name);
+    }
+    put_defs(&mut object, defs);
+    object
+}
+
+/// The root as one object, if it is one.
+fn straight(schema: &JsonObject, whole: &Value, left: usize) -> Option<JsonObject> {
+    let left = left.checked_sub(1)?;
+    let mut schema = schema.clone();
+    if let Some(Value::String(reference)) = schema.remove("$ref") {
+        let target = whole.pointer(reference.strip_prefix('#')?)?.as_object()?;
+        for (keyword, value) in target {
+            schema.entry(keyword).or_insert_with(|| value.clone());
+        }
+        return straight(&schema, whole, left);
+    }
+    for union in ["anyOf", "oneOf", "allOf"] {
+        if let Some(Value::Array(parts)) = schema.get_mut(union) {
+            for part in parts {
+                *part = Value::Object(straight(part.as_object()?, whole, left)?);
+            }
+        }
+    }
+    let schema = merge_union(&schema)?;
+    let is_object = match schema.get("type") {
+        Some(Value::String(kind)) => kind == "object",
+        Some(Value::Array(kinds)) => kinds.iter().all(|kind| kind == "object" || kind == "null"),
+        None => schema.contains_key("properties"),
+        _ => false,
+    };
+    is_object.then_some(schema)
+}
+
+fn kind(root: &JsonObject) -> &'static str {
+    match root.get("type").and_then(Value::as_str) {
+        Some("array") => "an array",
+        Some("boolean") => "true or false",
+        Some("integer") => "an integer",
+        Some("null") => "null",
+        Some("number") => "a number",
+        Some("object") => "an object that cannot be described in one piece",
+        Some("string") => "a string",
+        _ if root.contains_key("anyOf") || root.contains_key("oneOf") => "not always one",
+        _ => "anything at all",
+    }
+}
+
+/// A schema whose `allOf`, `anyOf` and `oneOf` hold objects, as one object: the members of all,
+/// required where no alternative can do without. `None` if one of them is no object.
+pub(super) fn merge_union(schema: &JsonObject) -> Option<JsonObject> {
+    let mut merged = schema.clone();
+    let unions = ["allOf", "anyOf", "oneOf"];
+    if unions.iter().all(|union| !schema.contains_key(*union)) {
+        return Some(merged);
+    }
+    for part in take_parts(&mut merged, "allOf")? {
+        let mut required = required(&merged);
+        required.extend(self::required(&part));
+        merge(&mut merged, part);
+        set_required(&mut merged, &required);
+    }
+    for union in ["anyOf", "oneOf"] {
+        let parts = take_parts(&mut merged, union)?;
+        let mut common: Option<BTreeSet<String>> = None;
+        for part in parts {
+            let required = required(&part);
+            common = Some(match common {
+                Some(common) => common.intersection(&required).cloned().collect(),
+                None => required,
+            });
+            let own = self::required(&merged);
+            merge(&mut merged, part);
+            set_required(&mut merged, &own);
+        }
+        let mut required = required(&merged);
+        required.extend(common.unwrap_or_default());
+        set_required(&mut merged, &required);
+    }
+    Some(merged)
+}
+
+fn take_parts(schema: &mut JsonObject, union: &str) -> Option<Vec<JsonObject>> {
+    let Some(Value::Array(parts)) = schema.remove(union) else {
+        return Some(Vec::new());
+    };
+    let object = |part: Value| match part {
+        Value::Object(part) if part.get("type").is_some_and(|kind| kind == "object") => Some(part),
+        _ => None,
+    };
+    parts.into_iter().map(object).collect()
+}
+
+fn required(schema: &JsonObject) -> BTreeSet<String> {
+    let names = schema.get("required").and_then(Value::as_array);
+    let names = names.into_iter().flatten();
+    names.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn set_required(schema: &mut JsonObject, required: &BTreeSet<String>) {
+    schema.remove("required");
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+}
+
+/// Adds the members of a part. Its description is about the part alone and is left out.
+fn merge(into: &mut JsonObject, part: JsonObject) {
+    into.entry("type").or_insert_with(|| "object".into());
+    let open = is_open(into) || is_open(&part);
+    let fresh = !into.contains_key("properties");
+    let members = into.entry("properties").or_insert_with(|| json!({}));
+    let Value::Object(members) = members else {
+        return;
+    };
+    let mut others = None;
+    for (keyword, value) in part {
+        match (keyword.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                for (name, schema) in properties {
+                    match members.get_mut(&name) {
+                        None => drop(members.insert(name, schema)),
+                        Some(known) => either(known, schema),
+                    }
+                }
+            }
+            ("additionalProperties", schema) => others = Some(schema),
+            _ => {}
+        }
+    }
+    match others {
+        Some(schema) if fresh || !open => {
+            into.entry("additionalProperties").or_insert(schema);
+        }
+        _ => drop(into.remove("additionalProperties")),
+    }
+}
+
+fn is_open(schema: &JsonObject) -> bool {
+    schema.contains_key("properties")
+        && schema.get("additionalProperties") != Some(&Value::Bool(false))
+}
+
+/// Widens a member's schema by another one.
+fn either(known: &mut Value, other: Value) {
+    if *known == other {
+        return;
+    }
+    // The tag of an enum: one list of its names.
+    let is_choice = |schema: &Value| {
+        schema.get("type").is_some_and(|kind| kind == "string") && schema.get("enum").is_some()
+    };
+    if is_choice(known) && is_choice(&other) {
+        let mut choices = known["enum"].as_array().cloned().unwrap_or_default();
+        for choice in other["enum"].as_array().into_iter().flatten() {
+            if !choices.contains(choice) {
+                choices.push(choice.clone());
+            }
+        }
+        known["enum"] = choices.into();
+        return;
+    }
+    if let Some(Value::Array(alternatives)) = known.get_mut("anyOf") {
+        if !alternatives.contains(&other) {
+            alternatives.push(other);
+        }
+        return;
+    }
+    *known = json!({"anyOf": [known.take(), other]});
+}
+
+fn take_defs(schema: &mut JsonObject) -> JsonObject {
+    match schema.remove("$defs") {
+        Some(Value::Object(defs)) => defs,
+        _ => JsonObject::new(),
+    }
+}
+
+/// Keeps the definitions that are still referred to.
+fn put_defs(schema: &mut JsonObject, mut defs: JsonObject) {
+    let mut used = BTreeSet::new();
+    let mut queue = vec![Value::Object(schema.clone())];
+    while let Some(mut schema) = queue.pop() {
+        visit_references(&mut schema, &mut |reference| {
+            if let Some(name) = reference.strip_prefix("#/$defs/")
+                && used.insert(name.to_owned())
+            {
+                queue.extend(defs.get(&unescaped(name)).cloned());
+            }
+        });
+    }
+    let used: BTreeSet<String> = used.iter().map(|name| unescaped(name)).collect();
+    defs.retain(|name, _| used.contains(name));
+    if !defs.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(defs));
+    }
+}
+
+/// Moves what `#` meant to the definitions, if anything refers to it.
+fn keep_root(schema: &mut JsonObject, defs: &mut JsonObject, mut root: JsonObject, name: &str) {
+    let mut free = name.to_owned();
+    while defs.contains_key(&free) {
+        free.push('_');
+    }
+    let reference = format!("#/$defs/{}", escaped(&free));
+    let mut found = false;
+    let mut point = |place: &mut String| {
+        if place == "#" {
+            found = true;
+            place.clone_from(&reference);
+        }
+    };
+    root.remove("$defs");
+    let mut root = Value::Object(root);
+    visit_references(&mut root, &mut point);
+    for def in defs.values_mut() {
+        visit_references(def, &mut point);
+    }
+    let mut whole = Value::Object(std::mem::take(schema));
+    visit_references(&mut whole, &mut point);
+    if let Value::Object(whole) = whole {
+        *schema = whole;
+    }
+    if found {
+        defs.insert(free, root);
+    }
+}
+
+fn visit_references(schema: &mut Value, visit: &mut dyn FnMut(&mut String)) {
+    let Value::Object(keywords) = schema else {
+        return;
+    };
+    if let Some(Value::String(reference)) = keywords.get_mut("$ref") {
+        visit(reference);
+    }
+    for_each_schema(keywords, &mut |_, _, schema| {
+        visit_references(schema, visit)
+    });
+}
+
+/// As schemars writes a name into a reference.
+fn escaped(name: &str) -> String {
+    let mut text = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'~' => text.push_str("~0"),
+            b'/' => text.push_str("~1"),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
+                text.push(char::from(byte));
+            }
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+fn unescaped(name: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = name.bytes();
+    while let Some(byte) = rest.next() {
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        match byte {
+            b'%' => {
+                let value = digit().zip(digit()).map(|(high, low)| high * 16 + low);
+                bytes.extend(value.and_then(|value| u8::try_from(value).ok()));
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    text.replace("~1", "/").replace("~0", "~")
+}

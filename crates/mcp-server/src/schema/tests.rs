@@ -1,0 +1,358 @@
+#![allow(dead_code, reason = "the types are only described")]
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use mcp_protocol::schema::{Origin, Validator};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::*;
+
+fn input_json<T: JsonSchema>() -> Value {
+    let schema = input_of::<T>().unwrap();
+    Validator::compile(&schema, Origin::Foreign).unwrap();
+    Value::Object(schema)
+}
+
+fn output_json<T: JsonSchema>() -> (Value, bool) {
+    let output = output::<T>();
+    Validator::compile(&output.schema, Origin::Foreign).unwrap();
+    (Value::Object(output.schema), output.wrapped)
+}
+
+/// Structured output as it is sent.
+fn fits_output<T: JsonSchema + Serialize>(value: T) {
+    let Output { schema, wrapped } = output::<T>();
+    let value = serde_json::to_value(value).unwrap();
+    let value = if wrapped {
+        json!({ "result": value })
+    } else {
+        value
+    };
+    let validator = Validator::compile(&schema, Origin::Own).unwrap();
+    assert_eq!(validator.check(&value), Ok(()), "{}", json!(schema));
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+enum Plain {
+    A,
+    B,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+enum Documented {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Inner {
+    /// Inner x.
+    x: u8,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "op", rename_all = "snake_case")]
+enum Tagged {
+    /// Adds.
+    Add {
+        a: i32,
+        b: Option<i32>,
+    },
+    Remove {
+        a: String,
+        id: String,
+    },
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+enum Mixed {
+    Unit,
+    Both(i32, String),
+    Struct { x: u64 },
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Tree {
+    v: i32,
+    kids: Vec<Self>,
+    next: Option<Box<Self>>,
+}
+
+#[test]
+fn members_that_may_be_left_out_are_not_nullable() {
+    /// What it is for.
+    #[derive(Deserialize, JsonSchema)]
+    struct Options {
+        /// How many.
+        count: Option<u32>,
+        inner: Option<Inner>,
+        plain: Option<Plain>,
+        documented: Option<Documented>,
+        #[serde(default)]
+        defaulted: Option<i64>,
+        listed: Vec<Option<bool>>,
+    }
+    let boolean_or_null = json!({"anyOf": [{"type": "boolean"}, {"type": "null"}]});
+    assert_eq!(
+        input_json::<Options>(),
+        json!({
+            "type": "object",
+            "description": "What it is for.",
+            "properties": {
+                "count": {"type": "integer", "minimum": 0, "description": "How many."},
+                "inner": {
+                    "type": "object",
+                    "properties": {"x": {
+                        "type": "integer", "minimum": 0, "maximum": 255, "description": "Inner x.",
+                    }},
+                    "required": ["x"],
+                },
+                "plain": {"type": "string", "enum": ["A", "B"]},
+                "documented": {
+                    "type": "string",
+                    "enum": ["A", "B"],
+                    "description": "- `A`: The first.\n- `B`: The second.",
+                },
+                "defaulted": {"type": "integer"},
+                "listed": {"type": "array", "items": boolean_or_null},
+            },
+            "required": ["listed"],
+        })
+    );
+}
+
+#[test]
+fn what_hosts_do_not_know_is_said_in_words_they_know() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Odd {
+        any: Value,
+        anys: Vec<Value>,
+        array: [u16; 3],
+        by_number: HashMap<u32, String>,
+        double: f64,
+        nonzero: std::num::NonZeroI64,
+        pair: (f32, f64),
+        set: HashSet<String>,
+        tuple: (i64, String),
+        wide: u128,
+    }
+    assert_eq!(
+        input_json::<Odd>()["properties"],
+        json!({
+            "any": {},
+            "anys": {"type": "array", "items": {}},
+            "array": {
+                "type": "array",
+                "items": {"type": "integer", "minimum": 0, "maximum": 65535},
+                "minItems": 3,
+                "maxItems": 3,
+            },
+            "by_number": {"type": "object", "additionalProperties": {"type": "string"}},
+            "double": {"type": "number"},
+            "nonzero": {"type": "integer"},
+            "pair": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+            "set": {"type": "array", "items": {"type": "string"}},
+            "tuple": {
+                "type": "array",
+                "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            "wide": {"type": "integer", "minimum": 0},
+        })
+    );
+}
+
+// proves: TOOL-014
+#[test]
+fn no_parameters_are_said_out_loud() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Nothing {}
+    assert_eq!(
+        input_json::<Nothing>(),
+        json!({"type": "object", "additionalProperties": false})
+    );
+    assert!(input::<Nothing>().unwrap().beyond_decoder.is_some());
+    // A map takes anything.
+    assert_eq!(
+        input_json::<JsonObject>(),
+        json!({"type": "object", "additionalProperties": true})
+    );
+}
+
+#[test]
+fn a_union_at_the_root_becomes_one_object() {
+    let merged = json!({
+        "type": "object",
+        "properties": {
+            "op": {"type": "string", "enum": ["add", "remove"]},
+            "a": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+            "b": {"type": "integer"},
+            "id": {"type": "string"},
+        },
+        "required": ["a", "op"],
+    });
+    assert_eq!(input_json::<Tagged>(), merged);
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Flat {
+        base: bool,
+        #[serde(flatten)]
+        tagged: Tagged,
+        #[serde(flatten)]
+        rest: BTreeMap<String, String>,
+    }
+    let flat = input_json::<Flat>();
+    assert_eq!(flat["required"], json!(["a", "base", "op"]));
+    assert_eq!(flat["properties"]["id"], merged["properties"]["id"]);
+    assert_eq!(flat["additionalProperties"], json!({"type": "string"}));
+}
+
+#[test]
+fn recursion_keeps_its_definition_and_nothing_else_has_one() {
+    let tree = input_json::<Tree>();
+    assert_eq!(tree["properties"]["kids"]["items"], json!({"$ref": "#"}));
+    assert_eq!(tree["properties"]["next"], json!({"$ref": "#"}));
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Forest {
+        first: Option<Tree>,
+    }
+    let forest = input_json::<Forest>();
+    let next = json!({"$ref": "#/$defs/Tree"});
+    assert_eq!(forest["$defs"]["Tree"]["properties"]["next"], next);
+    assert_eq!(forest["properties"]["first"]["type"], "object");
+
+    // Where the root moves, what pointed to it follows.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(tag = "kind")]
+    enum Expr {
+        Number { value: i64 },
+        Sum { left: Box<Self>, right: Box<Self> },
+    }
+    let expr = input_json::<Expr>();
+    assert_eq!(expr["required"], json!(["kind"]));
+    assert_eq!(expr["properties"]["left"], json!({"$ref": "#/$defs/Expr"}));
+    assert!(expr["$defs"]["Expr"]["anyOf"].is_array());
+}
+
+#[test]
+fn arguments_are_an_object() {
+    for (error, expected) in [
+        (input_of::<Vec<i64>>(), "Vec<i64>` is an array"),
+        (input_of::<()>(), "()` is null"),
+        (input_of::<u64>(), "u64` is an integer"),
+        (input_of::<Plain>(), "Plain` is a string"),
+        (input_of::<Mixed>(), "Mixed` is not always one"),
+        (input_of::<Value>(), "Value` is anything at all"),
+    ] {
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains(expected) && error.contains("struct"),
+            "{error}"
+        );
+    }
+    assert!(input_of::<Option<Inner>>().is_ok());
+}
+
+// proves: TOOL-032
+#[test]
+fn output_is_an_object_or_becomes_one() {
+    let (schema, wrapped) = output_json::<Inner>();
+    assert!(!wrapped && schema["type"] == "object");
+
+    let (schema, wrapped) = output_json::<Vec<Inner>>();
+    assert!(wrapped);
+    assert_eq!(schema["type"], "object");
+    assert_eq!(schema["required"], json!(["result"]));
+    assert_eq!(schema["properties"]["result"]["type"], "array");
+
+    for (schema, wrapped) in [
+        output_json::<i64>(),
+        output_json::<Option<Inner>>(),
+        output_json::<Mixed>(),
+        output_json::<Value>(),
+        output_json::<Vec<Tree>>(),
+        output_json::<()>(),
+    ] {
+        assert!(wrapped, "{schema}");
+        assert_eq!(schema["type"], "object");
+    }
+    assert!(!output_json::<Tagged>().1);
+    assert!(!output_json::<Tree>().1);
+}
+
+// proves: BASE-024
+#[test]
+fn generated_schemas_name_no_other_dialect() {
+    for schema in [input_json::<Tree>(), output_json::<Tree>().0] {
+        assert_eq!(schema.get("$schema"), None);
+        assert_eq!(schema.get("title"), None);
+    }
+}
+
+#[test]
+fn values_fit_the_schema_of_their_type() {
+    #[derive(Serialize, JsonSchema)]
+    struct Report {
+        none: Option<String>,
+        some: Option<Inner>,
+        plain: Option<Plain>,
+        documented: Option<Documented>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        skipped: Option<i32>,
+        counts: BTreeMap<u64, f32>,
+        names: HashSet<String>,
+        pair: (i8, char),
+        mixed: Vec<Mixed>,
+        tagged: Tagged,
+        result: Result<u8, String>,
+        big: u64,
+    }
+    let kids = vec![Tree {
+        v: 2,
+        kids: Vec::new(),
+        next: None,
+    }];
+    let tree = || Tree {
+        v: 1,
+        kids: Vec::new(),
+        next: None,
+    };
+    fits_output(Tree {
+        v: 0,
+        kids,
+        next: Some(Box::new(tree())),
+    });
+    fits_output(vec![tree()]);
+    fits_output(Some(Inner { x: 255 }));
+    fits_output(None::<Inner>);
+    fits_output(Mixed::Struct { x: u64::MAX });
+    fits_output(Mixed::Unit);
+    fits_output(Tagged::Remove {
+        a: String::new(),
+        id: String::new(),
+    });
+    fits_output(Report {
+        none: None,
+        some: Some(Inner { x: 0 }),
+        plain: None,
+        documented: Some(Documented::B),
+        skipped: None,
+        counts: BTreeMap::from([(7, 0.5)]),
+        names: HashSet::from(["n".to_owned()]),
+        pair: (-1, 'é'),
+        mixed: vec![
+            Mixed::Unit,
+            Mixed::Both(1, String::new()),
+            Mixed::Struct { x: 0 },
+        ],
+        tagged: Tagged::Add { a: 1, b: None },
+        result: Ok(1),
+        big: u64::MAX,
+    });
+}
