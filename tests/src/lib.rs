@@ -1,1 +1,4 @@
-//! Support code shared by the integration suites.
+//! Support code shared by the integration suites, and the fixtures they drive.
+
+pub mod everything;
+pub mod wire;

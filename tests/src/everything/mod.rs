@@ -1,0 +1,28 @@
+//! The fixture server of the conformance suite, on public API only.
+
+mod prompts;
+mod questions;
+mod resources;
+mod tools;
+
+use mcp_server::Server;
+
+/// A PNG of one pixel, in base64.
+pub const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+/// A WAV without samples, in base64.
+pub const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
+
+/// The server with everything in it.
+pub fn server() -> Server {
+    let server = Server::new("everything", env!("CARGO_PKG_VERSION"))
+        .title("Everything")
+        .description("One of each thing a server can have")
+        .instructions("A fixture: every feature of the protocol, with fixed answers.")
+        .tools(tools::all())
+        .tools(questions::all())
+        .prompts(prompts::all())
+        .resources(resources::all());
+    let changing = server.clone();
+    let server = server.tools(tools::changing(&changing));
+    server
+}

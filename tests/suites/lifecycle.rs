@@ -1,0 +1,295 @@
+//! The handshake, its order, ping, and the end.
+
+use std::time::Duration;
+
+use mcp_client::{Client, Error, KeepAlive, Timeouts};
+use mcp_protocol::Revision;
+use mcp_server::{Ctx, Server, Tool};
+use mcp_tests::wire::{Wire, connect, initialize_params};
+use serde_json::{Value, json};
+
+fn plain() -> Server {
+    Server::new("plain", "1.2.3").tool(Tool::new("hello", || "hello"))
+}
+
+fn client() -> mcp_client::Builder {
+    Client::builder("host", "0.1")
+}
+
+// proves: LIFE-001, PING-003
+#[tokio::test]
+async fn nothing_but_ping_is_served_before_initialize() {
+    let mut wire = Wire::to(plain());
+    assert_eq!(wire.fails("tools/list", Value::Null).await, -32600);
+    assert_eq!(wire.fails("tools/call", json!({ "name": "hello" })).await, -32600);
+    assert_eq!(wire.call("ping", Value::Null).await, json!({}));
+    wire.handshake("2025-11-25", json!({})).await;
+    assert!(wire.call("tools/list", Value::Null).await["tools"].is_array());
+}
+
+// proves: LIFE-003, LIFE-038, TOOL-005, SCHEMA-020
+#[tokio::test]
+async fn initialize_tells_who_the_server_is() {
+    let server = plain().instructions("Be kind.").title("Plain");
+    let mut wire = Wire::to(server);
+    let result = wire.handshake("2025-11-25", json!({})).await;
+    assert_eq!(result["serverInfo"]["name"], "plain");
+    assert_eq!(result["serverInfo"]["version"], "1.2.3");
+    assert_eq!(result["serverInfo"]["title"], "Plain");
+    assert_eq!(result["instructions"], "Be kind.");
+    assert_eq!(
+        result["capabilities"],
+        json!({ "tools": { "listChanged": true }, "logging": {} })
+    );
+}
+
+// proves: LIFE-009, LIFE-010, LIFE-011, LIFE-015
+#[tokio::test]
+async fn each_revision_is_echoed_and_an_unknown_one_countered_with_the_newest() {
+    let server = plain();
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut wire = Wire::to(server.clone());
+        let result = wire.handshake(revision, json!({})).await;
+        assert_eq!(result["protocolVersion"], revision);
+    }
+    for unknown in ["2099-01-01", "1.0.0", ""] {
+        let mut wire = Wire::to(server.clone());
+        let result = wire.handshake(unknown, json!({})).await;
+        assert_eq!(result["protocolVersion"], "2025-11-25");
+    }
+    let old = plain().revisions([Revision::V2024_11_05]);
+    let mut wire = Wire::to(old);
+    let result = wire.handshake("2025-11-25", json!({})).await;
+    assert_eq!(result["protocolVersion"], "2024-11-05");
+}
+
+// proves: LIFE-016
+#[tokio::test]
+async fn a_second_initialize_is_refused() {
+    let mut wire = Wire::open(plain(), "2025-06-18", json!({})).await;
+    let again = initialize_params("2025-11-25", json!({}));
+    assert_eq!(wire.fails("initialize", again).await, -32600);
+    wire.silent().await;
+}
+
+#[tokio::test]
+async fn a_malformed_initialize_says_what_is_wrong() {
+    let mut wire = Wire::to(plain());
+    for params in [Value::Null, json!({}), json!({ "protocolVersion": 5 })] {
+        assert_eq!(wire.fails("initialize", params).await, -32602);
+    }
+    wire.handshake("2025-11-25", json!({})).await;
+}
+
+// proves: LIFE-002, LIFE-004, LIFE-007, LIFE-008, LIFE-005, ROOT-001, SAMP-005, ELIC-008
+#[tokio::test]
+async fn the_client_opens_with_initialize_and_then_initialized() {
+    let (mut wire, transport) = Wire::server();
+    let builder = client()
+        .roots([])
+        .on_sample(async |ask| Err(ask.rejected_by_user()))
+        .on_elicit(async |form| form.decline());
+    let connecting = tokio::spawn(builder.connect(transport));
+    let request = wire.recv().await;
+    assert_eq!(request["method"], "initialize");
+    let params = &request["params"];
+    assert_eq!(params["protocolVersion"], "2025-11-25");
+    assert_eq!(params["clientInfo"], json!({ "name": "host", "version": "0.1" }));
+    assert_eq!(
+        params["capabilities"],
+        json!({ "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {} } })
+    );
+    wire.silent().await;
+    wire.answer(
+        &request,
+        json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "serverInfo": { "name": "s", "version": "0" },
+            "unknown": [1]
+        }),
+    )
+    .await;
+    let initialized = wire.recv().await;
+    assert_eq!(initialized, json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    connecting.await.unwrap().unwrap();
+}
+
+// proves: LIFE-012, LIFE-013, LIFE-034
+#[tokio::test]
+async fn a_server_revision_nobody_knows_ends_the_connection() {
+    let (mut wire, transport) = Wire::server();
+    let connecting = tokio::spawn(client().connect(transport));
+    wire.welcome("1999-01-01", json!({})).await;
+    let error = connecting.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Revision { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("2025-11-25") && text.contains("1999-01-01"), "{text}");
+    wire.ended().await;
+}
+
+// proves: LIFE-037
+#[tokio::test]
+async fn a_server_may_refuse_the_revision_with_an_error() {
+    let (mut wire, transport) = Wire::server();
+    let connecting = tokio::spawn(client().connect(transport));
+    let request = wire.recv().await;
+    wire.refuse(&request, -32602, "Unsupported protocol version").await;
+    let error = connecting.await.unwrap().unwrap_err();
+    assert_eq!(error.rejection().unwrap().code.0, -32602);
+    wire.ended().await;
+}
+
+// proves: LIFE-036, CANC-005
+#[tokio::test(start_paused = true)]
+async fn a_silent_makes_connect_fail_without_a_cancellation() {
+    let (mut wire, transport) = Wire::server();
+    let connecting = tokio::spawn(client().connect(transport));
+    assert_eq!(wire.recv().await["method"], "initialize");
+    let error = connecting.await.unwrap().unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    wire.ended().await;
+}
+
+// proves: LIFE-006, ROOT-020
+#[tokio::test]
+async fn the_server_asks_nothing_before_initialized() {
+    let server = Server::new("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
+        cx.roots().await.map(|roots| roots.len().to_string())
+    }));
+    let changing = server.clone();
+    let mut wire = Wire::to(server);
+    let params = initialize_params("2025-11-25", json!({ "roots": {} }));
+    wire.call("initialize", params).await;
+    changing.add_tools([Tool::new("more", || "more")]).unwrap();
+    let result = wire.tool("ask", json!({})).await;
+    assert_eq!(result["isError"], true, "{result}");
+    wire.silent().await;
+    wire.notify("notifications/initialized", Value::Null).await;
+    wire.request("tools/call", json!({ "name": "ask" })).await;
+    assert_eq!(wire.recv().await["method"], "roots/list");
+}
+
+// proves: LIFE-017
+#[tokio::test]
+async fn experimental_capabilities_reach_the_peer_untouched() {
+    let value = json!({ "deep": { "er": [1, null] } });
+    let value = value.as_object().unwrap().clone();
+    let server = plain().experimental("com.example/x", value.clone());
+    let builder = client().experimental("com.example/y", value.clone());
+    let client = connect(builder, server).await.unwrap();
+    let declared = client.capabilities().experimental.clone().unwrap();
+    assert_eq!(declared["com.example/x"], value);
+}
+
+// proves: LIFE-035
+#[tokio::test]
+async fn a_missing_capability_is_a_typed_error_and_sends_nothing() {
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({})).await;
+    let error = client.require::<mcp_types::CallToolRequest>().unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert!(client.list_tools().await.is_err());
+    assert!(client.subscribe("file:///x").await.is_err());
+    assert!(client.set_log_level(mcp_types::LoggingLevel::Info).await.is_err());
+    wire.silent().await;
+}
+
+// proves: LIFE-021, LIFE-026
+#[tokio::test]
+async fn closing_the_stream_ends_the_session() {
+    let wire = Wire::open(plain(), "2025-11-25", json!({})).await;
+    wire.close().await.unwrap();
+}
+
+// proves: LIFE-025, STDIO-011
+#[tokio::test]
+async fn a_server_that_leaves_fails_every_pending_call() {
+    let tools = json!({ "tools": {} });
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", tools).await;
+    let calls: Vec<_> = (0..5)
+        .map(|n| {
+            let client = client.clone();
+            tokio::spawn(async move { client.call_tool(format!("t{n}"), json!({})).await })
+        })
+        .collect();
+    for _ in &calls {
+        wire.expect("tools/call").await;
+    }
+    drop(wire);
+    for call in calls {
+        let error = call.await.unwrap().unwrap_err();
+        assert!(error.is_closed(), "{error}");
+    }
+    assert!(client.ping().await.unwrap_err().is_closed());
+}
+
+// proves: PING-001, PING-002, PING-004
+#[tokio::test]
+async fn both_sides_answer_ping() {
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({})).await;
+    for params in [Value::Null, json!({}), json!({ "_meta": {} })] {
+        assert_eq!(wire.call("ping", params).await, json!({}));
+    }
+    let pinging = tokio::spawn(async move { client.ping().await });
+    let ping = wire.expect("ping").await;
+    wire.answer(&ping, json!({})).await;
+    pinging.await.unwrap().unwrap();
+    let mut wire = Wire::open(plain(), "2025-11-25", json!({})).await;
+    for params in [Value::Null, json!({}), json!({ "_meta": { "a": 1 } })] {
+        assert_eq!(wire.call("ping", params).await, json!({}));
+    }
+}
+
+// proves: PING-005, PING-006, PING-008, PING-009, PING-012
+#[tokio::test(start_paused = true)]
+async fn pings_come_at_the_interval_and_misses_end_the_connection() {
+    let keep_alive = KeepAlive::new(Duration::from_secs(20), 2);
+    let builder = client().keep_alive(keep_alive);
+    let (mut wire, client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    let start = tokio::time::Instant::now();
+    for n in 1..=3 {
+        let ping = wire.recv_patiently().await;
+        assert_eq!(ping["method"], "ping");
+        assert_eq!(start.elapsed().as_secs(), 20 * n);
+        wire.answer(&ping, json!({})).await;
+    }
+    assert_eq!(wire.recv_patiently().await["method"], "ping");
+    assert_eq!(wire.recv_patiently().await["method"], "notifications/cancelled");
+    assert_eq!(wire.recv_patiently().await["method"], "ping");
+    client.closed().await;
+}
+
+// proves: PING-011
+#[tokio::test(start_paused = true)]
+async fn nobody_pings_unless_told_to() {
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({})).await;
+    tokio::time::advance(Duration::from_secs(3600)).await;
+    wire.silent().await;
+    drop(client);
+}
+
+// proves: LIFE-028, LIFE-029, LIFE-030, LIFE-031, TOOL-049
+#[tokio::test(start_paused = true)]
+async fn a_call_times_out_is_cancelled_and_its_late_answer_dropped() {
+    let tools = json!({ "tools": {} });
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", tools).await;
+    let start = tokio::time::Instant::now();
+    for seconds in [5, 90] {
+        let timeout = Duration::from_secs(seconds);
+        let call = client
+            .call_tool("slow", json!({}))
+            .timeouts(Timeouts::new(timeout, Duration::from_secs(600)));
+        let began = start.elapsed();
+        let call = tokio::spawn(async move { call.await });
+        let request = wire.recv_patiently().await;
+        let error = call.await.unwrap().unwrap_err();
+        assert!(error.is_timeout(), "{error}");
+        assert_eq!((start.elapsed() - began).as_secs(), seconds);
+        let cancelled = wire.recv_patiently().await;
+        assert_eq!(cancelled["method"], "notifications/cancelled");
+        assert_eq!(cancelled["params"]["requestId"], request["id"]);
+        wire.answer(&request, json!({ "content": [] })).await;
+    }
+    wire.silent().await;
+    assert_eq!(client.live_progress_tokens(), 0);
+}

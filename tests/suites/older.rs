@@ -1,0 +1,1 @@
+//! Older revisions: what is stripped, replaced and refused, in both directions.

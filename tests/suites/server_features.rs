@@ -1,0 +1,589 @@
+//! Tools, prompts, resources, completion, logging, pages: as a client sees them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_server::{Args, Completing, Ctx, HandlerError, Json, Prompt, Resource, Server, Tool};
+use mcp_tests::everything;
+use mcp_tests::wire::Wire;
+use mcp_types::{Icon, JsonObject, LoggingLevel, PromptMessage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+async fn open(server: Server) -> Wire {
+    Wire::open(server, "2025-11-25", json!({})).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Order {
+    /// How many.
+    count: u32,
+    note: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Bill {
+    total: u32,
+}
+
+fn orders() -> Tool {
+    Tool::new("order", |Args(order): Args<Order>| {
+        let _ = order.note;
+        Json(Bill { total: order.count * 3 })
+    })
+    .description("Orders")
+    .title("Order")
+}
+
+// proves: TOOL-007, TOOL-008, TOOL-013, TOOL-014, BASE-024
+#[tokio::test]
+async fn tools_are_listed_with_their_schemas() {
+    let server = Server::new("s", "1").tool(Tool::new("none", || "x")).tool(orders());
+    let mut wire = open(server).await;
+    for params in [Value::Null, json!({})] {
+        let result = wire.call("tools/list", params).await;
+        assert!(result.get("nextCursor").is_none());
+        let tools = result["tools"].as_array().unwrap();
+        assert_eq!(
+            tools[0],
+            json!({ "name": "none", "inputSchema": { "type": "object", "additionalProperties": false } })
+        );
+        assert_eq!(tools[1]["title"], "Order");
+        let input = &tools[1]["inputSchema"];
+        assert_eq!(input["type"], "object");
+        assert_eq!(input["properties"]["count"]["description"], "How many.");
+        assert_eq!(input["required"], json!(["count"]));
+        assert_eq!(input["properties"]["note"]["type"], "string");
+        assert_eq!(tools[1]["outputSchema"]["type"], "object");
+    }
+}
+
+// proves: TOOL-010, TOOL-011, TOOL-028, TOOL-029, TOOL-030, TOOL-032, TOOL-037, TOOL-042
+#[tokio::test]
+async fn arguments_and_output_keep_their_schemas() {
+    let called = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&called);
+    let server = Server::new("s", "1")
+        .tool(Tool::new("none", || "x"))
+        .tool(orders())
+        .tool(Tool::new("strict", move |Args(order): Args<Order>| {
+            seen.store(true, Ordering::SeqCst);
+            order.count
+        }))
+        .tool(Tool::new("list", || Json(vec![1, 2])))
+        .tool(
+            Tool::new("liar", || json!({ "total": "three" })).output_schema(
+                json!({ "type": "object", "properties": { "total": { "type": "integer" } } })
+                    .as_object()
+                    .unwrap()
+                    .clone(),
+            ),
+        );
+    let mut wire = open(server).await;
+    let call = json!({ "name": "none" });
+    assert_eq!(wire.call("tools/call", call).await["content"][0]["text"], "x");
+    let result = wire.tool("order", json!({ "count": 2 })).await;
+    assert_eq!(result["structuredContent"], json!({ "total": 6 }));
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
+    for (bad, pointer) in [
+        (json!({ "count": "2" }), "/count"),
+        (json!({ "count": -1 }), "/count"),
+        (json!({ "count": 1, "note": 5 }), "/note"),
+        (json!({}), "count"),
+    ] {
+        let result = wire.tool("strict", bad.clone()).await;
+        assert_eq!(result["isError"], true, "{bad}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains(pointer), "{text}");
+    }
+    assert!(!called.load(Ordering::SeqCst));
+    assert_eq!(wire.tool("none", json!({ "x": 1 })).await["isError"], true);
+    let list = wire.tool("list", json!({})).await;
+    assert_eq!(list["structuredContent"], json!({ "result": [1, 2] }));
+    let liar = wire.tool("liar", json!({})).await;
+    assert_eq!(liar["isError"], true, "{liar}");
+    assert!(liar.get("structuredContent").is_none(), "{liar}");
+}
+
+// proves: TOOL-033, TOOL-036, TOOL-018, TOOL-039
+#[tokio::test]
+async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
+    let server = Server::new("s", "1")
+        .tool(Tool::new("fails", || Err::<String, _>(std::io::Error::other("disk full"))))
+        .tool(Tool::new("refuses", || {
+            Err::<String, _>(HandlerError::protocol(ErrorObject::internal("closed")))
+        }))
+        .tool(Tool::new("getUser", || "upper"))
+        .tool(Tool::new("getuser", || "lower"));
+    let mut wire = open(server).await;
+    let failed = wire.tool("fails", json!({})).await;
+    assert_eq!(failed["isError"], true);
+    assert_eq!(failed["content"][0]["text"], "disk full");
+    assert_eq!(wire.fails("tools/call", json!({ "name": "refuses" })).await, -32603);
+    assert_eq!(wire.fails("tools/call", json!({ "name": "FAILS" })).await, -32602);
+    assert_eq!(wire.tool("getUser", json!({})).await["content"][0]["text"], "upper");
+    let lower = wire.tool("getuser", json!({})).await;
+    assert_eq!(lower["content"][0]["text"], "lower");
+    assert!(lower.get("isError").is_none());
+}
+
+// proves: TOOL-017, TOOL-019, TOOL-020, TOOL-021, RES-022, RES-027, BASE-026
+#[tokio::test]
+async fn what_cannot_be_registered_is_refused_by_name() {
+    let server = Server::new("s", "1").tool(Tool::new("taken", || "x"));
+    let long = "x".repeat(129);
+    for name in ["", &long, "my tool", "a,b", "a/b", "ümlaut"] {
+        let error = server.add_tools([Tool::new(name, || "x")]).unwrap_err();
+        assert!(error.to_string().contains("1 to 128"), "{error}");
+    }
+    let fits = "x".repeat(128);
+    server.add_tools([Tool::new(fits, || "x")]).unwrap();
+    let error = server.add_tools([Tool::new("taken", || "y")]).unwrap_err();
+    assert!(error.to_string().contains("taken"), "{error}");
+    let foreign = json!({ "type": "object", "$schema": "https://example.com/dialect" });
+    let error = server
+        .add_tools([Tool::dynamic("d", foreign, |Args(_): Args<JsonObject>| "x")])
+        .unwrap_err();
+    assert!(error.to_string().contains("https://example.com/dialect"), "{error}");
+    let error = server
+        .add_tools([Tool::dynamic("d", json!(null), |Args(_): Args<JsonObject>| "x")])
+        .unwrap_err();
+    assert!(error.to_string().contains("object"), "{error}");
+    let error = server.add_resources([Resource::text("my scheme://x", "x", "")]).unwrap_err();
+    assert!(error.to_string().contains("my scheme"), "{error}");
+    let served = Server::new("s", "1").tool(Tool::new("no good", || "x"));
+    let error = Wire::to(served).close().await.unwrap_err();
+    assert!(error.to_string().contains("no good"), "{error}");
+}
+
+// proves: TOOL-012, TOOL-006, PROMPT-007, PROMPT-002, RES-011
+#[tokio::test]
+async fn a_changed_list_is_announced_if_that_was_promised() {
+    let build = |announce| {
+        everything::server().announce_changes(announce)
+    };
+    let server = build(true);
+    let mut wire = open(server.clone()).await;
+    for (list, method) in [
+        ("test_trigger_tool_change", "notifications/tools/list_changed"),
+        ("test_trigger_prompt_change", "notifications/prompts/list_changed"),
+        ("test_trigger_resource_change", "notifications/resources/list_changed"),
+    ] {
+        let id = wire.request("tools/call", json!({ "name": list })).await;
+        for _ in 0..2 {
+            wire.expect(method).await;
+        }
+        assert_eq!(wire.recv().await["id"], id);
+    }
+    let mut quiet = Wire::to(build(false));
+    let result = quiet.handshake("2025-11-25", json!({})).await;
+    assert!(!result["capabilities"].to_string().contains("listChanged"), "{result}");
+    quiet.tool("test_trigger_tool_change", json!({})).await;
+    quiet.tool("test_trigger_prompt_change", json!({})).await;
+    quiet.silent().await;
+}
+
+// proves: TOOL-043, RES-031, RES-033, COMP-019
+#[tokio::test]
+async fn a_guard_refuses_before_anything_is_served() {
+    let open_door = Arc::new(AtomicBool::new(true));
+    let door = Arc::clone(&open_door);
+    let server = everything::server().guard(move |request| {
+        if door.load(Ordering::SeqCst) || request.target.is_none() {
+            return Ok(());
+        }
+        Err(ErrorObject::internal(format!("{} is closed", request.method)))
+    });
+    let mut wire = open(server).await;
+    let requests = [
+        ("tools/call", json!({ "name": "test_simple_text" })),
+        ("resources/read", json!({ "uri": "test://static-text" })),
+        ("prompts/get", json!({ "name": "test_simple_prompt" })),
+        (
+            "completion/complete",
+            json!({
+                "ref": { "type": "ref/prompt", "name": "test_prompt_with_arguments" },
+                "argument": { "name": "arg1", "value": "p" }
+            }),
+        ),
+    ];
+    for (method, params) in &requests {
+        wire.call(method, params.clone()).await;
+    }
+    open_door.store(false, Ordering::SeqCst);
+    for (method, params) in &requests {
+        assert_eq!(wire.fails(method, params.clone()).await, -32603);
+    }
+}
+
+#[tokio::test]
+async fn what_a_session_may_not_see_it_can_neither_list_nor_call() {
+    let friends_only = |session: &mcp_protocol::Session| {
+        session.client().is_some_and(|client| client.name == "friend")
+    };
+    let server = Server::new("s", "1")
+        .tool(Tool::new("all", || "x"))
+        .tool(Tool::new("friends", || "y").visible_if(friends_only));
+    let mut wire = open(server.clone()).await;
+    assert_eq!(wire.call("tools/list", Value::Null).await["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(wire.fails("tools/call", json!({ "name": "friends" })).await, -32602);
+    let mut friend = Wire::to(server);
+    let mut params = mcp_tests::wire::initialize_params("2025-11-25", json!({}));
+    params["clientInfo"]["name"] = json!("friend");
+    friend.call("initialize", params).await;
+    assert_eq!(friend.call("tools/list", Value::Null).await["tools"].as_array().unwrap().len(), 2);
+}
+
+// proves: RES-001, RES-003, RES-005, RES-007, RES-019, RES-028, RES-030, RES-032, RES-006
+#[tokio::test]
+async fn resources_are_listed_read_and_missed() {
+    let server = everything::server().resource(
+        Resource::new("test://bytes", "Bytes", || vec![0_u8, 159, 146, 150]).mime("application/octet-stream"),
+    );
+    let mut wire = open(server).await;
+    let listed = wire.call("resources/list", Value::Null).await;
+    for resource in listed["resources"].as_array().unwrap() {
+        assert!(resource["uri"].is_string() && resource["name"].is_string());
+    }
+    let templates = wire.call("resources/templates/list", Value::Null).await;
+    assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "test://template/{id}/data");
+    let read = wire.call("resources/read", json!({ "uri": "test://static-text" })).await;
+    assert_eq!(
+        read["contents"],
+        json!([{
+            "uri": "test://static-text",
+            "mimeType": "text/plain",
+            "text": "This is the content of the static text resource."
+        }])
+    );
+    let read = wire.call("resources/read", json!({ "uri": "test://bytes" })).await;
+    assert_eq!(read["contents"][0]["blob"], "AJ+Slg==");
+    assert!(read["contents"][0].get("text").is_none());
+    let read = wire.call("resources/read", json!({ "uri": "test://template/123/data" })).await;
+    assert_eq!(read["contents"][0]["uri"], "test://template/123/data");
+    assert_eq!(read["contents"][0]["mimeType"], "application/json");
+    let data: Value = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(data["id"], "123");
+    for uri in [
+        "test://no-such",
+        "test://template/a%2Fb/data",
+        "test://template/../data",
+        "test://template/%2e%2e/data",
+        "not a uri",
+    ] {
+        let answer = wire.answer_to("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(answer["error"]["code"], -32002, "{answer}");
+        assert_eq!(answer["error"]["data"]["uri"], uri);
+    }
+    assert_eq!(wire.fails("resources/read", json!({})).await, -32602);
+    assert_eq!(wire.fails("resources/read", json!({ "uri": "x".repeat(9000) })).await, -32602);
+}
+
+// proves: RES-029, PROMPT-018
+#[tokio::test]
+async fn failing_resources_and_prompts_are_internal_errors() {
+    let server = Server::new("s", "1")
+        .resource(Resource::new("x://fails", "f", || {
+            Err::<String, _>(std::io::Error::other("disk full"))
+        }))
+        .prompt(Prompt::new("fails", || Err::<String, _>("no words")));
+    let mut wire = open(server).await;
+    assert_eq!(wire.fails("resources/read", json!({ "uri": "x://fails" })).await, -32603);
+    assert_eq!(wire.fails("prompts/get", json!({ "name": "fails" })).await, -32603);
+}
+
+// proves: RES-002, RES-012, RES-013, RES-014, RES-016
+#[tokio::test]
+async fn updates_reach_subscribers_until_they_unsubscribe() {
+    let server = everything::server();
+    let (mut wire, mut other) = (open(server.clone()).await, open(server.clone()).await);
+    let uri = json!({ "uri": "test://watched-resource" });
+    assert_eq!(wire.call("resources/subscribe", uri.clone()).await, json!({}));
+    server.resource_updated("test://watched-resource");
+    let update = wire.expect("notifications/resources/updated").await;
+    assert_eq!(update["params"], uri);
+    other.silent().await;
+    server.resource_updated("test://static-text");
+    wire.silent().await;
+    assert_eq!(wire.call("resources/unsubscribe", uri.clone()).await, json!({}));
+    server.resource_updated("test://watched-resource");
+    wire.silent().await;
+    let missing = json!({ "uri": "test://no-such" });
+    assert_eq!(wire.fails("resources/subscribe", missing).await, -32002);
+    for (subscribe, announce) in [(true, true), (true, false), (false, true), (false, false)] {
+        let server = everything::server().subscriptions(subscribe).announce_changes(announce);
+        let mut wire = Wire::to(server);
+        let declared = wire.handshake("2025-11-25", json!({})).await["capabilities"].clone();
+        let resources = &declared["resources"];
+        assert_eq!(resources.get("subscribe").is_some(), subscribe, "{resources}");
+        assert_eq!(resources.get("listChanged").is_some(), announce, "{resources}");
+        let answer = wire.answer_to("resources/subscribe", uri.clone()).await;
+        assert_eq!(answer.get("result").is_some(), subscribe, "{answer}");
+    }
+}
+
+// proves: PROMPT-001, PROMPT-003, PROMPT-005, PROMPT-008, PROMPT-016, PROMPT-017, PROMPT-019
+#[tokio::test]
+async fn prompts_are_listed_written_and_checked() {
+    let mut wire = open(everything::server()).await;
+    let listed = wire.call("prompts/list", Value::Null).await;
+    let prompt = &listed["prompts"][1];
+    assert_eq!(prompt["name"], "test_prompt_with_arguments");
+    assert_eq!(
+        prompt["arguments"],
+        json!([
+            { "name": "arg1", "description": "First test argument", "required": true },
+            { "name": "arg2", "description": "Second test argument", "required": true }
+        ])
+    );
+    let get = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
+    let written = wire
+        .call("prompts/get", get("test_prompt_with_arguments", json!({ "arg1": "a", "arg2": "b" })))
+        .await;
+    assert_eq!(
+        written["messages"],
+        json!([{
+            "role": "user",
+            "content": { "type": "text", "text": "Prompt with arguments: arg1='a', arg2='b'" }
+        }])
+    );
+    for bad in [
+        get("no_such", json!({})),
+        get("test_prompt_with_arguments", json!({ "arg1": "a" })),
+        get("test_prompt_with_arguments", json!({ "arg1": "a", "arg2": 5 })),
+        get("test_prompt_with_arguments", json!({ "arg1": "a", "arg2": "b", "arg3": "c" })),
+        get("test_prompt_with_arguments", json!([])),
+        json!({}),
+    ] {
+        assert_eq!(wire.fails("prompts/get", bad.clone()).await, -32602, "{bad}");
+    }
+}
+
+// proves: PROMPT-009, PROMPT-010, PROMPT-013, PROMPT-014, PROMPT-015, SCHEMA-026
+#[tokio::test]
+async fn prompt_content_is_one_block_with_what_its_kind_needs() {
+    let mut wire = open(everything::server()).await;
+    let image = wire.call("prompts/get", json!({ "name": "test_prompt_with_image" })).await;
+    assert_eq!(
+        image["messages"][0]["content"],
+        json!({ "type": "image", "data": everything::PNG, "mimeType": "image/png" })
+    );
+    let embedded = wire
+        .call(
+            "prompts/get",
+            json!({ "name": "test_prompt_with_embedded_resource", "arguments": { "resourceUri": "test://x" } }),
+        )
+        .await;
+    assert_eq!(
+        embedded["messages"][0]["content"]["resource"],
+        json!({
+            "uri": "test://x",
+            "mimeType": "text/plain",
+            "text": "Embedded resource content for testing."
+        })
+    );
+}
+
+fn complete(reference: Value, argument: &str, value: &str) -> Value {
+    json!({ "ref": reference, "argument": { "name": argument, "value": value } })
+}
+
+// proves: COMP-001, COMP-003, COMP-004, COMP-008, COMP-009, COMP-010, COMP-017
+#[tokio::test]
+async fn completion_serves_prompts_and_templates_and_checks_its_input() {
+    let mut wire = open(everything::server()).await;
+    let prompt = json!({ "type": "ref/prompt", "name": "test_prompt_with_arguments" });
+    let template = json!({ "type": "ref/resource", "uri": "test://template/{id}/data" });
+    let found = wire.call("completion/complete", complete(prompt.clone(), "arg1", "par")).await;
+    assert_eq!(
+        found["completion"],
+        json!({ "values": ["paris", "park", "party", "compare"], "total": 4, "hasMore": false })
+    );
+    let found = wire.call("completion/complete", complete(template, "id", "4")).await;
+    assert_eq!(found["completion"]["values"], json!(["456"]));
+    let mut second = complete(prompt.clone(), "arg2", "x");
+    second["context"] = json!({ "arguments": { "arg1": "first" } });
+    let found = wire.call("completion/complete", second).await;
+    assert_eq!(found["completion"]["values"], json!(["first-x"]));
+    for bad in [
+        complete(json!({ "type": "ref/prompt", "name": "no_such" }), "arg1", ""),
+        complete(json!({ "type": "ref/resource", "uri": "no://such" }), "id", ""),
+        complete(json!({ "type": "ref/other", "name": "x" }), "arg1", ""),
+        complete(prompt.clone(), "no_such", ""),
+        complete(prompt.clone(), "arg1", &"x".repeat(5000)),
+        json!({ "ref": prompt }),
+        json!({}),
+    ] {
+        assert_eq!(wire.fails("completion/complete", bad.clone()).await, -32602, "{bad}");
+    }
+    let mut plain = open(Server::new("s", "1").prompt(Prompt::new("p", || "x"))).await;
+    let reference = json!({ "type": "ref/prompt", "name": "p" });
+    let asked = complete(reference, "a", "");
+    assert_eq!(plain.fails("completion/complete", asked).await, -32601);
+}
+
+// proves: COMP-011
+#[tokio::test]
+async fn a_failing_completion_is_an_internal_error() {
+    #[derive(Deserialize, JsonSchema)]
+    struct One {
+        #[expect(dead_code, reason = "only listed")]
+        a: String,
+    }
+    let prompt = Prompt::new("p", |Args(_): Args<One>| "x")
+        .complete("a", |_: Completing| -> Vec<String> { panic!("secret") });
+    let mut wire = open(Server::new("s", "1").prompt(prompt)).await;
+    let reference = json!({ "type": "ref/prompt", "name": "p" });
+    assert_eq!(wire.fails("completion/complete", complete(reference, "a", "")).await, -32603);
+    wire.silent().await;
+}
+
+fn logs() -> Server {
+    Server::new("logs", "1").tool(Tool::new("log", |cx: Ctx| {
+        for (n, level) in LoggingLevel::ALL.iter().enumerate() {
+            cx.log_as("test", *level, json!({ "n": n }));
+        }
+        cx.log(LoggingLevel::Emergency, Value::Null);
+        "logged"
+    }))
+}
+
+// proves: LOG-001, LOG-004, LOG-005, LOG-006, LOG-007, LOG-008, LOG-009
+#[tokio::test]
+async fn the_level_is_per_session_and_filters() {
+    let server = logs();
+    let (mut wire, mut other) = (open(server.clone()).await, open(server).await);
+    let levels = async |wire: &mut Wire| {
+        let id = wire.request("tools/call", json!({ "name": "log" })).await;
+        let mut seen = Vec::new();
+        loop {
+            let message = wire.recv().await;
+            if message["id"] == id {
+                return seen;
+            }
+            assert_eq!(message["method"], "notifications/message");
+            assert!(message["params"].as_object().unwrap().contains_key("data"));
+            seen.push(message["params"]["level"].as_str().unwrap().to_owned());
+        }
+    };
+    assert_eq!(levels(&mut wire).await.len(), 8);
+    wire.call("logging/setLevel", json!({ "level": "error" })).await;
+    assert_eq!(
+        levels(&mut wire).await,
+        ["error", "critical", "alert", "emergency", "emergency"]
+    );
+    wire.call("logging/setLevel", json!({ "level": "debug" })).await;
+    assert_eq!(levels(&mut wire).await.len(), 9);
+    assert_eq!(levels(&mut other).await.len(), 8);
+    assert_eq!(wire.fails("logging/setLevel", json!({ "level": "warn" })).await, -32602);
+    let mut silent = open(logs().logging(false)).await;
+    assert_eq!(silent.tool("log", json!({})).await["content"][0]["text"], "logged");
+}
+
+// proves: LOG-002, LOG-015
+#[tokio::test]
+async fn tracing_events_become_log_messages() {
+    use tracing_subscriber::layer::SubscriberExt as _;
+    let server = logs();
+    let subscriber = tracing_subscriber::registry().with(server.log_layer());
+    let mut wire = open(server).await;
+    wire.call("logging/setLevel", json!({ "level": "debug" })).await;
+    tracing::subscriber::with_default(subscriber, || {
+        tracing::warn!(target: "my_app", disk = 93, "running full");
+        tracing::debug!(target: "mcp_server", "of the SDK itself");
+    });
+    let message = wire.expect("notifications/message").await;
+    assert_eq!(
+        message["params"],
+        json!({ "level": "warning", "logger": "my_app", "data": { "message": "running full", "disk": 93 } })
+    );
+    wire.silent().await;
+}
+
+// proves: PAGE-003, PAGE-004, PAGE-006, RES-004, RES-010, PROMPT-004
+#[tokio::test]
+async fn every_list_pages_and_refuses_cursors_it_did_not_make() {
+    let server = everything::server()
+        .page_size(2)
+        .resource(Resource::new("t://{a}", "a", || "x"))
+        .resource(Resource::new("u://{b}", "b", || "x"));
+    let mut wire = open(server).await;
+    for (method, member) in [
+        ("tools/list", "tools"),
+        ("prompts/list", "prompts"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ] {
+        let mut names = Vec::new();
+        let mut params = json!({});
+        loop {
+            let page = wire.call(method, params.clone()).await;
+            assert_eq!(page, wire.call(method, params).await, "a cursor gives the same page");
+            let items = page[member].as_array().unwrap();
+            assert!((1..=2).contains(&items.len()), "{page}");
+            names.extend(items.iter().map(|item| item["name"].to_string()));
+            match page.get("nextCursor") {
+                None => break,
+                Some(cursor) => params = json!({ "cursor": cursor }),
+            }
+        }
+        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len());
+        assert!(names.len() > 2, "{method}");
+        for cursor in ["", "garbage", "0.0", "2.00000000000000000000000000000000"] {
+            assert_eq!(wire.fails(method, json!({ "cursor": cursor })).await, -32602);
+        }
+    }
+    wire.silent().await;
+}
+
+#[tokio::test]
+async fn pages_stay_whole_when_the_list_changes_in_between() {
+    let server = Server::new("s", "1")
+        .page_size(2)
+        .tools(["a", "b", "c", "d"].map(|name| Tool::new(name, || "x")));
+    let mut wire = open(server.clone()).await;
+    let first = wire.call("tools/list", Value::Null).await;
+    server.remove_tool("b");
+    server.add_tools([Tool::new("e", || "x")]).unwrap();
+    for _ in 0..2 {
+        wire.expect("notifications/tools/list_changed").await;
+    }
+    let second = wire.call("tools/list", json!({ "cursor": first["nextCursor"] })).await;
+    assert_eq!(second["tools"][0]["name"], "c");
+    let third = wire.call("tools/list", json!({ "cursor": second["nextCursor"] })).await;
+    assert_eq!(third["tools"][0]["name"], "e");
+    assert!(third.get("nextCursor").is_none());
+}
+
+// proves: RES-018, TOOL-016, RES-026
+#[tokio::test]
+async fn decorations_travel_untouched() {
+    let icon = Icon::new("https://example.com/i.png").with_mime_type("image/png");
+    let server = Server::new("s", "1")
+        .icon(icon.clone())
+        .website("https://example.com")
+        .tool(Tool::new("t", || "x").icon(icon.clone()).read_only(true).destructive(false))
+        .prompt(Prompt::new("p", || PromptMessage::assistant("hm")).title("P").icon(icon.clone()))
+        .resource(Resource::text("x://dir", "dir", "").mime("inode/directory").size(4096).icon(icon));
+    let mut wire = Wire::to(server);
+    let result = wire.handshake("2025-11-25", json!({})).await;
+    assert_eq!(result["serverInfo"]["websiteUrl"], "https://example.com");
+    let icons = json!([{ "src": "https://example.com/i.png", "mimeType": "image/png" }]);
+    assert_eq!(result["serverInfo"]["icons"], icons);
+    let tools = wire.call("tools/list", Value::Null).await;
+    assert_eq!(tools["tools"][0]["icons"], icons);
+    assert!(tools["tools"][0].get("execution").is_none());
+    assert_eq!(
+        tools["tools"][0]["annotations"],
+        json!({ "readOnlyHint": true, "destructiveHint": false })
+    );
+    let prompts = wire.call("prompts/list", Value::Null).await;
+    assert_eq!(prompts["prompts"][0]["title"], "P");
+    let resources = wire.call("resources/list", Value::Null).await;
+    assert_eq!(resources["resources"][0]["size"], 4096);
+    assert_eq!(resources["resources"][0]["mimeType"], "inode/directory");
+}
