@@ -166,7 +166,7 @@ impl Mux {
         let link: Arc<dyn Link> = self.clone();
         let exchange = Exchange::new(request.id.clone(), link);
         let mut ticket = Ticket::new(Arc::clone(self), exchange, batch.cloned());
-        if let Err(error) = self.admit(&request.id) {
+        if let Err(error) = self.admit(request) {
             return match error {
                 Refused::Duplicate(error) => ticket.abandon(&error),
                 Refused::Full(error) => ticket.settle(Err(error)),
@@ -192,8 +192,9 @@ impl Mux {
         spawn(work);
     }
 
-    /// Whether a request with this id may start.
-    fn admit(&self, id: &RequestId) -> Result<(), Refused> {
+    /// Whether a request may start. Ping always may, as long as its id is free.
+    fn admit(&self, request: &Request<'_>) -> Result<(), Refused> {
+        let id = &request.id;
         let incoming = lock(&self.incoming);
         if incoming.running.is_empty() {
             return Ok(());
@@ -203,7 +204,7 @@ impl Mux {
                 "request id {id} is in use by a request that is still running"
             ))));
         }
-        if incoming.running.len() >= self.limits.incoming {
+        if incoming.running.len() >= self.limits.incoming && request.method != method::PING {
             return Err(Refused::Full(ErrorObject::internal(format!(
                 "{} requests are in flight, the limit; send again when one is answered",
                 self.limits.incoming
