@@ -1,7 +1,9 @@
 //! Maintenance commands of the workspace: everything CI runs, a laptop runs with the same words.
 
 mod codegen;
+mod files;
 mod steps;
+mod support;
 mod test;
 
 use std::path::Path;
@@ -11,6 +13,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   codegen [--check] [--schema-dir DIR]  write the types of mcp-types from the official schema
+  support [--check]                     write docs/support.md: which test proves which row of the specification
   test                                  everything that must be green before a merge
 ";
 
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
 fn run(command: &str, rest: &[String]) -> Result<(), String> {
     match command {
         "codegen" => codegen::run(rest),
+        "support" => support::run(rest),
         "test" => test::run(rest),
         "help" | "-h" | "--help" => {
             steps::say(USAGE.trim_end());
