@@ -119,6 +119,11 @@ impl Wire {
         self.raw(message.to_string()).await;
     }
 
+    /// Sends a message that is none: what a broken peer would send.
+    pub async fn send_unchecked(&mut self, message: &Value) {
+        self.raw(message.to_string()).await;
+    }
+
     /// Sends a notification; `null` params are left out.
     pub async fn notify(&mut self, method: &str, params: Value) {
         let mut message = json!({ "jsonrpc": "2.0", "method": method });
@@ -158,13 +163,18 @@ impl Wire {
     /// Sends a request and gives the code of its error.
     pub async fn fails(&mut self, method: &str, params: Value) -> i64 {
         let answer = self.answer_to(method, params).await;
-        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{answer}"))
+        answer["error"]["code"]
+            .as_i64()
+            .unwrap_or_else(|| panic!("{answer}"))
     }
 
     /// Calls a tool and gives its result.
     pub async fn tool(&mut self, name: &str, arguments: Value) -> Value {
-        self.call("tools/call", json!({ "name": name, "arguments": arguments }))
-            .await
+        self.call(
+            "tools/call",
+            json!({ "name": name, "arguments": arguments }),
+        )
+        .await
     }
 
     /// Answers a request.
@@ -233,7 +243,10 @@ impl Wire {
     pub async fn close(mut self) -> Result<(), mcp_transport_stdio::Error> {
         self.end();
         let served = self.served.take().expect("a server");
-        timeout(PATIENCE, served).await.expect("leaves in time").expect("no panic")
+        timeout(PATIENCE, served)
+            .await
+            .expect("leaves in time")
+            .expect("no panic")
     }
 }
 
@@ -242,18 +255,26 @@ impl Wire {
 /// # Errors
 /// As [`Builder::connect`].
 pub async fn connect(builder: Builder, service: impl Service) -> Result<Client, Error> {
-    builder.connect(mcp_transport_stdio::in_memory(service)).await
+    builder
+        .connect(mcp_transport_stdio::in_memory(service))
+        .await
 }
 
 /// Panics unless this is exactly one kind of JSON-RPC message.
 pub fn check_envelope(message: &Value) {
     let Some(object) = message.as_object() else {
         assert!(message.is_array(), "neither message nor batch: {message}");
-        return message.as_array().into_iter().flatten().for_each(check_envelope);
+        return message
+            .as_array()
+            .into_iter()
+            .flatten()
+            .for_each(check_envelope);
     };
     assert_eq!(object.get("jsonrpc"), Some(&json!("2.0")), "{message}");
     let has = |name: &str| object.contains_key(name);
-    let id_is_fine = object.get("id").is_none_or(|id| id.is_string() || id.is_i64());
+    let id_is_fine = object
+        .get("id")
+        .is_none_or(|id| id.is_string() || id.is_i64());
     assert!(id_is_fine, "{message}");
     match (has("method"), has("result"), has("error")) {
         (true, false, false) => {

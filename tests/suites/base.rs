@@ -49,11 +49,16 @@ async fn ids_come_back_as_they_went() {
         json!(i64::MIN),
         json!(""),
     ] {
-        wire.send(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })).await;
+        wire.send(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }))
+            .await;
         assert_eq!(wire.recv().await["id"], id);
-        wire.send(json!({ "jsonrpc": "2.0", "id": id, "method": "no/such" })).await;
+        wire.send(json!({ "jsonrpc": "2.0", "id": id, "method": "no/such" }))
+            .await;
         let answer = wire.recv().await;
-        assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(-32601)));
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&id, &json!(-32601))
+        );
     }
 }
 
@@ -65,14 +70,38 @@ async fn a_bad_line_costs_that_line() {
         ("garbage", -32700, Value::Null),
         ("{\"jsonrpc\":\"2.0\",", -32700, Value::Null),
         ("{}{}", -32700, Value::Null),
-        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, Value::Null),
-        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, Value::Null),
-        (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, -32600, Value::Null),
-        (r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":[1]}"#, -32600, json!("a")),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            -32600,
+            Value::Null,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            -32600,
+            Value::Null,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+            -32600,
+            Value::Null,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":[1]}"#,
+            -32600,
+            json!("a"),
+        ),
         (r#"{"id":"b","method":"ping"}"#, -32600, json!("b")),
         (r#"{"jsonrpc":"2.0","id":"c"}"#, -32600, json!("c")),
-        (r#"{"jsonrpc":"2.0","id":"d","method":"ping","method":"ping"}"#, -32600, json!("d")),
-        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600, Value::Null),
+        (
+            r#"{"jsonrpc":"2.0","id":"d","method":"ping","method":"ping"}"#,
+            -32600,
+            json!("d"),
+        ),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+            -32600,
+            Value::Null,
+        ),
         ("[]", -32600, Value::Null),
     ] {
         wire.raw(line).await;
@@ -80,13 +109,19 @@ async fn a_bad_line_costs_that_line() {
         assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
         assert_eq!(answer["id"], id, "{line}: {answer}");
     }
-    wire.raw(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}").await;
+    wire.raw(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}")
+        .await;
     assert_eq!(wire.recv().await["error"]["code"], -32700);
     let deep = "[".repeat(100) + &"]".repeat(100);
-    wire.raw(format!(r#"{{"jsonrpc":"2.0","id":"e","method":"ping","params":{{"a":{deep}}}}}"#))
-        .await;
+    wire.raw(format!(
+        r#"{{"jsonrpc":"2.0","id":"e","method":"ping","params":{{"a":{deep}}}}}"#
+    ))
+    .await;
     let answer = wire.recv().await;
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("e"), &json!(-32600)));
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!("e"), &json!(-32600))
+    );
     wire.silent().await;
 }
 
@@ -94,13 +129,17 @@ async fn a_bad_line_costs_that_line() {
 #[tokio::test]
 async fn notifications_are_never_answered() {
     let mut wire = open().await;
-    wire.notify("notifications/no_such", json!({ "x": 1 })).await;
+    wire.notify("notifications/no_such", json!({ "x": 1 }))
+        .await;
     wire.notify("notifications/cancelled", Value::Null).await;
-    wire.notify("notifications/cancelled", json!({ "requestId": [1] })).await;
-    wire.notify("notifications/progress", json!({ "progress": "x" })).await;
+    wire.notify("notifications/cancelled", json!({ "requestId": [1] }))
+        .await;
+    wire.notify("notifications/progress", json!({ "progress": "x" }))
+        .await;
     wire.notify("notifications/initialized", Value::Null).await;
     wire.notify("tools/call", json!({ "name": "hello" })).await;
-    wire.raw(r#"{"jsonrpc":"2.0","method":"notifications/x","params":[1]}"#).await;
+    wire.raw(r#"{"jsonrpc":"2.0","method":"notifications/x","params":[1]}"#)
+        .await;
     wire.silent().await;
 }
 
@@ -114,10 +153,21 @@ async fn params_of_the_wrong_shape_are_invalid_params() {
         json!({ "name": "hello", "arguments": [1] }),
         json!({ "name": "hello", "arguments": "x" }),
     ] {
-        assert_eq!(wire.fails("tools/call", params.clone()).await, -32602, "{params}");
+        assert_eq!(
+            wire.fails("tools/call", params.clone()).await,
+            -32602,
+            "{params}"
+        );
     }
-    assert_eq!(wire.fails("tools/list", json!({ "cursor": 5 })).await, -32602);
-    assert_eq!(wire.fails("logging/setLevel", json!({ "level": "loud" })).await, -32602);
+    assert_eq!(
+        wire.fails("tools/list", json!({ "cursor": 5 })).await,
+        -32602
+    );
+    assert_eq!(
+        wire.fails("logging/setLevel", json!({ "level": "loud" }))
+            .await,
+        -32602
+    );
     wire.silent().await;
 }
 
@@ -126,12 +176,18 @@ async fn params_of_the_wrong_shape_are_invalid_params() {
 async fn unknown_members_and_meta_keys_disturb_nothing() {
     let mut wire = Wire::to(plain());
     let result = wire
-        .handshake("2025-11-25", json!({ "x-foo": { "a": 1 }, "experimental": { "y": {} } }))
+        .handshake(
+            "2025-11-25",
+            json!({ "x-foo": { "a": 1 }, "experimental": { "y": {} } }),
+        )
         .await;
     assert_eq!(result["protocolVersion"], "2025-11-25");
     let meta = json!({ "io.modelcontextprotocol/unknown": [1], "com.example/x": 1, "": 2 });
     let params = json!({ "name": "hello", "extra": {}, "_meta": meta });
-    assert_eq!(wire.call("tools/call", params).await["content"][0]["text"], "hello");
+    assert_eq!(
+        wire.call("tools/call", params).await["content"][0]["text"],
+        "hello"
+    );
 }
 
 // proves: BASE-008, SCHEMA-013, LOG-003, SCHEMA-017
@@ -139,7 +195,11 @@ async fn unknown_members_and_meta_keys_disturb_nothing() {
 async fn acknowledgements_are_empty_objects() {
     let mut wire = open().await;
     assert_eq!(wire.call("ping", Value::Null).await, json!({}));
-    assert_eq!(wire.call("logging/setLevel", json!({ "level": "info" })).await, json!({}));
+    assert_eq!(
+        wire.call("logging/setLevel", json!({ "level": "info" }))
+            .await,
+        json!({})
+    );
     let tools = wire.call("tools/list", Value::Null).await;
     assert!(!tools.to_string().contains("null"), "{tools}");
 }

@@ -43,14 +43,19 @@ async fn a_cancelled_request_ends_its_handler_and_is_never_answered() {
     let (server, gone) = waiting();
     let mut wire = Wire::open(server, "2025-11-25", json!({})).await;
     let call = json!({ "name": "wait" });
-    wire.send(json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": call })).await;
+    wire.send(json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": call }))
+        .await;
     wire.send(json!({ "jsonrpc": "2.0", "id": "5", "method": "tools/call", "params": call }))
         .await;
-    wire.notify("notifications/cancelled", json!({ "requestId": "5", "reason": "enough" }))
-        .await;
+    wire.notify(
+        "notifications/cancelled",
+        json!({ "requestId": "5", "reason": "enough" }),
+    )
+    .await;
     gone.notified().await;
     wire.silent().await;
-    wire.notify("notifications/cancelled", json!({ "requestId": 5 })).await;
+    wire.notify("notifications/cancelled", json!({ "requestId": 5 }))
+        .await;
     gone.notified().await;
     wire.silent().await;
 }
@@ -62,8 +67,10 @@ async fn cancelling_what_is_unknown_or_done_does_nothing() {
     let mut wire = Wire::open(server, "2025-11-25", json!({})).await;
     let id = wire.request("ping", Value::Null).await;
     assert_eq!(wire.recv().await["id"], id);
-    wire.notify("notifications/cancelled", json!({ "requestId": id })).await;
-    wire.notify("notifications/cancelled", json!({ "requestId": 999 })).await;
+    wire.notify("notifications/cancelled", json!({ "requestId": id }))
+        .await;
+    wire.notify("notifications/cancelled", json!({ "requestId": 999 }))
+        .await;
     wire.silent().await;
 }
 
@@ -101,11 +108,14 @@ async fn a_cancellation_reaches_only_its_own_direction() {
     }));
     let mut wire = Wire::open(server, "2025-11-25", json!({ "roots": {} })).await;
     // The client's request has the same id as the server's question.
-    wire.send(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "ask" } }))
-        .await;
+    wire.send(
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "ask" } }),
+    )
+    .await;
     let question = wire.expect("roots/list").await;
     assert_eq!(question["id"], 1);
-    wire.send(json!({ "jsonrpc": "2.0", "id": 1, "result": { "roots": [] } })).await;
+    wire.send(json!({ "jsonrpc": "2.0", "id": 1, "result": { "roots": [] } }))
+        .await;
     let answer = wire.recv().await;
     assert_eq!(answer["result"]["content"][0]["text"], "0");
 }
@@ -118,7 +128,8 @@ async fn cancelling_a_call_withdraws_its_question() {
     let mut wire = Wire::open(server, "2025-11-25", json!({ "roots": {} })).await;
     let id = wire.request("tools/call", json!({ "name": "ask" })).await;
     let question = wire.expect("roots/list").await;
-    wire.notify("notifications/cancelled", json!({ "requestId": id })).await;
+    wire.notify("notifications/cancelled", json!({ "requestId": id }))
+        .await;
     let withdrawn = wire.expect("notifications/cancelled").await;
     assert_eq!(withdrawn["params"]["requestId"], question["id"]);
     wire.answer(&question, json!({ "roots": [] })).await;
@@ -138,7 +149,10 @@ async fn progress_carries_the_token_as_it_came() {
         let params = json!({ "name": "work", "_meta": { "progressToken": token } });
         let id = wire.request("tools/call", params).await;
         let first = wire.expect("notifications/progress").await;
-        assert_eq!(first["params"], json!({ "progressToken": token, "progress": 0.25 }));
+        assert_eq!(
+            first["params"],
+            json!({ "progressToken": token, "progress": 0.25 })
+        );
         let second = wire.expect("notifications/progress").await;
         assert_eq!(
             second["params"],
@@ -164,7 +178,10 @@ async fn progress_only_grows_and_only_while_the_request_runs_and_wants_it() {
     let params = json!({ "name": "work", "_meta": { "progressToken": 1 } });
     let id = wire.request("tools/call", params).await;
     for value in [1, 2] {
-        assert_eq!(wire.expect("notifications/progress").await["params"]["progress"], value);
+        assert_eq!(
+            wire.expect("notifications/progress").await["params"]["progress"],
+            value
+        );
     }
     assert_eq!(wire.recv().await["id"], id);
     let late = kept.lock().unwrap().take().unwrap();
@@ -192,8 +209,15 @@ async fn the_client_routes_progress_by_token_and_drops_the_rest() {
         let client = client.clone();
         async move { client.call_tool("other", json!({})).await }
     });
-    let (a, b) = (wire.expect("tools/call").await, wire.expect("tools/call").await);
-    let (mine, other_request) = if a["params"]["name"] == "work" { (a, b) } else { (b, a) };
+    let (a, b) = (
+        wire.expect("tools/call").await,
+        wire.expect("tools/call").await,
+    );
+    let (mine, other_request) = if a["params"]["name"] == "work" {
+        (a, b)
+    } else {
+        (b, a)
+    };
     let token = mine["params"]["_meta"]["progressToken"].clone();
     assert_ne!(token, other_request["params"]["_meta"]["progressToken"]);
     for (token, progress) in [
@@ -279,8 +303,12 @@ async fn a_panicking_handler_is_answered_and_nothing_of_it_leaks() {
             tokio::task::yield_now().await;
             panic!("secret")
         }))
-        .tool(Tool::new("payload", || -> String { std::panic::panic_any(7_u8) }))
-        .tool(Tool::new("bomb", || -> String { std::panic::panic_any(Bomb) }))
+        .tool(Tool::new("payload", || -> String {
+            std::panic::panic_any(7_u8)
+        }))
+        .tool(Tool::new("bomb", || -> String {
+            std::panic::panic_any(Bomb)
+        }))
         .tool(Tool::new("dropped", async || {
             let _bomb = Bomb;
             tokio::task::yield_now().await;
@@ -293,25 +321,50 @@ async fn a_panicking_handler_is_answered_and_nothing_of_it_leaks() {
         }))
         .tool(Tool::new("fine", || "fine"));
     let mut wire = Wire::open(server, "2025-11-25", json!({})).await;
-    let names = ["sync", "asynchronous", "payload", "bomb", "dropped", "blocking", "locked"];
+    let names = [
+        "sync",
+        "asynchronous",
+        "payload",
+        "bomb",
+        "dropped",
+        "blocking",
+        "locked",
+    ];
     for name in names.into_iter().cycle().take(70) {
         let answer = wire.answer_to("tools/call", json!({ "name": name })).await;
         assert_eq!(answer["error"]["code"], -32603, "{name}: {answer}");
         assert!(!answer.to_string().contains("secret"), "{answer}");
     }
-    assert_eq!(wire.tool("fine", json!({})).await["content"][0]["text"], "fine");
+    assert_eq!(
+        wire.tool("fine", json!({})).await["content"][0]["text"],
+        "fine"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_never_ends_meets_its_deadline() {
     let (server, gone) = waiting();
-    let mut wire = Wire::open(server.deadline(Duration::from_secs(30)), "2025-11-25", json!({})).await;
+    let mut wire = Wire::open(
+        server.deadline(Duration::from_secs(30)),
+        "2025-11-25",
+        json!({}),
+    )
+    .await;
     let start = tokio::time::Instant::now();
     let id = wire.request("tools/call", json!({ "name": "wait" })).await;
     let answer = wire.recv_patiently().await;
     assert_eq!(start.elapsed().as_secs(), 30);
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(-32603)));
-    assert!(answer["error"]["message"].as_str().unwrap().contains("30 s"), "{answer}");
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&id, &json!(-32603))
+    );
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("30 s"),
+        "{answer}"
+    );
     gone.notified().await;
 }
 
@@ -324,9 +377,15 @@ async fn slow_requests_delay_nobody_and_too_many_are_refused() {
         wire.request("tools/call", json!({ "name": "wait" })).await;
     }
     wire.silent().await;
-    let refused = wire.answer_to("tools/call", json!({ "name": "wait" })).await;
-    assert!(refused["error"]["message"].as_str().unwrap().contains("64"), "{refused}");
-    wire.notify("notifications/cancelled", json!({ "requestId": 2 })).await;
+    let refused = wire
+        .answer_to("tools/call", json!({ "name": "wait" }))
+        .await;
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("64"),
+        "{refused}"
+    );
+    wire.notify("notifications/cancelled", json!({ "requestId": 2 }))
+        .await;
     gone.notified().await;
     wire.request("tools/call", json!({ "name": "wait" })).await;
     wire.silent().await;
@@ -349,10 +408,16 @@ async fn an_id_in_use_is_refused_and_the_first_request_survives() {
     wire.send(call).await;
     let refused = wire.recv().await;
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
-    assert!(refused.get("id").is_none(), "it would be taken for the answer: {refused}");
+    assert!(
+        refused.get("id").is_none(),
+        "it would be taken for the answer: {refused}"
+    );
     open.notify_one();
     let answer = wire.recv().await;
-    assert_eq!((&answer["id"], answer["result"].is_object()), (&json!("x"), true));
+    assert_eq!(
+        (&answer["id"], answer["result"].is_object()),
+        (&json!("x"), true)
+    );
 }
 
 #[tokio::test]
@@ -415,7 +480,11 @@ async fn cancelling_at_any_moment_leaves_nothing_behind() {
 async fn a_blocking_tool_sees_its_cancellation() {
     let (started, stopped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let seen = Arc::new(AtomicBool::new(false));
-    let (a, b, c) = (Arc::clone(&started), Arc::clone(&stopped), Arc::clone(&seen));
+    let (a, b, c) = (
+        Arc::clone(&started),
+        Arc::clone(&stopped),
+        Arc::clone(&seen),
+    );
     let spin = Tool::new("spin", move |cx: Ctx| {
         a.notify_one();
         while !cx.is_cancelled() {
@@ -425,11 +494,17 @@ async fn a_blocking_tool_sees_its_cancellation() {
         b.notify_one();
         "stopped"
     });
-    let mut wire = Wire::open(Server::new("s", "1").tool(spin.blocking()), "2025-11-25", json!({})).await;
+    let mut wire = Wire::open(
+        Server::new("s", "1").tool(spin.blocking()),
+        "2025-11-25",
+        json!({}),
+    )
+    .await;
     let id = wire.request("tools/call", json!({ "name": "spin" })).await;
     started.notified().await;
     wire.silent().await;
-    wire.notify("notifications/cancelled", json!({ "requestId": id })).await;
+    wire.notify("notifications/cancelled", json!({ "requestId": id }))
+        .await;
     stopped.notified().await;
     assert!(seen.load(Ordering::SeqCst));
     wire.silent().await;

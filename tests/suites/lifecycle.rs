@@ -21,7 +21,10 @@ fn client() -> mcp_client::Builder {
 async fn nothing_but_ping_is_served_before_initialize() {
     let mut wire = Wire::to(plain());
     assert_eq!(wire.fails("tools/list", Value::Null).await, -32600);
-    assert_eq!(wire.fails("tools/call", json!({ "name": "hello" })).await, -32600);
+    assert_eq!(
+        wire.fails("tools/call", json!({ "name": "hello" })).await,
+        -32600
+    );
     assert_eq!(wire.call("ping", Value::Null).await, json!({}));
     wire.handshake("2025-11-25", json!({})).await;
     assert!(wire.call("tools/list", Value::Null).await["tools"].is_array());
@@ -94,7 +97,10 @@ async fn the_client_opens_with_initialize_and_then_initialized() {
     assert_eq!(request["method"], "initialize");
     let params = &request["params"];
     assert_eq!(params["protocolVersion"], "2025-11-25");
-    assert_eq!(params["clientInfo"], json!({ "name": "host", "version": "0.1" }));
+    assert_eq!(
+        params["clientInfo"],
+        json!({ "name": "host", "version": "0.1" })
+    );
     assert_eq!(
         params["capabilities"],
         json!({ "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {} } })
@@ -111,7 +117,10 @@ async fn the_client_opens_with_initialize_and_then_initialized() {
     )
     .await;
     let initialized = wire.recv().await;
-    assert_eq!(initialized, json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    assert_eq!(
+        initialized,
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
+    );
     connecting.await.unwrap().unwrap();
 }
 
@@ -124,7 +133,10 @@ async fn a_server_revision_nobody_knows_ends_the_connection() {
     let error = connecting.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Revision { .. }), "{error}");
     let text = error.to_string();
-    assert!(text.contains("2025-11-25") && text.contains("1999-01-01"), "{text}");
+    assert!(
+        text.contains("2025-11-25") && text.contains("1999-01-01"),
+        "{text}"
+    );
     wire.ended().await;
 }
 
@@ -134,7 +146,8 @@ async fn a_server_may_refuse_the_revision_with_an_error() {
     let (mut wire, transport) = Wire::server();
     let connecting = tokio::spawn(client().connect(transport));
     let request = wire.recv().await;
-    wire.refuse(&request, -32602, "Unsupported protocol version").await;
+    wire.refuse(&request, -32602, "Unsupported protocol version")
+        .await;
     let error = connecting.await.unwrap().unwrap_err();
     assert_eq!(error.rejection().unwrap().code.0, -32602);
     wire.ended().await;
@@ -190,7 +203,12 @@ async fn a_missing_capability_is_a_typed_error_and_sends_nothing() {
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     assert!(client.list_tools().await.is_err());
     assert!(client.subscribe("file:///x").await.is_err());
-    assert!(client.set_log_level(mcp_types::LoggingLevel::Info).await.is_err());
+    assert!(
+        client
+            .set_log_level(mcp_types::LoggingLevel::Info)
+            .await
+            .is_err()
+    );
     wire.silent().await;
 }
 
@@ -254,7 +272,10 @@ async fn pings_come_at_the_interval_and_misses_end_the_connection() {
         wire.answer(&ping, json!({})).await;
     }
     assert_eq!(wire.recv_patiently().await["method"], "ping");
-    assert_eq!(wire.recv_patiently().await["method"], "notifications/cancelled");
+    assert_eq!(
+        wire.recv_patiently().await["method"],
+        "notifications/cancelled"
+    );
     assert_eq!(wire.recv_patiently().await["method"], "ping");
     client.closed().await;
 }

@@ -2,6 +2,8 @@
 
 mod base;
 mod calls;
+mod client_features;
 mod lifecycle;
 mod older;
+mod questions;
 mod server_features;

@@ -31,7 +31,9 @@ struct Bill {
 fn orders() -> Tool {
     Tool::new("order", |Args(order): Args<Order>| {
         let _ = order.note;
-        Json(Bill { total: order.count * 3 })
+        Json(Bill {
+            total: order.count * 3,
+        })
     })
     .description("Orders")
     .title("Order")
@@ -40,7 +42,9 @@ fn orders() -> Tool {
 // proves: TOOL-007, TOOL-008, TOOL-013, TOOL-014, BASE-024
 #[tokio::test]
 async fn tools_are_listed_with_their_schemas() {
-    let server = Server::new("s", "1").tool(Tool::new("none", || "x")).tool(orders());
+    let server = Server::new("s", "1")
+        .tool(Tool::new("none", || "x"))
+        .tool(orders());
     let mut wire = open(server).await;
     for params in [Value::Null, json!({})] {
         let result = wire.call("tools/list", params).await;
@@ -83,11 +87,17 @@ async fn arguments_and_output_keep_their_schemas() {
         );
     let mut wire = open(server).await;
     let call = json!({ "name": "none" });
-    assert_eq!(wire.call("tools/call", call).await["content"][0]["text"], "x");
+    assert_eq!(
+        wire.call("tools/call", call).await["content"][0]["text"],
+        "x"
+    );
     let result = wire.tool("order", json!({ "count": 2 })).await;
     assert_eq!(result["structuredContent"], json!({ "total": 6 }));
     let text = result["content"][0]["text"].as_str().unwrap();
-    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
+    assert_eq!(
+        serde_json::from_str::<Value>(text).unwrap(),
+        result["structuredContent"]
+    );
     for (bad, pointer) in [
         (json!({ "count": "2" }), "/count"),
         (json!({ "count": -1 }), "/count"),
@@ -112,7 +122,9 @@ async fn arguments_and_output_keep_their_schemas() {
 #[tokio::test]
 async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
     let server = Server::new("s", "1")
-        .tool(Tool::new("fails", || Err::<String, _>(std::io::Error::other("disk full"))))
+        .tool(Tool::new("fails", || {
+            Err::<String, _>(std::io::Error::other("disk full"))
+        }))
         .tool(Tool::new("refuses", || {
             Err::<String, _>(HandlerError::protocol(ErrorObject::internal("closed")))
         }))
@@ -122,9 +134,18 @@ async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
     let failed = wire.tool("fails", json!({})).await;
     assert_eq!(failed["isError"], true);
     assert_eq!(failed["content"][0]["text"], "disk full");
-    assert_eq!(wire.fails("tools/call", json!({ "name": "refuses" })).await, -32603);
-    assert_eq!(wire.fails("tools/call", json!({ "name": "FAILS" })).await, -32602);
-    assert_eq!(wire.tool("getUser", json!({})).await["content"][0]["text"], "upper");
+    assert_eq!(
+        wire.fails("tools/call", json!({ "name": "refuses" })).await,
+        -32603
+    );
+    assert_eq!(
+        wire.fails("tools/call", json!({ "name": "FAILS" })).await,
+        -32602
+    );
+    assert_eq!(
+        wire.tool("getUser", json!({})).await["content"][0]["text"],
+        "upper"
+    );
     let lower = wire.tool("getuser", json!({})).await;
     assert_eq!(lower["content"][0]["text"], "lower");
     assert!(lower.get("isError").is_none());
@@ -147,12 +168,21 @@ async fn what_cannot_be_registered_is_refused_by_name() {
     let error = server
         .add_tools([Tool::dynamic("d", foreign, |Args(_): Args<JsonObject>| "x")])
         .unwrap_err();
-    assert!(error.to_string().contains("https://example.com/dialect"), "{error}");
+    assert!(
+        error.to_string().contains("https://example.com/dialect"),
+        "{error}"
+    );
     let error = server
-        .add_tools([Tool::dynamic("d", json!(null), |Args(_): Args<JsonObject>| "x")])
+        .add_tools([Tool::dynamic(
+            "d",
+            json!(null),
+            |Args(_): Args<JsonObject>| "x",
+        )])
         .unwrap_err();
     assert!(error.to_string().contains("object"), "{error}");
-    let error = server.add_resources([Resource::text("my scheme://x", "x", "")]).unwrap_err();
+    let error = server
+        .add_resources([Resource::text("my scheme://x", "x", "")])
+        .unwrap_err();
     assert!(error.to_string().contains("my scheme"), "{error}");
     let served = Server::new("s", "1").tool(Tool::new("no good", || "x"));
     let error = Wire::to(served).close().await.unwrap_err();
@@ -162,15 +192,22 @@ async fn what_cannot_be_registered_is_refused_by_name() {
 // proves: TOOL-012, TOOL-006, PROMPT-007, PROMPT-002, RES-011
 #[tokio::test]
 async fn a_changed_list_is_announced_if_that_was_promised() {
-    let build = |announce| {
-        everything::server().announce_changes(announce)
-    };
+    let build = |announce| everything::server().announce_changes(announce);
     let server = build(true);
     let mut wire = open(server.clone()).await;
     for (list, method) in [
-        ("test_trigger_tool_change", "notifications/tools/list_changed"),
-        ("test_trigger_prompt_change", "notifications/prompts/list_changed"),
-        ("test_trigger_resource_change", "notifications/resources/list_changed"),
+        (
+            "test_trigger_tool_change",
+            "notifications/tools/list_changed",
+        ),
+        (
+            "test_trigger_prompt_change",
+            "notifications/prompts/list_changed",
+        ),
+        (
+            "test_trigger_resource_change",
+            "notifications/resources/list_changed",
+        ),
     ] {
         let id = wire.request("tools/call", json!({ "name": list })).await;
         for _ in 0..2 {
@@ -180,7 +217,10 @@ async fn a_changed_list_is_announced_if_that_was_promised() {
     }
     let mut quiet = Wire::to(build(false));
     let result = quiet.handshake("2025-11-25", json!({})).await;
-    assert!(!result["capabilities"].to_string().contains("listChanged"), "{result}");
+    assert!(
+        !result["capabilities"].to_string().contains("listChanged"),
+        "{result}"
+    );
     quiet.tool("test_trigger_tool_change", json!({})).await;
     quiet.tool("test_trigger_prompt_change", json!({})).await;
     quiet.silent().await;
@@ -195,7 +235,10 @@ async fn a_guard_refuses_before_anything_is_served() {
         if door.load(Ordering::SeqCst) || request.target.is_none() {
             return Ok(());
         }
-        Err(ErrorObject::internal(format!("{} is closed", request.method)))
+        Err(ErrorObject::internal(format!(
+            "{} is closed",
+            request.method
+        )))
     });
     let mut wire = open(server).await;
     let requests = [
@@ -222,26 +265,44 @@ async fn a_guard_refuses_before_anything_is_served() {
 #[tokio::test]
 async fn what_a_session_may_not_see_it_can_neither_list_nor_call() {
     let friends_only = |session: &mcp_protocol::Session| {
-        session.client().is_some_and(|client| client.name == "friend")
+        session
+            .client()
+            .is_some_and(|client| client.name == "friend")
     };
     let server = Server::new("s", "1")
         .tool(Tool::new("all", || "x"))
         .tool(Tool::new("friends", || "y").visible_if(friends_only));
     let mut wire = open(server.clone()).await;
-    assert_eq!(wire.call("tools/list", Value::Null).await["tools"].as_array().unwrap().len(), 1);
-    assert_eq!(wire.fails("tools/call", json!({ "name": "friends" })).await, -32602);
+    assert_eq!(
+        wire.call("tools/list", Value::Null).await["tools"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        wire.fails("tools/call", json!({ "name": "friends" })).await,
+        -32602
+    );
     let mut friend = Wire::to(server);
     let mut params = mcp_tests::wire::initialize_params("2025-11-25", json!({}));
     params["clientInfo"]["name"] = json!("friend");
     friend.call("initialize", params).await;
-    assert_eq!(friend.call("tools/list", Value::Null).await["tools"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        friend.call("tools/list", Value::Null).await["tools"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
 }
 
 // proves: RES-001, RES-003, RES-005, RES-007, RES-019, RES-028, RES-030, RES-032, RES-006
 #[tokio::test]
 async fn resources_are_listed_read_and_missed() {
     let server = everything::server().resource(
-        Resource::new("test://bytes", "Bytes", || vec![0_u8, 159, 146, 150]).mime("application/octet-stream"),
+        Resource::new("test://bytes", "Bytes", || vec![0_u8, 159, 146, 150])
+            .mime("application/octet-stream"),
     );
     let mut wire = open(server).await;
     let listed = wire.call("resources/list", Value::Null).await;
@@ -249,8 +310,13 @@ async fn resources_are_listed_read_and_missed() {
         assert!(resource["uri"].is_string() && resource["name"].is_string());
     }
     let templates = wire.call("resources/templates/list", Value::Null).await;
-    assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "test://template/{id}/data");
-    let read = wire.call("resources/read", json!({ "uri": "test://static-text" })).await;
+    assert_eq!(
+        templates["resourceTemplates"][0]["uriTemplate"],
+        "test://template/{id}/data"
+    );
+    let read = wire
+        .call("resources/read", json!({ "uri": "test://static-text" }))
+        .await;
     assert_eq!(
         read["contents"],
         json!([{
@@ -259,10 +325,17 @@ async fn resources_are_listed_read_and_missed() {
             "text": "This is the content of the static text resource."
         }])
     );
-    let read = wire.call("resources/read", json!({ "uri": "test://bytes" })).await;
+    let read = wire
+        .call("resources/read", json!({ "uri": "test://bytes" }))
+        .await;
     assert_eq!(read["contents"][0]["blob"], "AJ+Slg==");
     assert!(read["contents"][0].get("text").is_none());
-    let read = wire.call("resources/read", json!({ "uri": "test://template/123/data" })).await;
+    let read = wire
+        .call(
+            "resources/read",
+            json!({ "uri": "test://template/123/data" }),
+        )
+        .await;
     assert_eq!(read["contents"][0]["uri"], "test://template/123/data");
     assert_eq!(read["contents"][0]["mimeType"], "application/json");
     let data: Value = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
@@ -274,12 +347,18 @@ async fn resources_are_listed_read_and_missed() {
         "test://template/%2e%2e/data",
         "not a uri",
     ] {
-        let answer = wire.answer_to("resources/read", json!({ "uri": uri })).await;
+        let answer = wire
+            .answer_to("resources/read", json!({ "uri": uri }))
+            .await;
         assert_eq!(answer["error"]["code"], -32002, "{answer}");
         assert_eq!(answer["error"]["data"]["uri"], uri);
     }
     assert_eq!(wire.fails("resources/read", json!({})).await, -32602);
-    assert_eq!(wire.fails("resources/read", json!({ "uri": "x".repeat(9000) })).await, -32602);
+    assert_eq!(
+        wire.fails("resources/read", json!({ "uri": "x".repeat(9000) }))
+            .await,
+        -32602
+    );
 }
 
 // proves: RES-029, PROMPT-018
@@ -291,8 +370,15 @@ async fn failing_resources_and_prompts_are_internal_errors() {
         }))
         .prompt(Prompt::new("fails", || Err::<String, _>("no words")));
     let mut wire = open(server).await;
-    assert_eq!(wire.fails("resources/read", json!({ "uri": "x://fails" })).await, -32603);
-    assert_eq!(wire.fails("prompts/get", json!({ "name": "fails" })).await, -32603);
+    assert_eq!(
+        wire.fails("resources/read", json!({ "uri": "x://fails" }))
+            .await,
+        -32603
+    );
+    assert_eq!(
+        wire.fails("prompts/get", json!({ "name": "fails" })).await,
+        -32603
+    );
 }
 
 // proves: RES-002, RES-012, RES-013, RES-014, RES-016
@@ -301,25 +387,41 @@ async fn updates_reach_subscribers_until_they_unsubscribe() {
     let server = everything::server();
     let (mut wire, mut other) = (open(server.clone()).await, open(server.clone()).await);
     let uri = json!({ "uri": "test://watched-resource" });
-    assert_eq!(wire.call("resources/subscribe", uri.clone()).await, json!({}));
+    assert_eq!(
+        wire.call("resources/subscribe", uri.clone()).await,
+        json!({})
+    );
     server.resource_updated("test://watched-resource");
     let update = wire.expect("notifications/resources/updated").await;
     assert_eq!(update["params"], uri);
     other.silent().await;
     server.resource_updated("test://static-text");
     wire.silent().await;
-    assert_eq!(wire.call("resources/unsubscribe", uri.clone()).await, json!({}));
+    assert_eq!(
+        wire.call("resources/unsubscribe", uri.clone()).await,
+        json!({})
+    );
     server.resource_updated("test://watched-resource");
     wire.silent().await;
     let missing = json!({ "uri": "test://no-such" });
     assert_eq!(wire.fails("resources/subscribe", missing).await, -32002);
     for (subscribe, announce) in [(true, true), (true, false), (false, true), (false, false)] {
-        let server = everything::server().subscriptions(subscribe).announce_changes(announce);
+        let server = everything::server()
+            .subscriptions(subscribe)
+            .announce_changes(announce);
         let mut wire = Wire::to(server);
         let declared = wire.handshake("2025-11-25", json!({})).await["capabilities"].clone();
         let resources = &declared["resources"];
-        assert_eq!(resources.get("subscribe").is_some(), subscribe, "{resources}");
-        assert_eq!(resources.get("listChanged").is_some(), announce, "{resources}");
+        assert_eq!(
+            resources.get("subscribe").is_some(),
+            subscribe,
+            "{resources}"
+        );
+        assert_eq!(
+            resources.get("listChanged").is_some(),
+            announce,
+            "{resources}"
+        );
         let answer = wire.answer_to("resources/subscribe", uri.clone()).await;
         assert_eq!(answer.get("result").is_some(), subscribe, "{answer}");
     }
@@ -341,7 +443,13 @@ async fn prompts_are_listed_written_and_checked() {
     );
     let get = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
     let written = wire
-        .call("prompts/get", get("test_prompt_with_arguments", json!({ "arg1": "a", "arg2": "b" })))
+        .call(
+            "prompts/get",
+            get(
+                "test_prompt_with_arguments",
+                json!({ "arg1": "a", "arg2": "b" }),
+            ),
+        )
         .await;
     assert_eq!(
         written["messages"],
@@ -353,12 +461,22 @@ async fn prompts_are_listed_written_and_checked() {
     for bad in [
         get("no_such", json!({})),
         get("test_prompt_with_arguments", json!({ "arg1": "a" })),
-        get("test_prompt_with_arguments", json!({ "arg1": "a", "arg2": 5 })),
-        get("test_prompt_with_arguments", json!({ "arg1": "a", "arg2": "b", "arg3": "c" })),
+        get(
+            "test_prompt_with_arguments",
+            json!({ "arg1": "a", "arg2": 5 }),
+        ),
+        get(
+            "test_prompt_with_arguments",
+            json!({ "arg1": "a", "arg2": "b", "arg3": "c" }),
+        ),
         get("test_prompt_with_arguments", json!([])),
         json!({}),
     ] {
-        assert_eq!(wire.fails("prompts/get", bad.clone()).await, -32602, "{bad}");
+        assert_eq!(
+            wire.fails("prompts/get", bad.clone()).await,
+            -32602,
+            "{bad}"
+        );
     }
 }
 
@@ -366,7 +484,9 @@ async fn prompts_are_listed_written_and_checked() {
 #[tokio::test]
 async fn prompt_content_is_one_block_with_what_its_kind_needs() {
     let mut wire = open(everything::server()).await;
-    let image = wire.call("prompts/get", json!({ "name": "test_prompt_with_image" })).await;
+    let image = wire
+        .call("prompts/get", json!({ "name": "test_prompt_with_image" }))
+        .await;
     assert_eq!(
         image["messages"][0]["content"],
         json!({ "type": "image", "data": everything::PNG, "mimeType": "image/png" })
@@ -397,27 +517,46 @@ async fn completion_serves_prompts_and_templates_and_checks_its_input() {
     let mut wire = open(everything::server()).await;
     let prompt = json!({ "type": "ref/prompt", "name": "test_prompt_with_arguments" });
     let template = json!({ "type": "ref/resource", "uri": "test://template/{id}/data" });
-    let found = wire.call("completion/complete", complete(prompt.clone(), "arg1", "par")).await;
+    let found = wire
+        .call(
+            "completion/complete",
+            complete(prompt.clone(), "arg1", "par"),
+        )
+        .await;
     assert_eq!(
         found["completion"],
         json!({ "values": ["paris", "park", "party", "compare"], "total": 4, "hasMore": false })
     );
-    let found = wire.call("completion/complete", complete(template, "id", "4")).await;
+    let found = wire
+        .call("completion/complete", complete(template, "id", "4"))
+        .await;
     assert_eq!(found["completion"]["values"], json!(["456"]));
     let mut second = complete(prompt.clone(), "arg2", "x");
     second["context"] = json!({ "arguments": { "arg1": "first" } });
     let found = wire.call("completion/complete", second).await;
     assert_eq!(found["completion"]["values"], json!(["first-x"]));
     for bad in [
-        complete(json!({ "type": "ref/prompt", "name": "no_such" }), "arg1", ""),
-        complete(json!({ "type": "ref/resource", "uri": "no://such" }), "id", ""),
+        complete(
+            json!({ "type": "ref/prompt", "name": "no_such" }),
+            "arg1",
+            "",
+        ),
+        complete(
+            json!({ "type": "ref/resource", "uri": "no://such" }),
+            "id",
+            "",
+        ),
         complete(json!({ "type": "ref/other", "name": "x" }), "arg1", ""),
         complete(prompt.clone(), "no_such", ""),
         complete(prompt.clone(), "arg1", &"x".repeat(5000)),
         json!({ "ref": prompt }),
         json!({}),
     ] {
-        assert_eq!(wire.fails("completion/complete", bad.clone()).await, -32602, "{bad}");
+        assert_eq!(
+            wire.fails("completion/complete", bad.clone()).await,
+            -32602,
+            "{bad}"
+        );
     }
     let mut plain = open(Server::new("s", "1").prompt(Prompt::new("p", || "x"))).await;
     let reference = json!({ "type": "ref/prompt", "name": "p" });
@@ -437,7 +576,11 @@ async fn a_failing_completion_is_an_internal_error() {
         .complete("a", |_: Completing| -> Vec<String> { panic!("secret") });
     let mut wire = open(Server::new("s", "1").prompt(prompt)).await;
     let reference = json!({ "type": "ref/prompt", "name": "p" });
-    assert_eq!(wire.fails("completion/complete", complete(reference, "a", "")).await, -32603);
+    assert_eq!(
+        wire.fails("completion/complete", complete(reference, "a", ""))
+            .await,
+        -32603
+    );
     wire.silent().await;
 }
 
@@ -470,17 +613,26 @@ async fn the_level_is_per_session_and_filters() {
         }
     };
     assert_eq!(levels(&mut wire).await.len(), 8);
-    wire.call("logging/setLevel", json!({ "level": "error" })).await;
+    wire.call("logging/setLevel", json!({ "level": "error" }))
+        .await;
     assert_eq!(
         levels(&mut wire).await,
         ["error", "critical", "alert", "emergency", "emergency"]
     );
-    wire.call("logging/setLevel", json!({ "level": "debug" })).await;
+    wire.call("logging/setLevel", json!({ "level": "debug" }))
+        .await;
     assert_eq!(levels(&mut wire).await.len(), 9);
     assert_eq!(levels(&mut other).await.len(), 8);
-    assert_eq!(wire.fails("logging/setLevel", json!({ "level": "warn" })).await, -32602);
+    assert_eq!(
+        wire.fails("logging/setLevel", json!({ "level": "warn" }))
+            .await,
+        -32602
+    );
     let mut silent = open(logs().logging(false)).await;
-    assert_eq!(silent.tool("log", json!({})).await["content"][0]["text"], "logged");
+    assert_eq!(
+        silent.tool("log", json!({})).await["content"][0]["text"],
+        "logged"
+    );
 }
 
 // proves: LOG-002, LOG-015
@@ -490,7 +642,8 @@ async fn tracing_events_become_log_messages() {
     let server = logs();
     let subscriber = tracing_subscriber::registry().with(server.log_layer());
     let mut wire = open(server).await;
-    wire.call("logging/setLevel", json!({ "level": "debug" })).await;
+    wire.call("logging/setLevel", json!({ "level": "debug" }))
+        .await;
     tracing::subscriber::with_default(subscriber, || {
         tracing::warn!(target: "my_app", disk = 93, "running full");
         tracing::debug!(target: "mcp_server", "of the SDK itself");
@@ -521,7 +674,11 @@ async fn every_list_pages_and_refuses_cursors_it_did_not_make() {
         let mut params = json!({});
         loop {
             let page = wire.call(method, params.clone()).await;
-            assert_eq!(page, wire.call(method, params).await, "a cursor gives the same page");
+            assert_eq!(
+                page,
+                wire.call(method, params).await,
+                "a cursor gives the same page"
+            );
             let items = page[member].as_array().unwrap();
             assert!((1..=2).contains(&items.len()), "{page}");
             names.extend(items.iter().map(|item| item["name"].to_string()));
@@ -534,7 +691,10 @@ async fn every_list_pages_and_refuses_cursors_it_did_not_make() {
         assert_eq!(distinct.len(), names.len());
         assert!(names.len() > 2, "{method}");
         for cursor in ["", "garbage", "0.0", "2.00000000000000000000000000000000"] {
-            assert_eq!(wire.fails(method, json!({ "cursor": cursor })).await, -32602);
+            assert_eq!(
+                wire.fails(method, json!({ "cursor": cursor })).await,
+                -32602
+            );
         }
     }
     wire.silent().await;
@@ -552,9 +712,13 @@ async fn pages_stay_whole_when_the_list_changes_in_between() {
     for _ in 0..2 {
         wire.expect("notifications/tools/list_changed").await;
     }
-    let second = wire.call("tools/list", json!({ "cursor": first["nextCursor"] })).await;
+    let second = wire
+        .call("tools/list", json!({ "cursor": first["nextCursor"] }))
+        .await;
     assert_eq!(second["tools"][0]["name"], "c");
-    let third = wire.call("tools/list", json!({ "cursor": second["nextCursor"] })).await;
+    let third = wire
+        .call("tools/list", json!({ "cursor": second["nextCursor"] }))
+        .await;
     assert_eq!(third["tools"][0]["name"], "e");
     assert!(third.get("nextCursor").is_none());
 }
@@ -566,9 +730,23 @@ async fn decorations_travel_untouched() {
     let server = Server::new("s", "1")
         .icon(icon.clone())
         .website("https://example.com")
-        .tool(Tool::new("t", || "x").icon(icon.clone()).read_only(true).destructive(false))
-        .prompt(Prompt::new("p", || PromptMessage::assistant("hm")).title("P").icon(icon.clone()))
-        .resource(Resource::text("x://dir", "dir", "").mime("inode/directory").size(4096).icon(icon));
+        .tool(
+            Tool::new("t", || "x")
+                .icon(icon.clone())
+                .read_only(true)
+                .destructive(false),
+        )
+        .prompt(
+            Prompt::new("p", || PromptMessage::assistant("hm"))
+                .title("P")
+                .icon(icon.clone()),
+        )
+        .resource(
+            Resource::text("x://dir", "dir", "")
+                .mime("inode/directory")
+                .size(4096)
+                .icon(icon),
+        );
     let mut wire = Wire::to(server);
     let result = wire.handshake("2025-11-25", json!({})).await;
     assert_eq!(result["serverInfo"]["websiteUrl"], "https://example.com");

@@ -27,15 +27,25 @@ struct ResourceUri {
 
 pub(super) fn all() -> Vec<Prompt> {
     vec![
-        Prompt::new("test_simple_prompt", || "This is a simple prompt for testing.")
-            .description("A prompt without arguments"),
+        Prompt::new(
+            "test_simple_prompt",
+            || "This is a simple prompt for testing.",
+        )
+        .description("A prompt without arguments"),
         Prompt::new("test_prompt_with_arguments", |Args(two): Args<Two>| {
-            format!("Prompt with arguments: arg1='{}', arg2='{}'", two.arg1, two.arg2)
+            format!(
+                "Prompt with arguments: arg1='{}', arg2='{}'",
+                two.arg1, two.arg2
+            )
         })
         .description("A prompt with two arguments")
         .complete_from("arg1", ["paris", "park", "party", "compare"])
         .complete("arg2", |completing: Completing| {
-            let first = completing.arguments.get("arg1").cloned().unwrap_or_default();
+            let first = completing
+                .arguments
+                .get("arg1")
+                .cloned()
+                .unwrap_or_default();
             vec![format!("{first}-{}", completing.value)]
         }),
         Prompt::new(

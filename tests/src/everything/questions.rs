@@ -33,33 +33,44 @@ struct Account {
 
 pub(super) fn all() -> Vec<Tool> {
     vec![
-        Tool::new("test_sampling", async |Args(args): Args<Prompt>, cx: Ctx| {
-            let message = SamplingMessage::user(&*args.prompt);
-            let answer = cx
-                .sample(CreateMessageRequestParams::new(vec![message], 100))
-                .await?;
-            let text: Vec<&str> = answer
-                .content
-                .iter()
-                .filter_map(|block| match block {
-                    SamplingMessageContentBlock::Text(text) => Some(&*text.text),
-                    _ => None,
-                })
-                .collect();
-            Ok::<_, AskError>(format!("LLM response: {}", text.join(" ")))
-        })
+        Tool::new(
+            "test_sampling",
+            async |Args(args): Args<Prompt>, cx: Ctx| {
+                let message = SamplingMessage::user(&*args.prompt);
+                let answer = cx
+                    .sample(CreateMessageRequestParams::new(vec![message], 100))
+                    .await?;
+                let text: Vec<&str> = answer
+                    .content
+                    .iter()
+                    .filter_map(|block| match block {
+                        SamplingMessageContentBlock::Text(text) => Some(&*text.text),
+                        _ => None,
+                    })
+                    .collect();
+                Ok::<_, AskError>(format!("LLM response: {}", text.join(" ")))
+            },
+        )
         .description("Asks the client's model"),
-        Tool::new("test_elicitation", async |Args(args): Args<Question>, cx: Ctx| {
-            let (action, content) = match cx.elicit::<Account>(args.message).await? {
-                Elicited::Accepted(account) => ("accept", serde_json::to_value(account)?),
-                Elicited::Declined => ("decline", Value::Null),
-                Elicited::Cancelled => ("cancel", Value::Null),
-            };
-            Ok::<_, HandlerError>(format!("User response: action={action}, content={content}"))
-        })
+        Tool::new(
+            "test_elicitation",
+            async |Args(args): Args<Question>, cx: Ctx| {
+                let (action, content) = match cx.elicit::<Account>(args.message).await? {
+                    Elicited::Accepted(account) => ("accept", serde_json::to_value(account)?),
+                    Elicited::Declined => ("decline", Value::Null),
+                    Elicited::Cancelled => ("cancel", Value::Null),
+                };
+                Ok::<_, HandlerError>(format!("User response: action={action}, content={content}"))
+            },
+        )
         .description("Asks the user for name and address"),
         Tool::new("test_elicitation_sep1034_defaults", async |cx: Ctx| {
-            ask(&cx, "Please review and update the form fields with defaults", defaults()).await
+            ask(
+                &cx,
+                "Please review and update the form fields with defaults",
+                defaults(),
+            )
+            .await
         })
         .description("Asks with a default of each kind"),
         Tool::new("test_elicitation_sep1330_enums", async |cx: Ctx| {
@@ -132,7 +143,10 @@ fn enums() -> RequestedSchema {
             "untitledSingle",
             json!({ "type": "string", "enum": ["option1", "option2", "option3"] }),
         ),
-        ("titledSingle", json!({ "type": "string", "oneOf": titled("Option") })),
+        (
+            "titledSingle",
+            json!({ "type": "string", "oneOf": titled("Option") }),
+        ),
         (
             "legacyEnum",
             json!({

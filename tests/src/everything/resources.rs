@@ -33,14 +33,18 @@ pub(super) fn all() -> Vec<Resource> {
             "Watched resource content",
         )
         .description("A resource to subscribe to"),
-        Resource::new("test://template/{id}/data", "Data by id", |Args(id): Args<Id>| {
-            json!({
-                "id": id.id,
-                "templateTest": true,
-                "data": format!("Data for ID: {}", id.id)
-            })
-            .to_string()
-        })
+        Resource::new(
+            "test://template/{id}/data",
+            "Data by id",
+            |Args(id): Args<Id>| {
+                json!({
+                    "id": id.id,
+                    "templateTest": true,
+                    "data": format!("Data for ID: {}", id.id)
+                })
+                .to_string()
+            },
+        )
         .mime("application/json")
         .description("Data for any id")
         .complete_from("id", ["123", "456"]),

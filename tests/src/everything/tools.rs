@@ -51,9 +51,10 @@ pub(super) fn all() -> Vec<Tool> {
 /// One tool per kind of content.
 fn contents() -> Vec<Tool> {
     vec![
-        Tool::new("test_simple_text", || {
-            "This is a simple text response for testing."
-        })
+        Tool::new(
+            "test_simple_text",
+            || "This is a simple text response for testing.",
+        )
         .description("Answers with text"),
         Tool::new("test_image_content", || {
             ContentBlock::Image(ImageContent::new(PNG, "image/png"))
@@ -124,9 +125,11 @@ fn behaviour() -> Vec<Tool> {
             "Logged three messages"
         })
         .description("Logs three messages"),
-        Tool::new("add", |Args(pair): Args<Pair>| (pair.a + pair.b).to_string())
-            .description("Adds two numbers")
-            .read_only(true),
+        Tool::new("add", |Args(pair): Args<Pair>| {
+            (pair.a + pair.b).to_string()
+        })
+        .description("Adds two numbers")
+        .read_only(true),
         Tool::new("echo", |Args(args): Args<Message>| args.message).description("Says it back"),
         Tool::new("get_weather", |Args(place): Args<Place>| {
             Json(Weather {
@@ -155,7 +158,10 @@ fn behaviour() -> Vec<Tool> {
                 "required": ["value"]
             }),
             |Args(args): Args<JsonObject>| {
-                args.get("value").and_then(Value::as_str).unwrap_or_default().to_owned()
+                args.get("value")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
             },
         )
         .description("Says a mirrored argument back"),

@@ -1,0 +1,774 @@
+//! What a client answers to its server, and how it reads what the server says.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use mcp_client::{Builder, Changed, Client, Error};
+use mcp_tests::everything;
+use mcp_tests::wire::{Wire, connect};
+use mcp_types::{LoggingLevel, ReadResourceRequest, Root, StopReason, TextContent};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+fn client() -> Builder {
+    Client::builder("host", "0.1")
+}
+
+async fn accept(builder: Builder) -> (Wire, Client) {
+    Wire::accept(builder, "2025-11-25", json!({})).await
+}
+
+fn form(properties: Value, required: Value) -> Value {
+    json!({
+        "message": "Who are you?",
+        "requestedSchema": { "type": "object", "properties": properties, "required": required }
+    })
+}
+
+fn name_form() -> Value {
+    form(json!({ "name": { "type": "string" } }), json!(["name"]))
+}
+
+// proves: ROOT-002, ROOT-003, ROOT-004, ROOT-006
+#[tokio::test]
+async fn roots_are_answered_and_changes_announced() {
+    let (mut wire, client) = accept(client().roots([Root::new("file:///a")])).await;
+    assert_eq!(
+        wire.call("roots/list", Value::Null).await,
+        json!({ "roots": [{ "uri": "file:///a" }] })
+    );
+    client
+        .set_roots([Root::new("file:///b").with_name("B")])
+        .unwrap();
+    wire.expect("notifications/roots/list_changed").await;
+    assert_eq!(
+        wire.call("roots/list", json!({})).await["roots"],
+        json!([{ "uri": "file:///b", "name": "B" }])
+    );
+    client.set_roots([]).unwrap();
+    wire.expect("notifications/roots/list_changed").await;
+    assert_eq!(
+        wire.call("roots/list", Value::Null).await,
+        json!({ "roots": [] })
+    );
+}
+
+// proves: ROOT-005, ROOT-007, ROOT-010
+#[tokio::test]
+async fn bad_roots_are_refused_here_and_undeclared_ones_there() {
+    let (wire, transport) = Wire::server();
+    let builder = client().roots([Root::new("https://x/")]);
+    let error = builder.connect(transport).await.unwrap_err();
+    assert!(error.to_string().contains("file://"), "{error}");
+    drop(wire);
+    let (mut wire, client) = accept(client()).await;
+    assert_eq!(wire.fails("roots/list", Value::Null).await, -32601);
+    assert!(client.set_roots([]).is_err());
+    wire.silent().await;
+}
+
+// proves: SAMP-001, SAMP-003, SAMP-004, SAMP-010, SAMP-011, SAMP-018
+#[tokio::test]
+async fn sampling_is_answered_by_the_host_or_refused_by_its_user() {
+    let builder = client().on_sample(async |ask| {
+        if ask.params.max_tokens > 1000 {
+            return Err(ask.rejected_by_user());
+        }
+        assert_eq!(ask.server.name, "scripted");
+        let mut answer = ask.reply("model-x", "Paris");
+        answer.stop_reason = Some(StopReason::EndTurn);
+        Ok(answer)
+    });
+    let (mut wire, _client) = accept(builder).await;
+    let message = json!({ "role": "user", "content": { "type": "text", "text": "Capital?" } });
+    let ask = |tokens: i64| json!({ "messages": [message], "maxTokens": tokens });
+    assert_eq!(
+        wire.call("sampling/createMessage", ask(100)).await,
+        json!({
+            "role": "assistant",
+            "content": { "type": "text", "text": "Paris" },
+            "model": "model-x",
+            "stopReason": "endTurn"
+        })
+    );
+    assert_eq!(wire.fails("sampling/createMessage", ask(5000)).await, -1);
+    assert_eq!(
+        wire.fails("sampling/createMessage", json!({ "maxTokens": 1 }))
+            .await,
+        -32602
+    );
+}
+
+// proves: SAMP-006, SAMP-021, SAMP-022, SAMP-038, LIFE-020
+#[tokio::test]
+async fn what_was_not_declared_is_refused() {
+    let (mut wire, _client) = accept(client()).await;
+    assert_eq!(
+        wire.fails("sampling/createMessage", json!({})).await,
+        -32601
+    );
+    assert_eq!(wire.fails("elicitation/create", name_form()).await, -32601);
+    let builder = client().on_sample(async |ask| Ok(ask.reply("m", "x")));
+    let (mut wire, _client) = accept(builder).await;
+    let message = json!({ "role": "user", "content": { "type": "text", "text": "x" } });
+    let tool = json!({ "name": "t", "inputSchema": { "type": "object" } });
+    for extra in [
+        json!({ "tools": [tool] }),
+        json!({ "toolChoice": { "mode": "auto" } }),
+    ] {
+        let mut params = json!({ "messages": [message], "maxTokens": 5 });
+        params
+            .as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().unwrap().clone());
+        assert_eq!(wire.fails("sampling/createMessage", params).await, -32602);
+    }
+}
+
+// proves: SAMP-017, SAMP-019, SAMP-020, SAMP-023, SAMP-024, SAMP-025, SAMP-034, SCHEMA-025
+#[tokio::test]
+async fn sampling_with_tools_keeps_its_rules() {
+    let uses = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&uses);
+    let builder = client().sampling_tools().on_sample(move |ask| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let input = mcp_types::JsonObject::new();
+        let mut answer = ask.reply("m", "x");
+        if ask.params.metadata.is_some() {
+            let used = mcp_types::ToolUseContent::new("u1", "t", input);
+            answer.content = vec![used.into()].into();
+        }
+        std::future::ready(Ok(answer))
+    });
+    let (mut wire, _client) = accept(builder).await;
+    let text = |role: &str| json!({ "role": role, "content": { "type": "text", "text": "x" } });
+    let used = |id: &str| json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": id, "name": "t", "input": {} }] });
+    let result = |id: &str| json!({ "type": "tool_result", "toolUseId": id, "content": [] });
+    let results = |blocks: Vec<Value>| json!({ "role": "user", "content": blocks });
+    let ask = |messages: Vec<Value>, extra: Value| {
+        let mut params = json!({ "messages": messages, "maxTokens": 5 });
+        params
+            .as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().unwrap().clone());
+        params
+    };
+    for good in [
+        vec![text("user"), used("a"), results(vec![result("a")])],
+        vec![
+            text("user"),
+            used("a"),
+            results(vec![result("a")]),
+            text("assistant"),
+        ],
+    ] {
+        wire.call("sampling/createMessage", ask(good, json!({})))
+            .await;
+    }
+    let served = uses.load(Ordering::SeqCst);
+    for bad in [
+        vec![text("user"), used("a")],
+        vec![text("user"), used("a"), text("user")],
+        vec![text("user"), used("a"), results(vec![result("b")])],
+        vec![text("user"), results(vec![result("a")])],
+        vec![
+            used("a"),
+            results(vec![result("a"), json!({ "type": "text", "text": "x" })]),
+        ],
+        vec![used("a"), results(vec![result("a"), result("a")])],
+        vec![
+            json!({ "role": "user", "content": { "type": "resource", "resource": { "uri": "x:y", "text": "" } } }),
+        ],
+        vec![json!({ "role": "system", "content": { "type": "text", "text": "x" } })],
+    ] {
+        let code = wire
+            .fails("sampling/createMessage", ask(bad.clone(), json!({})))
+            .await;
+        assert_eq!(code, -32602, "{bad:?}");
+    }
+    assert_eq!(
+        uses.load(Ordering::SeqCst),
+        served,
+        "no bad request reached the model"
+    );
+    let choice = |mode: &str, uses: bool| {
+        let mut extra = json!({ "toolChoice": { "mode": mode } });
+        if uses {
+            extra["metadata"] = json!({});
+        }
+        ask(vec![text("user")], extra)
+    };
+    for (mode, uses, fine) in [
+        ("auto", true, true),
+        ("auto", false, true),
+        ("required", true, true),
+        ("required", false, false),
+        ("none", false, true),
+        ("none", true, false),
+    ] {
+        let answer = wire
+            .answer_to("sampling/createMessage", choice(mode, uses))
+            .await;
+        assert_eq!(
+            answer.get("result").is_some(),
+            fine,
+            "{mode} {uses} {answer}"
+        );
+    }
+}
+
+// proves: ELIC-003, ELIC-004, ELIC-013, ELIC-014, ELIC-045, ELIC-047, ELIC-060
+#[tokio::test]
+async fn the_user_may_accept_decline_and_cancel() {
+    let builder = client().on_elicit(async |form| {
+        assert_eq!(form.server.name, "scripted");
+        match &*form.params.message {
+            "accept" => form.accept(json!({ "name": "Ada" })),
+            "decline" => form.decline(),
+            "cancel" => form.cancel(),
+            _ => mcp_types::ElicitResult::new("shrug"),
+        }
+    });
+    let (mut wire, _client) = accept(builder).await;
+    for (message, mode, answer) in [
+        (
+            "accept",
+            None,
+            json!({ "action": "accept", "content": { "name": "Ada" } }),
+        ),
+        (
+            "accept",
+            Some("form"),
+            json!({ "action": "accept", "content": { "name": "Ada" } }),
+        ),
+        ("decline", None, json!({ "action": "decline" })),
+        ("cancel", None, json!({ "action": "cancel" })),
+        ("else", None, json!({ "action": "cancel" })),
+    ] {
+        let mut params = name_form();
+        params["message"] = json!(message);
+        if let Some(mode) = mode {
+            params["mode"] = json!(mode);
+        }
+        assert_eq!(wire.call("elicitation/create", params).await, answer);
+    }
+}
+
+// proves: ELIC-027, ELIC-046, ELIC-075, ELIC-020, ELIC-021, ELIC-024
+#[tokio::test]
+async fn defaults_are_filled_in_and_answers_checked_before_they_are_sent() {
+    let answers: Arc<Mutex<Value>> = Arc::default();
+    let next = Arc::clone(&answers);
+    let builder = client()
+        .on_elicit(move |form| std::future::ready(form.accept(next.lock().unwrap().clone())));
+    let (mut wire, _client) = accept(builder).await;
+    let params = form(
+        json!({
+            "name": { "type": "string", "default": "Ada", "minLength": 2, "maxLength": 5 },
+            "age": { "type": "integer", "default": 30, "minimum": 0, "maximum": 150 },
+            "score": { "type": "number", "default": 95.5 },
+            "ok": { "type": "boolean", "default": true },
+            "one": { "type": "string", "enum": ["a", "b"], "default": "a" },
+            "many": { "type": "array", "items": { "type": "string", "enum": ["a", "b"] }, "default": ["a"], "maxItems": 1 },
+            "mail": { "type": "string", "format": "email" }
+        }),
+        json!(["name"]),
+    );
+    *answers.lock().unwrap() = json!({});
+    let filled = wire.call("elicitation/create", params.clone()).await;
+    assert_eq!(
+        filled["content"],
+        json!({ "name": "Ada", "age": 30, "score": 95.5, "ok": true, "one": "a", "many": ["a"] })
+    );
+    *answers.lock().unwrap() = json!({ "score": 3.5, "age": 7, "mail": "a@b" });
+    let filled = wire.call("elicitation/create", params.clone()).await;
+    assert_eq!(filled["content"]["score"], 3.5);
+    for bad in [
+        json!({ "name": "A" }),
+        json!({ "name": "Adalbert" }),
+        json!({ "age": 7.5 }),
+        json!({ "age": -1 }),
+        json!({ "age": 151 }),
+        json!({ "ok": "yes" }),
+        json!({ "one": "c" }),
+        json!({ "many": ["a", "b"] }),
+        json!({ "many": ["z"] }),
+        json!({ "mail": "nobody" }),
+        json!({ "unasked": "x" }),
+    ] {
+        *answers.lock().unwrap() = bad.clone();
+        let code = wire.fails("elicitation/create", params.clone()).await;
+        assert_eq!(code, -32603, "{bad}");
+    }
+}
+
+// proves: ELIC-009, ELIC-010, ELIC-044, ELIC-032, ELIC-007, ELIC-067, ELIC-068
+#[tokio::test]
+async fn only_declared_modes_are_answered() {
+    let url = json!({
+        "mode": "url",
+        "message": "Connect",
+        "url": "https://example.com/c?x=1",
+        "elicitationId": "an id\u{1F389}"
+    });
+    let builder = client().on_elicit(async |form| form.accept(json!({ "name": "x" })));
+    let (mut wire, _client) = accept(builder).await;
+    assert_eq!(wire.fails("elicitation/create", url.clone()).await, -32602);
+    wire.call("elicitation/create", name_form()).await;
+    let builder = client().on_elicit_url(async |ask| {
+        assert_eq!(ask.params.url, "https://example.com/c?x=1");
+        ask.accept()
+    });
+    let (mut wire, _client) = accept(builder).await;
+    assert_eq!(
+        wire.call("elicitation/create", url).await,
+        json!({ "action": "accept" })
+    );
+    assert_eq!(wire.fails("elicitation/create", name_form()).await, -32602);
+    let other = json!({ "mode": "smoke", "message": "x", "requestedSchema": {} });
+    assert_eq!(wire.fails("elicitation/create", other).await, -32602);
+}
+
+// proves: ELIC-031, ELIC-036
+#[tokio::test]
+async fn completion_of_a_url_is_told_once_and_only_for_accepted_ones() {
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (seen, notice) = (Arc::clone(&told), Arc::new(Notify::new()));
+    let notify = Arc::clone(&notice);
+    let builder = client()
+        .on_elicit_url(async |ask| {
+            if ask.params.message == "yes" {
+                ask.accept()
+            } else {
+                ask.decline()
+            }
+        })
+        .on_elicit_url_done(move |id| {
+            seen.lock().unwrap().push(id);
+            notify.notify_one();
+        });
+    let (mut wire, _client) = accept(builder).await;
+    for (message, id) in [("yes", "id \u{1F389}"), ("no", "declined")] {
+        let params = json!({ "mode": "url", "message": message, "url": "https://x.y/", "elicitationId": id });
+        wire.call("elicitation/create", params).await;
+    }
+    for id in ["unknown", "declined", "id \u{1F389}", "id \u{1F389}"] {
+        wire.notify(
+            "notifications/elicitation/complete",
+            json!({ "elicitationId": id }),
+        )
+        .await;
+    }
+    wire.silent().await;
+    notice.notified().await;
+    assert_eq!(*told.lock().unwrap(), ["id \u{1F389}"]);
+}
+
+// proves: ELIC-061, SAMP-035
+#[tokio::test]
+async fn a_flood_of_questions_is_refused() {
+    let builder = client()
+        .on_elicit(async |_| std::future::pending().await)
+        .on_sample(async |_| std::future::pending().await);
+    let (mut wire, _client) = accept(builder).await;
+    for _ in 0..16 {
+        wire.request("elicitation/create", name_form()).await;
+    }
+    let message = json!({ "role": "user", "content": { "type": "text", "text": "x" } });
+    let sample = json!({ "messages": [message], "maxTokens": 5 });
+    assert_eq!(wire.fails("elicitation/create", name_form()).await, -32603);
+    assert_eq!(wire.fails("sampling/createMessage", sample).await, -32603);
+    wire.silent().await;
+}
+
+// proves: ELIC-038, ELIC-059
+#[tokio::test]
+async fn a_withdrawn_question_drops_its_handler() {
+    struct Gone(Arc<Notify>);
+    impl Drop for Gone {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    let gone = Arc::new(Notify::new());
+    let notice = Arc::clone(&gone);
+    let builder = client().on_elicit(move |_| {
+        let gone = Gone(Arc::clone(&notice));
+        async move {
+            let _gone = gone;
+            std::future::pending().await
+        }
+    });
+    let (mut wire, _client) = accept(builder).await;
+    let id = wire.request("elicitation/create", name_form()).await;
+    wire.silent().await;
+    wire.notify("notifications/cancelled", json!({ "requestId": id }))
+        .await;
+    gone.notified().await;
+    wire.silent().await;
+}
+
+// proves: SCHEMA-009, ELIC-039
+#[tokio::test]
+async fn a_required_url_is_typed() {
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let call = tokio::spawn(async move { client.call_tool("t", json!({})).await });
+    let request = wire.expect("tools/call").await;
+    let elicitation =
+        json!({ "mode": "url", "message": "m", "url": "https://x.y/", "elicitationId": "i" });
+    let error = json!({ "code": -32042, "message": "first this", "data": { "elicitations": [elicitation] } });
+    wire.send(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error }))
+        .await;
+    let error = call.await.unwrap().unwrap_err();
+    assert_eq!(error.required_urls().unwrap()[0].url, "https://x.y/");
+}
+
+// proves: TOOL-001, TOOL-009, TOOL-015, TOOL-038, TOOL-046
+#[tokio::test]
+async fn the_host_approves_each_call_whatever_the_hints_say() {
+    let builder =
+        client().approve(|name, arguments| name == "echo" && arguments["message"] != "no");
+    let client = connect(builder, everything::server()).await.unwrap();
+    let said = client
+        .call_tool("echo", json!({ "message": "yes" }))
+        .await
+        .unwrap();
+    assert_eq!(said.joined_text(), "yes");
+    // `add` claims to be read-only, which is no reason to skip the question.
+    for (name, arguments) in [
+        ("echo", json!({ "message": "no" })),
+        ("add", json!({ "a": 1, "b": 2 })),
+    ] {
+        let error = client.call_tool(name, arguments).await.unwrap_err();
+        assert!(matches!(error, Error::Invalid(_)), "{error}");
+    }
+    assert!(client.call_tool("echo", json!([1])).await.is_err());
+}
+
+// proves: TOOL-031, TOOL-048, BASE-025
+#[tokio::test]
+async fn structured_output_is_checked_and_decoded() {
+    #[derive(serde::Deserialize)]
+    struct Weather {
+        temperature: f64,
+    }
+    let built = connect(client(), everything::server()).await.unwrap();
+    built.list_tools().await.unwrap();
+    let call = built.call_tool("get_weather", json!({ "location": "Rome" }));
+    let weather: Weather = call.decoded().await.unwrap();
+    assert_eq!(weather.temperature, 21.5);
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let listing = tokio::spawn({
+        let client = client.clone();
+        async move { client.list_tools().await }
+    });
+    let request = wire.expect("tools/list").await;
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let tool = json!({ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": schema });
+    wire.answer(&request, json!({ "tools": [tool] })).await;
+    listing.await.unwrap().unwrap();
+    for (result, fine) in [
+        (
+            json!({ "content": [], "structuredContent": { "n": 1 } }),
+            true,
+        ),
+        (
+            json!({ "content": [], "structuredContent": { "n": "1" } }),
+            false,
+        ),
+        (json!({ "content": [] }), false),
+        (json!({ "content": [], "isError": true }), true),
+        (json!({ "content": 5 }), false),
+    ] {
+        let client = client.clone();
+        let call = tokio::spawn(async move { client.call_tool("t", json!({})).await });
+        let request = wire.expect("tools/call").await;
+        wire.answer(&request, result.clone()).await;
+        assert_eq!(call.await.unwrap().is_ok(), fine, "{result}");
+    }
+}
+
+// proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020
+#[tokio::test]
+async fn lists_are_followed_to_their_end_with_cursors_untouched() {
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let listing = tokio::spawn(async move { client.list_tools().await });
+    let tool = |n: usize| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object" } });
+    let pages = [
+        (0, Some("")),
+        (1, Some("ünï\"\n\u{0}🎉")),
+        (50, Some("x")),
+        (0, None),
+    ];
+    let mut expected = None;
+    for (count, next) in pages {
+        let request = wire.expect("tools/list").await;
+        assert_eq!(
+            request["params"].get("cursor").and_then(Value::as_str),
+            expected
+        );
+        let mut result = json!({ "tools": (0..count).map(tool).collect::<Vec<_>>() });
+        if let Some(next) = next {
+            result["nextCursor"] = json!(next);
+        }
+        wire.answer(&request, result).await;
+        expected = next;
+    }
+    assert_eq!(listing.await.unwrap().unwrap().len(), 51);
+}
+
+#[tokio::test]
+async fn a_server_that_pages_in_circles_is_found_out() {
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let listing = tokio::spawn(async move { client.list_tools().await });
+    for _ in 0..2 {
+        let request = wire.expect("tools/list").await;
+        wire.answer(&request, json!({ "tools": [], "nextCursor": "again" }))
+            .await;
+    }
+    let error = listing.await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("repeats a cursor"), "{error}");
+}
+
+// proves: PAGE-011
+#[tokio::test]
+async fn cursors_do_not_outlive_their_session() {
+    let server = everything::server().page_size(1);
+    for _ in 0..2 {
+        let client = connect(client(), server.clone()).await.unwrap();
+        assert!(client.list_prompts().await.unwrap().len() >= 4);
+        client.close().await.unwrap();
+    }
+}
+
+// proves: ICON-006, ICON-007, ICON-005
+#[tokio::test]
+async fn icons_from_unsafe_places_are_dropped() {
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let listing = tokio::spawn(async move { client.list_tools().await });
+    let request = wire.expect("tools/list").await;
+    let icons: Vec<Value> = [
+        "https://example.com/a.png",
+        "data:image/png;base64,AAAA",
+        "http://example.com/a.png",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "ftp://x/y",
+        "ws://x",
+        "app:icon",
+        "",
+        "\u{0}https://x",
+    ]
+    .map(|src| json!({ "src": src }))
+    .to_vec();
+    let tool = json!({ "name": "t", "inputSchema": { "type": "object" }, "icons": icons });
+    wire.answer(&request, json!({ "tools": [tool] })).await;
+    let tools = listing.await.unwrap().unwrap();
+    let kept: Vec<_> = tools[0]
+        .icons
+        .as_ref()
+        .unwrap()
+        .iter()
+        .map(|icon| &*icon.src)
+        .collect();
+    assert_eq!(
+        kept,
+        ["https://example.com/a.png", "data:image/png;base64,AAAA"]
+    );
+}
+
+// proves: RES-015, RES-017, ROOT-021
+#[tokio::test]
+async fn subscriptions_are_streams_that_end_with_their_drop() {
+    let resources = json!({ "resources": { "subscribe": true } });
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", resources).await;
+    let subscribing = tokio::spawn({
+        let client = client.clone();
+        async move { client.subscribe("test://dir").await }
+    });
+    let request = wire.expect("resources/subscribe").await;
+    // An update right behind the answer is not lost.
+    wire.answer(&request, json!({})).await;
+    for uri in ["test://dir", "test://dir/part", "test://other"] {
+        wire.notify("notifications/resources/updated", json!({ "uri": uri }))
+            .await;
+    }
+    let mut subscription = subscribing.await.unwrap().unwrap();
+    assert_eq!(subscription.next().await.as_deref(), Some("test://dir"));
+    assert_eq!(
+        subscription.next().await.as_deref(),
+        Some("test://dir/part")
+    );
+    drop(subscription);
+    let request = wire.expect("resources/unsubscribe").await;
+    assert_eq!(request["params"]["uri"], "test://dir");
+    wire.answer(&request, json!({})).await;
+    let (mut wire, client) = accept(self::client()).await;
+    assert!(matches!(
+        client.subscribe("x:y").await,
+        Err(Error::Unsupported { .. })
+    ));
+    wire.silent().await;
+}
+
+// proves: LOG-018, LOG-007
+#[tokio::test]
+async fn log_messages_and_list_changes_reach_the_host() {
+    let logs: Arc<Mutex<Vec<(LoggingLevel, Option<String>, Value)>>> = Arc::default();
+    let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
+    let (log, change) = (Arc::clone(&logs), Arc::clone(&changes));
+    let builder = client()
+        .on_log(move |m| log.lock().unwrap().push((m.level, m.logger, m.data)))
+        .on_change(move |c| change.lock().unwrap().push(c));
+    let (mut wire, _client) = accept(builder).await;
+    for params in [
+        json!({ "level": "warning", "data": null }),
+        json!({ "level": "warn", "data": 1 }),
+        json!({ "level": "info" }),
+        json!({ "level": "info", "logger": "db", "data": [1] }),
+    ] {
+        wire.notify("notifications/message", params).await;
+    }
+    for list in ["tools", "prompts", "resources"] {
+        wire.notify(&format!("notifications/{list}/list_changed"), Value::Null)
+            .await;
+    }
+    wire.silent().await;
+    assert_eq!(
+        *logs.lock().unwrap(),
+        [
+            (LoggingLevel::Warning, None, Value::Null),
+            (LoggingLevel::Info, Some("db".to_owned()), json!([1]))
+        ]
+    );
+    assert_eq!(
+        *changes.lock().unwrap(),
+        [Changed::Tools, Changed::Prompts, Changed::Resources]
+    );
+}
+
+// proves: COMP-002, COMP-016, PROMPT-006
+#[tokio::test]
+async fn partial_completions_and_text_arguments() {
+    let capabilities = json!({ "completions": {}, "prompts": {} });
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", capabilities).await;
+    let completing = tokio::spawn({
+        let client = client.clone();
+        async move {
+            let reference = mcp_types::PromptReference::new("p");
+            let resolved = [("b".to_owned(), "2".to_owned())].into();
+            client.complete(reference, "a", "x", resolved).await
+        }
+    });
+    let request = wire.expect("completion/complete").await;
+    assert_eq!(
+        request["params"],
+        json!({
+            "ref": { "type": "ref/prompt", "name": "p" },
+            "argument": { "name": "a", "value": "x" },
+            "context": { "arguments": { "b": "2" } }
+        })
+    );
+    wire.answer(&request, json!({ "completion": { "values": [] } }))
+        .await;
+    assert_eq!(completing.await.unwrap().unwrap().completion.total, None);
+    let getting = tokio::spawn(async move { client.get_prompt("p", [("n", 5.to_string())]).await });
+    let request = wire.expect("prompts/get").await;
+    assert_eq!(request["params"]["arguments"], json!({ "n": "5" }));
+    wire.answer(&request, json!({ "messages": [] })).await;
+    getting.await.unwrap().unwrap();
+}
+
+// proves: BASE-011, BASE-013, BASE-012, SCHEMA-003
+#[tokio::test]
+async fn broken_answers_fail_their_call_and_no_other() {
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "resources": {} })).await;
+    let read = |client: &Client, uri: &str| {
+        let call = client.read_resource(uri);
+        tokio::spawn(async move { call.await })
+    };
+    let (first, second) = (read(&client, "a:1"), read(&client, "a:2"));
+    let (a, b) = (
+        wire.expect("resources/read").await,
+        wire.expect("resources/read").await,
+    );
+    let of_first = if a["params"]["uri"] == "a:1" { &a } else { &b };
+    let of_second = if a["params"]["uri"] == "a:1" { &b } else { &a };
+    wire.raw(r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"what?"}}"#)
+        .await;
+    wire.raw(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}"#)
+        .await;
+    wire.raw(r#"{"jsonrpc":"2.0","id":"1","result":{}}"#).await;
+    let error = json!({ "code": 1.5, "message": "m" });
+    wire.send_unchecked(&json!({ "jsonrpc": "2.0", "id": of_first["id"], "error": error }))
+        .await;
+    let failed = first.await.unwrap().unwrap_err();
+    assert!(matches!(failed, Error::Protocol(_)), "{failed}");
+    wire.answer(
+        of_second,
+        json!({ "contents": [{ "uri": "a:2", "text": "two" }] }),
+    )
+    .await;
+    assert_eq!(second.await.unwrap().unwrap().contents.len(), 1);
+    // A result that is no object of this kind names what is wrong with it.
+    let third = read(&client, "a:3");
+    let request = wire.expect("resources/read").await;
+    wire.answer(&request, json!({ "contents": [{ "uri": 5, "text": "" }] }))
+        .await;
+    let failed = third.await.unwrap().unwrap_err();
+    assert!(failed.to_string().contains("/contents/0"), "{failed}");
+    assert!(client.require::<ReadResourceRequest>().is_ok());
+}
+
+#[tokio::test]
+async fn unknown_blocks_and_private_codes_survive() {
+    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let call = |client: &Client| {
+        let call = client.call_tool("t", json!({}));
+        tokio::spawn(async move { call.await })
+    };
+    let calling = call(&client);
+    let request = wire.expect("tools/call").await;
+    let hologram = json!({ "type": "hologram", "volume": [1] });
+    wire.answer(
+        &request,
+        json!({ "content": [hologram, { "type": "text", "text": "x" }] }),
+    )
+    .await;
+    let result = calling.await.unwrap().unwrap();
+    assert_eq!(result.joined_text(), "x");
+    assert_eq!(serde_json::to_value(&result.content[0]).unwrap(), hologram);
+    assert_eq!(result.content[1], TextContent::new("x").into());
+    let calling = call(&client);
+    let request = wire.expect("tools/call").await;
+    wire.refuse(&request, -31999, "private").await;
+    assert_eq!(
+        calling
+            .await
+            .unwrap()
+            .unwrap_err()
+            .rejection()
+            .unwrap()
+            .code
+            .0,
+        -31999
+    );
+}
+
+// proves: LIFE-039
+#[tokio::test]
+async fn two_servers_behind_one_host_never_meet() {
+    let builder = client().on_sample(async |ask| Ok(ask.reply("m", ask.server.name.clone())));
+    let (mut one, first) =
+        Wire::accept(builder.clone(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut two, _second) = Wire::accept(builder, "2025-06-18", json!({ "tools": {} })).await;
+    let call = tokio::spawn(async move { first.call_tool("t", json!({})).await });
+    let request = one.expect("tools/call").await;
+    // The other server answers an id that is not its own.
+    two.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "content": [] } }))
+        .await;
+    two.silent().await;
+    assert!(!call.is_finished());
+    one.answer(&request, json!({ "content": [] })).await;
+    call.await.unwrap().unwrap();
+}
