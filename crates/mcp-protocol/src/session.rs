@@ -281,10 +281,14 @@ impl Inbound for ServerSession {
         agreed.is_some_and(|agreed| agreed.revision.rules().batches)
     }
 
-    fn unreadable(&self, _frame: &[u8], error: &ParseError) -> bool {
+    /// Before 2025-11-25 every error answer has an id, except those to arrays, which JSON-RPC
+    /// itself demands.
+    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         tracing::debug!(%error, "a frame is no message");
         let agreed = self.session.agreed.get();
-        error.id().is_some() || agreed.is_none_or(|agreed| agreed.revision.rules().error_without_id)
+        error.id().is_some()
+            || frame.trim_ascii_start().starts_with(b"[")
+            || agreed.is_none_or(|agreed| agreed.revision.rules().error_without_id)
     }
 
     fn deadline(&self) -> Option<Duration> {
