@@ -1,0 +1,393 @@
+//! From a URI to values.
+//!
+//! The template is a row of [`Step`]s. A table says for each step and each place in the URI
+//! whether, and how well, the rest of the steps fit the rest of the URI; it is filled from the
+//! end, one pass over the URI for each step, and then read from the start. Nothing is tried
+//! twice, so no template and no URI can make it slow.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::expand::encode_char;
+use super::parse::is_triplet;
+use super::{Modifier, Operator, Part};
+
+/// Most bytes of a URI.
+const BYTES: usize = 8 * 1024;
+/// Stands before each parameter that an expression of the template names: no URI holds it.
+const PARAMETER: char = '\n';
+
+#[derive(Debug, Clone)]
+pub(super) struct Matcher {
+    steps: Vec<Step>,
+    /// Names of query parameters, in the order of the template.
+    query: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Literal(String),
+    /// What follows may be absent: go on there.
+    Maybe(usize),
+    /// A parameter that is present, with or without a value.
+    Named {
+        name: String,
+        text: String,
+    },
+    Value {
+        name: String,
+        class: Class,
+    },
+}
+
+/// What a value may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// One path segment or less, not empty.
+    Segment,
+    /// The value of a path parameter.
+    Parameter,
+    /// The value of a query parameter.
+    Query,
+    /// Anything but another `#`, not empty.
+    Fragment,
+    /// Anything, not empty.
+    Reserved,
+}
+
+impl Class {
+    fn of(operator: Operator) -> Self {
+        match operator {
+            Operator::Simple | Operator::Label | Operator::Path => Self::Segment,
+            Operator::Parameter => Self::Parameter,
+            Operator::Query | Operator::Continuation => Self::Query,
+            Operator::Fragment => Self::Fragment,
+            Operator::Reserved => Self::Reserved,
+        }
+    }
+
+    fn admits(self, byte: u8) -> bool {
+        match self {
+            _ if byte == PARAMETER as u8 => false,
+            Self::Segment => !b"/?#".contains(&byte),
+            Self::Parameter => !b"/?#;".contains(&byte),
+            Self::Query => !b"&#".contains(&byte),
+            Self::Fragment => byte != b'#',
+            Self::Reserved => true,
+        }
+    }
+
+    fn may_be_empty(self) -> bool {
+        matches!(self, Self::Parameter | Self::Query)
+    }
+
+    /// Whether a plain slash is allowed, and with it an encoded one.
+    fn holds_paths(self) -> bool {
+        matches!(self, Self::Query | Self::Fragment | Self::Reserved)
+    }
+}
+
+impl Matcher {
+    pub(super) fn of(parts: &[Part]) -> Option<Self> {
+        let mut matcher = Self {
+            steps: Vec::new(),
+            query: Vec::new(),
+        };
+        for part in parts {
+            match part {
+                Part::Literal(text) => matcher.steps.push(Step::Literal(canonical(text)?)),
+                Part::Expression {
+                    operator,
+                    variables,
+                } => {
+                    if variables.iter().any(|v| v.modifier != Modifier::None) {
+                        return None;
+                    }
+                    let names = variables.iter().map(|variable| &*variable.name);
+                    if operator.is_named() {
+                        matcher.named(*operator, names);
+                    } else {
+                        matcher.unnamed(*operator, names);
+                    }
+                }
+            }
+        }
+        Some(matcher)
+    }
+
+    fn named<'n>(&mut self, operator: Operator, names: impl Iterator<Item = &'n str>) {
+        for name in names {
+            let text = match operator {
+                Operator::Parameter => format!(";{name}"),
+                _ => {
+                    self.query.push(name.to_owned());
+                    format!("{PARAMETER}{name}")
+                }
+            };
+            let next = self.steps.len() + 5;
+            let name = || name.to_owned();
+            let class = Class::of(operator);
+            self.steps.extend([
+                Step::Maybe(next),
+                Step::Named { name: name(), text },
+                Step::Maybe(next),
+                Step::Literal("=".to_owned()),
+                Step::Value {
+                    name: name(),
+                    class,
+                },
+            ]);
+        }
+    }
+
+    fn unnamed<'n>(&mut self, operator: Operator, names: impl Iterator<Item = &'n str>) {
+        let mut maybes = Vec::new();
+        let mut start = operator.first();
+        for (index, name) in names.enumerate() {
+            // An expression without a sign has its first value at least.
+            if index > 0 || !start.is_empty() {
+                maybes.push(self.steps.len());
+                self.steps.push(Step::Maybe(0));
+                self.steps.push(Step::Literal(start.to_owned()));
+            }
+            start = operator.separator();
+            self.steps.push(Step::Value {
+                name: name.to_owned(),
+                class: Class::of(operator),
+            });
+        }
+        let end = self.steps.len();
+        for maybe in maybes {
+            self.steps[maybe] = Step::Maybe(end);
+        }
+    }
+
+    pub(super) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+        if uri.len() > BYTES || climbs_anywhere(uri) {
+            return None;
+        }
+        let uri = canonical(uri)?;
+        let uri = self.mark_parameters(&uri);
+        match self.steps.first() {
+            // Most templates do not fit most URIs.
+            Some(Step::Literal(text)) if !uri.starts_with(text.as_str()) => return None,
+            _ => {}
+        }
+        let table = Table::fill(&self.steps, uri.as_bytes());
+        self.read(&table, &uri)
+    }
+
+    /// Puts the parameters that the template names at the end of the query, in its order and
+    /// behind [`PARAMETER`]. The others stay: they belong to literals, or to nothing.
+    fn mark_parameters<'u>(&self, uri: &'u str) -> Cow<'u, str> {
+        let (rest, fragment) = uri.split_at(uri.find('#').unwrap_or(uri.len()));
+        let Some((path, query)) = rest.split_once('?') else {
+            return Cow::Borrowed(uri);
+        };
+        if self.query.is_empty() {
+            return Cow::Borrowed(uri);
+        }
+        let mut named = Vec::new();
+        let mut marked = path.to_owned();
+        let mut start = '?';
+        for parameter in query.split('&') {
+            let name = parameter.split('=').next().unwrap_or_default();
+            match self.query.iter().position(|known| known == name) {
+                Some(place) => named.push((place, parameter)),
+                None => {
+                    marked.push(start);
+                    marked.push_str(parameter);
+                    start = '&';
+                }
+            }
+        }
+        named.sort_by_key(|(place, _)| *place);
+        for (_, parameter) in named {
+            marked.push(PARAMETER);
+            marked.push_str(parameter);
+        }
+        marked.push_str(fragment);
+        Cow::Owned(marked)
+    }
+
+    fn read(&self, table: &Table, uri: &str) -> Option<BTreeMap<String, String>> {
+        let mut found = BTreeMap::new();
+        let (mut step, mut at) = (0, 0);
+        while let Some(current) = self.steps.get(step) {
+            let score = table.at(step, at);
+            if score == 0 {
+                return None;
+            }
+            let mut next = step + 1;
+            match current {
+                Step::Literal(text) => at += text.len(),
+                Step::Maybe(end) => {
+                    let present = table.at(step + 1, at);
+                    if present == 0 || present + 1 < score {
+                        next = *end;
+                        if let Some(Step::Named { name, .. }) = self.steps[..step].last() {
+                            bind(&mut found, name, String::new())?;
+                        }
+                    }
+                }
+                Step::Named { text, .. } => at += text.len(),
+                Step::Value { name, class } => {
+                    let end = table.end(step, at, *class, uri.as_bytes());
+                    let before = uri[..at].trim_end_matches(PARAMETER);
+                    let value = decode(&uri[at..end])?;
+                    if !is_safe(&value, *class, before) {
+                        return None;
+                    }
+                    at = end;
+                    bind(&mut found, name, value)?;
+                }
+            }
+            step = next;
+        }
+        (at == uri.len()).then_some(found)
+    }
+}
+
+/// A variable that stands in several places has one value.
+fn bind(found: &mut BTreeMap<String, String>, name: &str, value: String) -> Option<()> {
+    match found.insert(name.to_owned(), value) {
+        Some(other) if found.get(name) != Some(&other) => None,
+        _ => Some(()),
+    }
+}
+
+/// How well the steps from one on fit the URI from one place on: 0 not at all, else 1 more than
+/// the number of parts that may be absent and are present.
+struct Table {
+    cells: Vec<u8>,
+    width: usize,
+}
+
+impl Table {
+    fn at(&self, step: usize, place: usize) -> u8 {
+        self.cells[step * self.width + place]
+    }
+
+    fn fill(steps: &[Step], uri: &[u8]) -> Self {
+        let width = uri.len() + 1;
+        let mut table = Self {
+            cells: vec![0; width * (steps.len() + 1)],
+            width,
+        };
+        table.cells[steps.len() * width + uri.len()] = 1;
+        for (index, step) in steps.iter().enumerate().rev() {
+            // Of the cells behind a value that starts here, the best.
+            let mut best = 0;
+            for at in (0..width).rev() {
+                let after = table.at(index + 1, at);
+                let cell = match step {
+                    Step::Literal(text) | Step::Named { text, .. } => {
+                        match uri[at..].starts_with(text.as_bytes()) {
+                            true => table.at(index + 1, at + text.len()),
+                            false => 0,
+                        }
+                    }
+                    Step::Maybe(end) => {
+                        let present = if after > 0 {
+                            after.saturating_add(1)
+                        } else {
+                            0
+                        };
+                        present.max(table.at(*end, at))
+                    }
+                    Step::Value { class, .. } => {
+                        let goes_on = uri.get(at).is_some_and(|&byte| class.admits(byte));
+                        let further = if goes_on { best } else { 0 };
+                        best = further.max(after);
+                        if class.may_be_empty() { best } else { further }
+                    }
+                };
+                table.cells[index * width + at] = cell;
+            }
+        }
+        table
+    }
+
+    /// The last place where a value that starts here may end without losing anything behind.
+    fn end(&self, step: usize, start: usize, class: Class, uri: &[u8]) -> usize {
+        let score = self.at(step, start);
+        let run = uri[start..].iter().take_while(|&&byte| class.admits(byte));
+        let longest = start + run.count();
+        let shortest = start + usize::from(!class.may_be_empty());
+        let fits = |end: &usize| self.at(step + 1, *end) == score;
+        (shortest..=longest).rev().find(fits).unwrap_or(start)
+    }
+}
+
+/// The same text for the same URI: one spelling of percent-encoding. `None` if no URI looks
+/// like this.
+fn canonical(uri: &str) -> Option<String> {
+    let mut text = String::with_capacity(uri.len());
+    let mut hex = 0;
+    for (offset, character) in uri.char_indices() {
+        match character {
+            '%' if is_triplet(&uri[offset..]) => hex = 3,
+            '%' | '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}' => return None,
+            _ if character.is_control() || character.is_whitespace() => return None,
+            _ => {}
+        }
+        if hex > 0 {
+            hex -= 1;
+            text.push(character.to_ascii_uppercase());
+        } else if character.is_ascii() {
+            text.push(character);
+        } else {
+            encode_char(&mut text, character);
+        }
+    }
+    Some(text)
+}
+
+/// Percent-decodes once.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        bytes.push(match byte {
+            b'%' => u8::try_from(digit()? * 16 + digit()?).ok()?,
+            _ => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Whether a segment of the path is `..`, however much of it a variable would take.
+fn climbs_anywhere(uri: &str) -> bool {
+    let path = uri.split(['?', '#']).next().unwrap_or_default();
+    decode(path).is_none_or(|path| climbs(&path))
+}
+
+fn climbs(path: &str) -> bool {
+    path.split(['/', '\\'])
+        // Windows drops spaces at the end of a name.
+        .any(|segment| segment.trim_end_matches(' ') == "..")
+}
+
+/// Whether a value that was decoded once may be handed to a handler.
+fn is_safe(value: &str, class: Class, before: &str) -> bool {
+    // Whoever decodes once more should meet no surprise.
+    let twice = decode(value);
+    [Some(value), twice.as_deref()]
+        .into_iter()
+        .flatten()
+        .all(|text| {
+            let has_slash = text.contains(['/', '\\']);
+            !text.contains('\0')
+                && !climbs(text)
+                && (class.holds_paths() || !has_slash)
+                && (class != Class::Reserved || !starts_over(text, before))
+        })
+}
+
+/// `root.join("/etc")` is not below the root.
+fn starts_over(path: &str, before: &str) -> bool {
+    let slashes = path.chars().take_while(|&c| c == '/' || c == '\\').count();
+    let most = usize::from(!before.ends_with('/') || before.ends_with("://"));
+    slashes > most
+}
