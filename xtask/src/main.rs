@@ -5,6 +5,7 @@ mod files;
 mod steps;
 mod support;
 mod test;
+mod tidy;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ usage: cargo xtask <command>
   codegen [--check] [--schema-dir DIR]  write the types of mcp-types from the official schema
   support [--check]                     write docs/support.md: which test proves which row of the specification
   test                                  everything that must be green before a merge
+  tidy                                  the rules of the house that the compiler does not check
 ";
 
 fn main() -> ExitCode {
@@ -40,6 +42,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), String> {
         "codegen" => codegen::run(rest),
         "support" => support::run(rest),
         "test" => test::run(rest),
+        "tidy" => tidy::run(rest),
         "help" | "-h" | "--help" => {
             steps::say(USAGE.trim_end());
             Ok(())

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use crate::steps::{Steps, say};
-use crate::{codegen, flags, root};
+use crate::{codegen, flags, root, support, tidy};
 
 /// Cargo commands before and after the checks of our own: name, then words.
 const LINTS: &[(&str, &str)] = &[
@@ -48,6 +48,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 fn all(steps: &mut Steps<'_>) -> Result<(), String> {
     steps.cargo("fmt", &[], "fmt --all --check")?;
+    steps.step("tidy", "cargo xtask tidy", || tidy::run(&[]))?;
+    steps.step("support", "cargo xtask support --check", || {
+        support::run(&["--check".to_owned()])
+    })?;
     steps.step("codegen", "cargo xtask codegen --check", generated)?;
     for (name, words) in LINTS.iter().chain(TESTS) {
         steps.cargo(name, &[], words)?;
