@@ -119,8 +119,11 @@ impl Mux {
     /// Handles one frame, without its newline.
     ///
     /// Answers that are ready are queued when it returns. What still waits after one poll in
-    /// place is handed to `spawn`.
+    /// place is handed to `spawn`. After the end of the connection it does nothing.
     pub fn receive(self: &Arc<Self>, frame: &[u8], spawn: &mut dyn FnMut(Work)) {
+        if self.closed.get().is_some() {
+            return;
+        }
         match parse(frame, &self.limits.frame) {
             Ok(Frame::Single(message)) => self.message(message, None, spawn),
             Ok(Frame::Batch(batch)) if self.inbound.accepts_batches() => {
@@ -187,7 +190,9 @@ impl Mux {
             .running
             .insert(exchange.id().clone(), exchange.clone());
         if self.closed.get().is_some() {
-            exchange.cancel(); // `close` took the table before this one was on it
+            // `close` took the table before this one was on it.
+            exchange.cancel();
+            self.forget(&exchange);
         }
         spawn(work);
     }

@@ -1,0 +1,109 @@
+//! What the multiplexer promises, one thing at a time.
+
+use std::task::{Context, Waker};
+
+use mcp_protocol::{Closed, Delivery, Link, MuxLimits};
+
+use crate::pair::{Fate, Pair, take};
+
+#[test]
+fn a_call_goes_and_its_answer_comes() {
+    let mut pair = Pair::new(MuxLimits::default());
+    pair.call(1, "now");
+    pair.call(2, "refuse");
+    pair.settle();
+    assert_eq!(pair.results[&1], Ok(Ok("{}".to_owned())));
+    let refused = pair.results[&2].clone().unwrap().unwrap_err();
+    assert_eq!(refused.code.0, -32602);
+}
+
+#[test]
+fn dropping_a_call_before_it_was_sent_says_nothing() {
+    let pair = Pair::new(MuxLimits::default());
+    drop(pair.near.request("now", None));
+    assert!(take(&pair.near).is_empty());
+}
+
+#[test]
+fn a_full_queue_holds_back_requests_and_drops_lossy_notifications() {
+    let mut pair = Pair::new(MuxLimits::default().with_queue_bytes(200));
+    let mut sent = 0;
+    while !pair.near.is_congested() {
+        pair.near.notify("n", None, Delivery::Lossy).unwrap();
+        sent += 1;
+    }
+    pair.near.notify("n", None, Delivery::Lossy).unwrap();
+    pair.near.notify("important", None, Delivery::Always).unwrap();
+    pair.call(1, "now");
+    assert_eq!(pair.near.in_flight(), (0, 0), "the request waits for room");
+    let frames = take(&pair.near);
+    assert_eq!(frames.len(), sent + 1);
+    for frame in frames {
+        pair.to_far.push_back(frame);
+    }
+    pair.poll_calls();
+    assert_eq!(pair.near.in_flight(), (0, 1));
+    pair.settle();
+    assert!(pair.results[&1].is_ok());
+}
+
+#[test]
+fn too_many_calls_fail_here_and_name_the_limit() {
+    let mut pair = Pair::new(MuxLimits::default().with_outgoing(2));
+    for key in 1..=3 {
+        pair.call(key, "wait");
+    }
+    let error = pair.results[&3].clone().unwrap_err();
+    assert!(error.contains("MuxLimits::outgoing"), "{error}");
+}
+
+#[test]
+fn the_end_is_told_once_and_fails_everything_with_its_reason() {
+    let mut pair = Pair::new(MuxLimits::default());
+    pair.call(1, "wait");
+    pair.deliver_to_far();
+    pair.near.close(Closed::exited("exit status 3", vec!["boom".to_owned()]));
+    pair.near.close(Closed::local());
+    pair.poll_calls();
+    let error = pair.results[&1].clone().unwrap_err();
+    assert!(error.contains("exit status 3") && error.contains("boom"), "{error}");
+    pair.call(2, "now");
+    assert!(pair.results[&2].is_err());
+    assert!(pair.near.notify("n", None, Delivery::Always).is_err());
+    pair.far.close(Closed::eof());
+    pair.far.close(Closed::eof());
+    assert_eq!(*pair.handlers.closed.lock().unwrap(), 1);
+    pair.poll_work();
+    assert!(pair.work.is_empty(), "the handler was dropped");
+    let mut cx = Context::from_waker(Waker::noop());
+    let closed = pair.far.poll_output(&mut cx, &mut Vec::new());
+    assert_eq!(closed, std::task::Poll::Ready(false));
+}
+
+#[test]
+fn no_frame_ever_holds_a_newline() {
+    let pair = Pair::new(MuxLimits::default());
+    let params = b"{\n  \"text\": \"a\\nb\"\r\n}";
+    pair.near.notify("n", Some(params), Delivery::Always).unwrap();
+    let frames = take(&pair.near);
+    assert_eq!(frames.len(), 1);
+    let frame: serde_json::Value = serde_json::from_slice(&frames[0]).unwrap();
+    assert_eq!(frame["params"]["text"], "a\nb");
+}
+
+#[test]
+fn work_that_is_dropped_is_answered_all_the_same() {
+    let mut pair = Pair::new(MuxLimits::default());
+    for (key, method) in [(1, "wait"), (2, "block"), (3, "wait")] {
+        pair.call(key, method);
+        pair.deliver_to_far();
+    }
+    pair.work.clear();
+    pair.settle();
+    for key in 1..=3 {
+        let error = pair.results[&key].clone().unwrap().unwrap_err();
+        assert_eq!(error.code.0, -32603);
+    }
+    assert_eq!(pair.far.in_flight(), (0, 0));
+    let _ = Fate::Panics;
+}
