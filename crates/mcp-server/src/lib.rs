@@ -77,6 +77,8 @@ pub use tool::Tool;
 /// What the attributes expand to; not for use by hand.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::handler::{Awaits, Returns};
+    pub use mcp_types::Icon;
     pub use {schemars, serde, serde_json};
 }
 
