@@ -9,6 +9,8 @@ pub(super) struct Line {
     pub(super) strings: Vec<String>,
     /// Whether it belongs to an item under `#[cfg(test)]`.
     pub(super) in_test: bool,
+    /// Whether it belongs to a test with a clock that stands still.
+    pub(super) is_paused: bool,
 }
 
 /// The lines of a file.
@@ -19,7 +21,16 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
     };
     while scanner.step() {}
     let mut lines = scanner.lines;
-    mark_tests(&mut lines);
+    mark(
+        &mut lines,
+        |code| code.starts_with("#[cfg(test)]"),
+        |line| line.in_test = true,
+    );
+    mark(
+        &mut lines,
+        |code| code.starts_with("#[") && code.contains("start_paused = true"),
+        |line| line.is_paused = true,
+    );
     lines
 }
 
@@ -164,15 +175,13 @@ fn quote(text: &str) -> usize {
     }
 }
 
-/// Marks the item after each `#[cfg(test)]`.
-fn mark_tests(lines: &mut [Line]) {
+/// Marks the item after each attribute for which `begins` holds.
+fn mark(lines: &mut [Line], begins: impl Fn(&str) -> bool, set: impl Fn(&mut Line)) {
     let mut at = 0;
     while at < lines.len() {
-        if lines[at].code.trim_start().starts_with("#[cfg(test)]") {
+        if begins(lines[at].code.trim_start()) {
             let end = item_end(&lines[at..]);
-            for line in &mut lines[at..=at + end] {
-                line.in_test = true;
-            }
+            lines[at..=at + end].iter_mut().for_each(&set);
             at += end;
         }
         at += 1;
@@ -243,5 +252,12 @@ mod tests {
                 false, true, true, true, true, false, true, true, false, false
             ]
         );
+    }
+
+    #[test]
+    fn a_test_with_a_paused_clock_is_marked_to_its_end() {
+        let text = "#[tokio::test(start_paused = true)]\nasync fn a() {\n    b();\n}\nfn c() {}\n";
+        let marks: Vec<bool> = lines(text).iter().map(|line| line.is_paused).collect();
+        assert_eq!(marks, [true, true, true, true, false, false]);
     }
 }

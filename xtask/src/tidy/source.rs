@@ -112,7 +112,7 @@ fn anywhere(line: &Line, found: &mut Vec<String>) {
 }
 
 fn in_tests(line: &Line, found: &mut Vec<String>) {
-    if has_word(&line.code, "sleep(") {
+    if !line.is_paused && has_word(&line.code, "sleep(") {
         found.push("a sleep in a test, wait for the event or move a paused clock".to_owned());
     }
 }
@@ -237,6 +237,8 @@ mod tests {
     fn tests_do_not_sleep_and_nothing_is_left_undone() {
         let text = "tokio::time::sleep(x).await;\n#[ignore = \"slow\"]\nlet (a, b) = mpsc::unbounded_channel();\ntodo!()\n";
         assert_eq!(found("tests/suites/a.rs", text).len(), 4);
+        let paused = "#[tokio::test(start_paused = true)]\nasync fn a() { sleep(x).await }\n";
+        assert!(found("tests/suites/a.rs", paused).is_empty());
         // Fixtures may be slow on purpose.
         assert_eq!(found("tests/src/everything/a.rs", text).len(), 3);
         assert!(found("tests/suites/a.rs", "\"todo!() #[ignore]\"; f(sleepless)").is_empty());
