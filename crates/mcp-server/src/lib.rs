@@ -34,6 +34,7 @@
 //!
 //! Specification: [server features](https://modelcontextprotocol.io/specification/2025-11-25/server).
 
+mod base64;
 mod call;
 mod completion;
 mod ctx;
@@ -56,6 +57,7 @@ mod template;
 mod tool;
 mod unique;
 
+pub use base64::base64;
 pub use call::{Args, Call, Extracted, FromCall, FromState, State};
 pub use completion::{Completing, Completions};
 pub use ctx::{Ctx, UrlElicitation};
@@ -80,10 +82,4 @@ pub mod __private {
     pub use crate::handler::{Awaits, Returns};
     pub use mcp_types::Icon;
     pub use {schemars, serde, serde_json};
-}
-
-/// Standard base64 with padding, as every binary member of the protocol has it.
-pub fn base64(bytes: &[u8]) -> String {
-    use base64::Engine as _;
-    base64::engine::general_purpose::STANDARD.encode(bytes)
 }
