@@ -7,7 +7,6 @@ use std::time::Duration;
 /// Why serving a pipe failed. Opaque: ask it what you need to know.
 ///
 /// A client that closes its end is no error.
-#[derive(Debug)]
 pub struct Error {
     kind: Kind,
     source: Option<io::Error>,
@@ -15,6 +14,8 @@ pub struct Error {
 
 #[derive(Debug)]
 enum Kind {
+    /// The server is not fit to be served.
+    Unready(String),
     Open(&'static str),
     Read,
     Write,
@@ -23,6 +24,13 @@ enum Kind {
 }
 
 impl Error {
+    pub(crate) fn unready(why: String) -> Self {
+        Self {
+            kind: Kind::Unready(why),
+            source: None,
+        }
+    }
+
     pub(crate) fn open(what: &'static str, source: io::Error) -> Self {
         Self {
             kind: Kind::Open(what),
@@ -72,15 +80,26 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
+        match &self.kind {
+            Kind::Unready(why) => f.write_str(why),
             Kind::Open(what) => write!(f, "cannot take over {what}"),
             Kind::Read => f.write_str("reading from the peer failed"),
             Kind::Write => f.write_str("writing to the peer failed"),
-            Kind::Stalled(limit) => f.write_str(&stall_text(limit)),
+            Kind::Stalled(limit) => f.write_str(&stall_text(*limit)),
             Kind::Busy => f.write_str(
                 "stdin and stdout are being served already; a process has one of each, \
                  use serve_io for other streams",
             ),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    /// As people read it: this is what a `main` that returns the error prints.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(source) => write!(f, "{self}: {source}"),
+            None => write!(f, "{self}"),
         }
     }
 }

@@ -58,11 +58,14 @@ impl InMemory {
 }
 
 impl Transport for InMemory {
+    /// # Errors
+    /// The service is not ready to be served.
     fn start(
         self: Box<Self>,
         inbound: Arc<dyn Inbound>,
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
         Box::pin(async move {
+            self.service.ready().map_err(TransportError::new)?;
             let (client, server) = duplex(self.capacity);
             let serving = tokio::spawn(serve_streams(self.service, server.streams, self.server));
             Ok(client
@@ -109,7 +112,7 @@ impl ServerEnd {
     /// Serves the client at the other end until it leaves; see [`serve_io`](crate::serve_io).
     ///
     /// # Errors
-    /// The client does not read.
+    /// The service is not ready to be served, or the client does not read.
     ///
     /// # Cancel safety
     /// Dropping the future ends the session and cancels its handlers.

@@ -18,7 +18,7 @@ use crate::work::{Spawner, Threads};
 /// then is cancelled. The runtime must have its timer enabled.
 ///
 /// # Errors
-/// Reading or writing fails for another reason than the client being gone, or the client does
+/// The service is not ready to be served. Reading or writing fails for another reason than the client being gone, or the client does
 /// not read.
 ///
 /// # Cancel safety
@@ -75,6 +75,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
+    service.ready().map_err(Error::unready)?;
     let mux = Mux::new(ServerSession::new(service), options.limits.clone());
     let spawner = Spawner::new(threads, options.blocking);
     let mut driver = Driver::new(Arc::clone(&mux), streams, Role::Server, spawner, options);

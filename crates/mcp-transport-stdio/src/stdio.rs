@@ -27,7 +27,7 @@ use crate::work::{Pool, Threads};
 /// is enough.
 ///
 /// # Errors
-/// Stdin or stdout cannot be used or fail, somebody serves on them already, or the client does
+/// The service is not ready to be served. Stdin or stdout cannot be used or fail, somebody serves on them already, or the client does
 /// not read. A client that leaves is no error.
 ///
 /// # Cancel safety
@@ -44,6 +44,7 @@ pub async fn serve(service: impl Service) -> Result<(), Error> {
 /// # Cancel safety
 /// As [`serve`].
 pub async fn serve_with(service: impl Service, options: Options) -> Result<(), Error> {
+    service.ready().map_err(Error::unready)?;
     let (reader, writer, restore) = standard::open(options.guard)?;
     let threads = Threads::Own(Pool::new());
     let result = serve_on(Arc::new(service), (reader, writer), threads, &options).await;

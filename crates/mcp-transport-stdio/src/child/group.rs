@@ -15,6 +15,8 @@ pub(crate) struct Group {
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
     reaped: bool,
+    /// The leader was reaped and the rest killed: its number may be somebody else's from now on.
+    over: bool,
 }
 
 impl Group {
@@ -29,6 +31,7 @@ impl Group {
             #[cfg(unix)]
             id,
             reaped: false,
+            over: false,
         }
     }
 
@@ -62,15 +65,19 @@ impl Group {
     /// Ends the group, whether its leader has left or not.
     #[cfg(unix)]
     pub(crate) fn kill(&mut self) {
-        self.signal(rustix::process::Signal::KILL);
+        if !self.over {
+            self.signal(rustix::process::Signal::KILL);
+            self.over = self.reaped;
+        }
     }
 
     /// Ends the process.
     #[cfg(not(unix))]
     pub(crate) fn kill(&mut self) {
-        if !self.reaped {
+        if !self.over && !self.reaped {
             let _ = self.child.start_kill();
         }
+        self.over = self.reaped;
     }
 
     /// Whether anything of the group is left.

@@ -5,6 +5,7 @@ use std::io;
 use std::pin::pin;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -155,23 +156,34 @@ impl Supervisor {
             ..
         } = self;
         // A child that cannot get rid of its output does not leave.
+        let (mut discarded, silent) = (false, AtomicBool::new(false));
         let keep_draining = |cx: &mut Context<'_>| {
-            let _ = tail.poll_drain(cx);
-            driver.poll_discard(cx)
+            discarded = discarded || driver.poll_discard(cx).is_ready();
+            let drained = tail.poll_drain(cx).is_ready();
+            silent.store(discarded && drained, Ordering::Relaxed);
+            if discarded && drained {
+                return Poll::Ready(());
+            }
+            Poll::Pending
         };
-        beside(ladder(group, eof, term), keep_draining)
+        beside(ladder(group, eof, term, &silent), keep_draining)
             .await
             .map_err(|error| format!("{name} did not end: {error}"))
             .err()
     }
 }
 
-/// The steps after stdin was closed.
-async fn ladder(group: &mut Group, eof: Duration, term: Duration) -> io::Result<()> {
+/// The steps after stdin was closed. `silent`: nobody holds stdout or stderr any more.
+async fn ladder(
+    group: &mut Group,
+    eof: Duration,
+    term: Duration,
+    silent: &AtomicBool,
+) -> io::Result<()> {
     if let Ok(status) = timeout(eof, group.wait()).await {
         return status.map(drop);
     }
-    if group.terminate() && timeout(term, left(group)).await.is_ok() {
+    if group.terminate() && timeout(term, left(group, silent)).await.is_ok() {
         return Ok(());
     }
     group.kill();
@@ -184,10 +196,11 @@ async fn ladder(group: &mut Group, eof: Duration, term: Duration) -> io::Result<
     }
 }
 
-/// Completes when the whole group has left. Only its leader can be waited for.
-async fn left(group: &mut Group) {
+/// Completes when the whole group has left. Only its leader can be waited for; the others are
+/// gone at the latest when nobody has reaped them but their output has ended.
+async fn left(group: &mut Group, silent: &AtomicBool) {
     if group.wait().await.is_ok() {
-        while group.is_alive() {
+        while group.is_alive() && !silent.load(Ordering::Relaxed) {
             sleep(LOOK).await;
         }
     }

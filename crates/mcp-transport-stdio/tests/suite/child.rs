@@ -1,22 +1,338 @@
-//! Servers as child processes.
+//! Servers as child processes: sessions, last words, and every way to end.
 
-use mcp_transport_stdio::Child;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use crate::support::{open, soon, tool};
+use mcp_transport_stdio::{Child, Options, Stderr};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process, test_kill_process_group};
+use tokio::sync::mpsc;
 
-/// The fixture as a program, built along with the tests.
-fn echo() -> Child {
-    let mut path = std::env::current_exe().unwrap();
-    path.pop();
-    path.pop();
-    Child::new(path.join("examples").join("echo"))
+use crate::support::{
+    call, connect, open, program, soon, start_call, tool, try_connect, wait_until,
+};
+
+/// A shell script as a server, with a way to hear what it writes to stderr.
+fn script(text: &str) -> (Child, mpsc::Receiver<String>) {
+    let (sender, receiver) = mpsc::channel(10_000);
+    let child = Child::new("sh").arg("-c").arg(text);
+    let listener = move |line: &str| drop(sender.try_send(line.to_owned()));
+    (child.stderr(Stderr::Callback(Arc::new(listener))), receiver)
 }
 
-// proves: STDIO-001, STDIO-002
+async fn pid(lines: &mut mpsc::Receiver<String>) -> Pid {
+    let line = soon(lines.recv()).await.expect("the pid on stderr");
+    Pid::from_raw(line.parse().expect("a number")).expect("not zero")
+}
+
+/// Whether a process is there and has not ended. One that nobody has reaped yet has ended.
+fn runs(pid: Pid) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    match status {
+        Ok(status) => !status
+            .rsplit(") ")
+            .next()
+            .is_some_and(|rest| rest.starts_with('Z')),
+        Err(_) => test_kill_process(pid).is_ok(),
+    }
+}
+
+fn rest(lines: &mut mpsc::Receiver<String>) -> Vec<String> {
+    std::iter::from_fn(|| lines.try_recv().ok()).collect()
+}
+
+// proves: STDIO-001, STDIO-002, LIFE-021
 #[tokio::test]
 async fn a_session_with_a_child() {
-    let connection = open(echo()).await;
+    let connection = open(Child::new(program("echo"))).await;
     assert_eq!(tool(&*connection, "echo", "hi").await.unwrap(), "hi");
     soon(connection.close()).await.unwrap();
     assert!(soon(connection.closed()).await.is_local());
+}
+
+// proves: STDIO-010
+#[tokio::test]
+async fn nothing_but_messages_reaches_the_child() {
+    let (child, mut lines) = script(&format!("tee /dev/stderr | {}", program("echo").display()));
+    let connection = open(child.stderr_width(10_000)).await;
+    tool(&*connection, "echo", "one\ntwo").await.unwrap();
+    drop(start_call(&*connection, "ping"));
+    soon(connection.close()).await.unwrap();
+    let heard = rest(&mut lines);
+    assert!(heard.len() >= 3);
+    for line in heard {
+        let frame: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(frame["jsonrpc"], "2.0");
+    }
+}
+
+// proves: STDIO-007, STDIO-008
+#[tokio::test]
+async fn megabytes_on_stderr_harm_nobody() {
+    let (child, mut lines) = script(&format!(
+        "head -c 4000000 /dev/zero | tr '\\0' 'x' >&2; echo >&2; echo fatal error! >&2; exec {}",
+        program("echo").display()
+    ));
+    let connection = open(child).await;
+    assert_eq!(tool(&*connection, "echo", "hi").await.unwrap(), "hi");
+    soon(connection.close()).await.unwrap();
+    let heard = rest(&mut lines);
+    assert_eq!(heard.len(), 2);
+    assert_eq!(heard[0].chars().count(), 501, "cut, and marked as cut");
+    assert_eq!(heard[1], "fatal error!");
+}
+
+// proves: STDIO-011, LIFE-025
+#[tokio::test]
+async fn a_dead_child_fails_its_calls_with_its_last_words() {
+    let (child, _lines) = script("read line; echo first >&2; echo last >&2; exit 3");
+    let connection = connect(child).await;
+    let error = call(&*connection, "ping", serde_json::json!({}))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "peer process ended: exit status: 3; last stderr lines: first | last"
+    );
+    assert!(soon(connection.closed()).await.is_peer_gone());
+    soon(connection.close()).await.unwrap();
+}
+
+#[tokio::test]
+async fn answers_written_before_the_end_arrive() {
+    let (child, _lines) = script(
+        "read line; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"late\":1}}'; kill -9 $$",
+    );
+    let connection = connect(child).await;
+    let answer = call(&*connection, "ping", serde_json::json!({})).await;
+    assert_eq!(answer.unwrap(), "{\"late\":1}");
+    let reason = soon(connection.closed()).await.to_string();
+    assert!(reason.contains("signal: 9"), "{reason}");
+}
+
+/// Even if something that left the process group holds the child's stdout open.
+#[tokio::test]
+async fn calls_fail_at_once_when_the_child_exits() {
+    let (child, mut lines) =
+        script("setsid sleep 100 2>/dev/null & echo $! >&2; read line; exit 4");
+    let connection = connect(child).await;
+    let stranger = pid(&mut lines).await;
+    wait_until(|| test_kill_process_group(stranger).is_ok()).await; // it has a group of its own
+    let pending = start_call(&*connection, "ping");
+    let started = Instant::now();
+    let error = soon(pending).await.unwrap().unwrap_err();
+    let took = started.elapsed();
+    assert!(error.to_string().contains("exit status: 4"), "{error}");
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(runs(stranger), "it held stdout open all the time");
+    kill_process(stranger, Signal::KILL).unwrap();
+}
+
+#[tokio::test]
+async fn what_the_child_started_ends_with_it() {
+    let (child, mut lines) =
+        script("trap '' TERM; sleep 100 & echo $! >&2; trap - TERM; read line; exit 0");
+    let connection = connect(child).await;
+    let grandchild = pid(&mut lines).await;
+    let error = soon(start_call(&*connection, "ping"))
+        .await
+        .unwrap()
+        .unwrap_err();
+    assert!(error.to_string().contains("exit status: 0"), "{error}");
+    wait_until(|| !runs(grandchild)).await;
+}
+
+#[tokio::test]
+async fn stdout_without_a_process_is_an_end_too() {
+    let (child, mut lines) = script("echo $$ >&2; exec >&-; trap 'exit 0' TERM; read x; read y");
+    let connection = connect(child).await;
+    let leader = pid(&mut lines).await;
+    let reason = soon(connection.closed()).await;
+    assert!(reason.is_peer_gone(), "{reason}");
+    soon(connection.close()).await.unwrap();
+    assert!(!runs(leader));
+}
+
+#[tokio::test]
+async fn noise_is_tolerated_up_to_a_limit() {
+    let noisy = |count: usize| {
+        let (child, _) = script(&format!(
+            "i=0; while [ $i -lt {count} ]; do echo \"noise $i\"; i=$((i+1)); done; exec {}",
+            program("echo").display()
+        ));
+        child.with_options(Options::for_client().with_noise(20))
+    };
+    let connection = open(noisy(20)).await;
+    assert_eq!(tool(&*connection, "echo", "hi").await.unwrap(), "hi");
+    soon(connection.close()).await.unwrap();
+
+    let connection = connect(noisy(21)).await;
+    let reason = soon(connection.closed()).await.to_string();
+    assert_eq!(
+        reason,
+        "connection closed: more than 20 lines of the server were no messages, the limit of \
+         Options::with_noise; 21 line(s) on its stdout were no messages, the first: noise 0"
+    );
+    soon(connection.close()).await.unwrap();
+}
+
+// proves: LIFE-022
+#[tokio::test]
+async fn an_obedient_child_sees_the_end_of_its_stdin_and_no_signal() {
+    let (child, mut lines) = script("trap 'echo TERM >&2' TERM; cat >/dev/null; echo EOF >&2");
+    let connection = connect(child.eof_wait(Duration::from_secs(20))).await;
+    soon(connection.close()).await.unwrap();
+    assert_eq!(rest(&mut lines), ["EOF"]);
+}
+
+// proves: LIFE-023
+#[tokio::test]
+async fn a_child_that_ignores_the_end_of_stdin_is_terminated() {
+    let (child, mut lines) =
+        script("trap 'echo TERM >&2; exit 0' TERM; echo $$ >&2; while :; do sleep 1; done");
+    let connection = connect(child.eof_wait(Duration::from_millis(50))).await;
+    let leader = pid(&mut lines).await;
+    soon(connection.close()).await.unwrap();
+    assert!(rest(&mut lines).contains(&"TERM".to_owned()));
+    assert!(test_kill_process(leader).is_err(), "it was reaped");
+}
+
+// proves: LIFE-024
+#[tokio::test]
+async fn a_child_that_ignores_everything_is_killed() {
+    let (child, mut lines) = script("trap '' TERM; echo $$ >&2; while :; do sleep 1; done");
+    let child = child
+        .eof_wait(Duration::from_millis(50))
+        .term_wait(Duration::from_millis(50));
+    let connection = connect(child).await;
+    let leader = pid(&mut lines).await;
+    soon(connection.close()).await.unwrap();
+    assert!(test_kill_process(leader).is_err(), "it was reaped");
+    wait_until(|| test_kill_process_group(leader).is_err()).await;
+}
+
+/// The leader leaves on `SIGTERM`; what it started gets its time to do so, and then is killed.
+#[tokio::test]
+async fn the_group_outlives_its_leader_only_for_a_while() {
+    let (child, mut lines) =
+        script("(trap '' TERM; sleep 100) & echo $! >&2; while :; do sleep 1; done");
+    let child = child
+        .eof_wait(Duration::from_millis(50))
+        .term_wait(Duration::from_millis(200));
+    let connection = connect(child).await;
+    let grandchild = pid(&mut lines).await;
+    let started = Instant::now();
+    soon(connection.close()).await.unwrap();
+    assert!(started.elapsed() >= Duration::from_millis(200));
+    wait_until(|| !runs(grandchild)).await;
+}
+
+#[tokio::test]
+async fn a_dropped_connection_ends_its_child() {
+    let (child, mut lines) = script("trap '' TERM; echo $$ >&2; while :; do sleep 1; done");
+    let connection = connect(child.drop_wait(Duration::from_millis(20))).await;
+    let leader = pid(&mut lines).await;
+    let pending = start_call(&*connection, "ping");
+    drop(connection);
+    assert!(soon(pending).await.unwrap().is_err());
+    wait_until(|| test_kill_process(leader).is_err()).await;
+}
+
+#[test]
+fn a_connection_can_be_dropped_anywhere() {
+    let runtime = || {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap()
+    };
+    let started = async || {
+        let (child, mut lines) = script("trap '' TERM; echo $$ >&2; while :; do sleep 1; done");
+        let connection = connect(child.drop_wait(Duration::from_millis(20))).await;
+        let leader = pid(&mut lines).await;
+        (connection, leader)
+    };
+
+    // The runtime lives, the drop happens outside of it.
+    let first = runtime();
+    let (connection, leader) = first.block_on(started());
+    drop(connection);
+    first.block_on(wait_until(|| test_kill_process(leader).is_err()));
+
+    // The runtime ends first.
+    let second = runtime();
+    let (connection, leader) = second.block_on(started());
+    drop(second);
+    assert!(
+        test_kill_process(leader).is_err(),
+        "it was killed and reaped"
+    );
+    let third = runtime();
+    assert!(third.block_on(soon(connection.closed())).is_local());
+    third.block_on(soon(connection.close())).unwrap();
+}
+
+#[tokio::test]
+async fn a_child_that_does_not_read_can_be_closed() {
+    let (child, mut lines) = script("echo $$ >&2; while :; do sleep 1; done");
+    let child = child
+        .eof_wait(Duration::from_millis(50))
+        .with_options(Options::for_client().with_drain(Duration::from_millis(20)));
+    let connection = connect(child).await;
+    let leader = pid(&mut lines).await;
+    let params = serde_json::to_vec(&"x".repeat(1 << 20)).unwrap();
+    let pending = tokio::spawn(connection.link().request("ping", Some(params)));
+    soon(connection.close()).await.unwrap();
+    assert!(soon(pending).await.unwrap().is_err());
+    assert!(test_kill_process(leader).is_err());
+}
+
+/// Threat T44: no shell looks at the arguments.
+#[tokio::test]
+async fn arguments_arrive_as_they_are() {
+    let awkward = [
+        "a b",
+        "& < > ^ %PATH% $HOME `id`",
+        "'\"|;*",
+        "",
+        "-n",
+        "\u{e4}",
+    ];
+    let (child, mut lines) = script("for arg; do echo \"[$arg]\" >&2; done; echo \"$PWD $X\" >&2");
+    let child = child
+        .arg("sh")
+        .args(awkward)
+        .env("X", "y z")
+        .current_dir("/");
+    let connection = connect(child).await;
+    soon(connection.closed()).await;
+    let mut expected: Vec<String> = awkward.iter().map(|arg| format!("[{arg}]")).collect();
+    expected.push("/ y z".to_owned());
+    assert_eq!(rest(&mut lines), expected);
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_started_is_named() {
+    let refused = async |child: Child| {
+        let error = try_connect(child).await.unwrap_err();
+        assert!(std::error::Error::source(&error).is_some());
+        error.to_string()
+    };
+    let missing = Child::new("no-such-mcp-server").env("PATH", "/nowhere:/else");
+    assert_eq!(
+        refused(missing).await,
+        "cannot start \"no-such-mcp-server\": no such program in PATH, which is \"/nowhere:/else\""
+    );
+    assert_eq!(
+        refused(Child::new("/no/such/file")).await,
+        "cannot start \"/no/such/file\": there is no such file"
+    );
+    assert_eq!(
+        refused(Child::new("sh").current_dir("/no/such")).await,
+        "cannot start \"sh\": there is no directory \"/no/such\" to start it in (current_dir)"
+    );
+    assert_eq!(
+        refused(Child::new("/")).await,
+        "cannot start \"/\": it may not be executed"
+    );
 }

@@ -21,30 +21,31 @@ impl Service for Fixture {
     }
 
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
-        let params: Value = serde_json::from_str(request.params.unwrap_or("{}")).unwrap();
+        let params: Value =
+            serde_json::from_str(request.params.unwrap_or("{}")).unwrap_or_default();
         let text = params["arguments"]["text"]
             .as_str()
             .unwrap_or("")
             .to_owned();
         match params["name"].as_str() {
-            Some("echo") => answer(text),
+            Some("echo") => answer(&text),
             // The mistake that the guard is for.
             #[expect(clippy::print_stdout, reason = "the mistake that the guard is for")]
             Some("print") => {
                 println!("printed by accident: {text}");
                 print!("and without a newline");
-                answer(text)
+                answer(&text)
             }
             Some("shell") => Reply::Blocking(Box::new(move || {
                 let status = std::process::Command::new("sh")
                     .args(["-c", &text])
                     .status();
-                payload(format!("{:?}", status.map(|status| status.code())))
+                payload(&format!("{:?}", status.map(|status| status.code())))
             })),
             Some("later") => Reply::Pending(Box::pin(async move {
                 tokio::task::yield_now().await;
                 tokio::task::yield_now().await;
-                payload(text)
+                payload(&text)
             })),
             // Never answers, and does not care to be cancelled.
             Some("never") => Reply::Pending(Box::pin(async move {
@@ -56,16 +57,16 @@ impl Service for Fixture {
                     std::thread::park();
                 }
             })),
-            Some("think") => Reply::Blocking(Box::new(move || payload(text))),
-            Some("big") => answer("x".repeat(text.parse().unwrap_or(0))),
+            Some("think") => Reply::Blocking(Box::new(move || payload(&text))),
+            Some("big") => answer(&"x".repeat(text.parse().unwrap_or(0))),
             Some("panic") => panic!("as asked"),
             // Asks the client, and answers with its answer.
             Some("ask") => Reply::Pending(Box::pin(async move {
                 let link = Arc::clone(context.exchange().link());
                 match link.request("roots/list", None).await {
-                    Ok(Ok(answer)) => payload(format!("{answer:?}")),
-                    Ok(Err(refusal)) => payload(format!("refused: {}", refusal.message)),
-                    Err(error) => payload(format!("failed: {error}")),
+                    Ok(Ok(answer)) => payload(&format!("{answer:?}")),
+                    Ok(Err(refusal)) => payload(&format!("refused: {}", refusal.message)),
+                    Err(error) => payload(&format!("failed: {error}")),
                 }
             })),
             _ => Reply::error(ErrorObject::invalid_params("no such tool")),
@@ -73,11 +74,11 @@ impl Service for Fixture {
     }
 }
 
-fn answer(text: String) -> Reply {
+fn answer(text: &str) -> Reply {
     Reply::Ready(payload(text))
 }
 
-fn payload(text: String) -> mcp_protocol::Outcome {
+fn payload(text: &str) -> mcp_protocol::Outcome {
     Ok(Payload::of(
         json!({"content": [{"type": "text", "text": text}]}),
     ))

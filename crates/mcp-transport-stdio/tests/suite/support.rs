@@ -51,15 +51,41 @@ pub(crate) async fn connect(transport: impl Transport) -> Arc<dyn Connection> {
     try_connect(transport).await.expect("it connects")
 }
 
-/// Connects and shakes hands.
-pub(crate) async fn open(transport: impl Transport) -> Arc<dyn Connection> {
-    let connection = connect(transport).await;
-    let params = json!({
+/// A request as a line.
+pub(crate) fn request(id: i64, method: &str, params: &Value) -> String {
+    format!(
+        "{}\n",
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    )
+}
+
+/// A `tools/call` of the fixture as a line.
+pub(crate) fn tool_request(id: i64, name: &str, text: &str) -> String {
+    request(
+        id,
+        "tools/call",
+        &json!({"name": name, "arguments": {"text": text}}),
+    )
+}
+
+/// The client's lines of a handshake; its request has the id 1.
+pub(crate) fn handshake() -> String {
+    request(1, "initialize", &initialize())
+        + "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
+}
+
+fn initialize() -> Value {
+    json!({
         "protocolVersion": "2025-11-25",
         "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
-    });
-    call(&*connection, "initialize", params)
+    })
+}
+
+/// Connects and shakes hands.
+pub(crate) async fn open(transport: impl Transport) -> Arc<dyn Connection> {
+    let connection = connect(transport).await;
+    call(&*connection, "initialize", initialize())
         .await
         .expect("a handshake");
     connection
@@ -99,4 +125,30 @@ pub(crate) async fn tool(
     Ok(parsed["content"][0]["text"]
         .as_str()
         .map_or(answer, str::to_owned))
+}
+
+/// A request that is under way.
+pub(crate) fn start_call(
+    connection: &dyn Connection,
+    method: &'static str,
+) -> tokio::task::JoinHandle<Result<mcp_protocol::Answer, CallError>> {
+    tokio::spawn(connection.link().request(method, None))
+}
+
+/// A program of `examples/`, built along with the tests.
+pub(crate) fn program(name: &str) -> std::path::PathBuf {
+    let mut path = std::env::current_exe().expect("the tests are a program");
+    path.pop();
+    path.pop();
+    path.join("examples").join(name)
+}
+
+/// Waits for something that tells nobody when it happens.
+pub(crate) async fn wait_until(mut holds: impl FnMut() -> bool) {
+    soon(async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
 }

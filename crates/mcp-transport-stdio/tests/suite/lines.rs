@@ -1,0 +1,146 @@
+//! The framer against a naive one, and against a stream without an end.
+
+use mcp_transport_stdio::{Line, Lines};
+use proptest::prelude::*;
+
+/// What [`Lines`] yields, owned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Got {
+    Frame(Vec<u8>),
+    TooLong,
+}
+
+/// Splits the whole input at once, in the obvious way.
+fn naive(input: &[u8], limit: usize) -> Vec<Got> {
+    let mut lines: Vec<&[u8]> = input.split(|byte| *byte == b'\n').collect();
+    if lines.last() == Some(&&b""[..]) {
+        lines.pop();
+    }
+    lines
+        .into_iter()
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| line.len() > limit || !line.iter().all(u8::is_ascii_whitespace))
+        .map(|line| match line.len() > limit {
+            true => Got::TooLong,
+            false => Got::Frame(line.to_vec()),
+        })
+        .collect()
+}
+
+fn owned(line: Line<'_>) -> Got {
+    match line {
+        Line::Frame(bytes) => Got::Frame(bytes.to_vec()),
+        _ => Got::TooLong,
+    }
+}
+
+fn drain(lines: &mut Lines, got: &mut Vec<Got>) {
+    while let Some(line) = lines.next_line() {
+        got.push(owned(line));
+    }
+}
+
+fn framed(input: &[u8], limit: usize, chunk: usize) -> Vec<Got> {
+    let mut lines = Lines::new(limit);
+    let mut got = Vec::new();
+    for part in input.chunks(chunk.max(1)) {
+        lines.feed(part);
+        drain(&mut lines, &mut got);
+    }
+    got.extend(lines.finish().map(owned));
+    got
+}
+
+#[test]
+fn every_chunking_of_a_tricky_stream() {
+    let input = b"{}\r\n\n \r\n\xff\xfe\rx\r\r\n12345\r\n123456\r\n123456\n1234567\r\n\r\n12345\r";
+    let expected = naive(input, 5);
+    assert_eq!(
+        expected.iter().filter(|got| **got == Got::TooLong).count(),
+        3
+    );
+    for chunk in 1..=input.len() {
+        assert_eq!(framed(input, 5, chunk), expected, "in chunks of {chunk}");
+    }
+    for at in 0..=input.len() {
+        let mut lines = Lines::new(5);
+        let mut got = Vec::new();
+        for part in [&input[..at], &input[at..]] {
+            lines.feed(part);
+            drain(&mut lines, &mut got);
+        }
+        got.extend(lines.finish().map(owned));
+        assert_eq!(got, expected, "split at {at}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn equals_the_naive_splitter(
+        input in proptest::collection::vec(
+            prop_oneof![3 => Just(b'\n'), 2 => Just(b'\r'), 2 => Just(b' '), 6 => any::<u8>()],
+            0..300,
+        ),
+        limit in 0_usize..20,
+        chunk in 1_usize..40,
+    ) {
+        prop_assert_eq!(framed(&input, limit, chunk), naive(&input, limit));
+    }
+
+    /// Lines around the sizes at which the buffer grows, shrinks and is compacted.
+    #[test]
+    fn equals_the_naive_splitter_at_the_size_of_its_buffer(
+        sizes in proptest::collection::vec(
+            prop_oneof![0_usize..200, 65_000_usize..66_000, 100_000_usize..300_000],
+            1..12,
+        ),
+        chunk in prop_oneof![1_000_usize..2_000, 60_000_usize..70_000, Just(1 << 20)],
+        limit in prop_oneof![Just(65_536_usize), Just(200_000), Just(1 << 20)],
+    ) {
+        let mut input = Vec::new();
+        for (index, size) in sizes.iter().enumerate() {
+            input.extend(std::iter::repeat_n(b'a' + (index % 26) as u8, *size));
+            input.push(b'\n');
+        }
+        prop_assert!(framed(&input, limit, chunk) == naive(&input, limit));
+    }
+}
+
+/// Threat T09: a line that never ends.
+#[test]
+fn a_gibibyte_without_a_newline_takes_no_memory() {
+    const LIMIT: usize = 4 << 20;
+    let mut lines = Lines::new(LIMIT);
+    let chunk = vec![b'x'; 64 << 10];
+    let (mut most, mut told) = (0, 0);
+    for _ in 0..(1 << 30) / chunk.len() {
+        lines.feed(&chunk);
+        while let Some(line) = lines.next_line() {
+            assert_eq!(line, Line::TooLong { limit: LIMIT });
+            told += 1;
+        }
+        most = most.max(lines.capacity());
+    }
+    assert_eq!(told, 1);
+    assert!(most <= LIMIT + (1 << 20), "{most} bytes");
+    assert!(lines.capacity() <= 1 << 20, "the rest takes a small buffer");
+    lines.feed(b"\n{\"a\":1}\n");
+    assert_eq!(lines.next_line(), Some(Line::Frame(b"{\"a\":1}")));
+}
+
+#[test]
+fn a_large_buffer_is_given_back() {
+    let mut lines = Lines::new(4 << 20);
+    let mut line = vec![b'x'; 3 << 20];
+    line.push(b'\n');
+    lines.feed(&line);
+    assert!(matches!(lines.next_line(), Some(Line::Frame(frame)) if frame.len() == 3 << 20));
+    assert_eq!(lines.next_line(), None);
+    assert!(lines.capacity() > 3 << 20);
+    for _ in 0..20 {
+        lines.feed(b"{}\n");
+        assert_eq!(lines.next_line(), Some(Line::Frame(b"{}")));
+        assert_eq!(lines.next_line(), None);
+    }
+    assert!(lines.capacity() <= 64 << 10);
+}
