@@ -34,7 +34,7 @@ pub use decode::{DecodeError, Members, decode, members};
 pub use error::{ErrorObject, ParseError, ParseErrorKind};
 pub use id::RequestId;
 pub use limits::Limits;
-pub use message::{Batch, Frame, Message, Notification, Request, Response};
+pub use message::{Batch, Frame, Message, Notification, ParamMembers, Request, Response};
 pub use owned::{OwnedMessage, RawJson};
 pub use parse::parse;
 pub use write::{write_error, write_notification, write_request, write_result};

@@ -36,6 +36,7 @@ pub struct Request<'a> {
     pub method: Cow<'a, str>,
     /// The text of the params object; absent and `null` are the same.
     pub params: Option<&'a str>,
+    pub(crate) seen: Seen<'a>,
 }
 
 impl<'a> Request<'a> {
@@ -45,7 +46,66 @@ impl<'a> Request<'a> {
             id,
             method: method.into(),
             params,
+            seen: Seen::default(),
         }
+    }
+
+    /// The members of the params, key and raw text, without a second look at the text where
+    /// [`parse`](crate::parse) has taken note of them.
+    pub fn param_members(&self) -> ParamMembers<'a> {
+        ParamMembers {
+            seen: self.seen,
+            at: 0,
+            rest: match self.seen.is_complete() {
+                true => None,
+                false => self.params.map(crate::members),
+            },
+        }
+    }
+}
+
+/// The iterator of [`Request::param_members`].
+#[derive(Debug, Clone)]
+pub struct ParamMembers<'a> {
+    seen: Seen<'a>,
+    at: usize,
+    rest: Option<crate::Members<'a>>,
+}
+
+impl<'a> Iterator for ParamMembers<'a> {
+    type Item = Result<(&'a str, &'a str), ParseError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(rest) = &mut self.rest {
+            return rest.next();
+        }
+        let member = self.seen.members.get(..self.seen.count)?.get(self.at)?;
+        self.at += 1;
+        Some(Ok(*member))
+    }
+}
+
+/// The first members of the params, noted in passing.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Seen<'a> {
+    members: [(&'a str, &'a str); Seen::ROOM],
+    count: usize,
+}
+
+impl<'a> Seen<'a> {
+    /// As many members as the params of any request of the protocol have in practice.
+    const ROOM: usize = 4;
+
+    pub(crate) fn note(&mut self, key: &'a str, value: &'a str) {
+        if let Some(slot) = self.members.get_mut(self.count) {
+            *slot = (key, value);
+        }
+        self.count += 1;
+    }
+
+    /// Whether all members were noted.
+    fn is_complete(&self) -> bool {
+        (1..=Self::ROOM).contains(&self.count)
     }
 }
 

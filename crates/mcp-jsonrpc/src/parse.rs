@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Shape;
-use crate::message::{Batch, Frame, Message, Notification, Request, Response};
+use crate::message::{Batch, Frame, Message, Notification, Request, Response, Seen};
 use crate::scan::{Scanner, Text};
 use crate::{ErrorCode, ErrorObject, Limits, ParseError, ParseErrorKind, RequestId};
 
@@ -93,7 +93,13 @@ fn read<'a>(
     scan.open()?;
     while let Some(key) = scan.member(b'}')? {
         let start = scan.at;
-        let value = scan.value()?;
+        let value = match key.raw {
+            "params" if scan.peek() == Some(b'{') => {
+                let seen = &mut parts.seen;
+                scan.object(&mut |key, value| seen.note(key, value))?
+            }
+            _ => scan.value()?,
+        };
         if let Err(fault) = parts.take(key, value, start, limits) {
             // The grammar of the rest still counts, and the id may be yet to come.
             parts.fault.get_or_insert(fault);
@@ -111,6 +117,7 @@ struct Parts<'a> {
     null_id: bool,
     method: Option<Cow<'a, str>>,
     params: Option<&'a str>,
+    seen: Seen<'a>,
     result: Option<&'a str>,
     error: Option<&'a str>,
     fault: Option<ParseError>,
@@ -211,7 +218,12 @@ impl<'a> Parts<'a> {
         }
         let params = self.params.filter(|params| *params != "null");
         match (self.method, self.id) {
-            (Some(method), Some(id)) => Ok(Message::Request(Request { id, method, params })),
+            (Some(method), Some(id)) => Ok(Message::Request(Request {
+                id,
+                method,
+                params,
+                seen: self.seen,
+            })),
             (Some(method), None) => Ok(Message::Notification(Notification { method, params })),
             (None, id) => {
                 let outcome = match (self.result, self.error) {

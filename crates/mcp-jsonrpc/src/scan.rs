@@ -133,6 +133,17 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(start))
     }
 
+    /// Skips an object, whose opening brace is next, and tells its members.
+    pub(crate) fn object(&mut self, note: &mut dyn FnMut(&'a str, &'a str)) -> Scan<&'a str> {
+        let start = self.at;
+        self.open()?;
+        while let Some(key) = self.member(b'}')? {
+            let value = self.value()?;
+            note(key.raw, value);
+        }
+        Ok(self.slice(start))
+    }
+
     fn skip(&mut self) -> Scan<()> {
         match self.peek() {
             Some(b'{') => {
@@ -274,24 +285,28 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips bytes that need no look: eight at a time, then one by one.
+    /// Skips bytes that need no look: eight at a time, and the last few one by one.
     fn plain(&mut self) {
-        const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
-        const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-        let zero = |v: u64| v.wrapping_sub(ONES) & !v & HIGH;
-        while let Some(chunk) = self.bytes[self.at..].first_chunk::<8>() {
-            let v = u64::from_ne_bytes(*chunk);
-            let quote = zero(v ^ (ONES * u64::from(b'"')));
-            let slash = zero(v ^ (ONES * u64::from(b'\\')));
-            let control = v.wrapping_sub(ONES * 0x20) & !v & HIGH;
-            if quote | slash | control != 0 {
-                break;
+        const ONES: u64 = u64::from_le_bytes([0x01; 8]);
+        const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+        let mut rest = self.bytes.get(self.at..).unwrap_or_default();
+        while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
+            let v = u64::from_le_bytes(*chunk);
+            let below = |limit: u64, v: u64| v.wrapping_sub(ONES * limit) & !v & HIGH;
+            let quote = below(1, v ^ (ONES * u64::from(b'"')));
+            let slash = below(1, v ^ (ONES * u64::from(b'\\')));
+            let found = quote | slash | below(0x20, v);
+            if found != 0 {
+                // The lowest mark is exact; a borrow can only spoil those above it.
+                self.at += found.trailing_zeros() as usize / 8;
+                return;
             }
             self.at += 8;
+            rest = tail;
         }
-        while let Some(byte) = self.peek() {
-            if byte == b'"' || byte == b'\\' || byte < 0x20 {
-                break;
+        for byte in rest {
+            if matches!(byte, b'"' | b'\\' | 0..=0x1F) {
+                return;
             }
             self.at += 1;
         }

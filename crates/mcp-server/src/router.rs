@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode, members};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode};
 use mcp_protocol::{Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, lower};
 use mcp_types::{
     CompleteRequestParams, CompleteResult, Completion, CompletionReference, JsonObject,
@@ -68,9 +68,9 @@ impl Core {
         let params = request.params;
         let settings = self.settings();
         let routed = match &*request.method {
-            method::TOOLS_CALL => self.call_tool(params, context, &settings),
-            method::PROMPTS_GET => self.get_prompt(params, context, &settings),
-            method::RESOURCES_READ => self.read_resource(params, context, &settings),
+            method::TOOLS_CALL => self.call_tool(request, context, &settings),
+            method::PROMPTS_GET => self.get_prompt(request, context, &settings),
+            method::RESOURCES_READ => self.read_resource(request, context, &settings),
             method::COMPLETION_COMPLETE => self.complete(params, context, &settings),
             other => self
                 .answer(other, params, &context, &settings)
@@ -144,11 +144,11 @@ impl Core {
 
     fn call_tool(
         &self,
-        params: Option<&str>,
+        request: &Request<'_>,
         mut context: RequestContext,
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
-        let target = Target::read(params, "name")?;
+        let target = Target::read(request, "name")?;
         if let Some(meta) = target.meta {
             context.set_meta(meta);
         }
@@ -177,11 +177,11 @@ impl Core {
 
     fn get_prompt(
         &self,
-        params: Option<&str>,
+        request: &Request<'_>,
         mut context: RequestContext,
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
-        let target = Target::read(params, "name")?;
+        let target = Target::read(request, "name")?;
         if let Some(meta) = target.meta {
             context.set_meta(meta);
         }
@@ -207,11 +207,11 @@ impl Core {
 
     fn read_resource(
         &self,
-        params: Option<&str>,
+        request: &Request<'_>,
         mut context: RequestContext,
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
-        let target = Target::read(params, "uri")?;
+        let target = Target::read(request, "uri")?;
         if let Some(meta) = target.meta {
             context.set_meta(meta);
         }
@@ -360,10 +360,10 @@ struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    fn read(params: Option<&'a str>, key: &str) -> Result<Self, ErrorObject> {
+    fn read(request: &Request<'a>, key: &str) -> Result<Self, ErrorObject> {
         let invalid = |what: String| ErrorObject::invalid_params(format!("invalid params: {what}"));
         let (mut name, mut arguments, mut meta) = (None, None, None);
-        for member in members(params.unwrap_or("{}")) {
+        for member in request.param_members() {
             let (member, value) = member.map_err(|error| invalid(error.to_string()))?;
             let slot = match member {
                 "arguments" => &mut arguments,

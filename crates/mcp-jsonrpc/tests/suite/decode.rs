@@ -1,5 +1,7 @@
-use mcp_jsonrpc::{decode, members};
+use mcp_jsonrpc::{Message, Request, decode, members};
 use serde::Deserialize;
+
+use crate::envelope::single;
 
 #[derive(Debug, Deserialize)]
 #[expect(dead_code, reason = "only decoding is looked at")]
@@ -48,6 +50,24 @@ fn errors_point_at_the_member() {
         assert!(error.message().contains(needle), "{text}: {error}");
         assert!(!error.message().contains(" at line "), "{error}");
     }
+}
+
+#[test]
+fn params_are_walked_alike_however_many_members_they_have() {
+    for count in [0, 1, 4, 5, 20] {
+        let members: Vec<String> = (0..count).map(|n| format!("\"k{n}\":[{n}]")).collect();
+        let params = format!("{{{}}}", members.join(", "));
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);
+        let Message::Request(parsed) = single(&text).unwrap() else {
+            panic!()
+        };
+        let walked: Vec<_> = parsed.param_members().map(Result::unwrap).collect();
+        let again: Vec<_> = mcp_jsonrpc::members(&params).map(Result::unwrap).collect();
+        assert_eq!(walked, again);
+        let by_hand = Request::new(1.into(), "m", Some(&params));
+        assert_eq!(by_hand.param_members().map(Result::unwrap).count(), count);
+    }
+    assert_eq!(Request::new(1.into(), "m", None).param_members().count(), 0);
 }
 
 #[test]

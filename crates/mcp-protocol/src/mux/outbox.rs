@@ -38,9 +38,11 @@ impl Outbox {
         let start = state.bytes.len();
         write(&mut state.bytes);
         // Raw JSON may carry newlines as white space; inside strings they are always escaped.
-        for byte in &mut state.bytes[start..] {
-            if *byte == b'\n' || *byte == b'\r' {
-                *byte = b' ';
+        if memchr::memchr2(b'\n', b'\r', &state.bytes[start..]).is_some() {
+            for byte in &mut state.bytes[start..] {
+                if matches!(*byte, b'\n' | b'\r') {
+                    *byte = b' ';
+                }
             }
         }
         state.bytes.push(b'\n');
