@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_protocol::AskError;
-use mcp_server::{Ctx, Elicited, HandlerError, Server, Tool, UrlElicitation};
+use mcp_server::{Ask, Ctx, Elicited, HandlerError, Server, Tool, UrlElicitation};
 use mcp_tests::everything;
 use mcp_tests::wire::Wire;
 use mcp_types::{
@@ -360,6 +360,68 @@ async fn a_url_question_has_an_id_of_its_own_and_its_end_is_told_to_who_was_aske
     }));
     let mut wire = open(bad, json!({ "elicitation": { "url": {} } })).await;
     refused(&mut wire, "not a URL").await;
+}
+
+// proves: ELIC-039, ELIC-040, ELIC-041, ELIC-042, ELIC-043
+#[tokio::test]
+async fn a_url_that_is_needed_first_is_an_error_only_clients_with_urls_see() {
+    let server = || {
+        Server::new("s", "1").tool(Tool::new("ask", |cx: Ctx| {
+            Err::<String, _>(cx.urls_required([("Connect", "https://example.com/c")]))
+        }))
+    };
+    let mut wire = open(server(), json!({ "elicitation": { "url": {} } })).await;
+    let answer = wire.answer_to("tools/call", json!({ "name": "ask" })).await;
+    assert_eq!(answer["error"]["code"], -32042);
+    let elicitations = answer["error"]["data"]["elicitations"].as_array().unwrap();
+    assert_eq!(elicitations.len(), 1);
+    assert_eq!(elicitations[0]["mode"], "url");
+    assert_eq!(elicitations[0]["url"], "https://example.com/c");
+    assert!(elicitations[0]["elicitationId"].is_string());
+    for (revision, capabilities) in [
+        ("2025-11-25", json!({ "elicitation": {} })),
+        ("2025-11-25", json!({})),
+        ("2025-06-18", json!({ "elicitation": { "url": {} } })),
+    ] {
+        let mut wire = Wire::open(server(), revision, capabilities).await;
+        refused(&mut wire, "https://example.com/c").await;
+    }
+}
+
+/// Really do it?
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    sure: bool,
+}
+
+#[tokio::test]
+async fn a_question_as_a_parameter_is_answered_before_the_handler_runs() {
+    let runs = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&runs);
+    let server = Server::new("s", "1").tool(Tool::new("ask", move |Ask(confirm): Ask<Confirm>| {
+        *counted.lock().unwrap() += 1;
+        confirm.sure
+    }));
+    let mut wire = open(server.clone(), json!({ "elicitation": {} })).await;
+    for (answer, said, ran) in [
+        (
+            json!({ "action": "accept", "content": { "sure": true } }),
+            "true",
+            1,
+        ),
+        (json!({ "action": "decline" }), "the user declined", 1),
+        (json!({ "action": "cancel" }), "the user gave no answer", 1),
+    ] {
+        wire.request("tools/call", json!({ "name": "ask" })).await;
+        let question = wire.expect("elicitation/create").await;
+        assert_eq!(question["params"]["message"], "Really do it?");
+        wire.answer(&question, answer).await;
+        let result = wire.recv().await;
+        assert_eq!(result["result"]["content"][0]["text"], said);
+        assert_eq!(*runs.lock().unwrap(), ran);
+    }
+    let mut wire = open(server, json!({})).await;
+    refused(&mut wire, "elicitation").await;
 }
 
 // proves: ELIC-023, ELIC-025, ELIC-026

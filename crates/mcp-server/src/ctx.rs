@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::{AskError, Cancelled, RequestContext, Revision};
 use mcp_types::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitAction,
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::HandlerError;
 use crate::elicit::{self, Elicited};
 
 /// The request a handler serves: progress, log messages, questions, cancellation.
@@ -116,6 +118,44 @@ impl Ctx {
             accepted: result.action == ElicitAction::Accept,
             context: self.0.clone(),
         })
+    }
+
+    /// The failure of a call that works only after the user has visited these URLs. A client that
+    /// declared it can open URLs gets code -32042 and may call again; the model of any other
+    /// client reads the URLs.
+    pub fn urls_required(
+        &self,
+        urls: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) -> HandlerError {
+        let elicitations: Vec<ElicitRequestUrlParams> = urls
+            .into_iter()
+            .map(|(message, url)| {
+                let id = crate::unique::id();
+                ElicitRequestUrlParams::new(message, url).with_elicitation_id(id)
+            })
+            .collect();
+        let opens_urls = self
+            .client_capabilities()
+            .and_then(|capabilities| capabilities.elicitation.as_ref())
+            .is_some_and(|modes| modes.url.is_some());
+        if !(opens_urls && self.0.rules().elicitation_modes) || elicitations.is_empty() {
+            let lines: Vec<String> = elicitations
+                .iter()
+                .map(|elicitation| format!("{}: {}", elicitation.message, elicitation.url))
+                .collect();
+            return HandlerError::new(format!("visit first: {}", lines.join("; ")));
+        }
+        let modes: Vec<ElicitRequestParams> = elicitations
+            .into_iter()
+            .map(ElicitRequestParams::Url)
+            .collect();
+        HandlerError::protocol(
+            ErrorObject::new(
+                ErrorCode::URL_ELICITATION_REQUIRED,
+                "the user has to visit a URL first",
+            )
+            .with_data(serde_json::json!({ "elicitations": modes })),
+        )
     }
 
     /// Asks with params made by hand.

@@ -2,8 +2,9 @@
 
 use mcp_types::{FormProperties, PrimitiveSchemaDefinition, RequestedSchema};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 
-use crate::schema;
+use crate::{Call, Ctx, Extracted, FromCall, HandlerError, Spec, schema};
 
 /// How the user answered a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,60 @@ impl<T> Elicited<T> {
             Self::Accepted(answer) => Some(answer),
             Self::Declined | Self::Cancelled => None,
         }
+    }
+}
+
+/// A question to the user as a parameter: asked before the handler runs, which therefore runs
+/// only with an answer, and once.
+///
+/// The doc comment of `T` is the question, its members are the form. If the user declines or
+/// closes the form, the call ends with a result that says so.
+///
+/// ```
+/// use mcp_server::{Ask, Server, Tool};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// /// Really delete everything?
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Confirm {
+///     sure: bool,
+/// }
+///
+/// let wipe = Tool::new("wipe", |Ask(confirm): Ask<Confirm>| {
+///     if confirm.sure { "wiped" } else { "kept" }
+/// });
+/// # let _ = Server::new("s", "1").tool(wipe);
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
+pub struct Ask<T>(pub T);
+
+impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Ask<T> {
+    fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
+        let cx = Ctx::new(call.context.clone());
+        Extracted::Later(Box::pin(async move {
+            match cx.elicit::<T>(question_of::<T>()).await? {
+                Elicited::Accepted(answer) => Ok(Self(answer)),
+                Elicited::Declined => Err(HandlerError::new("the user declined")),
+                Elicited::Cancelled => Err(HandlerError::new("the user gave no answer")),
+            }
+        }))
+    }
+
+    fn describe(spec: &mut Spec) {
+        if let Err(problem) = form_of::<T>() {
+            spec.problem(problem);
+        }
+    }
+}
+
+/// The doc comment of `T`, or its name.
+fn question_of<T: JsonSchema>() -> String {
+    let schema = schemars::schema_for!(T);
+    match schema.get("description").and_then(|text| text.as_str()) {
+        Some(text) => text.to_owned(),
+        None => T::schema_name().into_owned(),
     }
 }
 

@@ -61,7 +61,7 @@ pub use base64::base64;
 pub use call::{Args, Call, Extracted, FromCall, FromState, State};
 pub use completion::{Completing, Completions};
 pub use ctx::{Ctx, UrlElicitation};
-pub use elicit::Elicited;
+pub use elicit::{Ask, Elicited};
 pub use error::{HandlerError, IntoHandlerError, RegistrationError};
 pub use handler::Handler;
 #[cfg(feature = "log")]
@@ -71,7 +71,7 @@ pub use mcp_macros::{prompt, resource, tool};
 pub use output::{Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody};
 pub use prompt::Prompt;
 pub use resource::Resource;
-pub use server::{Guarded, Server};
+pub use server::{Guarded, Server, WeakServer};
 pub use spec::Spec;
 pub use template::{TemplateError, UriTemplate};
 pub use tool::Tool;

@@ -433,6 +433,48 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     }
 }
 
+/// A handle that does not keep the server alive: for handlers that change their own server.
+pub struct WeakServer<S = ()> {
+    core: Weak<Core>,
+    state: S,
+}
+
+impl<S: Clone> Server<S> {
+    /// A handle that does not keep the server alive. A handler that holds a [`Server`] would
+    /// keep it, and itself, alive for ever.
+    pub fn downgrade(&self) -> WeakServer<S> {
+        WeakServer {
+            core: Arc::downgrade(&self.core),
+            state: self.state.clone(),
+        }
+    }
+}
+
+impl<S: Clone> WeakServer<S> {
+    /// The server, if it still exists.
+    pub fn upgrade(&self) -> Option<Server<S>> {
+        Some(Server {
+            core: self.core.upgrade()?,
+            state: self.state.clone(),
+        })
+    }
+}
+
+impl<S: Clone> Clone for WeakServer<S> {
+    fn clone(&self) -> Self {
+        Self {
+            core: self.core.clone(),
+            state: self.state.clone(),
+        }
+    }
+}
+
+impl<S> fmt::Debug for WeakServer<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakServer")
+    }
+}
+
 impl<S: Clone> Clone for Server<S> {
     fn clone(&self) -> Self {
         Self {

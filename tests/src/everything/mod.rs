@@ -22,7 +22,6 @@ pub fn server() -> Server {
         .tools(questions::all())
         .prompts(prompts::all())
         .resources(resources::all());
-    let changing = server.clone();
-    let server = server.tools(tools::changing(&changing));
-    server
+    let changing = tools::changing(&server);
+    server.tools(changing)
 }

@@ -1,12 +1,11 @@
 //! Tools that need nobody else.
 
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mcp_server::{Args, Ctx, Json, Resource, Server, Tool};
+use mcp_server::{Args, Ctx, HandlerError, Json, Prompt, Resource, Server, Tool};
 use mcp_types::{
-    AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, JsonObject,
-    LoggingLevel, ResourceContents, ResourceLink, TextResourceContents,
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, JsonObject, LoggingLevel,
+    ResourceContents, ResourceLink, TextResourceContents,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -194,49 +193,36 @@ fn schema_2020_12() -> Value {
     })
 }
 
-/// Tools that change what the server offers. They reach it through a handle that is filled in
-/// here, as a server that changes itself at run time would do.
+/// Tools that change what the server offers, through a handle that does not keep it alive.
 pub(super) fn changing(server: &Server) -> Vec<Tool> {
-    let slot: Arc<OnceLock<Server>> = Arc::default();
-    let _ = slot.set(server.clone());
-    let (tools, prompts, watched) = (slot.clone(), slot.clone(), slot);
+    let (tools, prompts, resources) = (server.downgrade(), server.downgrade(), server.downgrade());
     vec![
         Tool::new("test_trigger_tool_change", move || {
-            let Some(server) = tools.get() else {
-                return CallToolResult::error("no server");
-            };
-            let added = server.add_tools([Tool::new("short_lived", || "gone soon")]);
+            let server = tools
+                .upgrade()
+                .ok_or_else(|| HandlerError::new("no server"))?;
+            server.add_tools([Tool::new("short_lived", || "gone soon")])?;
             server.remove_tool("short_lived");
-            added.map_or_else(
-                |error| CallToolResult::error(error.to_string()),
-                |()| CallToolResult::text("the tools changed"),
-            )
+            Ok::<_, HandlerError>("the tools changed")
         })
         .description("Changes the tools and changes them back"),
         Tool::new("test_trigger_prompt_change", move || {
-            let Some(server) = prompts.get() else {
-                return CallToolResult::error("no server");
-            };
-            let added = server.add_prompts([mcp_server::Prompt::new("short_lived", || "gone")]);
+            let server = prompts
+                .upgrade()
+                .ok_or_else(|| HandlerError::new("no server"))?;
+            server.add_prompts([Prompt::new("short_lived", || "gone")])?;
             server.remove_prompt("short_lived");
-            added.map_or_else(
-                |error| CallToolResult::error(error.to_string()),
-                |()| CallToolResult::text("the prompts changed"),
-            )
+            Ok::<_, HandlerError>("the prompts changed")
         })
         .description("Changes the prompts and changes them back"),
         Tool::new("test_trigger_resource_change", move || {
-            let Some(server) = watched.get() else {
-                return CallToolResult::error("no server");
-            };
+            let server = resources
+                .upgrade()
+                .ok_or_else(|| HandlerError::new("no server"))?;
             server.resource_updated("test://watched-resource");
-            let added =
-                server.add_resources([Resource::text("test://short-lived", "short-lived", "")]);
+            server.add_resources([Resource::text("test://short-lived", "short-lived", "")])?;
             server.remove_resource("test://short-lived");
-            added.map_or_else(
-                |error| CallToolResult::error(error.to_string()),
-                |()| CallToolResult::text("the watched resource changed"),
-            )
+            Ok::<_, HandlerError>("the watched resource changed")
         })
         .description("Says that the watched resource changed"),
     ]
