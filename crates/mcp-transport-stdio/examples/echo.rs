@@ -1,6 +1,7 @@
 //! A server program on stdin and stdout, written without `mcp-server`.
 //!
-//! Prints before and while it serves, as a careless library would: the session does not mind.
+//! Its tools print to stdout, as a careless library would: the session does not mind, unless it
+//! is started with `--without-guard`. With `--twice` it tries to serve twice at once.
 
 #[path = "../tests/suite/fixture.rs"]
 mod fixture;
@@ -15,10 +16,19 @@ async fn main() -> ExitCode {
     if std::env::args().any(|arg| arg == "--without-guard") {
         options = options.without_guard();
     }
-    match serve_with(fixture::Fixture, options).await {
+    if std::env::args().any(|arg| arg == "--twice") {
+        let first = serve_with(fixture::Fixture, options.clone());
+        let (_, second) = tokio::join!(first, serve_with(fixture::Fixture, options));
+        return report(second);
+    }
+    report(serve_with(fixture::Fixture, options).await)
+}
+
+fn report(result: Result<(), mcp_transport_stdio::Error>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            eprintln!("{error:?}");
             ExitCode::FAILURE
         }
     }

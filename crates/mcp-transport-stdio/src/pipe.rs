@@ -6,7 +6,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
@@ -145,9 +145,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
 
     /// Waits for running handlers, writing their answers. Reads nothing.
     pub(crate) async fn idle(&mut self) -> Result<(), End> {
+        let mut idle = pin!(self.input.spawner.idle());
         poll_fn(|cx| match self.output.poll_drain(&self.mux, cx) {
             Poll::Ready(done) => Poll::Ready(done),
-            Poll::Pending => self.mux.poll_idle(cx).map(Ok),
+            Poll::Pending => idle.as_mut().poll(cx).map(Ok),
         })
         .await
     }

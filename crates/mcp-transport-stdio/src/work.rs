@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mcp_protocol::{BlockingRun, Run, Work};
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 /// How long a thread waits for the next blocking handler before it ends.
@@ -17,6 +18,7 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Spawns what a [`Mux`](mcp_protocol::Mux) hands out.
 pub(crate) struct Spawner {
     threads: Threads,
+    live: Arc<Live>,
     /// Blocking handlers under way, those that overran their deadline included.
     blocking: Arc<AtomicUsize>,
     limit: usize,
@@ -34,6 +36,7 @@ impl Spawner {
     pub(crate) fn new(threads: Threads, limit: usize) -> Self {
         Self {
             threads,
+            live: Arc::default(),
             blocking: Arc::default(),
             limit,
         }
@@ -41,7 +44,7 @@ impl Spawner {
 
     pub(crate) fn spawn(&self, work: Work) {
         match work {
-            Work::Async(run) => spawn_async(run),
+            Work::Async(run) => self.spawn_async(run),
             Work::Blocking(run) => self.spawn_blocking(run),
             other => tracing::error!(?other, "unknown kind of work was dropped"),
         }
@@ -56,35 +59,82 @@ impl Spawner {
             return; // dropping the run answers for it
         };
         if let Some(deadline) = run.deadline() {
-            let expiry = run.expiry();
+            let (expiry, running) = (run.expiry(), Running::new(&self.live));
             tokio::spawn(async move {
                 if timeout(deadline, expiry.ended()).await.is_err() {
                     expiry.expire();
                 }
+                drop(running);
             });
         }
+        let running = Running::new(&self.live);
         let job = move || {
             run.run();
-            drop(slot);
+            drop((slot, running));
         };
         match &self.threads {
             Threads::Runtime => drop(tokio::task::spawn_blocking(job)),
             Threads::Own(pool) => pool.run(Box::new(job)),
         }
     }
+
+    fn spawn_async(&self, mut run: Run) {
+        let running = Running::new(&self.live);
+        match run.deadline() {
+            None => tokio::spawn(async move {
+                run.await;
+                drop(running);
+            }),
+            Some(deadline) => tokio::spawn(async move {
+                if timeout(deadline, &mut run).await.is_err() {
+                    run.expire();
+                } else {
+                    drop(run);
+                }
+                drop(running);
+            }),
+        };
+    }
+
+    /// Completes when everything that was spawned has ended and has queued its answer. A request
+    /// leaves the table of its [`Mux`](mcp_protocol::Mux) before its answer is queued, so that
+    /// table cannot tell. Cancel safe.
+    pub(crate) fn idle(&self) -> impl Future<Output = ()> + use<> {
+        let live = Arc::clone(&self.live);
+        async move {
+            loop {
+                let changed = live.idle.notified();
+                if live.count.load(Ordering::Acquire) == 0 {
+                    return;
+                }
+                changed.await;
+            }
+        }
+    }
 }
 
-fn spawn_async(run: Run) {
-    let Some(deadline) = run.deadline() else {
-        tokio::spawn(run);
-        return;
-    };
-    tokio::spawn(async move {
-        let mut run = run;
-        if timeout(deadline, &mut run).await.is_err() {
-            run.expire();
+/// How much was spawned and has not ended.
+#[derive(Default)]
+struct Live {
+    count: AtomicUsize,
+    idle: Notify,
+}
+
+struct Running(Arc<Live>);
+
+impl Running {
+    fn new(live: &Arc<Live>) -> Self {
+        live.count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(live))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_one();
         }
-    });
+    }
 }
 
 /// One of a limited number.

@@ -52,6 +52,7 @@ pub(crate) struct Tail {
     width: usize,
     /// The unfinished line, cut to what can be kept of it.
     partial: Vec<u8>,
+    chunk: Box<[u8]>,
 }
 
 impl Tail {
@@ -68,20 +69,25 @@ impl Tail {
             most,
             width,
             partial: Vec::new(),
+            chunk: vec![0; CHUNK].into_boxed_slice(),
         }
     }
 
     /// Reads what is there; completes at the end of the stream.
     pub(crate) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut chunk = [0; CHUNK];
         for _ in 0..ROUNDS {
             let Some(source) = &mut self.source else {
                 return Poll::Ready(());
             };
-            let mut buffer = ReadBuf::new(&mut chunk);
+            let mut buffer = ReadBuf::new(&mut self.chunk);
             match Pin::new(source).poll_read(cx, &mut buffer) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => self.take(buffer.filled()),
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    let count = buffer.filled().len();
+                    let chunk = std::mem::take(&mut self.chunk);
+                    self.take(&chunk[..count]);
+                    self.chunk = chunk;
+                }
                 Poll::Ready(_) => {
                     self.source = None;
                     self.end_line();

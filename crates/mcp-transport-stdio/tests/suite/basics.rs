@@ -1,6 +1,6 @@
 //! Sessions in memory.
 
-use mcp_transport_stdio::in_memory;
+use mcp_transport_stdio::{duplex, in_memory, serve, serve_io};
 
 use crate::fixture::Fixture;
 use crate::support::{call, open, soon, tool};
@@ -31,4 +31,21 @@ async fn a_large_answer_passes_small_pipes() {
     let text = tool(&*connection, "big", "1000000").await.unwrap();
     assert_eq!(text.len(), 1_000_000);
     soon(connection.close()).await.unwrap();
+}
+
+#[tokio::test]
+async fn both_ends_of_a_duplex() {
+    let (client, server) = duplex(1 << 10);
+    let serving = tokio::spawn(server.serve(Fixture));
+    let connection = open(client).await;
+    assert_eq!(tool(&*connection, "echo", "hi").await.unwrap(), "hi");
+    drop(connection);
+    soon(serving).await.unwrap().unwrap();
+}
+
+#[test]
+fn serving_can_be_spawned() {
+    fn is_send<T: Send>(_: T) {}
+    is_send(serve(Fixture));
+    is_send(serve_io(Fixture, tokio::io::empty(), tokio::io::sink()));
 }

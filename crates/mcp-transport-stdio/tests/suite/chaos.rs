@@ -142,6 +142,7 @@ async fn serve(script: &[u8], end: Break, room: usize, seed: u64) -> Vec<u8> {
     std::mem::take(&mut bytes.lock().unwrap())
 }
 
+// proves: CUST-002
 #[tokio::test(start_paused = true)]
 async fn a_whole_session_in_pieces() {
     for seed in 1..50 {

@@ -18,6 +18,8 @@ struct Counts {
     read: AtomicUsize,
     written: AtomicUsize,
     furthest: AtomicUsize,
+    reads: AtomicUsize,
+    writes: AtomicUsize,
 }
 
 /// Always ready, and ignorant of the runtime's own measures against that.
@@ -32,6 +34,7 @@ impl AsyncRead for Endless {
         _cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.counts.reads.fetch_add(1, Ordering::Relaxed);
         while self.left > 0 && buffer.remaining() >= PING.len() {
             buffer.put_slice(PING);
             self.left -= 1;
@@ -53,6 +56,7 @@ impl AsyncWrite for Sink {
     ) -> Poll<io::Result<usize>> {
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
         assert!(lines <= 64, "{lines} answers were held back");
+        self.0.writes.fetch_add(1, Ordering::Relaxed);
         self.0.written.fetch_add(lines, Ordering::Relaxed);
         Poll::Ready(Ok(bytes.len()))
     }
@@ -83,6 +87,12 @@ async fn an_endless_stream_of_requests() {
     let (served, ()) = tokio::join!(serve_io(Fixture, reader, Sink(Arc::clone(&counts))), others);
     served.unwrap();
     assert_eq!(counts.written.load(Ordering::Relaxed), 100_000);
+    let (reads, writes) = (&counts.reads, &counts.writes);
+    let most = 100_000 / 64 + reads.load(Ordering::Relaxed);
+    assert!(
+        writes.load(Ordering::Relaxed) <= most,
+        "one write per batch"
+    );
     let buffer = (64 << 10) / PING.len();
     assert!(counts.furthest.load(Ordering::Relaxed) <= buffer + 1);
     assert!(turns > 50, "others had {turns} turns");

@@ -190,3 +190,35 @@ fn a_client_that_closes_both_ends_is_no_error() {
         "it noticed while stdin was open"
     );
 }
+
+#[test]
+fn stdin_is_served_once_at_a_time() {
+    let mut server = start(&["--twice"], Stdio::piped(), Stdio::piped());
+    let mut stdin = server.stdin.take().unwrap();
+    stdin.write_all(handshake().as_bytes()).unwrap();
+    drop(stdin);
+    let output = server.wait_with_output().unwrap();
+    assert_eq!(frames(&output.stdout).len(), 1);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("being served already"), "{stderr}");
+}
+
+/// A pipe with a name whose writer has left before the server looks at it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_named_pipe_for_stdin() {
+    use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, mknodat, open};
+
+    let path = std::env::temp_dir().join(format!("mcp-test-fifo-{}", std::process::id()));
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let reader = open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap();
+    let mut writer = File::options().write(true).open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    fcntl_setfl(&reader, OFlags::empty()).unwrap();
+    writer.write_all(careless_session().as_bytes()).unwrap();
+    drop(writer);
+    let server = start(&[], reader, Stdio::piped());
+    let output = server.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(frames(&output.stdout).len(), 5);
+}

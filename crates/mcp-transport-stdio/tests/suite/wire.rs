@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use mcp_protocol::MuxLimits;
-use mcp_transport_stdio::{Options, serve_io, serve_io_with};
+use mcp_protocol::{MuxLimits, Service};
+use mcp_transport_stdio::{Options, in_memory, serve_io, serve_io_with};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 use crate::fixture::Fixture;
-use crate::support::{handshake, request, soon, tool_request};
+use crate::support::{handshake, request, soon, tool_request, try_connect};
 
 /// Serves `input` to its end; returns every line of the output, parsed.
 async fn serve(input: &[u8], options: Options) -> Vec<Value> {
@@ -225,4 +225,61 @@ async fn a_congested_server_stops_reading() {
     // One batch on its way to the pipe, one queue, and what the pipes and buffers hold.
     assert!((90..400).contains(&sent), "{sent}");
     assert!(soon(serving).await.unwrap().unwrap_err().is_timeout());
+}
+
+/// Handlers finish on one thread while another notices that the input has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_answer_is_lost_between_threads() {
+    for _ in 0..1_000 {
+        let input = handshake() + &tool_request(2, "think", "a") + &tool_request(3, "later", "b");
+        let frames = serve(input.as_bytes(), Options::for_server()).await;
+        assert_eq!(frames.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_dropped_hangs_up() {
+    let (mut theirs, server_reads) = duplex(1 << 16);
+    let (server_writes, mut ours) = duplex(1 << 16);
+    let serving = tokio::spawn(serve_io(Fixture, server_reads, server_writes));
+    let input = handshake() + &tool_request(2, "never", "") + &request(3, "ping", &json!({}));
+    theirs.write_all(input.as_bytes()).await.unwrap();
+    let mut output = Vec::new();
+    while output.iter().filter(|byte| **byte == b'\n').count() < 2 {
+        output.push(soon(ours.read_u8()).await.unwrap());
+    }
+    serving.abort();
+    soon(ours.read_to_end(&mut output)).await.unwrap();
+    assert_eq!(frames(&output).len(), 2);
+}
+
+/// A service that its builder has refused.
+struct Unready;
+
+impl Service for Unready {
+    fn ready(&self) -> Result<(), String> {
+        Err("tool \"a\" is registered twice".to_owned())
+    }
+
+    fn facts(&self) -> mcp_protocol::ServerFacts {
+        Fixture.facts()
+    }
+
+    fn request(
+        &self,
+        request: &mcp_jsonrpc::Request<'_>,
+        context: mcp_protocol::RequestContext,
+    ) -> mcp_protocol::Reply {
+        Fixture.request(request, context)
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_ready_is_not_served() {
+    let (read, write) = tokio::io::split(duplex(64).0);
+    let error = serve_io(Unready, read, write).await.unwrap_err();
+    assert_eq!(format!("{error:?}"), "tool \"a\" is registered twice");
+    assert!(!error.is_closed());
+    let error = try_connect(in_memory(Unready)).await.unwrap_err();
+    assert_eq!(error.to_string(), "tool \"a\" is registered twice");
 }
