@@ -1,0 +1,33 @@
+//! Doc comments as descriptions.
+
+use syn::{Attribute, Expr, ExprLit, Lit, Meta};
+
+/// The text of the doc comments, or `None` if there is none.
+pub(crate) fn text(attributes: &[Attribute]) -> Option<String> {
+    let lines: Vec<String> = attributes.iter().filter_map(line).collect();
+    let text = lines.join("\n");
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn line(attribute: &Attribute) -> Option<String> {
+    let Meta::NameValue(doc) = &attribute.meta else {
+        return None;
+    };
+    match &doc.value {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) if doc.path.is_ident("doc") => {
+            let text = text.value();
+            // `/// text` holds the space behind the slashes.
+            Some(
+                text.strip_prefix(' ')
+                    .unwrap_or(&text)
+                    .trim_end()
+                    .to_owned(),
+            )
+        }
+        _ => None,
+    }
+}

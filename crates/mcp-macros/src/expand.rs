@@ -1,0 +1,325 @@
+//! What the attributes expand to.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitStr, Result, ReturnType};
+
+use crate::function::{Argument, Function, Param};
+use crate::options::{Kind, Options};
+use crate::{docs, template};
+
+pub(crate) fn attribute(kind: Kind, options: TokenStream, item: &TokenStream) -> TokenStream {
+    let item: ItemFn = match syn::parse2(item.clone()) {
+        Ok(item) => item,
+        Err(error) => {
+            let text = format!("`#[{}]` goes on a function: {error}", kind.name());
+            let error = Error::new(error.span(), text).into_compile_error();
+            return quote!(#item #error);
+        }
+    };
+    let options = Options::parse(kind, options);
+    let (function, sound) = Function::parse(kind, item);
+    let made = match (options, sound) {
+        (Ok(options), Ok(())) => thing(kind, &options, &function),
+        (Err(mut error), Err(other)) => {
+            error.combine(other);
+            Err(error)
+        }
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    };
+    let companion = match (made, function.item.sig.receiver()) {
+        // Inside an `impl` nothing but the function may stand.
+        (Err(error), Some(_)) => error.into_compile_error(),
+        (made, _) => companion(kind, &function, made),
+    };
+    let mut item = function.item;
+    // Handlers own what they take, and may be async for the sake of others.
+    item.attrs.push(syn::parse_quote! {
+        #[allow(clippy::needless_pass_by_value, clippy::unused_async)]
+    });
+    quote!(#item #companion)
+}
+
+/// The type of the function's name, with the function that makes the thing to register.
+fn companion(kind: Kind, function: &Function, made: Result<Made>) -> TokenStream {
+    let ItemFn {
+        sig, vis, attrs, ..
+    } = &function.item;
+    let cfgs: Vec<_> = attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
+    let name = &sig.ident;
+    let method = format_ident!("{}", kind.name());
+    let product = match kind {
+        Kind::Tool => quote!(Tool),
+        Kind::Prompt => quote!(Prompt),
+        Kind::Resource => quote!(Resource),
+    };
+    let (body, bounds, error) = match made {
+        Ok(Made { body, bounds }) => (body, bounds, None),
+        // Whoever lists the function should not hear of it a second time.
+        Err(error) => (
+            quote!(loop {}),
+            Vec::new(),
+            Some(error.into_compile_error()),
+        ),
+    };
+    let lints = quote! {
+        #[allow(
+            dead_code,
+            deprecated,
+            missing_debug_implementations,
+            missing_docs,
+            non_camel_case_types,
+            non_snake_case,
+            unreachable_pub,
+            clippy::empty_loop,
+            clippy::empty_structs_with_brackets,
+            clippy::exhaustive_structs,
+            clippy::missing_docs_in_private_items,
+            clippy::too_many_arguments,
+        )]
+    };
+    quote! {
+        #error
+
+        #(#cfgs)*
+        #[doc(hidden)]
+        #lints
+        #vis struct #name {}
+
+        #(#cfgs)*
+        #[doc(hidden)]
+        #lints
+        impl #name {
+            #vis fn #method<S>() -> ::mcp_server::#product<S>
+            where
+                S: ::core::marker::Send + ::core::marker::Sync + 'static,
+                #(#bounds,)*
+            {
+                #body
+            }
+        }
+    }
+}
+
+struct Made {
+    body: TokenStream,
+    bounds: Vec<TokenStream>,
+}
+
+fn thing(kind: Kind, options: &Options, function: &Function) -> Result<Made> {
+    let name = name(kind, options, function)?;
+    if let (Some(span), true) = (options.blocking, function.is_async) {
+        return Err(Error::new(
+            span,
+            "an async function does not block: make it a plain one, or leave `blocking` out",
+        ));
+    }
+    let mut setters = setters(options, function);
+    let new = match kind {
+        Kind::Tool => quote!(::mcp_server::Tool::<S>::new),
+        Kind::Prompt => quote!(::mcp_server::Prompt::<S>::new),
+        Kind::Resource => quote!(::mcp_server::Resource::<S>::new),
+    };
+    let uri = match &options.uri {
+        Some(uri) => {
+            check_variables(uri, function)?;
+            Some(quote!(#uri,))
+        }
+        None => None,
+    };
+    for argument in function.arguments() {
+        if let Some(complete) = &argument.options.complete {
+            let name = &argument.name;
+            setters.extend(quote!(.complete(#name, #complete)));
+        }
+    }
+    let arguments = arguments(function)?;
+    let (shape, handler) = handler(function);
+    let in_order = (kind == Kind::Prompt).then(|| in_order(function)).flatten();
+    let body = quote! {
+        #arguments
+        let made = #new::<#shape>(#uri #name, #handler)#setters;
+        #in_order
+        made
+    };
+    let bounds = function.params.iter().filter_map(|param| match param {
+        Param::Extractor(ty) => Some(quote_spanned!(ty.span()=> #ty: ::mcp_server::FromCall<S>)),
+        Param::Argument(_) => None,
+    });
+    Ok(Made {
+        body,
+        bounds: bounds.collect(),
+    })
+}
+
+fn name(kind: Kind, options: &Options, function: &Function) -> Result<LitStr> {
+    let ident = &function.item.sig.ident;
+    let name = match &options.name {
+        Some(name) => name.clone(),
+        None => LitStr::new(&ident.unraw().to_string(), ident.span()),
+    };
+    let text = name.value();
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    if kind == Kind::Tool && !((1..=128).contains(&text.len()) && text.bytes().all(legal)) {
+        return Err(Error::new(
+            name.span(),
+            format!(
+                "{text:?} is no name for a tool: it has 1 to 128 characters out of A-Z a-z 0-9 _ - ."
+            ),
+        ));
+    }
+    if text.is_empty() {
+        let problem = format!("a {} has a name", kind.name());
+        return Err(Error::new(name.span(), problem));
+    }
+    Ok(name)
+}
+
+fn setters(options: &Options, function: &Function) -> TokenStream {
+    let mut setters = TokenStream::new();
+    let description = match &options.description {
+        Some(description) => Some(description.to_token_stream()),
+        None => docs::text(&function.item.attrs).map(ToTokens::into_token_stream),
+    };
+    if let Some(description) = description {
+        setters.extend(quote!(.description(#description)));
+    }
+    if let Some(icon) = &options.icon {
+        setters.extend(quote!(.icon(::mcp_server::__private::Icon::new(#icon))));
+    }
+    if options.blocking.is_some() {
+        setters.extend(quote!(.blocking()));
+    }
+    for (setter, value) in &options.setters {
+        setters.extend(quote!(.#setter(#value)));
+    }
+    setters
+}
+
+/// Each argument has to be a variable of the template.
+fn check_variables(uri: &LitStr, function: &Function) -> Result<()> {
+    let known = template::variables(uri)?;
+    for Argument { name, ident, .. } in function.arguments() {
+        if !known.contains(name) {
+            let known = match &*known.join("`, `") {
+                "" => "it has none".to_owned(),
+                names => format!("it has `{names}`"),
+            };
+            return Err(Error::new(
+                ident.span(),
+                format!("`{name}` is no variable of the URI: {known}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The struct that the arguments are decoded into.
+fn arguments(function: &Function) -> Result<TokenStream> {
+    if function.arguments().next().is_none() {
+        return Ok(TokenStream::new());
+    }
+    let mut fields = TokenStream::new();
+    let mut defaults = TokenStream::new();
+    for argument in function.arguments() {
+        let Argument {
+            ident,
+            ty,
+            attributes,
+            options,
+            ..
+        } = argument;
+        let rename = options
+            .rename
+            .as_ref()
+            .map(|name| quote!(#[serde(rename = #name)]));
+        let default = match &options.default {
+            None => None,
+            Some(None) => Some(quote!(#[serde(default)])),
+            Some(Some(value)) => {
+                let function = format_ident!("__default_{}", ident.unraw());
+                let path = function.to_string();
+                let value = default_value(value);
+                defaults.extend(quote!(fn #function() -> #ty { #value }));
+                Some(quote!(#[serde(default = #path)]))
+            }
+        };
+        fields.extend(quote!(#(#attributes)* #rename #default #ident: #ty,));
+    }
+    Ok(quote! {
+        #defaults
+        #[derive(::mcp_server::__private::serde::Deserialize)]
+        #[derive(::mcp_server::__private::schemars::JsonSchema)]
+        #[serde(crate = "::mcp_server::__private::serde")]
+        #[schemars(crate = "::mcp_server::__private::schemars")]
+        struct __Arguments { #fields }
+    })
+}
+
+/// A text stands for whatever is made from text.
+fn default_value(value: &Expr) -> TokenStream {
+    match value {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(_), ..
+        }) => quote!(::core::convert::Into::into(#value)),
+        _ => value.to_token_stream(),
+    }
+}
+
+/// The closure to register, and its shape: named in full, so that the compiler complains about
+/// the one type that does not fit and not about the closure.
+fn handler(function: &Function) -> (TokenStream, TokenStream) {
+    let sig = &function.item.sig;
+    let mut patterns = Vec::new();
+    let mut types = Vec::new();
+    let mut values = Vec::new();
+    if function.arguments().next().is_some() {
+        patterns.push(quote!(::mcp_server::Args(__arguments)));
+        types.push(quote!(::mcp_server::Args<__Arguments>));
+    }
+    for (index, param) in function.params.iter().enumerate() {
+        match param {
+            Param::Argument(argument) => {
+                let ident = &argument.ident;
+                values.push(quote!(__arguments.#ident));
+            }
+            Param::Extractor(ty) => {
+                let name = Ident::new(&format!("__extracted{index}"), Span::call_site());
+                patterns.push(name.to_token_stream());
+                types.push(ty.to_token_stream());
+                values.push(name.to_token_stream());
+            }
+        }
+    }
+    let marker = match function.is_async {
+        true => quote!(Awaits),
+        false => quote!(Returns),
+    };
+    let span = match &sig.output {
+        ReturnType::Type(_, ty) => ty.span(),
+        ReturnType::Default => sig.ident.span(),
+    };
+    let span = span.resolved_at(Span::call_site());
+    let name = &sig.ident;
+    (
+        quote!((::mcp_server::__private::#marker, _, #(#types,)*)),
+        quote_spanned!(span=> |#(#patterns: #types),*| #name(#(#values),*)),
+    )
+}
+
+/// Prompts show their arguments in the order of the parameters.
+fn in_order(function: &Function) -> Option<TokenStream> {
+    let names: Vec<&String> = function
+        .arguments()
+        .map(|argument| &argument.name)
+        .collect();
+    (names.len() > 1).then(|| {
+        quote! {
+            let mut arguments = made.definition().arguments.clone().unwrap_or_default();
+            arguments.sort_by_key(|argument| [#(#names),*].iter().position(|name| *name == argument.name));
+            let made = made.arguments(arguments);
+        }
+    })
+}

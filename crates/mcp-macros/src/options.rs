@@ -1,0 +1,187 @@
+//! What stands in the parentheses of the attributes.
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{Expr, Ident, LitBool, LitStr, Result, Token};
+
+/// Which attribute it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tool,
+    Prompt,
+    Resource,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+            Self::Resource => "resource",
+        }
+    }
+
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Tool => &[
+                "name",
+                "title",
+                "description",
+                "icon",
+                "blocking",
+                "read_only",
+                "destructive",
+                "idempotent",
+                "open_world",
+            ],
+            Self::Prompt => &["name", "title", "description", "icon"],
+            Self::Resource => &["name", "title", "description", "mime", "icon"],
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Options {
+    pub(crate) uri: Option<LitStr>,
+    pub(crate) name: Option<LitStr>,
+    pub(crate) description: Option<Expr>,
+    pub(crate) icon: Option<Expr>,
+    pub(crate) blocking: Option<Span>,
+    /// Methods of the builder that take the value as it is.
+    pub(crate) setters: Vec<(Ident, TokenStream)>,
+}
+
+impl Options {
+    pub(crate) fn parse(kind: Kind, tokens: TokenStream) -> Result<Self> {
+        let mut seen: Vec<Ident> = Vec::new();
+        let mut options = Self::default();
+        let parser = |input: ParseStream<'_>| {
+            if kind == Kind::Resource && input.peek(LitStr) {
+                options.uri = Some(input.parse()?);
+                comma(input)?;
+            }
+            while !input.is_empty() {
+                let key = input.call(Ident::parse_any)?;
+                if !kind.options().iter().any(|known| key == known) {
+                    let known = kind.options().join("`, `");
+                    return Err(syn::Error::new(
+                        key.span(),
+                        format!(
+                            "`{key}` is no option of `#[{}]`: there are `{known}`",
+                            kind.name()
+                        ),
+                    ));
+                }
+                if seen.contains(&key) {
+                    return Err(syn::Error::new(
+                        key.span(),
+                        format!("`{key}` is given twice"),
+                    ));
+                }
+                seen.push(key.clone());
+                options.option(key, input)?;
+                comma(input)?;
+            }
+            Ok(())
+        };
+        parser.parse2(tokens)?;
+        if kind == Kind::Resource && options.uri.is_none() {
+            return Err(syn::Error::new(
+                Span::call_site(),
+                "a resource has a URI: write `#[resource(\"scheme://..\")]`",
+            ));
+        }
+        Ok(options)
+    }
+
+    fn option(&mut self, key: Ident, input: ParseStream<'_>) -> Result<()> {
+        match key.to_string().as_str() {
+            "name" => self.name = Some(value(&key, input)?),
+            "description" => self.description = Some(value(&key, input)?),
+            "icon" => self.icon = Some(value(&key, input)?),
+            "title" | "mime" => {
+                let text: Expr = value(&key, input)?;
+                self.setters.push((key, text.into_token_stream()));
+            }
+            "blocking" => {
+                if flag(input)? {
+                    self.blocking = Some(key.span());
+                }
+            }
+            _ => {
+                let hint = flag(input)?;
+                self.setters.push((key, hint.into_token_stream()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn value<T: Parse>(key: &Ident, input: ParseStream<'_>) -> Result<T> {
+    if !input.peek(Token![=]) {
+        let problem = format!("`{key}` needs a value: write `{key} = \"..\"`");
+        return Err(syn::Error::new(key.span(), problem));
+    }
+    input.parse::<Token![=]>()?;
+    input.parse()
+}
+
+/// `key` or `key = bool`.
+fn flag(input: ParseStream<'_>) -> Result<bool> {
+    if !input.peek(Token![=]) {
+        return Ok(true);
+    }
+    input.parse::<Token![=]>()?;
+    Ok(input.parse::<LitBool>()?.value)
+}
+
+fn comma(input: ParseStream<'_>) -> Result<()> {
+    if !input.is_empty() {
+        input.parse::<Token![,]>()?;
+    }
+    Ok(())
+}
+
+/// What stands in `#[arg(..)]` on a parameter.
+#[derive(Default)]
+pub(crate) struct ArgOptions {
+    pub(crate) default: Option<Option<Expr>>,
+    pub(crate) rename: Option<LitStr>,
+    pub(crate) complete: Option<Expr>,
+}
+
+impl ArgOptions {
+    pub(crate) fn parse(&mut self, kind: Kind, attribute: &syn::Attribute) -> Result<()> {
+        attribute.parse_args_with(|input: ParseStream<'_>| {
+            while !input.is_empty() {
+                let key = input.call(Ident::parse_any)?;
+                match key.to_string().as_str() {
+                    "default" if input.peek(Token![=]) => {
+                        self.default = Some(Some(value(&key, input)?));
+                    }
+                    "default" => self.default = Some(None),
+                    "rename" => self.rename = Some(value(&key, input)?),
+                    "complete" if kind != Kind::Tool => {
+                        self.complete = Some(value(&key, input)?);
+                    }
+                    "complete" => {
+                        return Err(syn::Error::new(
+                            key.span(),
+                            "arguments of tools are not completed: the model fills them in",
+                        ));
+                    }
+                    _ => {
+                        return Err(syn::Error::new(
+                            key.span(),
+                            format!("`{key}` is no option of `#[arg]`: there are `default`, `rename`, `complete`"),
+                        ));
+                    }
+                }
+                comma(input)?;
+            }
+            Ok(())
+        })
+    }
+}

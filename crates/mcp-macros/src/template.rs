@@ -1,0 +1,28 @@
+//! As much of RFC 6570 as tells whether the parameters of a function fit a template.
+
+use syn::{LitStr, Result};
+
+/// The names of the variables. Everything else about the template is checked when the resource
+/// is registered.
+pub(crate) fn variables(uri: &LitStr) -> Result<Vec<String>> {
+    let text = uri.value();
+    let mut names = Vec::new();
+    for expression in text.split('{').skip(1) {
+        let Some((expression, _)) = expression.split_once('}') else {
+            return Err(syn::Error::new(uri.span(), "`{` is not closed: add `}`"));
+        };
+        for variable in expression
+            .trim_start_matches(['+', '#', '.', '/', ';', '?', '&'])
+            .split(',')
+        {
+            if let Some((name, _)) = variable.split_once(['*', ':']) {
+                return Err(syn::Error::new(
+                    uri.span(),
+                    format!("`{{{variable}}}` cannot be found in a URI again: write `{{{name}}}`"),
+                ));
+            }
+            names.push(variable.to_owned());
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,18 @@
+//! The attributes, used as a server would use them.
+
+mod prompts;
+mod resources;
+mod tools;
+
+use mcp_server::Server;
+use mcp_tests::wire::Wire;
+use serde_json::{Value, json};
+
+async fn open<S: Clone + Send + Sync + 'static>(server: Server<S>) -> Wire {
+    Wire::open(server, "2025-11-25", json!({})).await
+}
+
+async fn call(wire: &mut Wire, name: &str, arguments: Value) -> Value {
+    let params = json!({"name": name, "arguments": arguments});
+    wire.call("tools/call", params).await
+}

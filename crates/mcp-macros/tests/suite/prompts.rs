@@ -1,0 +1,66 @@
+use mcp_server::{Completing, Prompt, Server, State, prompt, prompts};
+use serde_json::json;
+
+use crate::open;
+
+fn languages(typed: Completing) -> Vec<String> {
+    let known = ["Ruby", "Rust"].into_iter().map(str::to_owned);
+    known
+        .filter(|name| name.starts_with(&typed.value))
+        .collect()
+}
+
+/// Asks for a review.
+#[prompt(title = "Review", icon = "https://example.com/review.png")]
+async fn review(
+    State(team): State<String>,
+    /// What to review.
+    code: String,
+    #[arg(complete = languages, rename = "Language")] a_language: Option<String>,
+) -> String {
+    format!("{team}: {} {code}", a_language.unwrap_or_default())
+}
+
+#[prompt(name = "hello there", description = "Says hello.")]
+fn hello() -> &'static str {
+    "hello"
+}
+
+#[test]
+fn arguments_keep_the_order_of_the_parameters() {
+    let made: Prompt<String> = review::prompt();
+    assert_eq!(
+        json!(made.definition()),
+        json!({
+            "name": "review",
+            "title": "Review",
+            "description": "Asks for a review.",
+            "icons": [{"src": "https://example.com/review.png"}],
+            "arguments": [
+                {"name": "code", "description": "What to review.", "required": true},
+                {"name": "Language", "required": false},
+            ],
+        })
+    );
+    let made: Prompt = hello::prompt();
+    assert_eq!(made.definition().name, "hello there");
+    assert_eq!(hello(), "hello");
+}
+
+#[tokio::test]
+async fn prompts_are_written_and_completed() {
+    let server = Server::new("s", "1")
+        .state("we".to_owned())
+        .prompts(prompts![review, hello]);
+    let mut wire = open(server).await;
+    let params = json!({"name": "review", "arguments": {"code": "x", "Language": "Rust"}});
+    let result = wire.call("prompts/get", params).await;
+    assert_eq!(result["messages"][0]["content"]["text"], "we: Rust x");
+
+    let params = json!({
+        "ref": {"type": "ref/prompt", "name": "review"},
+        "argument": {"name": "Language", "value": "Ru"},
+    });
+    let result = wire.call("completion/complete", params).await;
+    assert_eq!(result["completion"]["values"], json!(["Ruby", "Rust"]));
+}
