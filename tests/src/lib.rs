@@ -2,3 +2,18 @@
 
 pub mod everything;
 pub mod wire;
+
+/// The README and the guides, whose snippets are compiled and run.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/guide/servers.md")]
+    struct Servers;
+    #[doc = include_str!("../../docs/guide/clients.md")]
+    struct Clients;
+    #[doc = include_str!("../../docs/guide/testing.md")]
+    struct Testing;
+    #[doc = include_str!("../../docs/guide/transports.md")]
+    struct Transports;
+}
