@@ -4,6 +4,33 @@
 //! [`Child`] starts a server and talks to it, [`Pipe`] uses a pair of streams, [`in_memory`]
 //! needs no process at all. Each of them is a [`Transport`](mcp_protocol::Transport).
 //!
+//! ```
+//! use mcp_protocol::{Inbound, Service, Transport};
+//! use mcp_transport_stdio::{Child, Error, serve};
+//!
+//! async fn be_a_server(server: impl Service) -> Result<(), Error> {
+//!     serve(server).await
+//! }
+//!
+//! async fn start_a_server(client: std::sync::Arc<dyn Inbound>) -> Result<(), Box<dyn std::error::Error>> {
+//!     let transport = Child::new("weather-server").arg("--verbose");
+//!     let connection = Box::new(transport).start(client).await?;
+//!     connection.link().request("ping", None).await?;
+//!     connection.close().await?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Custom transports
+//!
+//! Anything that carries bytes both ways carries the protocol: hand its two directions to
+//! [`serve_io`] on one side and to [`Pipe`] on the other. Each message is one line of JSON ended
+//! by `\n`; the client speaks first, with `initialize`; the session ends when either direction
+//! does. What carries messages instead of bytes implements
+//! [`Transport`](mcp_protocol::Transport) itself and drives a [`Mux`](mcp_protocol::Mux).
+//!
+//! # Scope
+//!
 //! The crate moves bytes. What they mean is the business of `mcp-protocol`, and it knows
 //! neither servers nor clients. Everything a peer can make grow has a limit in [`Options`].
 //!

@@ -30,6 +30,10 @@ pub use stderr::Stderr;
 use stderr::Tail;
 use supervisor::{Supervisor, Waits};
 
+/// Keeps a host without a console from opening one for each server.
+#[cfg(windows)]
+const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+
 /// Starts a server as a child process and talks to it over its stdin and stdout.
 ///
 /// Arguments reach the program as they are; no shell is involved. The environment is
@@ -39,7 +43,8 @@ use supervisor::{Supervisor, Waits};
 /// `SIGKILL`, and completes when the process is reaped; signals go to its whole process group.
 /// Dropping the connection does the same in the background, with short waits. If the runtime
 /// ends first, the group is killed at once. On systems without process groups (Windows), only
-/// the process itself is ended, and `SIGTERM` is left out.
+/// the process itself is ended, and `SIGTERM` is left out. Must be started within a tokio runtime
+/// with I/O and timer enabled; a task of that runtime owns the process.
 ///
 /// ```no_run
 /// use mcp_transport_stdio::Child;
@@ -198,6 +203,8 @@ impl Child {
         });
         #[cfg(unix)]
         command.process_group(0);
+        #[cfg(windows)]
+        command.creation_flags(CREATE_NO_WINDOW);
         command
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_transport_stdio::{Child, Options, Stderr};
-use rustix::process::{Pid, Signal, kill_process, test_kill_process, test_kill_process_group};
+use rustix::process::{Pid, test_kill_process, test_kill_process_group};
 use tokio::sync::mpsc;
 
 use crate::support::{
@@ -110,6 +110,7 @@ async fn answers_written_before_the_end_arrive() {
 }
 
 /// Even if something that left the process group holds the child's stdout open.
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn calls_fail_at_once_when_the_child_exits() {
     let (child, mut lines) =
@@ -124,7 +125,7 @@ async fn calls_fail_at_once_when_the_child_exits() {
     assert!(error.to_string().contains("exit status: 4"), "{error}");
     assert!(took < Duration::from_secs(1), "{took:?}");
     assert!(runs(stranger), "it held stdout open all the time");
-    kill_process(stranger, Signal::KILL).unwrap();
+    rustix::process::kill_process(stranger, rustix::process::Signal::KILL).unwrap();
 }
 
 #[tokio::test]

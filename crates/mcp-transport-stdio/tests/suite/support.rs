@@ -136,6 +136,7 @@ pub(crate) fn start_call(
 }
 
 /// A program of `examples/`, built along with the tests.
+#[cfg(unix)]
 pub(crate) fn program(name: &str) -> std::path::PathBuf {
     let mut path = std::env::current_exe().expect("the tests are a program");
     path.pop();
@@ -144,6 +145,7 @@ pub(crate) fn program(name: &str) -> std::path::PathBuf {
 }
 
 /// Waits for something that tells nobody when it happens.
+#[cfg(unix)]
 pub(crate) async fn wait_until(mut holds: impl FnMut() -> bool) {
     soon(async {
         while !holds() {
