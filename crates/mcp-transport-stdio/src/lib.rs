@@ -5,6 +5,8 @@
 //! needs no process at all. Each of them is a [`Transport`](mcp_protocol::Transport).
 //!
 //! ```
+//! use std::sync::Arc;
+//!
 //! use mcp_protocol::{Inbound, Service, Transport};
 //! use mcp_transport_stdio::{Child, Error, serve};
 //!
@@ -12,7 +14,7 @@
 //!     serve(server).await
 //! }
 //!
-//! async fn start_a_server(client: std::sync::Arc<dyn Inbound>) -> Result<(), Box<dyn std::error::Error>> {
+//! async fn start_one(client: Arc<dyn Inbound>) -> Result<(), Box<dyn std::error::Error>> {
 //!     let transport = Child::new("weather-server").arg("--verbose");
 //!     let connection = Box::new(transport).start(client).await?;
 //!     connection.link().request("ping", None).await?;

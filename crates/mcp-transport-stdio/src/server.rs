@@ -18,8 +18,8 @@ use crate::work::{Spawner, Threads};
 /// then is cancelled. The runtime must have its timer enabled.
 ///
 /// # Errors
-/// The service is not ready to be served. Reading or writing fails for another reason than the client being gone, or the client does
-/// not read.
+/// The service is not ready to be served, reading or writing fails for another reason than the
+/// client being gone, or the client does not read.
 ///
 /// # Cancel safety
 /// Dropping the future ends the session and cancels its handlers.

@@ -27,8 +27,8 @@ use crate::work::{Pool, Threads};
 /// is enough.
 ///
 /// # Errors
-/// The service is not ready to be served. Stdin or stdout cannot be used or fail, somebody serves on them already, or the client does
-/// not read. A client that leaves is no error.
+/// The service is not ready to be served, stdin or stdout cannot be used or fail, somebody serves
+/// on them already, or the client does not read. A client that leaves is no error.
 ///
 /// # Cancel safety
 /// Dropping the future ends the session, cancels its handlers and restores the descriptors.
