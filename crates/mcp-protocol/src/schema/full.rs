@@ -1,6 +1,8 @@
 //! The full engine: the `jsonschema` crate, without its resolvers and with linear regular
 //! expressions.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{PatternOptions, ValidationError};
 use serde_json::Value;
@@ -21,15 +23,20 @@ impl Engine {
         let patterns = PatternOptions::regex()
             .size_limit(PATTERN_BYTES)
             .dfa_size_limit(PATTERN_BYTES);
-        jsonschema::options()
+        let options = jsonschema::options()
             .with_draft(draft(dialect))
             .with_pattern_options(patterns)
             // An annotation in 2020-12, and here in all dialects.
             .should_validate_formats(false)
-            .offline()
-            .build(root)
-            .map(Self)
-            .map_err(|error| refused(&error))
+            .offline();
+        // The crate panics on schemas that give one `$id` to two places.
+        match catch_unwind(AssertUnwindSafe(|| options.build(root))) {
+            Ok(Ok(validator)) => Ok(Self(validator)),
+            Ok(Err(error)) => Err(refused(&error)),
+            Err(_) => Err(SchemaError::new(
+                "the schema contradicts itself about an \"$id\": give each to one place",
+            )),
+        }
     }
 
     pub(super) fn check(&self, value: &Value, steps: u64) -> Result<(), Violation> {

@@ -146,7 +146,15 @@ impl<'a> Walk<'a> {
         if std::ptr::eq(schema, self.root) {
             return Ok(());
         }
-        Dialect::of(keywords)?;
+        let dialect = match keywords.get("$schema") {
+            Some(_) => Dialect::of(keywords)?,
+            None => self.dialect,
+        };
+        if self.foreign && dialect != self.dialect {
+            return Err(SchemaError::new(
+                "\"$schema\" inside the schema names another dialect: use one for all of it",
+            ));
+        }
         let keyword = self.dialect.id_keyword();
         match keywords.get(keyword) {
             // It would change what the references beside it mean.

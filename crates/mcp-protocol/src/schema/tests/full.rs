@@ -94,4 +94,14 @@ fn an_inner_identity_is_for_programs_only() {
     });
     assert!(!fits(&schema, &json!({"a": 1})));
     assert!(refusal(&schema, Origin::Foreign).contains("$defs"));
+
+    // One name for two places.
+    let twice = json!({
+        "$id": "https://example.com/x",
+        "$defs": {"c": {"$anchor": "x", "$id": "a"}},
+        "prefixItems": [{"contains": {"$id": "a", "contains": {"$ref": "#x"}}}],
+    });
+    assert!(compile(&twice, Origin::Own).is_err());
+    let mixed = json!({"items": {"$schema": "http://json-schema.org/draft-04/schema#"}});
+    assert!(refusal(&mixed, Origin::Foreign).contains("dialect"));
 }
