@@ -3,6 +3,10 @@ use serde_json::json;
 
 use crate::open;
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "completers own what they take"
+)]
 fn languages(typed: Completing) -> Vec<String> {
     let known = ["Ruby", "Rust"].into_iter().map(str::to_owned);
     known
