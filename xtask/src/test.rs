@@ -2,6 +2,9 @@
 //!
 //! xtask is tested by itself: built with the workspace's feature set it would have to be linked anew while it runs,
 //! which Windows refuses.
+//!
+//! The crates are tested with all features and with none: what a workspace build calls default is what `mcp-tests` asks
+//! for, which is nearly everything.
 
 use std::path::PathBuf;
 
@@ -15,6 +18,10 @@ const LINTS: &[(&str, &str)] = &[
         "clippy, all features",
         "clippy --workspace --all-targets --all-features -- -D warnings",
     ),
+    (
+        "clippy, no features",
+        "clippy -p mcp-protocol -p mcp-server -p mcp-client --no-default-features --all-targets -- -D warnings",
+    ),
 ];
 
 const TESTS: &[(&str, &str)] = &[
@@ -24,12 +31,8 @@ const TESTS: &[(&str, &str)] = &[
         "test --workspace --exclude xtask --all-features --no-fail-fast",
     ),
     (
-        "mcp-protocol, default features",
-        "test -p mcp-protocol --no-fail-fast",
-    ),
-    (
-        "mcp-server, no features",
-        "test -p mcp-server --no-default-features --no-fail-fast",
+        "tests, no features",
+        "test -p mcp-protocol -p mcp-server -p mcp-client --no-default-features --no-fail-fast",
     ),
     (
         "examples",

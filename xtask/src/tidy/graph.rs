@@ -28,6 +28,9 @@ const EDGES: &[(&str, Option<&[&str]>)] = &[
     ("xtask", Some(&[])),
 ];
 
+/// Edges that only the tests and examples of a crate have: an attribute is shown through the crate that re-exports it.
+const TEST_EDGES: &[(&str, &[&str])] = &[("mcp-macros", &["mcp-server", "mcp-tests"])];
+
 const CORE: &[&str] = &["mcp-jsonrpc", "mcp-types"];
 const PROTOCOL: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-protocol"];
 
@@ -56,6 +59,7 @@ struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
+    kind: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -116,8 +120,11 @@ impl Members {
         let mut members = Self::default();
         for package in &metadata.packages {
             if metadata.workspace_members.contains(&package.id) {
-                // Tests and build scripts keep to the same edges.
-                let named = package.dependencies.iter().map(|named| named.name.clone());
+                let named = package.dependencies.iter().filter(|named| {
+                    named.kind.as_deref() != Some("dev")
+                        || !is_test_edge(&package.name, &named.name)
+                });
+                let named = named.map(|named| named.name.clone());
                 members.own.insert(package.name.clone(), named.collect());
             }
         }
@@ -228,6 +235,13 @@ impl Members {
     }
 }
 
+/// Whether this edge is in order for tests and examples; all others keep to [`EDGES`].
+fn is_test_edge(from: &str, to: &str) -> bool {
+    TEST_EDGES
+        .iter()
+        .any(|(name, allowed)| *name == from && allowed.contains(&to))
+}
+
 /// The path of a crate's manifest.
 fn manifest(name: &str) -> String {
     match name {
@@ -313,14 +327,15 @@ mod tests {
     }
 
     #[test]
-    fn metadata_is_read_without_development_edges() {
+    fn metadata_is_read_and_tests_may_point_where_code_may_not() {
         let json = br#"{
             "packages": [
                 {"id": "p1", "name": "mcp-types", "dependencies": [{"name": "serde", "kind": null}, {"name": "x", "kind": "dev"}]},
+                {"id": "p4", "name": "mcp-macros", "dependencies": [{"name": "mcp-server", "kind": "dev"}, {"name": "mcp-types", "kind": "dev"}]},
                 {"id": "p2", "name": "serde", "dependencies": []},
                 {"id": "p3", "name": "x", "dependencies": []}
             ],
-            "workspace_members": ["p1"],
+            "workspace_members": ["p1", "p4"],
             "resolve": {"nodes": [
                 {"id": "p1", "deps": [
                     {"pkg": "p2", "dep_kinds": [{"kind": null}]},
@@ -331,6 +346,7 @@ mod tests {
         }"#;
         let members = Members::parse(json).unwrap();
         assert_eq!(members.below("mcp-types"), BTreeSet::from(["serde"]));
-        assert_eq!(members.own.len(), 1);
+        assert_eq!(members.own["mcp-macros"], ["mcp-types"]);
+        assert_eq!(members.check().len(), 1);
     }
 }
