@@ -1,3 +1,5 @@
+//! `#[prompt]`: definitions, calls, completion.
+
 use mcp_server::{Completing, Prompt, Server, State, prompt, prompts};
 use serde_json::json;
 

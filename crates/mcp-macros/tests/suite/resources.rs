@@ -1,3 +1,5 @@
+//! `#[resource]`: fixed URIs and templates.
+
 use mcp_server::{Completing, Resource, Server, State, resource, resources};
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! `#[tool]`: definitions, options, calls.
+
 use mcp_server::{
     Args, Call, Ctx, Extracted, FromCall, HandlerError, Json, Server, State, Tool, tool, tools,
 };

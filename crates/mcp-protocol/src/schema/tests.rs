@@ -1,3 +1,5 @@
+//! What holds for both engines.
+
 #[cfg(feature = "validate")]
 mod full;
 mod hostile;

@@ -1,3 +1,5 @@
+//! Types and the schemas they get.
+
 #![allow(dead_code, reason = "the types are only described")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};

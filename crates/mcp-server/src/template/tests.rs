@@ -1,3 +1,5 @@
+//! The examples of the RFC, and the way back.
+
 mod hostile;
 
 use std::collections::BTreeMap;

@@ -1,3 +1,5 @@
+//! What only the full engine does.
+
 use std::time::{Duration, Instant};
 
 use serde_json::json;

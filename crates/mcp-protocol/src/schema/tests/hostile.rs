@@ -1,3 +1,5 @@
+//! Schemas and values that are meant to hurt.
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! URIs that are meant to hurt.
+
 use std::time::{Duration, Instant};
 
 use super::super::UriTemplate;
