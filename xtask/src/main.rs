@@ -2,6 +2,7 @@
 
 mod codegen;
 mod files;
+mod interop;
 mod steps;
 mod support;
 mod test;
@@ -14,6 +15,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   codegen [--check] [--schema-dir DIR]  write the types of mcp-types from the official schema
+  interop [PEER...]                     real peers from npm and PyPI, pinned, in both directions; writes docs/interop.md
   support [--check]                     write docs/support.md: which test proves which row of the specification
   test                                  everything that must be green before a merge
   tidy                                  the rules of the house that the compiler does not check
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
 fn run(command: &str, rest: &[String]) -> Result<(), String> {
     match command {
         "codegen" => codegen::run(rest),
+        "interop" => interop::run(rest),
         "support" => support::run(rest),
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),

@@ -26,6 +26,7 @@ pub(crate) struct Seen {
     pub(crate) urls: Vec<ElicitRequestUrlParams>,
     pub(crate) urls_done: Vec<String>,
     pub(crate) samples: Vec<CreateMessageRequestParams>,
+    pub(crate) progress: usize,
 }
 
 /// What the user does with the next question.
@@ -65,6 +66,11 @@ impl Host {
     /// What was said so far.
     pub(crate) fn seen(&self) -> Seen {
         self.seen.borrow().clone()
+    }
+
+    /// A call reported progress.
+    pub(crate) fn progressed(&self) {
+        self.seen.send_modify(|seen| seen.progress += 1);
     }
 
     /// Waits until the server has said something.

@@ -1,7 +1,6 @@
 //! The server under test: how it is started, how it ends.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,7 @@ use mcp_client::{Client, Timeouts};
 use mcp_protocol::Revision;
 use mcp_transport_stdio::Child;
 use mcp_types::Root;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::host::Host;
 use crate::report::{Fault, Outcome, ensure, same, worked};
@@ -44,16 +43,34 @@ impl Target {
 
     /// The folder, or a file in it, as a root.
     pub(crate) fn root(&self, name: &str) -> Root {
-        Root::new(format!("file://{}", self.folder.join(name).display())).with_name("Workshop")
+        let path = self.folder.join(name).to_string_lossy().into_owned();
+        let mut uri = "file://".to_owned();
+        for byte in path.bytes() {
+            match byte {
+                b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(byte)),
+                _ if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+                _ => uri += &format!("%{byte:02X}"),
+            }
+        }
+        Root::new(uri).with_name("Workshop")
     }
 
     /// Starts the server under a witness of its end, and shakes hands.
     pub(crate) async fn connect(&self, revision: Revision) -> Result<Session, Fault> {
+        self.start("witness", revision).await
+    }
+
+    /// The same, under a witness that also writes down what the server asks.
+    pub(crate) async fn overhear(&self) -> Result<Session, Fault> {
+        self.start("overhear", Revision::LATEST).await
+    }
+
+    async fn start(&self, witness: &str, revision: Revision) -> Result<Session, Fault> {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let status = self.folder.join(format!("status-{number}.json"));
         let _ = std::fs::remove_file(&status);
         let child = Child::new(std::env::current_exe()?)
-            .arg("witness")
+            .arg(witness)
             .arg(&status)
             .args(&self.program)
             .eof_wait(Duration::from_secs(20));
@@ -80,8 +97,14 @@ impl Session {
     /// Ends the connection; the server has to leave by itself, with success.
     pub(crate) async fn close(self) -> Outcome {
         let start = Instant::now();
+        self.left().await?;
+        let seconds = start.elapsed().as_secs() + 1;
+        worked(format!("gone with exit code 0 within {seconds} s"))
+    }
+
+    /// Ends the connection in the same way, and gives what the witness wrote down.
+    pub(crate) async fn left(self) -> Result<Value, Fault> {
         self.client.close().await?;
-        let took = start.elapsed();
         let status = std::fs::read_to_string(&self.status)
             .map_err(|_| "the server had to be killed, it did not leave when stdin was closed")?;
         let status: Value = serde_json::from_str(&status)?;
@@ -90,26 +113,11 @@ impl Session {
         ensure(after.is_err_and(|error| error.is_closed()), || {
             "a call after the end is not told that the connection is closed".to_owned()
         })?;
-        worked(format!(
-            "gone with exit code 0 within {} s",
-            took.as_secs() + 1
-        ))
+        Ok(status)
     }
 
     /// Ends the connection, with force if need be.
     pub(crate) async fn end(self) -> Result<(), Fault> {
         Ok(self.client.close().await?)
     }
-}
-
-/// Runs a program on our own stdin and stdout, and writes down how it ended. If this process is
-/// killed on the way there will be no such file.
-pub(crate) fn witness(status: &Path, program: &[String]) -> Result<i32, Fault> {
-    let (name, args) = program.split_first().ok_or("no program to watch")?;
-    let ended = Command::new(name)
-        .args(args)
-        .status()
-        .map_err(|error| format!("{name}: {error}"))?;
-    std::fs::write(status, json!({ "code": ended.code() }).to_string())?;
-    Ok(ended.code().unwrap_or(1))
 }

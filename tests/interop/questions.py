@@ -1,0 +1,142 @@
+"""What our everything server asks a client: the model, the user, the roots."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import mcp_types as types
+from mcp import Client, MCPError
+
+from session import Host, Place, call, ensure, left, row, same, text
+
+
+async def sampling(client: Client, host: Host) -> str:
+    said = text(await call(client, "test_sampling", {"prompt": "six times seven?"}))
+    same("the answer", said, "LLM response: the model heard: six times seven?")
+    return said
+
+
+async def asked(client: Client, host: Host, tool: str, arguments: dict, answer: Any) -> str:
+    """Calls a tool that asks the user, who answers in this way; gives what the tool says."""
+    questions = []
+
+    def answering(params: Any) -> types.ElicitResult:
+        questions.append(params)
+        return answer(params)
+
+    host.answer = answering
+    said = text(await call(client, tool, arguments))
+    same("questions", len(questions), 1)
+    return said
+
+
+def accept(content: dict[str, Any] | None = None) -> types.ElicitResult:
+    return types.ElicitResult(action="accept", content=content)
+
+
+async def form(client: Client, host: Host) -> str:
+    def fill(params: types.ElicitRequestFormParams) -> types.ElicitResult:
+        same("the message", params.message, "who?")
+        same("required", sorted(params.requested_schema["required"]), ["email", "username"])
+        return accept({"username": "ada", "email": "ada@example.com"})
+
+    said = await asked(client, host, "test_elicitation", {"message": "who?"}, fill)
+    ensure("action=accept" in said and "ada@example.com" in said, said)
+    choices = {
+        "untitledSingle": "option2",
+        "titledSingle": "value2",
+        "legacyEnum": "opt2",
+        "untitledMulti": ["option1", "option3"],
+        "titledMulti": ["value1", "value3"],
+    }
+    tool = "test_elicitation_sep1330_enums"
+    chosen = await asked(client, host, tool, {}, lambda _: accept(choices))
+    ensure('"titledMulti":["value1","value3"]' in chosen, chosen)
+    return said
+
+
+async def defaults(client: Client, host: Host) -> str:
+    def take(params: types.ElicitRequestFormParams) -> types.ElicitResult:
+        fields = params.requested_schema["properties"]
+        return accept({name: field["default"] for name, field in fields.items()})
+
+    said = await asked(client, host, "test_elicitation_sep1034_defaults", {}, take)
+    for value in ['"John Doe"', ":30", ":95.5", '"active"', ":true"]:
+        ensure(value in said, f"no {value} in {said}")
+    return said
+
+
+async def refusals(client: Client, host: Host) -> str:
+    said = []
+    for action in ["decline", "cancel"]:
+        result = types.ElicitResult(action=action)
+        tool, arguments = "test_elicitation", {"message": "who?"}
+        said.append(await asked(client, host, tool, arguments, lambda _, r=result: r))
+        ensure(f"action={action}" in said[-1], said[-1])
+    return "; ".join(said)
+
+
+async def url(client: Client, host: Host) -> str:
+    ids = []
+
+    def visit(params: types.ElicitRequestURLParams) -> types.ElicitResult:
+        same("the mode", params.mode, "url")
+        ids.append(params.elicitation_id)
+        return accept()
+
+    said = await asked(client, host, "test_elicitation_url", {}, visit)
+    same("the outcome", said, "accepted: true")
+
+    def ended() -> bool:
+        ends = host.told(types.ElicitCompleteNotification)
+        return ids[0] in [end.params.elicitation_id for end in ends]
+
+    await host.until("the end of the visit", ended)
+    decline = types.ElicitResult(action="decline")
+    no = await asked(client, host, "test_elicitation_url", {}, lambda _: decline)
+    same("the outcome", no, "accepted: false")
+    return f"{said}, its end was told; {no}"
+
+
+async def required(place: Place) -> str:
+    """The everything server has no such tool; the one that serves pages has."""
+    async with place.connect(place.paged(50)) as (client, host, status):
+        try:
+            await client.call_tool("interop_url_required", {})
+            raise AssertionError("answered before the visit")
+        except MCPError as refusal:
+            same("the code", refusal.code, types.URL_ELICITATION_REQUIRED)
+            url = refusal.data["elicitations"][0]["url"]
+            same("the URL", url, "https://example.com/first")
+        again = text(await call(client, "interop_url_required", {}))
+        same("after the visit", again, "visited")
+    left(status, host)
+    return "code -32042, then answered"
+
+
+async def roots(client: Client, host: Host) -> str:
+    said = text(await call(client, "test_list_roots", {}))
+    same("the roots", said, "roots: " + ", ".join(str(root.uri) for root in host.roots))
+    return said
+
+
+async def roots_changed(client: Client, host: Host) -> str:
+    host.roots = [types.Root(uri="file:///elsewhere"), types.Root(uri="file:///more")]
+    await client.send_roots_list_changed()
+    return await roots(client, host)
+
+
+async def questions(client: Client, host: Host, place: Place) -> None:
+    """One row per question."""
+    for feature, work in {
+        "sampling": sampling,
+        "elicitation": form,
+        "elicitation-defaults": defaults,
+        "elicitation-refused": refusals,
+        "elicitation-url": url,
+        "roots": roots,
+        "roots-changed": roots_changed,
+    }.items():
+        await row(feature, partial(work, client, host))
+    await row("url-required", partial(required, place))

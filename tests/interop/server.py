@@ -1,0 +1,242 @@
+"""A server made with the Python SDK, for our client to talk to: `python server.py`.
+
+It has a bit of each thing, and what the reference servers lack: lists in pages, a tool that
+learns of its cancellation, and the end of a visit to a URL.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import anyio
+import mcp_types as types
+from mcp import MCPError
+from mcp.server.lowlevel.server import NotificationOptions
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import UrlElicitationRequiredError
+from pydantic import BaseModel, Field
+
+LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+PAGE = 4
+
+app = MCPServer("python-peer", version="1.0.0", instructions="A bit of each.")
+low = app._lowlevel_server  # The part that takes handlers for any method.
+
+
+class State:
+    """What one connection knows."""
+
+    level = "debug"
+    cancelled = False
+    visited = False
+    subscribed: set[str] = set()
+
+
+class Place(BaseModel):
+    """Where it is, and how warm."""
+
+    city: str
+    celsius: float
+    wind: float | None = None
+
+
+class Order(BaseModel):
+    """A form with a field of each kind, two of them without a default."""
+
+    name: str = Field(description="Who orders", min_length=2)
+    sugar: int = Field(ge=0, le=5)
+    strength: float = 1.5
+    tea: Literal["green", "black"] = "black"
+    milk: bool = True
+
+
+@app.tool()
+def add(a: int, b: int) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+@app.tool()
+def weather(city: str, units: Annotated[str, Field(description="Not used")] = "C") -> Place:
+    """Gives structured output."""
+    return Place(city=city, celsius=21.5)
+
+
+@app.tool()
+def fail(reason: str = "") -> str:
+    """Fails if there is a reason to."""
+    if reason:
+        raise ToolError(f"it failed {reason}")
+    return "no reason to fail"
+
+
+@app.tool()
+async def count(steps: int, ctx: Context) -> str:
+    """Reports progress."""
+    for step in range(1, steps + 1):
+        await ctx.report_progress(step, steps, f"step {step}")
+        await anyio.sleep(0.02)
+    return f"counted to {steps}"
+
+
+@app.tool()
+async def wait(ctx: Context, seconds: float = 300) -> str:
+    """Waits until it is cancelled, and remembers that."""
+    try:
+        await ctx.report_progress(1)
+        await anyio.sleep(seconds)
+    except anyio.get_cancelled_exc_class():
+        State.cancelled = True
+        raise
+    return "nobody cancelled"
+
+
+@app.tool()
+def was_cancelled() -> bool:
+    """Whether the tool that waits was cancelled."""
+    return State.cancelled
+
+
+@app.tool()
+async def ask_model(prompt: str, ctx: Context) -> str:
+    """Asks the client's model."""
+    message = types.SamplingMessage(
+        role="user", content=types.TextContent(type="text", text=prompt)
+    )
+    answer = await ctx.session.create_message(
+        [message], max_tokens=50, system_prompt="Be brief.", related_request_id=ctx.request_id
+    )
+    return f"{answer.model}: {answer.content.text}"
+
+
+@app.tool()
+async def ask_user(ctx: Context) -> str:
+    """Asks the user to fill in a form."""
+    order = await ctx.elicit("What may it be?", Order)
+    return order.model_dump_json() if order.action == "accept" else f"user: {order.action}"
+
+
+@app.tool()
+async def ask_url(url: str, ctx: Context) -> str:
+    """Sends the user to a URL, and tells when the visit is over."""
+    visit = await ctx.elicit_url("Please look at this", url, "visit-1")
+    if visit.action == "accept":
+        await ctx.session.send_elicit_complete("visit-1")
+    return f"user: {visit.action}"
+
+
+@app.tool()
+async def needs_url(first: bool = False) -> str:
+    """Needs a URL to be visited first, if it is told to."""
+    if State.visited or not first:
+        return "visited"
+    State.visited = True
+    visit = types.ElicitRequestURLParams(
+        message="Visit this first", url="https://example.com/first", elicitation_id="visit-2"
+    )
+    raise UrlElicitationRequiredError([visit])
+
+
+@app.tool()
+async def ask_roots(ctx: Context) -> str:
+    """Asks for the roots."""
+    answer = await ctx.session.list_roots()
+    return ", ".join(str(root.uri) for root in answer.roots)
+
+
+@app.tool()
+async def change(ctx: Context) -> str:
+    """Says that every list changed."""
+    await ctx.session.send_tool_list_changed()
+    await ctx.session.send_prompt_list_changed()
+    await ctx.session.send_resource_list_changed()
+    return "changed"
+
+
+@app.tool()
+async def touch(uri: str, ctx: Context) -> str:
+    """Says that a resource changed, if somebody wants to know."""
+    if uri in State.subscribed:
+        await ctx.session.send_resource_updated(uri)
+    return "touched"
+
+
+@app.resource("peer://note", mime_type="text/plain")
+def note() -> str:
+    """A text."""
+    return "a note"
+
+
+@app.resource("peer://bytes", mime_type="application/octet-stream")
+def some_bytes() -> bytes:
+    """Some bytes."""
+    return bytes(range(256))
+
+
+@app.resource("peer://greeting/{name}")
+def greeting(name: str) -> str:
+    """A greeting by name."""
+    return f"hello {name}"
+
+
+@app.prompt()
+def review(code: str, language: str = "rust") -> str:
+    """Asks for a review."""
+    return f"Please review this {language} code: {code}"
+
+
+@app.completion()
+async def complete(ref: Any, argument: Any, context: Any) -> types.Completion | None:
+    known = (context.arguments or {}) if context else {}
+    words = ["rust", "ruby", "python"] if argument.name == "language" else ["ada", "alan"]
+    if known.get("code") == "print":
+        words = ["python"]
+    values = [word for word in words if word.startswith(argument.value)]
+    return types.Completion(values=values, total=len(values), has_more=False)
+
+
+async def list_tools(_ctx: Any, params: types.PaginatedRequestParams) -> types.ListToolsResult:
+    """The tools in pages; the cursor is the number of the first one."""
+    tools = await app.list_tools()
+    if params.cursor and not params.cursor.isdigit():
+        raise MCPError(types.INVALID_PARAMS, "no such cursor")
+    start = int(params.cursor or 0)
+    end = start + PAGE
+    following = str(end) if end < len(tools) else None
+    return types.ListToolsResult(tools=tools[start:end], next_cursor=following)
+
+
+async def set_level(_ctx: Any, params: types.SetLevelRequestParams) -> types.EmptyResult:
+    State.level = params.level
+    return types.EmptyResult()
+
+
+async def log(ctx: Any, text: str) -> None:
+    if LEVELS.index("info") >= LEVELS.index(State.level):
+        await ctx.session.send_log_message("info", text, "peer")
+
+
+async def subscribe(ctx: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
+    State.subscribed.add(params.uri)
+    await log(ctx, f"subscribed to {params.uri}")
+    return types.EmptyResult()
+
+
+async def unsubscribe(_ctx: Any, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+    State.subscribed.discard(params.uri)
+    return types.EmptyResult()
+
+
+async def main() -> None:
+    low.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
+    low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
+    low.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscribe)
+    low.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
+    every = NotificationOptions(True, True, True)
+    async with stdio_server() as (incoming, outgoing):
+        await low.run(incoming, outgoing, low.create_initialization_options(every))
+
+
+anyio.run(main)

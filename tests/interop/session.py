@@ -1,0 +1,190 @@
+"""One connection of the Python SDK's client to a server, with a host behind it that answers
+questions and remembers what it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp.client.session
+import mcp_types as types
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.session import ClientSession
+
+# How long one feature, one request or one wait may take.
+LIMIT = 90
+
+
+class Absent(Exception):
+    """A feature that the peer does not have."""
+
+
+def ensure(holds: bool, problem: str) -> None:
+    if not holds:
+        raise AssertionError(problem)
+
+
+def same(what: str, got: Any, expected: Any) -> None:
+    ensure(got == expected, f"{what} is {got!r}, not {expected!r}")
+
+
+async def row(feature: str, work: Callable[[], Awaitable[Any]]) -> None:
+    """Runs one feature and prints its line."""
+    outcome = "ok"
+    try:
+        with anyio.fail_after(LIMIT):
+            detail = str(await work() or "")
+    except Absent as evidence:
+        outcome, detail = "absent", str(evidence)
+    except TimeoutError:
+        outcome, detail = "failed", f"nothing after {LIMIT} s"
+    except Exception as error:
+        outcome, detail = "failed", innermost(error)
+    print(json.dumps({"feature": feature, "outcome": outcome, "detail": detail}), flush=True)
+
+
+def innermost(error: BaseException) -> str:
+    """Task groups wrap what went wrong in them."""
+    while inner := getattr(error, "exceptions", None):
+        error = inner[0]
+    return f"{type(error).__name__}: {error}"
+
+
+class Probes:
+    """Watches what becomes of `server/discover`, which the client sends before `initialize`."""
+
+    def __init__(self) -> None:
+        self.codes: list[int] = []
+        send = ClientSession.send_discover
+
+        async def watched(session: ClientSession, version: str) -> dict[str, Any]:
+            try:
+                return await send(session, version)
+            except MCPError as refusal:
+                self.codes.append(refusal.code)
+                raise
+
+        ClientSession.send_discover = watched
+
+
+class Host:
+    """What stands behind the client."""
+
+    def __init__(self) -> None:
+        self.logs: list[types.LoggingMessageNotificationParams] = []
+        self.heard: list[Any] = []
+        self.errors: list[str] = []
+        self.samples = 0
+        self.roots = [types.Root(uri="file:///workshop", name="Workshop")]
+        self.answer: Callable[[Any], types.ElicitResult] = lambda _: types.ElicitResult(
+            action="cancel"
+        )
+
+    async def log(self, params: types.LoggingMessageNotificationParams) -> None:
+        self.logs.append(params)
+
+    async def hear(self, message: Any) -> None:
+        if isinstance(message, Exception):
+            self.errors.append(str(message))
+        else:
+            self.heard.append(message)
+
+    async def list_roots(self, _context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=self.roots)
+
+    async def elicit(self, _context: Any, params: Any) -> types.ElicitResult:
+        return self.answer(params)
+
+    async def sample(self, _context: Any, params: Any) -> types.CreateMessageResult:
+        self.samples += 1
+        heard = " ".join(message.content.text for message in params.messages)
+        text = types.TextContent(type="text", text=f"the model heard: {heard}")
+        return types.CreateMessageResult(role="assistant", content=text, model="interop-model")
+
+    def told(self, kind: type) -> list[Any]:
+        """The notifications of one kind."""
+        return [message for message in self.heard if isinstance(message, kind)]
+
+    async def until(self, what: str, said: Callable[[], bool]) -> None:
+        """Waits until the server has said something."""
+        with anyio.move_on_after(LIMIT - 10):
+            while not said():
+                await anyio.sleep(0.02)
+            return
+        raise AssertionError(f"{what} did not arrive")
+
+
+class Place:
+    """Where servers are started from."""
+
+    def __init__(self, folder: str, witness: str, everything: str) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.witness = witness
+        self.ours = [everything, "--stdio"]
+        self.started = 0
+
+    def paged(self, size: int) -> list[str]:
+        """The everything server, so many items a page."""
+        return [self.witness, "pages", str(size)]
+
+    @asynccontextmanager
+    async def connect(self, command: list[str], revision: str | None = None):
+        """A client, its host and a file that will tell how the server ended. Without a revision
+        the client probes for the newest one and falls back to the handshake."""
+        self.started += 1
+        status = self.folder / f"status-{self.started}.json"
+        status.unlink(missing_ok=True)
+        server = StdioServerParameters(
+            command=self.witness, args=["witness", str(status), *command]
+        )
+        if revision is not None:
+            mcp.client.session.LATEST_HANDSHAKE_VERSION = revision
+        host = Host()
+        client = Client(
+            server,
+            mode="auto" if revision is None else "legacy",
+            read_timeout_seconds=LIMIT,
+            client_info=types.Implementation(name="interop-python", version="1.0.0"),
+            sampling_callback=host.sample,
+            elicitation_callback=host.elicit,
+            list_roots_callback=host.list_roots,
+            logging_callback=host.log,
+            message_handler=host.hear,
+        )
+        async with client:
+            yield client, host, status
+
+
+def left(status: Path, host: Host) -> str:
+    """The server has to have left by itself, with success."""
+    ensure(status.exists(), "the server had to be killed, it did not leave when stdin was closed")
+    same("the exit code", json.loads(status.read_text())["code"], 0)
+    same("what went wrong on the way", host.errors, [])
+    return "gone with exit code 0"
+
+
+def text(result: types.CallToolResult) -> str:
+    """The text of a result."""
+    return "\n".join(getattr(block, "text", "") for block in result.content)
+
+
+async def call(client: Client, name: str, arguments: dict[str, Any], **options: Any):
+    """Calls a tool that must succeed."""
+    result = await client.call_tool(name, arguments, **options)
+    ensure(not result.is_error, f"{name} failed: {text(result)}")
+    return result
+
+
+async def refused(expected: list[int], answer: Awaitable[Any]) -> str:
+    """Awaits something that must be refused with one of these codes."""
+    try:
+        await answer
+    except MCPError as refusal:
+        ensure(refusal.code in expected, f"code {refusal.code}, not {expected}")
+        return f"code {refusal.code}"
+    raise AssertionError("the server answered where it must refuse")

@@ -1,0 +1,149 @@
+//! Resources, prompts and completion.
+
+use std::collections::BTreeMap;
+
+use mcp_client::{Changed, Client};
+use mcp_types::{
+    CompletionReference, PromptReference, ReadResourceRequest, ReadResourceRequestParams,
+    ReadResourceResult, ResourceContents, ResourceTemplateReference,
+};
+
+use crate::lifecycle::code;
+use crate::report::{Fault, Outcome, ensure, same, worked};
+use crate::target::Session;
+
+/// Resources are listed, and this one is among them.
+pub(crate) async fn list(session: &Session, uri: &str) -> Outcome {
+    let resources = session.client.list_resources().await?;
+    ensure(resources.iter().any(|resource| resource.uri == uri), || {
+        format!("{uri} is not among the {} resources", resources.len())
+    })?;
+    worked(format!("{} resources", resources.len()))
+}
+
+/// Every listed resource can be read.
+pub(crate) async fn read_all(session: &Session) -> Outcome {
+    let resources = session.client.list_resources().await?;
+    for resource in &resources {
+        read(&session.client, &resource.uri).await?;
+    }
+    worked(format!("{} read", resources.len()))
+}
+
+/// Reads a resource that must have contents under its own URI.
+pub(crate) async fn read(client: &Client, uri: &str) -> Result<ReadResourceResult, Fault> {
+    let params = ReadResourceRequestParams::new(uri);
+    let result = client.request::<ReadResourceRequest>(&params).await;
+    let result = result.map_err(|error| format!("{uri}: {error}"))?;
+    let first = result.contents.first().ok_or("no contents")?;
+    same("the URI", first.uri(), Some(uri))?;
+    match first {
+        ResourceContents::Text(text) => ensure(!text.text.is_empty(), || "no text".to_owned())?,
+        ResourceContents::Blob(blob) => ensure(!blob.blob.is_empty(), || "no bytes".to_owned())?,
+        other => return Err(format!("unknown contents {other:?}").into()),
+    }
+    Ok(result)
+}
+
+/// Every template is filled in with one value for its only variable, and read.
+pub(crate) async fn templates(session: &Session, value: &str) -> Outcome {
+    let templates = session.client.list_resource_templates().await?;
+    ensure(!templates.is_empty(), || "no templates".to_owned())?;
+    for template in &templates {
+        let (before, rest) = template.uri_template.split_once('{').ok_or("no variable")?;
+        let (_, after) = rest.split_once('}').ok_or("no end of the variable")?;
+        read(&session.client, &format!("{before}{value}{after}")).await?;
+    }
+    worked(format!("{} templates read", templates.len()))
+}
+
+/// A resource that is not there is refused.
+pub(crate) async fn unknown(session: &Session, uri: &str) -> Outcome {
+    let params = ReadResourceRequestParams::new(uri);
+    let code = code(session.client.request::<ReadResourceRequest>(&params).await)?;
+    ensure([-32602, -32002].contains(&code), || format!("code {code}"))?;
+    worked(format!("code {code}"))
+}
+
+/// Subscribes, lets `provoke` change the resource, is told, and unsubscribes.
+pub(crate) async fn subscribe(
+    session: &Session,
+    uri: &str,
+    provoke: impl Future<Output = Result<(), Fault>>,
+) -> Outcome {
+    let mut updates = session.client.subscribe(uri).await?;
+    provoke.await?;
+    same("the update", updates.next().await.as_deref(), Some(uri))?;
+    updates.unsubscribe().await?;
+    worked(format!("{uri} updated"))
+}
+
+/// Waits until the server has told of each of these changes.
+pub(crate) async fn told(session: &Session, changes: &[Changed]) -> Outcome {
+    let all = |seen: &crate::host::Seen| changes.iter().all(|one| seen.changed.contains(one));
+    session.host.until("a changed list", all).await?;
+    worked(format!("{changes:?}"))
+}
+
+/// Every prompt is written: with arguments from the table, else with made-up ones.
+pub(crate) async fn prompts(session: &Session, table: &[(&str, &str)]) -> Outcome {
+    let prompts = session.client.list_prompts().await?;
+    ensure(!prompts.is_empty(), || "no prompts".to_owned())?;
+    for prompt in &prompts {
+        let arguments = prompt.arguments.iter().flatten().map(|argument| {
+            let known = table.iter().find(|(name, _)| *name == argument.name);
+            (&*argument.name, known.map_or("interop", |(_, value)| value))
+        });
+        let arguments: Vec<(&str, &str)> = arguments.collect();
+        let written = session.client.get_prompt(&*prompt.name, arguments).await;
+        let written = written.map_err(|error| format!("{}: {error}", prompt.name))?;
+        ensure(!written.messages.is_empty(), || {
+            format!("{} is empty", prompt.name)
+        })?;
+    }
+    worked(format!("{} prompts", prompts.len()))
+}
+
+/// A prompt that is not there is refused; the code is up to the server.
+pub(crate) async fn unknown_prompt(session: &Session) -> Outcome {
+    let none: [(&str, &str); 0] = [];
+    let code = code(session.client.get_prompt("no-such-prompt", none).await)?;
+    worked(format!("code {code}"))
+}
+
+/// What is to be completed, and what must be among the answers.
+#[derive(Debug)]
+pub(crate) struct Completing<'a> {
+    pub(crate) reference: CompletionReference,
+    pub(crate) argument: &'a str,
+    pub(crate) value: &'a str,
+    pub(crate) resolved: &'a [(&'a str, &'a str)],
+    pub(crate) expected: &'a [&'a str],
+}
+
+/// The argument of a prompt.
+pub(crate) fn of_prompt(name: &str) -> CompletionReference {
+    PromptReference::new(name).into()
+}
+
+/// The variable of a template.
+pub(crate) fn of_template(uri: &str) -> CompletionReference {
+    ResourceTemplateReference::new(uri).into()
+}
+
+/// Completes, and compares.
+pub(crate) async fn complete(session: &Session, completing: Completing<'_>) -> Outcome {
+    let resolved = completing.resolved.iter();
+    let resolved: BTreeMap<String, String> = resolved
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let answer = session.client.complete(
+        completing.reference,
+        completing.argument,
+        completing.value,
+        resolved,
+    );
+    let values = answer.await?.completion.values;
+    same("the completion", &values, completing.expected)?;
+    worked(values.join(", "))
+}

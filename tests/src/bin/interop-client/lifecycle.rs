@@ -1,0 +1,144 @@
+//! From the handshake to the end.
+
+use mcp_protocol::Revision;
+use mcp_types::{JsonObject, ListToolsRequest, LoggingLevel, PaginatedRequestParams, Request};
+
+use crate::report::{Fault, Outcome, absent, ensure, row, same, worked};
+use crate::target::{Session, Target};
+use crate::tools::{self, Known, call};
+
+/// Who the server says it is, and what was agreed.
+pub(crate) fn initialized(session: &Session, name: &str) -> Outcome {
+    let client = &session.client;
+    same("the server's name", &*client.server().name, name)?;
+    same("the revision", client.revision(), Revision::LATEST)?;
+    ensure(client.capabilities().tools.is_some(), || {
+        "the server declares no tools".to_owned()
+    })?;
+    worked(format!("{name} {}", client.server().version))
+}
+
+/// Three signs of life.
+pub(crate) async fn ping(session: &Session) -> Outcome {
+    for _ in 0..3 {
+        session.client.ping().await?;
+    }
+    worked("answered three times")
+}
+
+/// The probe of the newest revision; this client opens with the handshake.
+pub(crate) async fn probe() -> Outcome {
+    absent("the client sent initialize first")
+}
+
+/// A method that no revision has.
+#[derive(Debug)]
+enum NoSuchRequest {}
+
+impl Request for NoSuchRequest {
+    const METHOD: &'static str = "no/such";
+    type Params = JsonObject;
+    type Result = JsonObject;
+}
+
+/// A method that is not there is refused.
+pub(crate) async fn unknown_method(session: &Session) -> Outcome {
+    let params = JsonObject::new();
+    let code = code(session.client.request::<NoSuchRequest>(&params).await)?;
+    same("the code", code, -32601)?;
+    worked("code -32601")
+}
+
+/// Shows that the server does not declare what this request needs.
+pub(crate) async fn undeclared<R: Request>(session: &Session) -> Outcome {
+    match session.client.require::<R>() {
+        Err(missing) => absent(missing.to_string()),
+        Ok(()) => Err(format!("the server offers {}", R::METHOD).into()),
+    }
+}
+
+/// A list in pages, or a server that has only one page.
+pub(crate) async fn pages(session: &Session) -> Outcome {
+    let mut params = PaginatedRequestParams::default();
+    let mut names = Vec::new();
+    let mut pages = 0;
+    loop {
+        let list = session.client.request::<ListToolsRequest>(&params);
+        let list = list.await?;
+        pages += 1;
+        names.extend(list.tools.into_iter().map(|tool| tool.name));
+        params.cursor = list.next_cursor;
+        if params.cursor.is_none() {
+            break;
+        }
+    }
+    let all = session.client.list_tools().await?;
+    let all: Vec<String> = all.into_iter().map(|tool| tool.name).collect();
+    same("the list that pages by itself", all, names)?;
+    if pages == 1 {
+        return absent("the list of tools came as one page without a cursor");
+    }
+    let bad = PaginatedRequestParams::default().with_cursor("no such cursor");
+    let refused = session.client.request::<ListToolsRequest>(&bad).await;
+    let code = refused
+        .err()
+        .and_then(|error| error.rejection().map(|e| e.code.0));
+    same("the answer to a bad cursor", code, Some(-32602))?;
+    worked(format!("{pages} pages"))
+}
+
+/// Messages arrive from the level that was set, and not below it. `provoke` names a resource:
+/// subscribing to it makes the server log at level info.
+pub(crate) async fn logging(session: &Session, provoke: &str) -> Outcome {
+    let client = &session.client;
+    client.set_log_level(LoggingLevel::Error).await?;
+    let before = session.host.seen().logs.len();
+    client.subscribe(provoke).await?.unsubscribe().await?;
+    // Answers and messages share one pipe: what was sent before the answer is here.
+    same(
+        "messages below the level",
+        session.host.seen().logs.len(),
+        before,
+    )?;
+    client.set_log_level(LoggingLevel::Debug).await?;
+    client.subscribe(provoke).await?.unsubscribe().await?;
+    let said = session
+        .host
+        .until("a log message", |seen| seen.logs.len() > before);
+    let last = said.await?.logs.pop().ok_or("no message")?;
+    same("the level", last.level.clone(), LoggingLevel::Info)?;
+    worked(format!("{}: {}", last.level, last.data))
+}
+
+/// One row per revision: negotiated, and a tool called.
+pub(crate) async fn revisions(target: &Target, known: &[Known]) {
+    for revision in Revision::ALL {
+        let feature = format!("revision-{revision}");
+        row(&feature, one_revision(target, revision, known)).await;
+    }
+}
+
+async fn one_revision(target: &Target, revision: Revision, known: &[Known]) -> Outcome {
+    let session = target.connect(revision).await?;
+    same("the revision", session.client.revision(), revision)?;
+    session.client.ping().await?;
+    tools::list(&session).await?;
+    let mut names = Vec::new();
+    for tool in known {
+        call(&session, tool.name, tool.arguments.clone(), tool.says).await?;
+        names.push(tool.name);
+    }
+    session.close().await?;
+    worked(format!("called {}", names.join(", ")))
+}
+
+/// The code of a refusal.
+pub(crate) fn code<T>(answer: Result<T, mcp_client::Error>) -> Result<i64, Fault> {
+    match answer {
+        Ok(_) => Err("the server answered where it must refuse".into()),
+        Err(error) => match error.rejection() {
+            Some(rejection) => Ok(rejection.code.0),
+            None => Err(error.into()),
+        },
+    }
+}

@@ -1,0 +1,208 @@
+//! Tools: listed, called, reporting, cancelled.
+
+use std::future::IntoFuture as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_types::{CallToolResult, TaskSupport, Tool};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::arguments;
+use crate::lifecycle::code;
+use crate::report::{Fault, Outcome, ensure, same, says, worked};
+use crate::target::Session;
+
+/// A tool of which it is known what to give it and what it says.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: Value,
+    pub(crate) says: &'static str,
+}
+
+/// An entry of a table of known tools.
+pub(crate) fn known(name: &'static str, arguments: Value, says: &'static str) -> Known {
+    Known {
+        name,
+        arguments,
+        says,
+    }
+}
+
+/// Every tool has a name, a schema of an object, and no namesake.
+pub(crate) async fn list(session: &Session) -> Outcome {
+    let tools = session.client.list_tools().await?;
+    ensure(!tools.is_empty(), || "no tools".to_owned())?;
+    let mut names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    same("the number of names", names.len(), tools.len())?;
+    for tool in &tools {
+        same(&tool.name, &tool.input_schema["type"], "object")?;
+    }
+    worked(format!("{} tools", tools.len()))
+}
+
+/// Calls each tool that is listed: as the table says, else with arguments made from its schema.
+/// Tools that are tasks have a row of their own.
+pub(crate) async fn call_all(session: &Session, table: &[Known]) -> Outcome {
+    let tools = session.client.list_tools().await?;
+    let mut called = 0;
+    let mut tasks = Vec::new();
+    for entry in table {
+        ensure(tools.iter().any(|tool| tool.name == entry.name), || {
+            format!("{} is not listed", entry.name)
+        })?;
+    }
+    // In the order of the table, as some need what others made.
+    for entry in table {
+        call(session, entry.name, entry.arguments.clone(), entry.says).await?;
+        called += 1;
+    }
+    for tool in &tools {
+        if is_task(tool) {
+            tasks.push(&*tool.name);
+        } else if !table.iter().any(|entry| entry.name == tool.name) {
+            let made_up = arguments::example(&Value::Object(tool.input_schema.clone()));
+            call(session, &tool.name, made_up, "").await?;
+            called += 1;
+        }
+    }
+    let rest = match tasks.len() {
+        0 => String::new(),
+        _ => format!(", as tasks only: {}", tasks.join(", ")),
+    };
+    worked(format!("{called} calls{rest}"))
+}
+
+fn is_task(tool: &Tool) -> bool {
+    let support = tool
+        .execution
+        .as_ref()
+        .and_then(|e| e.task_support.as_ref());
+    support == Some(&TaskSupport::Required)
+}
+
+/// Calls a tool that must succeed and say something; gives the result.
+pub(crate) async fn call(
+    session: &Session,
+    name: &str,
+    arguments: Value,
+    fragment: &str,
+) -> Result<CallToolResult, Fault> {
+    let host = session.host.clone();
+    let called = session.client.call_tool(name, arguments);
+    let result = called.on_progress(move |_| host.progressed()).await;
+    let result = result.map_err(|error| format!("{name}: {error}"))?;
+    ensure(!result.is_error(), || {
+        format!("{name} failed: {}", result.joined_text())
+    })?;
+    let whole = serde_json::to_string(&result)?;
+    ensure(
+        whole.contains(fragment) || result.joined_text().contains(fragment),
+        || format!("{name} does not say {fragment:?}: {whole:.400}"),
+    )?;
+    Ok(result)
+}
+
+/// A tool with structured output, checked against its schema by the client.
+pub(crate) async fn structured(
+    session: &Session,
+    name: &str,
+    arguments: Value,
+    member: &str,
+) -> Outcome {
+    let tools = session.client.list_tools().await?;
+    let schema = tools.iter().find(|tool| tool.name == name);
+    ensure(
+        schema.is_some_and(|tool| tool.output_schema.is_some()),
+        || format!("{name} advertises no output schema"),
+    )?;
+    let output: Value = session.client.call_tool(name, arguments).decoded().await?;
+    let value = output
+        .get(member)
+        .ok_or_else(|| format!("no {member} in {output}"))?;
+    worked(format!("{name}: {member} is {value:.60}"))
+}
+
+/// A tool that fails says so in its result.
+pub(crate) async fn failing(
+    session: &Session,
+    name: &str,
+    arguments: Value,
+    fragment: &str,
+) -> Outcome {
+    let result = session.client.call_tool(name, arguments).await?;
+    ensure(result.is_error(), || format!("{name} did not fail"))?;
+    says(name, &result.joined_text(), fragment)?;
+    worked(result.joined_text())
+}
+
+/// Wrong arguments are a failed result, or invalid params.
+pub(crate) async fn bad_arguments(session: &Session, name: &str, arguments: Value) -> Outcome {
+    failed_or_refused(session, name, arguments).await
+}
+
+/// So is a tool that is not there.
+pub(crate) async fn unknown(session: &Session) -> Outcome {
+    failed_or_refused(session, "no-such-tool", Value::Null).await
+}
+
+async fn failed_or_refused(session: &Session, name: &str, arguments: Value) -> Outcome {
+    match session.client.call_tool(name, arguments).await {
+        Ok(result) => {
+            ensure(result.is_error(), || format!("{name} did not fail"))?;
+            worked(format!("isError: {}", result.joined_text()))
+        }
+        Err(error) => {
+            let code = code::<()>(Err(error))?;
+            same("the code", code, -32602)?;
+            worked("code -32602")
+        }
+    }
+}
+
+/// Progress arrives before the result, grows, and is complete.
+pub(crate) async fn progress(
+    session: &Session,
+    name: &str,
+    arguments: Value,
+    steps: usize,
+) -> Outcome {
+    let seen = Arc::<Mutex<Vec<f64>>>::default();
+    let recorded = Arc::clone(&seen);
+    let call = session
+        .client
+        .call_tool(name, arguments)
+        .on_progress(move |progress| {
+            let mut seen = recorded.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.push(progress.progress);
+        });
+    ensure(!call.await?.is_error(), || format!("{name} failed"))?;
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    same("reports of progress", seen.len(), steps)?;
+    ensure(seen.is_sorted(), || format!("progress fell: {seen:?}"))?;
+    worked(format!("{steps} reports"))
+}
+
+/// A call that is dropped after its first progress; the connection goes on.
+pub(crate) async fn cancel(session: &Session, name: &str, arguments: Value) -> Outcome {
+    let (report, mut reports) = mpsc::channel(1);
+    let call = session
+        .client
+        .call_tool(name, arguments)
+        .on_progress(move |_| {
+            let _ = report.try_send(());
+        });
+    tokio::select! {
+        result = call.into_future() => {
+            return Err(format!("{name} ended before it was cancelled: {result:?}").into());
+        }
+        _ = reports.recv() => {}
+    }
+    session.client.ping().await?;
+    ensure(reports.recv().await.is_none(), || {
+        "progress was handed on after the call was dropped".to_owned()
+    })?;
+    worked("dropped after its first progress")
+}

@@ -1,0 +1,151 @@
+//! Programs with a time limit, read line by line.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How much of what a program complains about is told when it fails.
+const COMPLAINT: usize = 40;
+
+/// A line, and whether it came by stderr.
+type Line = (bool, String);
+
+/// Runs a program and shows each line of its stdout to `watch`.
+///
+/// # Errors
+/// It cannot be started, fails, or takes longer than it may; with the last lines of its stderr.
+pub(super) fn run(
+    command: &mut Command,
+    limit: Duration,
+    mut watch: impl FnMut(&str),
+) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("{name}: {error}"))?;
+    let lines = lines(&mut child);
+    let mut complaint = Vec::new();
+    let status = wait(
+        &mut child,
+        &lines,
+        Instant::now() + limit,
+        |(aside, line)| {
+            if aside {
+                complaint.push(line);
+            } else {
+                watch(&line);
+            }
+        },
+    );
+    let tail = complaint.split_off(complaint.len().saturating_sub(COMPLAINT));
+    let tail = tail.join("\n");
+    match status.map_err(|error| format!("{name}: {error}"))? {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("{name} ended with {status}\n{tail}")),
+        None => Err(format!(
+            "{name} took longer than {} s\n{tail}",
+            limit.as_secs()
+        )),
+    }
+}
+
+/// Runs a program that says one thing.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn ask(command: &mut Command, limit: Duration) -> Result<String, String> {
+    let mut said = String::new();
+    run(command, limit, |line| said += line)?;
+    Ok(said.trim().to_owned())
+}
+
+/// Both outputs, as they come.
+fn lines(child: &mut Child) -> Receiver<Line> {
+    let (sender, receiver) = sync_channel(1_024);
+    if let Some(stdout) = child.stdout.take() {
+        forward(stdout, false, sender.clone());
+    }
+    if let Some(stderr) = child.stderr.take() {
+        forward(stderr, true, sender);
+    }
+    receiver
+}
+
+fn forward(pipe: impl Read + Send + 'static, aside: bool, sender: SyncSender<Line>) {
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).split(b'\n') {
+            let Ok(line) = line else { break };
+            let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+            if sender.send((aside, line)).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+/// Reads until both outputs have ended or the time is up; then the program is killed, and there
+/// is no status.
+fn wait(
+    child: &mut Child,
+    lines: &Receiver<Line>,
+    end: Instant,
+    mut each: impl FnMut(Line),
+) -> std::io::Result<Option<ExitStatus>> {
+    loop {
+        match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(line) => each(line),
+            Err(RecvTimeoutError::Disconnected) => return child.wait().map(Some),
+            Err(RecvTimeoutError::Timeout) => {
+                child.kill()?;
+                child.wait()?;
+                return Ok(None);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn lines_are_shown_and_failures_bring_what_was_complained_about() {
+        let mut seen = Vec::new();
+        let minute = Duration::from_secs(60);
+        let outcome = run(&mut sh("echo a; echo b >&2; exit 3"), minute, |line| {
+            seen.push(line.to_owned());
+        });
+        assert_eq!(seen, ["a"]);
+        let error = outcome.unwrap_err();
+        assert!(
+            error.contains("sh ended with") && error.ends_with("\nb"),
+            "{error}"
+        );
+        assert_eq!(ask(&mut sh("echo v20.1"), minute), Ok("v20.1".to_owned()));
+    }
+
+    #[test]
+    fn who_takes_too_long_is_killed() {
+        let error = run(&mut sh("exec sleep 60"), Duration::from_millis(50), |_| {}).unwrap_err();
+        assert!(error.starts_with("sh took longer"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let missing = &mut Command::new("no-such-program");
+        let error = run(missing, Duration::from_secs(60), |_| {}).unwrap_err();
+        assert!(error.starts_with("no-such-program: "), "{error}");
+    }
+}

@@ -1,0 +1,240 @@
+//! What became of each feature with each peer: collected, told, written down.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+use super::peers::Peer;
+use super::rows::{FEATURES, index, reason};
+
+/// A line of a driver.
+#[derive(Debug, Deserialize)]
+pub(super) struct Report {
+    pub(super) feature: String,
+    pub(super) outcome: String,
+    pub(super) detail: String,
+}
+
+/// What became of one feature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// No driver has spoken of it.
+    Silent,
+    Works,
+    /// The peer does not have it, for this reason.
+    Absent(&'static str),
+    /// How it failed.
+    Fails(String),
+}
+
+/// A column.
+#[derive(Debug)]
+pub(super) struct Column {
+    peer: Peer,
+    cells: Vec<Cell>,
+    faults: Vec<String>,
+}
+
+impl Column {
+    pub(super) fn new(peer: Peer) -> Self {
+        Self {
+            peer,
+            cells: vec![Cell::Silent; FEATURES.len()],
+            faults: Vec::new(),
+        }
+    }
+
+    /// Takes in one line of the driver; gives what to tell of it.
+    pub(super) fn take(&mut self, line: &str) -> String {
+        let peer = self.peer.name();
+        let report: Report = match serde_json::from_str(line) {
+            Ok(report) => report,
+            Err(_) => return format!("{peer:18} {line}"),
+        };
+        let Report {
+            feature,
+            outcome,
+            detail,
+        } = &report;
+        let cell = match (&**outcome, reason(self.peer, feature)) {
+            ("ok", None) => Cell::Works,
+            ("absent", Some(reason)) => Cell::Absent(reason),
+            ("ok", Some(_)) => Cell::Fails(format!("is said to be absent, and works: {detail}")),
+            ("absent", None) => Cell::Fails(format!("has to be there: {detail}")),
+            _ => Cell::Fails(detail.clone()),
+        };
+        match index(feature) {
+            Some(index) => match &self.cells[index] {
+                // What has failed once stays failed.
+                Cell::Fails(_) => {}
+                _ => self.cells[index] = cell,
+            },
+            None => self.fault(format!("speaks of {feature}, which is no row")),
+        }
+        let detail: String = detail.replace('\n', " ").chars().take(90).collect();
+        format!("{peer:18} {feature:22} {outcome:7} {detail}")
+    }
+
+    /// The driver itself failed.
+    pub(super) fn fault(&mut self, fault: String) {
+        self.faults.push(fault);
+    }
+
+    /// Everything that is wrong, one line each.
+    pub(super) fn failures(&self) -> Vec<String> {
+        let peer = self.peer.name();
+        let cells = FEATURES.iter().zip(&self.cells);
+        let failed = cells.filter_map(|((feature, _), cell)| match cell {
+            Cell::Fails(detail) => Some(format!("{peer}: {feature}: {detail}")),
+            Cell::Silent => Some(format!("{peer}: {feature}: nothing was reported")),
+            _ => None,
+        });
+        let faults = self.faults.iter().map(|fault| format!("{peer}: {fault}"));
+        faults.chain(failed).collect()
+    }
+}
+
+/// The table, for a terminal or a page: a head, then a line per feature; and the reasons, which
+/// cells refer to by number.
+pub(super) fn table(columns: &[Column]) -> (Vec<Vec<String>>, Vec<&'static str>) {
+    let mut reasons: Vec<&'static str> = Vec::new();
+    let head = std::iter::once("Feature").chain(columns.iter().map(|column| column.peer.name()));
+    let mut lines = vec![head.map(str::to_owned).collect::<Vec<_>>()];
+    for (index, (_, title)) in FEATURES.iter().enumerate() {
+        let mut line = vec![(*title).to_owned()];
+        for column in columns {
+            line.push(match &column.cells[index] {
+                Cell::Works => "yes".to_owned(),
+                Cell::Silent | Cell::Fails(_) => "FAILED".to_owned(),
+                Cell::Absent(reason) => {
+                    let known = reasons.iter().position(|known| known == reason);
+                    let number = known.unwrap_or_else(|| {
+                        reasons.push(reason);
+                        reasons.len() - 1
+                    });
+                    format!("n/a [^{}]", number + 1)
+                }
+            });
+        }
+        lines.push(line);
+    }
+    (lines, reasons)
+}
+
+/// For a terminal: columns padded with blanks.
+pub(super) fn plain(columns: &[Column]) -> String {
+    let (lines, reasons) = table(columns);
+    let mut text = String::new();
+    let width = |index: usize| {
+        lines
+            .iter()
+            .map(|line| line[index].len())
+            .max()
+            .unwrap_or(0)
+    };
+    for line in &lines {
+        for (index, cell) in line.iter().enumerate() {
+            // Writing to a string cannot fail, here and below.
+            let _ = write!(text, "{cell:width$}  ", width = width(index));
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    footnotes(&mut text, &reasons);
+    text
+}
+
+/// For a page: the same in Markdown.
+pub(super) fn markdown(columns: &[Column]) -> String {
+    let (lines, reasons) = table(columns);
+    let mut text = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        let _ = writeln!(text, "| {} |", line.join(" | "));
+        if number == 0 {
+            let _ = writeln!(text, "| --- {}|", "| --- ".repeat(columns.len()));
+        }
+    }
+    footnotes(&mut text, &reasons);
+    text
+}
+
+fn footnotes(text: &mut String, reasons: &[&str]) {
+    text.push('\n');
+    for (number, reason) in reasons.iter().enumerate() {
+        let _ = writeln!(text, "[^{}]: {reason}", number + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(feature: &str, outcome: &str) -> String {
+        format!(r#"{{"feature":"{feature}","outcome":"{outcome}","detail":"so"}}"#)
+    }
+
+    fn cell(peer: Peer, feature: &str, outcomes: &[&str]) -> Cell {
+        let mut column = Column::new(peer);
+        for outcome in outcomes {
+            column.take(&line(feature, outcome));
+        }
+        column.cells[index(feature).unwrap()].clone()
+    }
+
+    #[test]
+    fn a_feature_works_only_if_its_driver_says_so_and_nobody_said_it_is_absent() {
+        assert_eq!(cell(Peer::Everything, "ping", &["ok"]), Cell::Works);
+        assert_eq!(cell(Peer::Everything, "ping", &[]), Cell::Silent);
+        for (peer, feature, outcome) in [
+            (Peer::Everything, "ping", "failed"),
+            (Peer::Everything, "ping", "fine"),
+            (Peer::Everything, "ping", "absent"),
+            (Peer::Memory, "prompts", "ok"),
+        ] {
+            let cell = cell(peer, feature, &[outcome]);
+            assert!(matches!(cell, Cell::Fails(_)), "{feature} {outcome}");
+        }
+        let cell = cell(Peer::Everything, "ping", &["failed", "ok"]);
+        assert!(matches!(cell, Cell::Fails(_)));
+    }
+
+    #[test]
+    fn what_is_absent_for_a_reason_is_a_footnote() {
+        let mut column = Column::new(Peer::Memory);
+        column.take(&line("prompts", "absent"));
+        column.take(&line("logging", "absent"));
+        let page = markdown(&[column]);
+        assert!(
+            page.contains("| Every prompt written | n/a [^1] |"),
+            "{page}"
+        );
+        assert!(
+            page.contains("| Log level and messages | n/a [^1] |"),
+            "{page}"
+        );
+        assert!(
+            page.contains("\n[^1]: The server does not declare prompts"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn silence_strangers_and_faults_are_failures() {
+        let mut column = Column::new(Peer::Memory);
+        for (feature, _) in FEATURES {
+            let absent = reason(Peer::Memory, feature).is_some();
+            column.take(&line(feature, if absent { "absent" } else { "ok" }));
+        }
+        assert_eq!(column.failures(), [""; 0]);
+        column.take(&line("teleport", "ok"));
+        column.fault("died".to_owned());
+        assert_eq!(
+            column.failures(),
+            [
+                "memory: speaks of teleport, which is no row",
+                "memory: died"
+            ]
+        );
+        assert_eq!(Column::new(Peer::Memory).failures().len(), FEATURES.len());
+    }
+}
