@@ -3,6 +3,8 @@
 //! A recorded session is served from memory, once with few and once with many calls; the
 //! difference is what a call costs, reading and writing included.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,6 +5,11 @@
 //! process, shakes hands, lists the tools, calls one that reports progress, answers the
 //! question another one asks, and shuts the server down in good order.
 
+#![allow(
+    clippy::print_stdout,
+    reason = "the conversation is the point; the server prints nothing"
+)]
+
 use mcp_client::{Client, Progress};
 use mcp_server::{Args, Ctx, Elicited, Server, Tool};
 use mcp_transport_stdio::Child;

@@ -1,5 +1,10 @@
 //! A scripted peer: JSON lines sent and expected, by hand, over a pipe in memory.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "a `json!(..)` is handed over as it is written"
+)]
+
 use std::time::Duration;
 
 use mcp_client::{Builder, Client, Error};

@@ -136,7 +136,7 @@ async fn cancelling_a_call_withdraws_its_question() {
     wire.silent().await;
 }
 
-// proves: PROG-001, PROG-002, PROG-004, PROG-006, PROG-007, PROG-012
+// proves: BASE-015, PROG-001, PROG-002, PROG-004, PROG-006, PROG-007, PROG-012
 #[tokio::test]
 async fn progress_carries_the_token_as_it_came() {
     let server = Server::new("p", "1").tool(Tool::new("work", async |cx: Ctx| {
@@ -190,7 +190,7 @@ async fn progress_only_grows_and_only_while_the_request_runs_and_wants_it() {
     wire.silent().await;
 }
 
-// proves: PROG-003, PROG-015, PROG-011, CANC-016
+// proves: PROG-003, PROG-015, PROG-011
 #[tokio::test]
 async fn the_client_routes_progress_by_token_and_drops_the_rest() {
     let tools = json!({ "tools": {} });

@@ -254,7 +254,7 @@ async fn the_user_may_accept_decline_and_cancel() {
     }
 }
 
-// proves: ELIC-027, ELIC-046, ELIC-075, ELIC-020, ELIC-021, ELIC-024
+// proves: ELIC-027, ELIC-046, ELIC-075, ELIC-020, ELIC-021, ELIC-024, SCHEMA-041
 #[tokio::test]
 async fn defaults_are_filled_in_and_answers_checked_before_they_are_sent() {
     let answers: Arc<Mutex<Value>> = Arc::default();
@@ -302,7 +302,7 @@ async fn defaults_are_filled_in_and_answers_checked_before_they_are_sent() {
     }
 }
 
-// proves: ELIC-009, ELIC-010, ELIC-044, ELIC-032, ELIC-007, ELIC-067, ELIC-068
+// proves: ELIC-009, ELIC-010, ELIC-044, ELIC-032
 #[tokio::test]
 async fn only_declared_modes_are_answered() {
     let url = json!({
@@ -327,6 +327,28 @@ async fn only_declared_modes_are_answered() {
     assert_eq!(wire.fails("elicitation/create", name_form()).await, -32602);
     let other = json!({ "mode": "smoke", "message": "x", "requestedSchema": {} });
     assert_eq!(wire.fails("elicitation/create", other).await, -32602);
+}
+
+// proves: ELIC-007, ELIC-067, ELIC-068
+#[tokio::test]
+async fn nobody_visits_the_url_but_the_host() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let visited = tokio::spawn(async move { listener.accept().await.map(drop) });
+    let builder = client().on_elicit_url(async |ask| ask.accept());
+    let (mut wire, client) = accept(builder).await;
+    for _ in 0..3 {
+        let params = json!({
+            "mode": "url",
+            "message": "Connect",
+            "url": format!("http://{address}/"),
+            "elicitationId": "1"
+        });
+        wire.call("elicitation/create", params).await;
+    }
+    client.close().await.unwrap();
+    assert!(!visited.is_finished(), "somebody was there");
+    visited.abort();
 }
 
 // proves: ELIC-031, ELIC-036
@@ -614,7 +636,8 @@ async fn subscriptions_are_streams_that_end_with_their_drop() {
 // proves: LOG-018, LOG-007
 #[tokio::test]
 async fn log_messages_and_list_changes_reach_the_host() {
-    let logs: Arc<Mutex<Vec<(LoggingLevel, Option<String>, Value)>>> = Arc::default();
+    type Logged = (LoggingLevel, Option<String>, Value);
+    let logs: Arc<Mutex<Vec<Logged>>> = Arc::default();
     let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
     let (log, change) = (Arc::clone(&logs), Arc::clone(&changes));
     let builder = client()

@@ -1,9 +1,16 @@
 //! Integration suites across crates, one binary.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unwrap_used,
+    reason = "a test may panic, and hands over what it has written"
+)]
+
 mod base;
 mod calls;
 mod client_features;
 mod lifecycle;
 mod older;
 mod questions;
+mod rows;
 mod server_features;

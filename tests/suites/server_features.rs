@@ -151,7 +151,7 @@ async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
     assert!(lower.get("isError").is_none());
 }
 
-// proves: TOOL-017, TOOL-019, TOOL-020, TOOL-021, RES-022, RES-027, BASE-026
+// proves: TOOL-017, TOOL-019, TOOL-020, TOOL-021, RES-022, RES-023, RES-027, BASE-026
 #[tokio::test]
 async fn what_cannot_be_registered_is_refused_by_name() {
     let server = Server::new("s", "1").tool(Tool::new("taken", || "x"));
@@ -184,6 +184,19 @@ async fn what_cannot_be_registered_is_refused_by_name() {
         .add_resources([Resource::text("my scheme://x", "x", "")])
         .unwrap_err();
     assert!(error.to_string().contains("my scheme"), "{error}");
+    for notes in [
+        json!({ "priority": 1.5 }),
+        json!({ "priority": -0.1 }),
+        json!({ "lastModified": "yesterday" }),
+    ] {
+        let resource =
+            Resource::text("x://y", "y", "").annotations(serde_json::from_value(notes).unwrap());
+        assert!(server.add_resources([resource]).is_err());
+    }
+    let notes = json!({ "priority": 1.0, "lastModified": "2025-01-12T15:00:58.5+01:00" });
+    let resource =
+        Resource::text("x://y", "y", "").annotations(serde_json::from_value(notes).unwrap());
+    server.add_resources([resource]).unwrap();
     let served = Server::new("s", "1").tool(Tool::new("no good", || "x"));
     let error = Wire::to(served).close().await.unwrap_err();
     assert!(error.to_string().contains("no good"), "{error}");
@@ -297,7 +310,7 @@ async fn what_a_session_may_not_see_it_can_neither_list_nor_call() {
     );
 }
 
-// proves: RES-001, RES-003, RES-005, RES-007, RES-019, RES-028, RES-030, RES-032, RES-006
+// proves: RES-001, RES-003, RES-005, RES-007, RES-019, RES-020, RES-028, RES-030, RES-032, RES-006
 #[tokio::test]
 async fn resources_are_listed_read_and_missed() {
     let server = everything::server().resource(
@@ -635,7 +648,7 @@ async fn the_level_is_per_session_and_filters() {
     );
 }
 
-// proves: LOG-002, LOG-015
+// proves: LOG-002
 #[tokio::test]
 async fn tracing_events_become_log_messages() {
     use tracing_subscriber::layer::SubscriberExt as _;

@@ -19,6 +19,7 @@ use crate::builder::{Builder, KeepAlive, missing};
 use crate::call::Call;
 use crate::inbound::ClientInbound;
 use crate::progress::Table;
+use crate::questions::Approve;
 use crate::subscription::Subscription;
 use crate::tools::ToolCall;
 use crate::{Error, lock, roots};
@@ -39,8 +40,6 @@ pub(crate) struct Shared {
     pub(crate) approve: Option<Approve>,
     pub(crate) outputs: Mutex<BTreeMap<String, Option<Arc<Validator>>>>,
 }
-
-type Approve = Arc<dyn Fn(&str, &Value) -> bool + Send + Sync>;
 
 impl Shared {
     pub(crate) fn rules(&self) -> &'static Rules {

@@ -125,8 +125,9 @@ impl ClientInbound {
             if result.action == ElicitAction::Accept {
                 let content = result.content.get_or_insert_with(BTreeMap::new);
                 form::apply_defaults(&schema, content);
-                form::check(&schema, content).map_err(|problem| {
-                    tracing::error!(%problem, "the answer does not fit the form");
+                // The problem quotes what the user typed, so it is neither logged nor sent.
+                form::check(&schema, content).map_err(|_| {
+                    tracing::error!("the answer does not fit the form; it was not sent");
                     ErrorObject::internal("the user's answer does not fit the form")
                 })?;
             } else {

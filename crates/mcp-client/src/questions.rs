@@ -96,6 +96,12 @@ impl Sample {
         CreateMessageResult::new(Role::Assistant, OneOrMany::One(text), model)
     }
 
+    /// The model the server would like best out of those there are, by its hints; `None` if no
+    /// hint fits and the priorities have to decide.
+    pub fn choose_model<'a>(&self, models: &[&'a str]) -> Option<&'a str> {
+        mcp_protocol::sampling::choose_model(self.params.model_preferences.as_ref()?, models)
+    }
+
     /// The refusal for a user who said no (code -1).
     pub fn rejected_by_user(&self) -> ErrorObject {
         ErrorObject::new(ErrorCode::USER_REJECTED, "user rejected sampling request")
@@ -115,6 +121,9 @@ pub enum Changed {
 }
 
 type Ask<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, Result<A, ErrorObject>> + Send + Sync>;
+/// Whether a tool call is approved, by name and arguments.
+pub(crate) type Approve = Arc<dyn Fn(&str, &Value) -> bool + Send + Sync>;
+
 type Tell<T> = Arc<dyn Fn(T) + Send + Sync>;
 
 /// Everything a host wants to be asked or told.
@@ -128,7 +137,7 @@ pub(crate) struct Handlers {
     pub(crate) log: Option<Tell<mcp_types::LoggingMessageNotificationParams>>,
     pub(crate) changed: Option<Tell<Changed>>,
     pub(crate) url_done: Option<Tell<String>>,
-    pub(crate) approve: Option<Arc<dyn Fn(&str, &Value) -> bool + Send + Sync>>,
+    pub(crate) approve: Option<Approve>,
 }
 
 impl fmt::Debug for Handlers {

@@ -60,8 +60,20 @@ pub fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
             Some(end) if error.line() > 0 => &full[..end],
             _ => &full,
         };
-        DecodeError::new(pointer(text, offset(text, &error)), message)
+        DecodeError::new(pointer(text, offset(text, &error)), shorten(message))
     })
+}
+
+/// Cuts the middle out of a message that quotes too much of what was decoded.
+fn shorten(message: &str) -> String {
+    const SIDE: usize = 100;
+    let length = message.chars().count();
+    if length <= 2 * SIDE + 1 {
+        return message.to_owned();
+    }
+    let head: String = message.chars().take(SIDE).collect();
+    let tail: String = message.chars().skip(length - SIDE).collect();
+    format!("{head}…{tail}")
 }
 
 fn offset(text: &str, error: &serde_json::Error) -> usize {

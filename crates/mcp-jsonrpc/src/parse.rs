@@ -279,6 +279,34 @@ fn read_error(value: &str) -> Result<ErrorObject, ParseError> {
     crate::decode(value).map_err(|error| invalid(0, format!("malformed error object: {error}")))
 }
 
+/// What the first bytes of a message tell of it: its id and its kind.
+pub(crate) fn glance(head: &[u8]) -> (Option<RequestId>, Shape) {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    let limits = Limits::default();
+    let mut parts = Parts::default();
+    let mut scan = Scanner::new(text, &limits);
+    scan.space();
+    if scan.peek() != Some(b'{') || scan.open().is_err() {
+        return (None, Shape::Unknown);
+    }
+    while let Ok(Some(key)) = scan.member(b'}') {
+        // The key whose value is cut off still tells the kind of message.
+        let known = matches!(key.raw, "result" | "error" | "params");
+        let value = scan.value().unwrap_or("null");
+        if parts.take(key, value, scan.at, &limits).is_err() || (known && value == "null") {
+            break;
+        }
+    }
+    let shape = match (&parts.method, parts.result.or(parts.error)) {
+        (None, Some(_)) => Shape::Response,
+        _ => Shape::Unknown,
+    };
+    (parts.id, shape)
+}
+
 /// Looks for the id of an envelope that broke a limit: a flat walk over the rest of the text
 /// that counts brackets and builds nothing.
 fn find_id(rest: &str, mut depth: usize, limits: &Limits) -> Option<RequestId> {

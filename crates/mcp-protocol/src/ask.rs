@@ -176,7 +176,8 @@ impl RequestContext {
             .await
     }
 
-    /// Asks for the roots the server may work in.
+    /// Asks for the roots the server may work in. A client that promised to tell when they
+    /// change is asked once.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -184,7 +185,13 @@ impl RequestContext {
     /// # Cancel safety
     /// Dropping the future cancels the question on the wire.
     pub async fn roots(&self) -> Result<ListRootsResult, AskError> {
-        self.ask(method::ROOTS_LIST, None).await
+        let (known, mark) = self.session().known_roots();
+        if let Some(roots) = known {
+            return Ok(roots);
+        }
+        let roots: ListRootsResult = self.ask(method::ROOTS_LIST, None).await?;
+        self.session().remember_roots(&roots, mark);
+        Ok(roots)
     }
 
     /// Sends a question on the stream of this request and decodes the answer.

@@ -55,7 +55,7 @@ impl Closed {
     }
 
     /// The peer's process ended; `status` as in "exit status 1" or "signal 9".
-    pub fn exited(status: impl Into<String>, stderr: Vec<String>) -> Self {
+    pub fn exited(status: impl Into<String>, stderr: &[String]) -> Self {
         let this = Self::new(Kind::Exited(status.into()));
         if stderr.is_empty() {
             this

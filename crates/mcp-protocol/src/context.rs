@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
 use serde_json::Value;
@@ -61,15 +62,23 @@ impl RequestContext {
         self.exchange.cancelled()
     }
 
-    /// Reports progress. Sent only if the peer gave a token, while the request runs, and if
-    /// `progress` is above the last value; returns whether it was.
+    /// Reports progress. Sent only if the peer gave a token, while the request runs, if
+    /// `progress` is above the last value, and at a pace people can follow (the step that
+    /// reaches `total` always is); returns whether it was.
     ///
     /// Specification: [progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress).
-    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> bool {
+    pub fn progress(
+        &self,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+        now: Instant,
+    ) -> bool {
         let Some(token) = self.progress_token() else {
             return false;
         };
-        if !self.exchange.advance(progress) {
+        let last_step = total.is_some_and(|total| progress >= total);
+        if !self.exchange.advance(progress, last_step, now) {
             return false;
         }
         let mut params = mcp_types::ProgressNotificationParams::new(token, progress);
@@ -80,11 +89,18 @@ impl RequestContext {
         self.send(method::NOTIFICATIONS_PROGRESS, &params)
     }
 
-    /// Sends a log message if the session's level admits it; returns whether it was sent.
+    /// Sends a log message if the session's level and its pace admit it; returns whether it was
+    /// sent.
     ///
     /// Specification: [logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
-    pub fn log(&self, level: LoggingLevel, logger: Option<&str>, data: Value) -> bool {
-        if !self.exchange.is_running() || !self.session.admits_log(level) {
+    pub fn log(
+        &self,
+        level: LoggingLevel,
+        logger: Option<&str>,
+        data: Value,
+        now: Instant,
+    ) -> bool {
+        if !self.exchange.is_running() || !self.session.admits_log(level, now) {
             return false;
         }
         let mut params = mcp_types::LoggingMessageNotificationParams::new(level, data);

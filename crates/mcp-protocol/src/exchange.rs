@@ -5,10 +5,16 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use mcp_jsonrpc::RequestId;
 
+use crate::bucket::Bucket;
 use crate::{Link, lock};
+
+/// Progress notifications a request may send at once, and then each second.
+const PROGRESS_BURST: f64 = 64.0;
+const PROGRESS_PER_SECOND: f64 = 50.0;
 
 const RUNNING: u8 = 0;
 const CANCELLED: u8 = 1;
@@ -27,6 +33,7 @@ struct Inner {
     state: AtomicU8,
     wakers: Mutex<Vec<Waker>>,
     progress: Mutex<f64>,
+    pace: Bucket,
 }
 
 impl Exchange {
@@ -38,6 +45,7 @@ impl Exchange {
             state: AtomicU8::new(RUNNING),
             wakers: Mutex::new(Vec::new()),
             progress: Mutex::new(f64::NEG_INFINITY),
+            pace: Bucket::new(PROGRESS_BURST, PROGRESS_PER_SECOND),
         }))
     }
 
@@ -102,10 +110,14 @@ impl Exchange {
         false
     }
 
-    /// Admits a progress value: only while running, and only above the last one.
-    pub fn advance(&self, progress: f64) -> bool {
+    /// Admits a progress value: only while running, only above the last one, and not faster
+    /// than a client can show it. A `last_step` is never too fast.
+    pub fn advance(&self, progress: f64, last_step: bool, now: Instant) -> bool {
         let mut last = lock(&self.0.progress);
         if !self.is_running() || !progress.is_finite() || progress <= *last {
+            return false;
+        }
+        if !self.0.pace.take(now) && !last_step {
             return false;
         }
         *last = progress;

@@ -204,7 +204,8 @@ fn is_date(text: &str) -> bool {
         && digits(day, 1..=31))
 }
 
-fn is_date_time(text: &str) -> bool {
+/// Whether the text is a date and time by RFC 3339.
+pub fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else {
         return false;
     };

@@ -16,6 +16,7 @@
 //! [basic]: https://modelcontextprotocol.io/specification/2025-11-25/basic
 
 mod ask;
+mod bucket;
 mod closed;
 mod context;
 mod deadline;

@@ -2,8 +2,10 @@
 //!
 //! Specification: [sampling](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling).
 
+use crate::schema::{Origin, Validator};
 use mcp_types::{
-    CreateMessageRequestParams, Role, SamplingMessage, SamplingMessageContentBlock as Block,
+    CreateMessageRequestParams, ModelPreferences, Role, SamplingMessage,
+    SamplingMessageContentBlock as Block,
 };
 
 /// Checks everything the specification demands of a sampling request.
@@ -22,7 +24,59 @@ pub fn check(params: &CreateMessageRequestParams) -> Result<(), String> {
             }
         }
     }
-    history(&params.messages)
+    history(&params.messages)?;
+    structured_results(params)
+}
+
+/// Structured tool results fit the output schema of the tool that was used.
+fn structured_results(params: &CreateMessageRequestParams) -> Result<(), String> {
+    let tools = params.tools.as_deref().unwrap_or_default();
+    let blocks = || {
+        params
+            .messages
+            .iter()
+            .flat_map(|message| message.content.iter())
+    };
+    let schema_of = |id: &str| {
+        let name = blocks().find_map(|block| match block {
+            Block::ToolUse(used) if used.id == id => Some(&used.name),
+            _ => None,
+        })?;
+        tools
+            .iter()
+            .find(|tool| tool.name == *name)?
+            .output_schema
+            .as_ref()
+    };
+    for block in blocks() {
+        let Block::ToolResult(result) = block else {
+            continue;
+        };
+        let (Some(content), false) = (&result.structured_content, result.is_error == Some(true))
+        else {
+            continue;
+        };
+        let id = &result.tool_use_id;
+        if let Some(schema) = schema_of(id)
+            && let Ok(validator) = Validator::compile(schema, Origin::Foreign)
+        {
+            validator.check(content).map_err(|problem| {
+                format!("the result of tool use {id:?} does not fit: {problem}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Picks a model for these preferences out of those there are, the best one first: the first
+/// hint that is a part of a model's name wins, and hints rank above the numeric priorities.
+/// `None` if there is no hint that fits, for the caller to weigh the priorities.
+pub fn choose_model<'a>(preferences: &ModelPreferences, models: &[&'a str]) -> Option<&'a str> {
+    let hints = preferences.hints.iter().flatten();
+    hints
+        .filter_map(|hint| hint.name.as_deref())
+        .filter(|hint| !hint.is_empty())
+        .find_map(|hint| models.iter().find(|model| model.contains(hint)).copied())
 }
 
 /// Tool uses and tool results must alternate and match.
@@ -78,5 +132,58 @@ fn history(messages: &[SamplingMessage]) -> Result<(), String> {
         Ok(())
     } else {
         Err("the last message uses tools and nothing answers".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preferences(json: serde_json::Value) -> ModelPreferences {
+        serde_json::from_value(json).unwrap()
+    }
+
+    // proves: SAMP-028, SAMP-029, SAMP-030
+    #[test]
+    fn the_first_hint_that_fits_wins_over_priorities() {
+        let models = ["opus-large", "sonnet-4", "haiku-small"];
+        let choose = |json| choose_model(&preferences(json), &models);
+        let both = serde_json::json!({
+            "hints": [{ "name": "sonnet" }, { "name": "haiku" }],
+            "speedPriority": 1.0
+        });
+        assert_eq!(choose(both), Some("sonnet-4"));
+        let second = serde_json::json!({ "hints": [{ "name": "gpt" }, {}, { "name": "haiku" }] });
+        assert_eq!(choose(second), Some("haiku-small"));
+        assert_eq!(choose(serde_json::json!({ "costPriority": 1.0 })), None);
+        assert_eq!(
+            choose(serde_json::json!({ "hints": [{ "name": "" }] })),
+            None
+        );
+    }
+
+    // proves: SAMP-033
+    #[test]
+    fn structured_tool_results_fit_the_schema_of_their_tool() {
+        let params = |n: serde_json::Value| -> CreateMessageRequestParams {
+            serde_json::from_value(serde_json::json!({
+                "maxTokens": 5,
+                "tools": [{
+                    "name": "t",
+                    "inputSchema": { "type": "object" },
+                    "outputSchema": { "type": "object", "properties": { "n": { "type": "integer" } } }
+                }],
+                "messages": [
+                    { "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "name": "t", "input": {} }] },
+                    { "role": "user", "content": [{
+                        "type": "tool_result", "toolUseId": "a", "content": [], "structuredContent": { "n": n }
+                    }] }
+                ]
+            }))
+            .unwrap()
+        };
+        assert_eq!(check(&params(1.into())), Ok(()));
+        let problem = check(&params("x".into())).unwrap_err();
+        assert!(problem.contains("/n"), "{problem}");
     }
 }

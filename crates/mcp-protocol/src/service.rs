@@ -42,6 +42,36 @@ pub trait Service: Send + Sync + 'static {
     }
 }
 
+impl<S: Service + ?Sized> Service for Arc<S> {
+    fn ready(&self) -> Result<(), String> {
+        (**self).ready()
+    }
+
+    fn facts(&self) -> ServerFacts {
+        (**self).facts()
+    }
+
+    fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
+        (**self).request(request, context)
+    }
+
+    fn notification(&self, notification: &Notification<'_>, session: &Arc<Session>) {
+        (**self).notification(notification, session);
+    }
+
+    fn opened(&self, session: &Arc<Session>) {
+        (**self).opened(session);
+    }
+
+    fn closed(&self, session: &Arc<Session>) {
+        (**self).closed(session);
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        (**self).deadline()
+    }
+}
+
 /// What a server tells of itself in the handshake.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

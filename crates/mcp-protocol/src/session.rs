@@ -6,14 +6,15 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode};
 use mcp_types::{
-    ClientCapabilities, Implementation, InitializeRequestParams, InitializeResult, LoggingLevel,
-    method,
+    ClientCapabilities, Implementation, InitializeRequestParams, InitializeResult, ListRootsResult,
+    LoggingLevel, method,
 };
 
+use crate::bucket::Bucket;
 use crate::{
     Closed, Delivery, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision,
     ServerFacts, Service, gate, lock, lower,
@@ -21,6 +22,10 @@ use crate::{
 
 /// Resource subscriptions one session may hold.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
+
+/// Log messages a session may send at once, and then each second.
+const LOG_BURST: f64 = 500.0;
+const LOG_PER_SECOND: f64 = 100.0;
 
 const NEW: u8 = 0;
 const ANSWERED: u8 = 1;
@@ -33,7 +38,16 @@ pub struct Session {
     phase: AtomicU8,
     agreed: OnceLock<Agreed>,
     log_level: Mutex<LoggingLevel>,
+    log_pace: Bucket,
+    roots: Mutex<Roots>,
     subscriptions: Mutex<HashSet<String>>,
+}
+
+/// What the client last said of its roots, and how often that changed.
+#[derive(Debug, Default)]
+struct Roots {
+    known: Option<ListRootsResult>,
+    changes: u64,
 }
 
 #[derive(Debug)]
@@ -51,6 +65,8 @@ impl Session {
             phase: AtomicU8::new(NEW),
             agreed: OnceLock::new(),
             log_level: Mutex::new(LoggingLevel::Info),
+            log_pace: Bucket::new(LOG_BURST, LOG_PER_SECOND),
+            roots: Mutex::default(),
             subscriptions: Mutex::default(),
         }
     }
@@ -99,12 +115,14 @@ impl Session {
     }
 
     /// Whether a log message of this level should be sent: logging is declared, the handshake
-    /// was answered, and the client did not ask for higher levels only.
-    pub fn admits_log(&self, level: LoggingLevel) -> bool {
+    /// was answered, the client did not ask for higher levels only, and there were not too many
+    /// of late.
+    pub fn admits_log(&self, level: LoggingLevel, now: Instant) -> bool {
         self.agreed
             .get()
             .is_some_and(|agreed| agreed.facts.capabilities.logging.is_some())
             && level >= *lock(&self.log_level)
+            && self.log_pace.take(now)
     }
 
     /// Sets the lowest level the client wants to see.
@@ -135,6 +153,30 @@ impl Session {
     /// Whether the client subscribed to this resource.
     pub fn is_subscribed(&self, uri: &str) -> bool {
         lock(&self.subscriptions).contains(uri)
+    }
+
+    /// The roots as the client last told them, if it promised to tell when they change; and a
+    /// mark for [`remember_roots`](Self::remember_roots).
+    pub(crate) fn known_roots(&self) -> (Option<ListRootsResult>, u64) {
+        let roots = lock(&self.roots);
+        (roots.known.clone(), roots.changes)
+    }
+
+    /// Keeps roots that were asked for at `mark`, unless they have changed since.
+    pub(crate) fn remember_roots(&self, result: &ListRootsResult, mark: u64) {
+        let announced = self
+            .client_capabilities()
+            .and_then(|capabilities| capabilities.roots.as_ref()?.list_changed);
+        let mut roots = lock(&self.roots);
+        if announced == Some(true) && roots.changes == mark {
+            roots.known = Some(result.clone());
+        }
+    }
+
+    fn forget_roots(&self) {
+        let mut roots = lock(&self.roots);
+        roots.known = None;
+        roots.changes += 1;
     }
 
     /// Sends a notification outside any request. Nothing is sent before the handshake is
@@ -272,6 +314,9 @@ impl Inbound for ServerSession {
                 self.service.opened(&self.session);
             }
         } else if self.session.is_open() {
+            if notification.method == method::NOTIFICATIONS_ROOTS_LIST_CHANGED {
+                self.session.forget_roots();
+            }
             self.service.notification(notification, &self.session);
         }
     }

@@ -1,6 +1,7 @@
 //! The request, as handlers see it.
 
 use std::fmt;
+use std::time::Instant;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::{AskError, Cancelled, RequestContext, Revision};
@@ -27,10 +28,12 @@ impl Ctx {
         Self(context)
     }
 
-    /// Reports progress towards `total`. It is sent only if the client asked for progress, and
-    /// only if the value is above the last one; returns whether it was.
+    /// Reports progress towards `total`. It is sent only if the client asked for progress, only if
+    /// the value is above the last one, and at most 50 times a second after a first burst of 64;
+    /// returns whether it was. The step that reaches `total` is never held back.
     pub fn progress(&self, progress: f64, total: impl Into<Option<f64>>) -> bool {
-        self.0.progress(progress, total.into(), None)
+        self.0
+            .progress(progress, total.into(), None, Instant::now())
     }
 
     /// Reports progress with a sentence for the user.
@@ -40,7 +43,8 @@ impl Ctx {
         total: impl Into<Option<f64>>,
         message: &str,
     ) -> bool {
-        self.0.progress(progress, total.into(), Some(message))
+        self.0
+            .progress(progress, total.into(), Some(message), Instant::now())
     }
 
     /// The token under which the client wants progress, if it does.
@@ -48,14 +52,15 @@ impl Ctx {
         self.0.progress_token()
     }
 
-    /// Sends a log message if the client's level admits it; returns whether it was sent.
+    /// Sends a log message if the client's level admits it; returns whether it was sent. A
+    /// session sends at most 100 a second after a first burst of 500.
     pub fn log(&self, level: LoggingLevel, data: impl Into<Value>) -> bool {
-        self.0.log(level, None, data.into())
+        self.0.log(level, None, data.into(), Instant::now())
     }
 
     /// Sends a log message under a logger's name.
     pub fn log_as(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) -> bool {
-        self.0.log(level, Some(logger), data.into())
+        self.0.log(level, Some(logger), data.into(), Instant::now())
     }
 
     /// Completes when the client cancelled the request or is gone. The handler's future is

@@ -115,19 +115,19 @@ impl<E: Into<HandlerError> + std::error::Error> IntoHandlerError<StdError> for E
     }
 }
 
-impl IntoHandlerError<HandlerError> for HandlerError {
-    fn into_handler_error(self) -> HandlerError {
+impl IntoHandlerError<Self> for HandlerError {
+    fn into_handler_error(self) -> Self {
         self
     }
 }
 
-impl IntoHandlerError<String> for String {
+impl IntoHandlerError<Self> for String {
     fn into_handler_error(self) -> HandlerError {
         HandlerError::new(self)
     }
 }
 
-impl IntoHandlerError<&'static str> for &'static str {
+impl IntoHandlerError<Self> for &'static str {
     fn into_handler_error(self) -> HandlerError {
         HandlerError::new(self)
     }

@@ -41,6 +41,7 @@ mod ctx;
 mod elicit;
 mod error;
 mod handler;
+mod icons;
 #[cfg(feature = "log")]
 mod log;
 mod macros;

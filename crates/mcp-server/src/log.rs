@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use mcp_protocol::Delivery;
 use mcp_types::{LoggingLevel, LoggingMessageNotificationParams, method};
@@ -44,9 +45,12 @@ impl<S: Subscriber> Layer<S> for LogLayer {
         let Some(core) = self.0.upgrade() else {
             return;
         };
-        let level = level_of(*metadata.level());
+        let (level, now) = (level_of(*metadata.level()), Instant::now());
         let sessions = core.sessions();
-        let mut sessions = sessions.iter().filter(|s| s.admits_log(level)).peekable();
+        let mut sessions = sessions
+            .iter()
+            .filter(|s| s.admits_log(level, now))
+            .peekable();
         if sessions.peek().is_none() {
             return;
         }

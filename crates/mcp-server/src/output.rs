@@ -210,7 +210,7 @@ impl<T: Serialize + JsonSchema> IntoOutput<ForTool, Plain> for Json<T> {
 }
 
 impl IntoOutput<ForTool, Plain> for CallToolResult {
-    fn into_output(mut self) -> Result<CallToolResult, HandlerError> {
+    fn into_output(mut self) -> Result<Self, HandlerError> {
         if self
             .structured_content
             .as_ref()
@@ -287,7 +287,7 @@ impl IntoOutput<ForTool, Plain> for Value {
 }
 
 impl IntoOutput<ForPrompt, Plain> for GetPromptResult {
-    fn into_output(self) -> Result<GetPromptResult, HandlerError> {
+    fn into_output(self) -> Result<Self, HandlerError> {
         Ok(self)
     }
 }

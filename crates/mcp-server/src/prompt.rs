@@ -10,7 +10,7 @@ use crate::completion::{Completers, Completing, Completions};
 use crate::handler::{Erased, Handler, erase};
 use crate::output::ForPrompt;
 use crate::tool::Visible;
-use crate::{RegistrationError, Spec};
+use crate::{RegistrationError, Spec, icons};
 
 /// A prompt: its definition and the handler that writes its messages.
 ///
@@ -119,6 +119,9 @@ impl<S: Send + Sync + 'static> Prompt<S> {
             return fail("a prompt needs a name".to_owned());
         }
         if let Some(problem) = self.problem {
+            return fail(problem);
+        }
+        if let Err(problem) = icons::check(self.definition.icons.iter().flatten()) {
             return fail(problem);
         }
         let arguments = self.definition.arguments.iter().flatten();

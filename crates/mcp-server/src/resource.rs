@@ -11,7 +11,7 @@ use crate::handler::{Erased, Handler, erase};
 use crate::output::ForResource;
 use crate::template::UriTemplate;
 use crate::tool::Visible;
-use crate::{RegistrationError, Spec};
+use crate::{RegistrationError, Spec, icons};
 
 /// A resource, or with a URI template a family of them.
 ///
@@ -97,11 +97,15 @@ impl<S: Send + Sync + 'static> Resource<S> {
     /// Audience, priority and date.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
-        if annotations
+        let priority = annotations
             .priority
-            .is_some_and(|p| !(0.0..=1.0).contains(&p))
-        {
+            .is_none_or(|p| (0.0..=1.0).contains(&p));
+        let date = annotations.last_modified.as_deref();
+        if !priority {
             self.problem = Some("annotation priority lies between 0 and 1".to_owned());
+        } else if !date.is_none_or(form::is_date_time) {
+            self.problem =
+                Some("annotation lastModified is a date and time by RFC 3339".to_owned());
         }
         set!(self.annotations = Some(annotations));
         self
@@ -166,6 +170,11 @@ impl<S: Send + Sync + 'static> Resource<S> {
         if let Some(problem) = self.problem {
             return Err(fail(problem));
         }
+        let icons = match &self.definition {
+            Definition::Fixed(definition) => &definition.icons,
+            Definition::Template(definition) => &definition.icons,
+        };
+        icons::check(icons.iter().flatten()).map_err(fail)?;
         let run = (self.bind)(state);
         match self.definition {
             Definition::Fixed(definition) => {

@@ -135,6 +135,7 @@ impl Core {
             }
             method::LOGGING_SET_LEVEL => {
                 let params: SetLevelRequestParams = typed(params)?;
+                guard(None)?;
                 session.set_log_level(params.level);
                 Ok(Payload::Empty)
             }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::handler::{Erased, Handler, erase};
 use crate::output::ForTool;
-use crate::{RegistrationError, Spec, schema};
+use crate::{RegistrationError, Spec, icons, schema};
 
 pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
 
@@ -179,6 +179,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let name = &self.definition.name;
         let fail = |problem: String| RegistrationError::new(format!("tool {name:?}: {problem}"));
         check_name(name).map_err(fail)?;
+        icons::check(self.definition.icons.iter().flatten()).map_err(fail)?;
         if let Some(problem) = self.problem {
             return Err(fail(problem));
         }

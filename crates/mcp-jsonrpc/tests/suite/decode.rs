@@ -1,3 +1,5 @@
+//! Decoding with pointers, and walking members.
+
 use mcp_jsonrpc::{Message, Request, decode, members};
 use serde::Deserialize;
 

@@ -1,3 +1,5 @@
+//! The envelope: kinds of messages, ids, codes.
+
 use std::sync::Arc;
 
 use mcp_jsonrpc::{

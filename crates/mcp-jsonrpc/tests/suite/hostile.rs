@@ -156,3 +156,38 @@ fn control_characters_in_strings_are_refused() {
     );
     assert!(matches!(frame, Ok(Frame::Batch(_))));
 }
+
+#[test]
+fn the_head_of_an_over_long_message_tells_what_it_can() {
+    use mcp_jsonrpc::ParseError;
+    let long = "x".repeat(500);
+    for (head, id, response) in [
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":""#,
+            Some(7.into()),
+            false,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":8,"result":{"a":""#,
+            Some(8.into()),
+            true,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"s","error":{"code":1,"message":""#,
+            Some("s".into()),
+            true,
+        ),
+        (r#"{"method":"m","params":{"id":9,"a":""#, None, false),
+        (r#"{"result":{"id":9,"a":""#, None, true),
+        ("", None, false),
+        ("garbage", None, false),
+        ("[[[[", None, false),
+    ] {
+        let error = ParseError::too_long(format!("{head}{long}").as_bytes(), 100);
+        assert_eq!(error.id(), id.as_ref(), "{head}");
+        assert_eq!(error.is_response(), response, "{head}");
+        assert_eq!(error.to_error_object().code.0, -32700);
+    }
+    let cut = ParseError::too_long("{\"id\":1,\"method\":\"é".as_bytes(), 10);
+    assert_eq!(cut.id(), Some(&RequestId::Number(1)));
+}

@@ -1,5 +1,7 @@
 //! The envelope, seen from outside.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod decode;
 mod envelope;
 mod hostile;

@@ -1,3 +1,5 @@
+//! The scanner against serde_json.
+
 use mcp_jsonrpc::{Frame, Limits, Message, parse};
 use proptest::prelude::*;
 

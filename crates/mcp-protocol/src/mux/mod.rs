@@ -11,7 +11,7 @@ mod work;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use mcp_jsonrpc::{
     ErrorObject, Frame, Limits, Message, Notification, ParseError, Request, RequestId, Response,
@@ -89,15 +89,9 @@ pub struct Mux {
     limits: MuxLimits,
     outbox: Outbox,
     outgoing: Mutex<Outgoing>,
-    incoming: Mutex<Incoming>,
+    incoming: Mutex<HashMap<RequestId, Exchange>>,
     closed: OnceLock<Closed>,
-    this: Weak<Mux>,
-}
-
-#[derive(Default)]
-struct Incoming {
-    running: HashMap<RequestId, Exchange>,
-    idle: Option<Waker>,
+    this: Weak<Self>,
 }
 
 impl Mux {
@@ -142,8 +136,15 @@ impl Mux {
         }
     }
 
-    /// Answers bytes that are no frame at all, such as an over-long line.
-    pub fn reject(&self, error: &ErrorObject) {
+    /// Handles a frame that was too long to be read; `head` is how it began.
+    ///
+    /// If the head tells the id, the error carries it, and an answer fails its call at once.
+    pub fn too_long(&self, head: &[u8], limit: usize) {
+        self.unreadable(head, &ParseError::too_long(head, limit), None);
+    }
+
+    /// Answers something that has no id.
+    fn reject(&self, error: &ErrorObject) {
         self.outbox.push(|out| write_error(out, None, error));
     }
 
@@ -172,27 +173,25 @@ impl Mux {
         if let Err(error) = self.admit(request) {
             return match error {
                 Refused::Duplicate(error) => ticket.abandon(&error),
-                Refused::Full(error) => ticket.settle(Err(error)),
+                Refused::Full(error) => ticket.settle(&Err(error)),
             };
         }
         let reply = work::guarded(|| self.inbound.request(request, ticket.exchange().clone()));
         let work = match reply {
-            Ok(Reply::Ready(outcome)) => return ticket.settle(outcome),
+            Ok(Reply::Ready(outcome)) => return ticket.settle(&outcome),
             Ok(Reply::Pending(future)) => match Run::new(ticket, future).poll_once() {
                 None => return,
                 Some(run) => Work::Async(run),
             },
             Ok(Reply::Blocking(work)) => Work::Blocking(BlockingRun::new(ticket, work)),
-            Err(panicked) => return ticket.settle(Err(panicked)),
+            Err(panicked) => return ticket.settle(&Err(panicked)),
         };
         let exchange = work.exchange();
-        lock(&self.incoming)
-            .running
-            .insert(exchange.id().clone(), exchange.clone());
+        lock(&self.incoming).insert(exchange.id().clone(), exchange.clone());
         if self.closed.get().is_some() {
             // `close` took the table before this one was on it.
             exchange.cancel();
-            self.forget(&exchange);
+            self.forget(exchange);
         }
         spawn(work);
     }
@@ -201,15 +200,15 @@ impl Mux {
     fn admit(&self, request: &Request<'_>) -> Result<(), Refused> {
         let id = &request.id;
         let incoming = lock(&self.incoming);
-        if incoming.running.is_empty() {
+        if incoming.is_empty() {
             return Ok(());
         }
-        if incoming.running.contains_key(id) {
+        if incoming.contains_key(id) {
             return Err(Refused::Duplicate(ErrorObject::invalid_request(format!(
                 "request id {id} is in use by a request that is still running"
             ))));
         }
-        if incoming.running.len() >= self.limits.incoming && request.method != method::PING {
+        if incoming.len() >= self.limits.incoming && request.method != method::PING {
             return Err(Refused::Full(ErrorObject::internal(format!(
                 "{} requests are in flight, the limit; send again when one is answered",
                 self.limits.incoming
@@ -239,10 +238,7 @@ impl Mux {
             tracing::debug!("ignored a malformed notifications/cancelled");
             return;
         };
-        let exchange = lock(&self.incoming)
-            .running
-            .get(&params.request_id)
-            .cloned();
+        let exchange = lock(&self.incoming).get(&params.request_id).cloned();
         if let Some(exchange) = exchange {
             let reason: String = params
                 .reason
@@ -283,7 +279,7 @@ impl Mux {
         let object = error.to_error_object();
         let running = error
             .id()
-            .filter(|id| !lock(&self.incoming).running.contains_key(id));
+            .filter(|id| !lock(&self.incoming).contains_key(id));
         match batch {
             Some(batch) => batch.push(|out| write_error(out, running, &object)),
             None => self.outbox.push(|out| write_error(out, running, &object)),
@@ -293,16 +289,10 @@ impl Mux {
     /// Takes an exchange off the table.
     fn forget(&self, exchange: &Exchange) {
         let mut incoming = lock(&self.incoming);
-        if incoming.running.is_empty() {
+        if incoming.is_empty() {
             return;
         }
-        incoming.running.remove(exchange.id());
-        if incoming.running.is_empty()
-            && let Some(waker) = incoming.idle.take()
-        {
-            drop(incoming);
-            waker.wake();
-        }
+        incoming.remove(exchange.id());
     }
 
     /// Swaps queued bytes, whole frames each ended by a newline, into the empty `spare`.
@@ -318,22 +308,15 @@ impl Mux {
         self.outbox.is_full()
     }
 
-    /// Completes when no request of the peer is in flight. One waiter at a time.
-    pub fn poll_idle(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut incoming = lock(&self.incoming);
-        if incoming.running.is_empty() {
-            return Poll::Ready(());
-        }
-        incoming.idle = Some(cx.waker().clone());
-        Poll::Pending
+    /// The peer will send nothing more: every call of this side fails with `reason` at once,
+    /// while requests of the peer go on and can still be answered.
+    pub fn end_of_input(&self, reason: &Closed) {
+        lock(&self.outgoing).close(reason);
     }
 
     /// How many requests are in flight: of the peer, and of this side.
     pub fn in_flight(&self) -> (usize, usize) {
-        (
-            lock(&self.incoming).running.len(),
-            lock(&self.outgoing).len(),
-        )
+        (lock(&self.incoming).len(), lock(&self.outgoing).len())
     }
 
     /// Ends the connection: every call of this side fails with `reason` at once, every running
@@ -344,12 +327,9 @@ impl Mux {
         }
         let reason = self.closed.get_or_init(Closed::local);
         lock(&self.outgoing).close(reason);
-        let running = std::mem::take(&mut lock(&self.incoming).running);
+        let running = std::mem::take(&mut *lock(&self.incoming));
         for exchange in running.into_values() {
             exchange.cancel();
-        }
-        if let Some(waker) = lock(&self.incoming).idle.take() {
-            waker.wake();
         }
         self.outbox.close();
         self.inbound.closed(reason);

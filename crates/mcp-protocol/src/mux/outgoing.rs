@@ -16,6 +16,7 @@ use crate::{Answer, CallError, Closed, lock};
 pub(super) struct Outgoing {
     last: i64,
     slots: HashMap<i64, Slot>,
+    ended: Option<Closed>,
 }
 
 enum Slot {
@@ -50,7 +51,9 @@ impl Outgoing {
         }
     }
 
+    /// Fails what waits, and whatever is opened from now on.
     pub(super) fn close(&mut self, reason: &Closed) {
+        self.ended.get_or_insert_with(|| reason.clone());
         for slot in self.slots.values_mut() {
             if let Slot::Waiting(waker) = slot {
                 let waker = waker.take();
@@ -104,7 +107,7 @@ impl MuxCall {
         let id = {
             let mut outgoing = lock(&self.mux.outgoing);
             // Looked at under the lock that `close` takes: no slot can be opened behind it.
-            if let Some(reason) = self.mux.closed.get() {
+            if let Some(reason) = &outgoing.ended {
                 return Err(CallError::Closed(reason.clone()));
             }
             let limit = self.mux.limits.outgoing;

@@ -52,14 +52,13 @@ impl Ticket {
     }
 
     /// Answers, unless the exchange has ended before.
-    pub(super) fn settle(&mut self, outcome: Outcome) {
+    pub(super) fn settle(&mut self, outcome: &Outcome) {
         self.done = true;
         if !self.exchange.settle() {
             return;
         }
-        self.mux.forget(&self.exchange);
         let id = self.exchange.id();
-        let write = |out: &mut Vec<u8>| match &outcome {
+        let write = |out: &mut Vec<u8>| match outcome {
             Ok(payload) => write_result(out, id, |out| payload.write(out)),
             Err(error) => write_error(out, Some(id), error),
         };
@@ -67,6 +66,8 @@ impl Ticket {
             Some(batch) => batch.push(write),
             None => self.mux.outbox.push(write),
         }
+        // Only now: whoever waits for the table to be empty expects the answers to be queued.
+        self.mux.forget(&self.exchange);
     }
 
     /// Refuses a request whose id belongs to another one: the error must not carry the id, or
@@ -84,7 +85,7 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if !self.done {
-            self.settle(Err(ErrorObject::internal("the handler was dropped")));
+            self.settle(&Err(ErrorObject::internal("the handler was dropped")));
         }
     }
 }
@@ -145,7 +146,7 @@ impl Run {
     fn end(&mut self, outcome: Outcome) -> Poll<()> {
         let future = self.future.take();
         let outcome = guarded(|| drop(future)).and(outcome);
-        self.ticket.settle(outcome);
+        self.ticket.settle(&outcome);
         Poll::Ready(())
     }
 
@@ -200,10 +201,15 @@ impl BlockingRun {
     pub fn run(mut self) {
         if self.ticket.exchange.is_running() {
             let outcome = guarded(self.work).and_then(|outcome| outcome);
-            self.ticket.settle(outcome);
+            self.ticket.settle(&outcome);
         } else {
             self.ticket.done = true;
         }
+    }
+
+    /// Answers that it will not be run, and why.
+    pub fn refuse(mut self, error: ErrorObject) {
+        self.ticket.settle(&Err(error));
     }
 
     /// How long it may take.
@@ -245,7 +251,7 @@ impl Expiry {
     /// Answers with a deadline error; the late answer of the handler is dropped.
     pub fn expire(self) {
         let deadline = self.mux.inbound.deadline();
-        Ticket::new(self.mux, self.exchange, self.batch).settle(Err(expired(deadline)));
+        Ticket::new(self.mux, self.exchange, self.batch).settle(&Err(expired(deadline)));
     }
 }
 

@@ -27,7 +27,14 @@ enum Op {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let method = prop_oneof![Just("wait"), Just("wait"), Just("now"), Just("refuse"), Just("panic"), Just("block")];
+    let method = prop_oneof![
+        Just("wait"),
+        Just("wait"),
+        Just("now"),
+        Just("refuse"),
+        Just("panic"),
+        Just("block")
+    ];
     let fate = prop_oneof![Just(Fate::Answers), Just(Fate::Fails), Just(Fate::Panics)];
     prop_oneof![
         6 => (0..12_u32, method).prop_map(|(key, method)| Op::Call(key, method)),

@@ -33,7 +33,9 @@ fn a_full_queue_holds_back_requests_and_drops_lossy_notifications() {
         sent += 1;
     }
     pair.near.notify("n", None, Delivery::Lossy).unwrap();
-    pair.near.notify("important", None, Delivery::Always).unwrap();
+    pair.near
+        .notify("important", None, Delivery::Always)
+        .unwrap();
     pair.call(1, "now");
     assert_eq!(pair.near.in_flight(), (0, 0), "the request waits for room");
     let frames = take(&pair.near);
@@ -62,11 +64,15 @@ fn the_end_is_told_once_and_fails_everything_with_its_reason() {
     let mut pair = Pair::new(MuxLimits::default());
     pair.call(1, "wait");
     pair.deliver_to_far();
-    pair.near.close(Closed::exited("exit status 3", vec!["boom".to_owned()]));
+    pair.near
+        .close(Closed::exited("exit status 3", &["boom".to_owned()]));
     pair.near.close(Closed::local());
     pair.poll_calls();
     let error = pair.results[&1].clone().unwrap_err();
-    assert!(error.contains("exit status 3") && error.contains("boom"), "{error}");
+    assert!(
+        error.contains("exit status 3") && error.contains("boom"),
+        "{error}"
+    );
     pair.call(2, "now");
     assert!(pair.results[&2].is_err());
     assert!(pair.near.notify("n", None, Delivery::Always).is_err());
@@ -84,7 +90,9 @@ fn the_end_is_told_once_and_fails_everything_with_its_reason() {
 fn no_frame_ever_holds_a_newline() {
     let pair = Pair::new(MuxLimits::default());
     let params = b"{\n  \"text\": \"a\\nb\"\r\n}";
-    pair.near.notify("n", Some(params), Delivery::Always).unwrap();
+    pair.near
+        .notify("n", Some(params), Delivery::Always)
+        .unwrap();
     let frames = take(&pair.near);
     assert_eq!(frames.len(), 1);
     let frame: serde_json::Value = serde_json::from_slice(&frames[0]).unwrap();

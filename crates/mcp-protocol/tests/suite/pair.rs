@@ -42,7 +42,10 @@ impl Inbound for Handlers {
     }
 
     fn notification(&self, notification: &Notification<'_>) {
-        self.notified.lock().unwrap().push(notification.method.to_string());
+        self.notified
+            .lock()
+            .unwrap()
+            .push(notification.method.to_string());
     }
 
     fn closed(&self, _reason: &Closed) {
@@ -102,16 +105,17 @@ impl Pair {
     pub(crate) fn poll_calls(&mut self) {
         let mut cx = Context::from_waker(Waker::noop());
         let results = &mut self.results;
-        self.calls.retain(|key, call| match call.as_mut().poll(&mut cx) {
-            Poll::Pending => true,
-            Poll::Ready(answer) => {
-                let answer = answer
-                    .map(|answer| answer.map(|raw| raw.as_str().to_owned()))
-                    .map_err(|error| error.to_string());
-                assert!(results.insert(*key, answer).is_none(), "resolved twice");
-                false
-            }
-        });
+        self.calls
+            .retain(|key, call| match call.as_mut().poll(&mut cx) {
+                Poll::Pending => true,
+                Poll::Ready(answer) => {
+                    let answer = answer
+                        .map(|answer| answer.map(|raw| raw.as_str().to_owned()))
+                        .map_err(|error| error.to_string());
+                    assert!(results.insert(*key, answer).is_none(), "resolved twice");
+                    false
+                }
+            });
     }
 
     pub(crate) fn poll_work(&mut self) {
@@ -152,7 +156,8 @@ impl Pair {
     pub(crate) fn deliver_to_near(&mut self) {
         self.flush();
         if let Some(frame) = self.to_near.pop_front() {
-            self.near.receive(&frame, &mut |_| panic!("the far side asks nothing"));
+            self.near
+                .receive(&frame, &mut |_| panic!("the far side asks nothing"));
             self.poll_calls();
         }
     }
@@ -183,7 +188,12 @@ pub(crate) fn take(mux: &Mux) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while let Poll::Ready(true) = mux.poll_output(&mut cx, &mut bytes) {
         assert_eq!(bytes.last(), Some(&b'\n'), "a torn frame");
-        frames.extend(bytes.split(|b| *b == b'\n').filter(|f| !f.is_empty()).map(<[u8]>::to_vec));
+        frames.extend(
+            bytes
+                .split(|b| *b == b'\n')
+                .filter(|f| !f.is_empty())
+                .map(<[u8]>::to_vec),
+        );
         bytes.clear();
     }
     frames
