@@ -479,6 +479,22 @@ async fn structured_output_is_checked_and_decoded() {
     let call = built.call_tool("get_weather", json!({ "location": "Rome" }));
     let weather: Weather = call.decoded().await.unwrap();
     assert_eq!(weather.temperature, 21.5);
+    #[derive(serde::Deserialize, Debug)]
+    struct Wrong {
+        #[expect(dead_code, reason = "never decoded")]
+        temperature: String,
+    }
+    let call = built.call_tool("get_weather", json!({ "location": "Rome" }));
+    let error = call.decoded::<Wrong>().await.unwrap_err().to_string();
+    assert!(error.contains("/structuredContent/temperature"), "{error}");
+    let call = built.call_tool("test_error_handling", json!({}));
+    let error = call
+        .decoded::<Weather>()
+        .await
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("intentionally"), "{error}");
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
     let listing = tokio::spawn({
         let client = client.clone();

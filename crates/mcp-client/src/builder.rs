@@ -1,11 +1,10 @@
 //! Who the client is, what it offers, and how it waits.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Connection, Revision, Timeouts, Transport, gate};
+use mcp_protocol::{Connection, Revision, Timeouts, Transport};
 use mcp_types::{
     ClientCapabilities, CreateMessageResult, ElicitResult, ElicitationCapability, Icon,
     Implementation, InitializeRequest, InitializeRequestParams, InitializeResult, JsonObject,
@@ -294,16 +293,5 @@ impl Builder {
         )
         .map_err(Error::Closed)?;
         Ok((result, revision))
-    }
-}
-
-/// Names what the server lacks, for a host that cannot do without it.
-pub(crate) fn missing(method: &'static str, missing: gate::Unsupported) -> Error {
-    Error::Unsupported { method, missing }
-}
-
-impl fmt::Display for KeepAlive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "every {:?}, {} misses", self.interval, self.misses)
     }
 }

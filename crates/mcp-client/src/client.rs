@@ -15,7 +15,7 @@ use mcp_types::{
 };
 use serde_json::Value;
 
-use crate::builder::{Builder, KeepAlive, missing};
+use crate::builder::{Builder, KeepAlive};
 use crate::call::Call;
 use crate::inbound::ClientInbound;
 use crate::progress::Table;
@@ -94,8 +94,12 @@ impl Client {
     /// # Errors
     /// [`Error::Unsupported`] names the missing capability.
     pub fn require<R: Request>(&self) -> Result<(), Error> {
-        gate::server_offers(R::METHOD, self.capabilities(), self.0.rules())
-            .map_err(|what| missing(R::METHOD, what))
+        gate::server_offers(R::METHOD, self.capabilities(), self.0.rules()).map_err(|missing| {
+            Error::Unsupported {
+                method: R::METHOD,
+                missing,
+            }
+        })
     }
 
     /// Any request the protocol has a type for.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::IntoFuture;
 
+use mcp_jsonrpc::DecodeError;
 use mcp_protocol::{BoxFuture, Timeouts};
 use mcp_types::{CallToolResult, Request as _, method};
 use serde::de::DeserializeOwned;
@@ -67,10 +68,12 @@ impl ToolCall {
             .structured_content
             .ok_or_else(|| Error::Protocol(format!("tool {name:?} gave no structured output")))?
             .to_string();
-        mcp_jsonrpc::decode::<serde::de::IgnoredAny>(&text).ok();
-        serde_json::from_str(&text).map_err(|error| Error::Answer {
-            method: method::TOOLS_CALL,
-            problem: mcp_jsonrpc::DecodeError::new("/structuredContent", error.to_string()),
+        mcp_jsonrpc::decode(&text).map_err(|problem| {
+            let pointer = format!("/structuredContent{}", problem.pointer());
+            Error::Answer {
+                method: method::TOOLS_CALL,
+                problem: DecodeError::new(pointer, problem.message()),
+            }
         })
     }
 
