@@ -28,6 +28,18 @@ struct Bill {
     total: u32,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Maybe {
+    some: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Bounded {
+    #[schemars(range(max = 10))]
+    n: u32,
+    note: Option<String>,
+}
+
 fn orders() -> Tool {
     Tool::new("order", |Args(order): Args<Order>| {
         let _ = order.note;
@@ -77,6 +89,12 @@ async fn arguments_and_output_keep_their_schemas() {
             order.count
         }))
         .tool(Tool::new("list", || Json(vec![1, 2])))
+        .tool(Tool::new("maybe", |Args(maybe): Args<Maybe>| {
+            Json(maybe.some.then_some(Bill { total: 1 }))
+        }))
+        .tool(Tool::new("bounded", |Args(bounded): Args<Bounded>| {
+            bounded.note.unwrap_or_default().len() as u64 + u64::from(bounded.n)
+        }))
         .tool(
             Tool::new("liar", || json!({ "total": "three" })).output_schema(
                 json!({ "type": "object", "properties": { "total": { "type": "integer" } } })
@@ -111,6 +129,33 @@ async fn arguments_and_output_keep_their_schemas() {
     }
     assert!(!called.load(Ordering::SeqCst));
     assert_eq!(wire.tool("none", json!({ "x": 1 })).await["isError"], true);
+    for (tool, arguments, structured) in [
+        (
+            "maybe",
+            json!({ "some": true }),
+            json!({ "result": { "total": 1 } }),
+        ),
+        ("maybe", json!({ "some": false }), json!({ "result": null })),
+        (
+            "maybe",
+            json!({ "some": true, "extra": null }),
+            json!({ "result": { "total": 1 } }),
+        ),
+    ] {
+        let result = wire.tool(tool, arguments).await;
+        assert_eq!(result["structuredContent"], structured, "{result}");
+        assert_eq!(result["content"][0]["text"], structured.to_string());
+    }
+    assert_eq!(
+        wire.tool("bounded", json!({ "n": 11 })).await["isError"],
+        true
+    );
+    assert!(
+        wire.tool("bounded", json!({ "n": 10, "note": null }))
+            .await
+            .get("isError")
+            .is_none()
+    );
     let list = wire.tool("list", json!({})).await;
     assert_eq!(list["structuredContent"], json!({ "result": [1, 2] }));
     let liar = wire.tool("liar", json!({})).await;

@@ -87,7 +87,9 @@ fn question_of<T: JsonSchema>() -> String {
 
 /// The form for `T`: one field per member, none of them nested.
 pub(crate) fn form_of<T: JsonSchema>() -> Result<RequestedSchema, String> {
-    let schema = schema::input_of::<T>().map_err(|error| error.to_string())?;
+    let schema = schema::input::<T>()
+        .map_err(|error| error.to_string())?
+        .schema;
     let mut fields = FormProperties::new();
     let properties = schema.get("properties").and_then(|p| p.as_object());
     for (name, property) in properties.into_iter().flatten() {

@@ -109,6 +109,7 @@ pub trait IntoHandlerError<M> {
 #[non_exhaustive]
 pub struct StdError;
 
+#[diagnostic::do_not_recommend]
 impl<E: Into<HandlerError> + std::error::Error> IntoHandlerError<StdError> for E {
     fn into_handler_error(self) -> HandlerError {
         self.into()

@@ -62,12 +62,22 @@ impl Kind for ForResource {
 #[non_exhaustive]
 pub struct FinishTool {
     pub(crate) output: Option<std::sync::Arc<Validator>>,
+    pub(crate) wrapped: bool,
     pub(crate) rules: &'static Rules,
 }
 
 impl Finish<CallToolResult> for FinishTool {
     fn finish(self, output: Result<CallToolResult, HandlerError>) -> Outcome {
         let mut result = output.or_else(HandlerError::into_tool_result)?;
+        if let Some(content) = &mut result.structured_content {
+            if self.wrapped {
+                *content = serde_json::json!({ "result": content.take() });
+            }
+            if result.content.is_empty() {
+                // For clients that do not read structured content (server/tools#structured-content).
+                result.content.push(ContentBlock::text(content.to_string()));
+            }
+        }
         if let (Some(validator), false) = (&self.output, result.is_error == Some(true)) {
             // Sending what breaks the advertised schema would be worse than failing.
             let problem = match &result.structured_content {
@@ -156,9 +166,9 @@ pub struct Plain;
 #[diagnostic::on_unimplemented(
     message = "a handler cannot return `{Self}` here",
     label = "not a result of this kind of handler",
+    note = "to return a struct from a tool, wrap it in `Json(..)`; it must be `Serialize + JsonSchema`",
     note = "tools return text, numbers, `Json<T>`, content blocks, `CallToolResult` or a `Result` of these",
-    note = "prompts return text, messages or `GetPromptResult`; resources text, bytes, `Option` of these or contents",
-    note = "to return a struct from a tool, wrap it in `Json(..)`; it must be `Serialize + JsonSchema`"
+    note = "prompts return text, messages or `GetPromptResult`; resources text, bytes, `Option` of these or contents"
 )]
 pub trait IntoOutput<K: Kind, M> {
     /// Converts it.
@@ -195,12 +205,8 @@ pub struct Json<T>(pub T);
 
 impl<T: Serialize + JsonSchema> IntoOutput<ForTool, Plain> for Json<T> {
     fn into_output(self) -> Result<CallToolResult, HandlerError> {
-        let mut value = serde_json::to_value(&self.0)?;
-        if !value.is_object() {
-            value = serde_json::json!({ "result": value });
-        }
-        let mut result = CallToolResult::new(vec![ContentBlock::text(value.to_string())]);
-        result.structured_content = Some(value);
+        let mut result = CallToolResult::new(Vec::new());
+        result.structured_content = Some(serde_json::to_value(&self.0)?);
         Ok(result)
     }
 

@@ -189,6 +189,12 @@ impl<S: Send + Sync + 'static> Resource<S> {
             }
             Definition::Template(definition) => {
                 let template = UriTemplate::parse(&uri).map_err(|e| fail(e.to_string()))?;
+                if !template.is_reversible() {
+                    return Err(fail(
+                        "no URI can be matched against it; use simple variables, a path or a query"
+                            .to_owned(),
+                    ));
+                }
                 let known: Vec<&str> = template.variables().collect();
                 if let Some(unknown) = self.completers.names().find(|n| !known.contains(n)) {
                     return Err(fail(format!(

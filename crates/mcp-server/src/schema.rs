@@ -39,7 +39,6 @@ enum Side {
 pub(crate) struct Input {
     pub(crate) schema: JsonObject,
     /// The first keyword that decoding does not enforce, with its place.
-    #[allow(dead_code, reason = "registration may still ask the finished schema")]
     pub(crate) beyond_decoder: Option<String>,
 }
 
@@ -48,7 +47,6 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     pub(crate) schema: JsonObject,
     /// The value is not always an object, so it travels as `{"result": value}`.
-    #[allow(dead_code, reason = "results may still be wrapped by their looks")]
     pub(crate) wrapped: bool,
 }
 
@@ -102,29 +100,6 @@ pub(crate) fn output<T: JsonSchema>() -> Output {
             wrapped: true,
         },
     }
-}
-
-/// [`input`], the schema alone.
-pub(crate) fn input_of<T: JsonSchema>() -> Result<JsonObject, SchemaError> {
-    input::<T>().map(|input| input.schema)
-}
-
-/// [`output`], the schema alone.
-pub(crate) fn output_of<T: JsonSchema>() -> Result<JsonObject, SchemaError> {
-    Ok(output::<T>().schema)
-}
-
-/// The first keyword that a decoder may not enforce, with its place.
-///
-/// A finished schema no longer tells `u32` from a bound of 0 on an `i64`, so all bounds count;
-/// [`Input::beyond_decoder`] knows better.
-pub(crate) fn promises_beyond_decoder(schema: &JsonObject) -> Option<String> {
-    if !schema.contains_key("properties")
-        && schema.get("additionalProperties") == Some(&Value::Bool(false))
-    {
-        return Some("\"additionalProperties\"".to_owned());
-    }
-    promise::first(&Value::Object(schema.clone()))
 }
 
 fn generate<T: JsonSchema>(side: Side) -> Value {

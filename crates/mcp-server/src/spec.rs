@@ -1,6 +1,6 @@
 //! What a handler's types say about its definition.
 
-use mcp_types::{JsonObject, PromptArgument};
+use mcp_types::PromptArgument;
 use schemars::JsonSchema;
 
 use crate::schema;
@@ -8,16 +8,16 @@ use crate::schema;
 /// Collects what parameters and return type add to a definition.
 #[derive(Debug, Default)]
 pub struct Spec {
-    pub(crate) input: Option<JsonObject>,
-    pub(crate) output: Option<JsonObject>,
+    pub(crate) input: Option<schema::Input>,
+    pub(crate) output: Option<schema::Output>,
     pub(crate) problem: Option<String>,
 }
 
 impl Spec {
     /// The type the arguments are decoded into.
     pub fn input<T: JsonSchema>(&mut self) {
-        match schema::input_of::<T>() {
-            Ok(schema) if self.input.is_none() => self.input = Some(schema),
+        match schema::input::<T>() {
+            Ok(input) if self.input.is_none() => self.input = Some(input),
             Ok(_) => self.problem("a handler takes one `Args<T>`, not two"),
             Err(error) => self.problem(error.to_string()),
         }
@@ -25,10 +25,7 @@ impl Spec {
 
     /// The type of structured output.
     pub fn output<T: JsonSchema>(&mut self) {
-        match schema::output_of::<T>() {
-            Ok(schema) => self.output = Some(schema),
-            Err(error) => self.problem(error.to_string()),
-        }
+        self.output = Some(schema::output::<T>());
     }
 
     /// Refuses the registration; the first reason is reported.
@@ -38,7 +35,7 @@ impl Spec {
 
     /// The arguments of a prompt: the properties of the input schema.
     pub(crate) fn prompt_arguments(&self) -> Vec<PromptArgument> {
-        let Some(input) = &self.input else {
+        let Some(input) = self.input.as_ref().map(|input| &input.schema) else {
             return Vec::new();
         };
         let required: Vec<&str> = input

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::handler::{Erased, Handler, erase};
 use crate::output::ForTool;
-use crate::{RegistrationError, Spec, icons, schema};
+use crate::{RegistrationError, Spec, icons};
 
 pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
 
@@ -23,6 +23,7 @@ pub struct Tool<S = ()> {
     bind: Box<dyn FnOnce(S, bool) -> Erased<ForTool> + Send>,
     blocking: bool,
     input: Input,
+    wrapped: bool,
     visible: Option<Visible>,
     problem: Option<String>,
 }
@@ -33,7 +34,7 @@ enum Input {
     None,
     /// The decoder of the argument type.
     Decoder,
-    /// Nobody but the schema itself.
+    /// The schema itself: it says more than a decoder checks.
     Schema,
 }
 
@@ -44,16 +45,19 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let mut spec = Spec::default();
         describe::<S, M, _>(&handler, &mut spec);
         let (input, schema) = match spec.input {
-            Some(schema) => (Input::Decoder, schema),
+            Some(input) if input.beyond_decoder.is_some() => (Input::Schema, input.schema),
+            Some(input) => (Input::Decoder, input.schema),
             None => (Input::None, no_parameters()),
         };
         let mut definition = mcp_types::Tool::new(name, schema);
-        definition.output_schema = spec.output;
+        let wrapped = spec.output.as_ref().is_some_and(|output| output.wrapped);
+        definition.output_schema = spec.output.map(|output| output.schema);
         Self {
             definition,
             bind: Box::new(move |state, blocking| erase(handler, state, blocking)),
             blocking: false,
             input,
+            wrapped,
             visible: None,
             problem: spec.problem,
         }
@@ -191,10 +195,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let schema = &self.definition.input_schema;
         let input = match self.input {
             Input::None => InputCheck::Empty,
-            Input::Decoder if schema::promises_beyond_decoder(schema).is_none() => {
-                InputCheck::Decoder
-            }
-            Input::Decoder | Input::Schema => InputCheck::Schema(compile(schema)?),
+            Input::Decoder => InputCheck::Decoder,
+            Input::Schema => InputCheck::Schema(compile(schema)?, required(schema)),
         };
         let output = self.definition.output_schema.as_ref();
         if let Some(schema) = output.filter(|s| s.get("type") != Some(&json!("object"))) {
@@ -209,6 +211,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             definition: self.definition,
             input,
             output,
+            wrapped: self.wrapped,
             visible: self.visible,
         })
     }
@@ -224,6 +227,14 @@ fn no_parameters() -> JsonObject {
     schema.insert("type".into(), "object".into());
     schema.insert("additionalProperties".into(), false.into());
     schema
+}
+
+fn required(schema: &JsonObject) -> Vec<String> {
+    let names = schema.get("required").and_then(Value::as_array);
+    let names = names.into_iter().flatten();
+    names
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect()
 }
 
 fn check_name(name: &str) -> Result<(), String> {
@@ -248,13 +259,15 @@ pub(crate) struct ToolEntry {
     pub(crate) run: Erased<ForTool>,
     pub(crate) input: InputCheck,
     pub(crate) output: Option<Arc<Validator>>,
+    /// Structured output travels as `{"result": …}`.
+    pub(crate) wrapped: bool,
     pub(crate) visible: Option<Visible>,
 }
 
 pub(crate) enum InputCheck {
     Empty,
     Decoder,
-    Schema(Arc<Validator>),
+    Schema(Arc<Validator>, Vec<String>),
 }
 
 impl InputCheck {
@@ -270,8 +283,14 @@ impl InputCheck {
                 }
                 Some(Err(error)) => Err(error.to_string()),
             },
-            Self::Schema(validator) => {
-                let value: Value = mcp_jsonrpc::decode(arguments).map_err(|e| e.to_string())?;
+            Self::Schema(validator, required) => {
+                let mut value: Value = mcp_jsonrpc::decode(arguments).map_err(|e| e.to_string())?;
+                // Models write `null` for what they leave out; decoders take it as that.
+                if let Value::Object(members) = &mut value {
+                    members.retain(|name, value| {
+                        !value.is_null() || required.iter().any(|known| known == name)
+                    });
+                }
                 validator.check(&value).map_err(|v| v.to_string())
             }
         }

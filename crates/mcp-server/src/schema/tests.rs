@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn input_json<T: JsonSchema>() -> Value {
-    let schema = input_of::<T>().unwrap();
+    let schema = input::<T>().unwrap().schema;
     Validator::compile(&schema, Origin::Foreign).unwrap();
     Value::Object(schema)
 }
@@ -245,12 +245,12 @@ fn recursion_keeps_its_definition_and_nothing_else_has_one() {
 #[test]
 fn arguments_are_an_object() {
     for (error, expected) in [
-        (input_of::<Vec<i64>>(), "Vec<i64>` is an array"),
-        (input_of::<()>(), "()` is null"),
-        (input_of::<u64>(), "u64` is an integer"),
-        (input_of::<Plain>(), "Plain` is a string"),
-        (input_of::<Mixed>(), "Mixed` is not always one"),
-        (input_of::<Value>(), "Value` is anything at all"),
+        (input::<Vec<i64>>(), "Vec<i64>` is an array"),
+        (input::<()>(), "()` is null"),
+        (input::<u64>(), "u64` is an integer"),
+        (input::<Plain>(), "Plain` is a string"),
+        (input::<Mixed>(), "Mixed` is not always one"),
+        (input::<Value>(), "Value` is anything at all"),
     ] {
         let error = error.unwrap_err().to_string();
         assert!(
@@ -258,7 +258,7 @@ fn arguments_are_an_object() {
             "{error}"
         );
     }
-    assert!(input_of::<Option<Inner>>().is_ok());
+    assert!(input::<Option<Inner>>().is_ok());
 }
 
 // proves: TOOL-032
