@@ -15,3 +15,4 @@ mod older;
 mod questions;
 mod rows;
 mod server_features;
+mod tools;
