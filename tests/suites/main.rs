@@ -8,6 +8,7 @@
 
 mod base;
 mod calls;
+mod chaos;
 mod client_answers;
 mod client_features;
 mod lifecycle;
