@@ -92,6 +92,20 @@ async function cancellation(s) {
   return "aborted after its first progress";
 }
 
+async function concurrent(s) {
+  const marks = Array.from({ length: 50 }, (_, number) => `call-${number}`);
+  const calls = marks.map(async (mark) => text(await s.call("echo", { message: mark })));
+  same("the answers", await Promise.all(calls), marks);
+  return `${marks.length} calls`;
+}
+
+async function large(s) {
+  const message = 'plain "quoted" back\\slash é 漢字 😀 \u2028\u2029\x85\x7f\t\n'.repeat(20_000);
+  const said = text(await s.call("echo", { message }));
+  ensure(said === message, "echo gave something else back");
+  return `${Buffer.byteLength(message)} bytes`;
+}
+
 async function logging(s) {
   await s.client.setLoggingLevel("error");
   await s.call("test_tool_with_logging", {});
@@ -233,6 +247,8 @@ async function features(s) {
     refused([-32602], s.client.callTool({ name: "no-such-tool", arguments: {} })));
   await row("progress", () => progress(s));
   await row("cancellation", () => cancellation(s));
+  await row("concurrent", () => concurrent(s));
+  await row("large", () => large(s));
   await row("logging", () => logging(s));
   await questions(s, [folder, witness]);
   await row("resources-list", () => resourcesList(s));

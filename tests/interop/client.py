@@ -130,6 +130,23 @@ async def cancellation(client: Client, host: Host) -> str:
     return "cancelled after its first progress"
 
 
+async def concurrent(client: Client, host: Host) -> str:
+    async def one(mark: str) -> None:
+        same("the answer", text(await call(client, "echo", {"message": mark})), mark)
+
+    async with anyio.create_task_group() as calls:
+        for number in range(50):
+            calls.start_soon(one, f"call-{number:03}")
+    return "50 calls"
+
+
+async def large(client: Client, host: Host) -> str:
+    message = "plain \"quoted\" back\\slash é 漢字 😀 \u2028\u2029\x85\x7f\t\n" * 20_000
+    said = text(await call(client, "echo", {"message": message}))
+    ensure(said == message, "echo gave something else back")
+    return f"{len(message.encode())} bytes"
+
+
 async def logging(client: Client, host: Host) -> str:
     async def messages(level: types.LoggingLevel, expected: int) -> list[Any]:
         before = len(host.logs)
@@ -288,6 +305,8 @@ FEATURES = {
     "unknown-tool": unknown_tool,
     "progress": progress,
     "cancellation": cancellation,
+    "concurrent": concurrent,
+    "large": large,
     "logging": logging,
     "resources-list": resources_list,
     "resources-read": resources_read,

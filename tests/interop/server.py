@@ -59,6 +59,12 @@ def add(a: int, b: int) -> int:
 
 
 @app.tool()
+def echo(text: str) -> str:
+    """Says it back."""
+    return text
+
+
+@app.tool()
 def weather(city: str, units: Annotated[str, Field(description="Not used")] = "C") -> Place:
     """Gives structured output."""
     return Place(city=city, celsius=21.5)

@@ -38,8 +38,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let scripts = root.join(SCRIPTS);
     build(root)?;
     let target = target();
-    let installed = Installed::new(target.join("interop"), &scripts)?;
-    let ours = Ours::new(&target);
+    let folder = target.join("interop");
+    let ours = Ours::new(&target, &folder.join("bin"))?;
+    let installed = Installed::new(folder, &scripts)?;
     let columns: Vec<Column> = peers
         .iter()
         .map(|peer| converse(*peer, &installed, &ours))

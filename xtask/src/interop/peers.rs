@@ -124,16 +124,20 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// Where cargo puts them.
-    pub(super) fn new(target: &Path) -> Self {
-        let program = |name: &str| {
+    /// Takes copies, so that nobody else's build changes them on the way.
+    pub(super) fn new(target: &Path, folder: &Path) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let take = |name: &str| {
             let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-            target.join("debug").join(file)
+            let copy = folder.join(&file);
+            let taken = std::fs::copy(target.join("debug").join(file), &copy);
+            taken.map_err(failed).map(|_| copy)
         };
-        Self {
-            client: program("interop-client"),
-            server: program("everything-server"),
-        }
+        Ok(Self {
+            client: take("interop-client")?,
+            server: take("everything-server")?,
+        })
     }
 
     fn drive(&self, scenario: &str, work: &Path) -> Command {

@@ -16,6 +16,8 @@ pub(super) const FEATURES: &[(&str, &str)] = &[
     ("unknown-tool", "Unknown tool"),
     ("progress", "Progress"),
     ("cancellation", "Cancellation"),
+    ("concurrent", "Fifty calls at once"),
+    ("large", "A megabyte of difficult characters"),
     ("tasks", "Tool run as a task"),
     ("sampling", "Sampling"),
     ("elicitation", "Elicitation, filled in"),

@@ -112,6 +112,10 @@ async fn calls(s: &Session) {
     row("progress", tools::progress(s, LONG, short, 5)).await;
     let long = json!({ "duration": 3, "steps": 30 });
     row("cancellation", tools::cancel(s, LONG, long)).await;
+    let echo = |text: &str| json!({ "message": text });
+    row("concurrent", tools::concurrent(s, "echo", echo)).await;
+    let text = tools::large_text();
+    row("large", tools::large(s, "echo", echo(&text), &text)).await;
 }
 
 async fn questions(target: &Target, s: &Session) {

@@ -7,12 +7,12 @@ use mcp_types::{
     CompleteRequest, GetPromptRequest, ListResourceTemplatesRequest, ListResourcesRequest,
     ReadResourceRequest, SetLevelRequest, SubscribeRequest,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::lifecycle::undeclared;
 use crate::report::{Fault, Outcome, absent, row, same};
 use crate::target::{Session, Target};
-use crate::tools::{Known, known};
+use crate::tools::{Known, call, known};
 use crate::{asks, lifecycle, tools};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -145,7 +145,27 @@ async fn calls(s: &Session, folder: &Path) {
     )
     .await;
     row("unknown-tool", tools::unknown(s)).await;
+    row("large", large(s, folder)).await;
+    let many = |name: &str| json!({ "path": folder, "pattern": name });
+    row("concurrent", concurrent(s, folder, many)).await;
     row("pagination", lifecycle::pages(s)).await;
+}
+
+/// Written, and read again.
+async fn large(s: &Session, folder: &Path) -> Outcome {
+    let text = tools::large_text();
+    let path = folder.join("large.text");
+    let content = json!({ "path": path, "content": text });
+    call(s, "write_file", content, "wrote").await?;
+    tools::large(s, "read_text_file", json!({ "path": path }), &text).await
+}
+
+/// One file per call, so that each has something of its own to find.
+async fn concurrent(s: &Session, folder: &Path, search: impl Fn(&str) -> Value) -> Outcome {
+    for number in 0..tools::CONCURRENT {
+        std::fs::write(folder.join(format!("call-{number:03}")), "")?;
+    }
+    tools::concurrent(s, "search_files", search).await
 }
 
 /// What it does not declare, and what it did not do while every tool was called.

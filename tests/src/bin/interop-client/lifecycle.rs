@@ -106,7 +106,7 @@ pub(crate) async fn logging(session: &Session, provoke: &str) -> Outcome {
         .host
         .until("a log message", |seen| seen.logs.len() > before);
     let last = said.await?.logs.pop().ok_or("no message")?;
-    same("the level", last.level.clone(), LoggingLevel::Info)?;
+    same("the level", last.level, LoggingLevel::Info)?;
     worked(format!("{}: {}", last.level, last.data))
 }
 

@@ -2,7 +2,7 @@
 
 use mcp_protocol::Revision;
 use mcp_types::{CompleteRequest, GetPromptRequest, SetLevelRequest};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::filesystem::{quick, unchanged};
 use crate::lifecycle::undeclared;
@@ -43,6 +43,12 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
     )
     .await;
     row("unknown-tool", tools::unknown(s)).await;
+    let search = |name: &str| json!({ "query": name });
+    row("concurrent", concurrent(s, search)).await;
+    let text = tools::large_text();
+    let entity = json!({ "name": "Large", "entityType": "text", "observations": [text] });
+    let entities = json!({ "entities": [entity] });
+    row("large", tools::large(s, "create_entities", entities, &text)).await;
     row("pagination", lifecycle::pages(s)).await;
     row("resources-list", content::list(s, GRAPH)).await;
     row("resources-read", content::read_all(s)).await;
@@ -88,6 +94,17 @@ fn table() -> Vec<Known> {
             "deleted",
         ),
     ]
+}
+
+/// One entity per call, so that each has something of its own to find.
+async fn concurrent(s: &Session, search: impl Fn(&str) -> Value) -> Outcome {
+    let entity = |number| {
+        let name = format!("call-{number:03}");
+        json!({ "name": name, "entityType": "number", "observations": [] })
+    };
+    let entities: Vec<Value> = (0..tools::CONCURRENT).map(entity).collect();
+    call(s, "create_entities", json!({ "entities": entities }), "").await?;
+    tools::concurrent(s, "search_nodes", search).await
 }
 
 async fn remember(s: &Session) -> Result<(), Fault> {

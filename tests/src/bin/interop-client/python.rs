@@ -89,6 +89,10 @@ async fn calls(s: &Session) {
     )
     .await;
     row("cancellation", cancelled(s)).await;
+    let echo = |text: &str| json!({ "text": text });
+    row("concurrent", tools::concurrent(s, "echo", echo)).await;
+    let text = tools::large_text();
+    row("large", tools::large(s, "echo", echo(&text), &text)).await;
 }
 
 async fn cancelled(s: &Session) -> Outcome {

@@ -39,6 +39,10 @@ pub(crate) fn ensure(holds: bool, problem: impl FnOnce() -> String) -> Result<()
 }
 
 /// Fails unless both are the same.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what is compared reads the same on both sides"
+)]
 pub(crate) fn same<T: PartialEq<U> + Debug, U: Debug>(
     what: &str,
     got: T,

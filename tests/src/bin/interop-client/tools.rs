@@ -6,11 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_types::{CallToolResult, TaskSupport, Tool};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::arguments;
 use crate::lifecycle::code;
 use crate::report::{Fault, Outcome, ensure, same, says, worked};
 use crate::target::Session;
+
+/// How many calls are on their way at once.
+pub(crate) const CONCURRENT: usize = 50;
 
 /// A tool of which it is known what to give it and what it says.
 #[derive(Debug)]
@@ -183,6 +187,49 @@ pub(crate) async fn progress(
     same("reports of progress", seen.len(), steps)?;
     ensure(seen.is_sorted(), || format!("progress fell: {seen:?}"))?;
     worked(format!("{steps} reports"))
+}
+
+/// A text of about a megabyte with the characters that framing and escaping stumble over.
+pub(crate) fn large_text() -> String {
+    "plain \"quoted\" back\\slash é 漢字 😀 \u{2028}\u{2029}\u{85}\u{7f}\t\n".repeat(20_000)
+}
+
+/// A large text goes there with the arguments and comes back whole.
+pub(crate) async fn large(session: &Session, name: &str, arguments: Value, text: &str) -> Outcome {
+    let result = call(session, name, arguments, "").await?;
+    ensure(holds(&serde_json::to_value(&result)?, text), || {
+        format!("{name} gave something else back")
+    })?;
+    worked(format!("{} bytes", text.len()))
+}
+
+fn holds(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(string) => string.contains(text),
+        Value::Array(items) => items.iter().any(|item| holds(item, text)),
+        Value::Object(members) => members.values().any(|member| holds(member, text)),
+        _ => false,
+    }
+}
+
+/// Calls that are all on their way before the first is answered; each gets its own answer.
+pub(crate) async fn concurrent(
+    session: &Session,
+    name: &'static str,
+    arguments: impl Fn(&str) -> Value,
+) -> Outcome {
+    let mut calls = JoinSet::new();
+    for number in 0..CONCURRENT {
+        let mark = format!("call-{number:03}");
+        let call = session.client.call_tool(name, arguments(&mark));
+        calls.spawn(async move { (mark, call.await) });
+    }
+    while let Some(done) = calls.join_next().await {
+        let (mark, result) = done?;
+        let result = serde_json::to_value(result?)?;
+        ensure(holds(&result, &mark), || format!("{mark} got {result}"))?;
+    }
+    worked(format!("{CONCURRENT} calls"))
 }
 
 /// A call that is dropped after its first progress; the connection goes on.
