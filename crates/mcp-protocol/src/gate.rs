@@ -101,6 +101,10 @@ pub fn server_offers(
         method::COMPLETION_COMPLETE if !rules.completions_capability => Ok(()),
         method::COMPLETION_COMPLETE => declared(capabilities.completions.is_some(), "completions"),
         method::LOGGING_SET_LEVEL => declared(capabilities.logging.is_some(), "logging"),
+        method::TASKS_GET | method::TASKS_RESULT | method::TASKS_LIST | method::TASKS_CANCEL => {
+            known(rules.tasks, "tasks", rules)?;
+            declared(capabilities.tasks.is_some(), "tasks")
+        }
         _ => Ok(()),
     }
 }
@@ -122,5 +126,36 @@ pub fn client_offers(
             declared(capabilities.elicitation.is_some(), "elicitation")
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Revision;
+
+    // proves: LIFE-020
+    #[test]
+    fn a_server_is_asked_only_for_what_it_declared() {
+        let nothing = ServerCapabilities::default();
+        let new = Revision::V2025_11_25.rules();
+        for method in [
+            method::TOOLS_CALL,
+            method::PROMPTS_GET,
+            method::RESOURCES_READ,
+            method::RESOURCES_SUBSCRIBE,
+            method::COMPLETION_COMPLETE,
+            method::LOGGING_SET_LEVEL,
+            method::TASKS_GET,
+        ] {
+            assert!(server_offers(method, &nothing, new).is_err(), "{method}");
+        }
+        let old = Revision::V2024_11_05.rules();
+        assert!(server_offers(method::COMPLETION_COMPLETE, &nothing, old).is_ok());
+        let everything: ServerCapabilities =
+            serde_json::from_value(serde_json::json!({ "tasks": {}, "tools": {} })).unwrap();
+        assert!(server_offers(method::TASKS_GET, &everything, new).is_ok());
+        let refused = server_offers(method::TASKS_GET, &everything, old).unwrap_err();
+        assert!(refused.to_string().contains("2024-11-05"), "{refused}");
     }
 }
