@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::{Closed, Mux};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -242,10 +241,7 @@ impl<R: AsyncRead + Unpin> Input<R> {
 fn receive(mux: &Arc<Mux>, line: Line<'_>, role: &Role, spawner: &Spawner) {
     match (line, role) {
         (Line::Frame(frame), _) => mux.receive(frame, &mut |work| spawner.spawn(work)),
-        (Line::TooLong { limit }, Role::Server) => mux.reject(&ErrorObject::new(
-            ErrorCode::PARSE_ERROR,
-            format!("the line is longer than {limit} bytes, the limit"),
-        )),
+        (Line::TooLong { limit }, Role::Server) => mux.too_long(b"", limit),
         (Line::TooLong { limit }, Role::Client(noise)) => noise.too_long(limit),
     }
 }

@@ -131,7 +131,7 @@ impl Supervisor {
         match event {
             Event::Stopped => (Closed::local(), false),
             Event::Exited(Ok(status)) => {
-                let reason = Closed::exited(status.to_string(), self.tail.last_lines());
+                let reason = Closed::exited(status.to_string(), &self.tail.last_lines());
                 (self.noise.explain(reason), true)
             }
             Event::Exited(Err(error)) => (Closed::io(error), false),
