@@ -509,3 +509,43 @@ async fn a_blocking_tool_sees_its_cancellation() {
     assert!(seen.load(Ordering::SeqCst));
     wire.silent().await;
 }
+
+#[tokio::test]
+async fn an_answer_over_the_limit_fails_its_call_at_once() {
+    let (mut wire, transport) = Wire::server();
+    let options = mcp_transport_stdio::Options::for_client().with_line_limit(2_000);
+    let connecting = tokio::spawn(client().connect(transport.with_options(options)));
+    wire.welcome("2025-11-25", json!({ "tools": {} })).await;
+    let client = connecting.await.unwrap().unwrap();
+    wire.expect("notifications/initialized").await;
+    let call = client.call_tool("big", json!({}));
+    let call = tokio::spawn(async move { call.await });
+    let request = wire.expect("tools/call").await;
+    let text = "x".repeat(5_000);
+    wire.answer(
+        &request,
+        json!({ "content": [{ "type": "text", "text": text }] }),
+    )
+    .await;
+    let error = call.await.unwrap().unwrap_err().to_string();
+    assert!(error.contains("2000 bytes"), "{error}");
+    wire.silent().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_fails_at_once_when_nobody_is_left_to_answer() {
+    let server = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
+        cx.roots().await.map(|roots| roots.len().to_string())
+    }));
+    let mut wire = Wire::open(server, "2025-11-25", json!({ "roots": {} })).await;
+    let start = tokio::time::Instant::now();
+    let id = wire.request("tools/call", json!({ "name": "ask" })).await;
+    wire.expect("roots/list").await;
+    wire.end();
+    let answer = wire.recv().await;
+    assert_eq!(
+        (&answer["id"], &answer["result"]["isError"]),
+        (&id, &json!(true))
+    );
+    assert!(start.elapsed() < Duration::from_millis(100));
+}

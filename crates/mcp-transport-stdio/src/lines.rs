@@ -13,6 +13,9 @@ const CHUNK: usize = 64 << 10;
 /// Least room worth a read; with less, the buffer is compacted or grows.
 const MIN_SPACE: usize = CHUNK / 4;
 
+/// Bytes kept of a line that is too long.
+const HEAD: usize = 256;
+
 /// Lines in a row that must fit a small buffer before a large one is given back.
 const CALM: u32 = 16;
 
@@ -27,6 +30,8 @@ pub enum Line<'a> {
     TooLong {
         /// The limit, in bytes without the line ending.
         limit: usize,
+        /// How it began: at most 256 bytes.
+        head: &'a [u8],
     },
 }
 
@@ -57,6 +62,8 @@ pub struct Lines {
     limit: usize,
     /// Inside a line that is too long.
     skipping: bool,
+    /// How the last line that was too long began.
+    head: Vec<u8>,
     /// Lines since the last one that needed a large buffer.
     calm: u32,
 }
@@ -71,6 +78,7 @@ impl Lines {
             end: 0,
             limit,
             skipping: false,
+            head: Vec::new(),
             calm: 0,
         }
     }
@@ -112,7 +120,7 @@ impl Lines {
             }
             let length = trimmed(&self.buffer[start..stop]).len();
             if length > self.limit {
-                return Some(Line::TooLong { limit: self.limit });
+                return Some(self.too_long(start, start + length));
             }
             self.calm = match length {
                 0..CHUNK => self.calm.saturating_add(1),
@@ -126,12 +134,28 @@ impl Lines {
         if self.skipping {
             self.start = self.end;
         } else if self.is_over() {
+            let (start, end) = (self.start, self.end);
             self.skipping = true;
             self.start = self.end;
+            // The head is copied first: the buffer is given back.
+            let _ = self.too_long(start, end);
             self.release();
-            return Some(Line::TooLong { limit: self.limit });
+            return Some(Line::TooLong {
+                limit: self.limit,
+                head: &self.head,
+            });
         }
         None
+    }
+
+    fn too_long(&mut self, start: usize, end: usize) -> Line<'_> {
+        self.head.clear();
+        self.head
+            .extend_from_slice(&self.buffer[start..end.min(start + HEAD)]);
+        Line::TooLong {
+            limit: self.limit,
+            head: &self.head,
+        }
     }
 
     /// The last line, if the stream ended without a newline. Take all complete lines first.

@@ -241,7 +241,10 @@ impl<R: AsyncRead + Unpin> Input<R> {
 fn receive(mux: &Arc<Mux>, line: Line<'_>, role: &Role, spawner: &Spawner) {
     match (line, role) {
         (Line::Frame(frame), _) => mux.receive(frame, &mut |work| spawner.spawn(work)),
-        (Line::TooLong { limit }, Role::Server) => mux.too_long(b"", limit),
-        (Line::TooLong { limit }, Role::Client(noise)) => noise.too_long(limit),
+        (Line::TooLong { limit, head }, Role::Server) => mux.too_long(head, limit),
+        (Line::TooLong { limit, head }, Role::Client(noise)) => {
+            noise.too_long(limit);
+            mux.too_long(head, limit);
+        }
     }
 }

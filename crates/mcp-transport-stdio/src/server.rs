@@ -80,6 +80,10 @@ where
     let spawner = Spawner::new(threads, options.blocking);
     let mut driver = Driver::new(Arc::clone(&mux), streams, Role::Server, spawner, options);
     let mut end = driver.run().await;
+    if matches!(end, End::Eof) {
+        // Nobody will answer the questions of handlers that still run.
+        mux.end_of_input(&Closed::eof());
+    }
     if matches!(end, End::Eof)
         && let Ok(Err(worse)) = timeout(options.grace, driver.idle()).await
     {

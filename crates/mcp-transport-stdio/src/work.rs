@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{BlockingRun, Run, Work};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -56,7 +57,11 @@ impl Spawner {
                 limit = self.limit,
                 "refused a blocking handler, the limit of Options::with_blocking is reached"
             );
-            return; // dropping the run answers for it
+            run.refuse(ErrorObject::internal(format!(
+                "{} blocking handlers are under way, the limit of Options::with_blocking",
+                self.limit
+            )));
+            return;
         };
         if let Some(deadline) = run.deadline() {
             let (expiry, running) = (run.expiry(), Running::new(&self.live));

@@ -116,7 +116,7 @@ fn a_gibibyte_without_a_newline_takes_no_memory() {
     for _ in 0..(1 << 30) / chunk.len() {
         lines.feed(&chunk);
         while let Some(line) = lines.next_line() {
-            assert_eq!(line, Line::TooLong { limit: LIMIT });
+            assert!(matches!(line, Line::TooLong { limit: LIMIT, head } if head == [b'x'; 256]));
             told += 1;
         }
         most = most.max(lines.capacity());

@@ -149,6 +149,7 @@ pub(crate) fn program(name: &str) -> std::path::PathBuf {
 pub(crate) async fn wait_until(mut holds: impl FnMut() -> bool) {
     soon(async {
         while !holds() {
+            // sleep: the process table tells nobody when it changes
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     })

@@ -105,7 +105,8 @@ async fn a_line_above_the_limit_is_answered_and_skipped() {
         .await;
         assert_eq!(frames[1].get("result").is_some(), answered, "{}", frames[1]);
         if !answered {
-            assert_eq!(code(&frames[1]), -32700);
+            assert_eq!(frames[1]["id"], 2, "the head tells the id");
+            assert_eq!(frames[1]["error"]["code"], -32700);
             let message = frames[1]["error"]["message"].as_str().unwrap();
             assert!(message.contains(&limit.to_string()), "{message}");
         }
@@ -162,6 +163,8 @@ async fn blocking_handlers_have_a_limit() {
     let input = handshake() + &tool_request(2, "think", "a");
     let frames = serve(input.as_bytes(), Options::for_server().with_blocking(0)).await;
     assert_eq!(frames[1]["error"]["code"], -32603);
+    let message = frames[1]["error"]["message"].as_str().unwrap();
+    assert!(message.contains("Options::with_blocking"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]

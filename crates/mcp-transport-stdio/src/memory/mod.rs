@@ -1,11 +1,14 @@
 //! Pipes in memory, for tests and for a server inside its client's process.
 
+mod pipe;
+
 use std::fmt;
 use std::sync::Arc;
 
 use mcp_protocol::{BoxFuture, Connection, Inbound, Service, Transport, TransportError};
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use tokio::io::{AsyncRead, AsyncWrite};
 
+use self::pipe::{Reader, Writer, pipe};
 use crate::client::Pipe;
 use crate::error::Error;
 use crate::options::Options;
@@ -94,8 +97,8 @@ pub fn duplex(
     Pipe<impl AsyncRead + Unpin + Send + 'static, impl AsyncWrite + Unpin + Send + 'static>,
     ServerEnd,
 ) {
-    let (client_write, server_read) = tokio::io::duplex(capacity);
-    let (server_write, client_read) = tokio::io::duplex(capacity);
+    let (server_read, client_write) = pipe(capacity);
+    let (client_read, server_write) = pipe(capacity);
     let server = ServerEnd {
         streams: (server_read, server_write),
     };
@@ -105,7 +108,7 @@ pub fn duplex(
 /// The server's end of a [`duplex`].
 #[derive(Debug)]
 pub struct ServerEnd {
-    streams: (DuplexStream, DuplexStream),
+    streams: (Reader, Writer),
 }
 
 impl ServerEnd {
