@@ -22,6 +22,10 @@ const LINTS: &[(&str, &str)] = &[
         "clippy, no features",
         "clippy -p mcp-protocol -p mcp-server -p mcp-client --no-default-features --all-targets -- -D warnings",
     ),
+    (
+        "clippy, stdio without child processes",
+        "clippy -p mcp-transport-stdio --no-default-features -- -D warnings",
+    ),
 ];
 
 const TESTS: &[(&str, &str)] = &[

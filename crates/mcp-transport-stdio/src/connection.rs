@@ -71,6 +71,7 @@ impl Control {
         .await
     }
 
+    #[cfg(feature = "child")]
     /// Whether somebody waits for an end in good order.
     pub(crate) fn is_awaited(&self) -> bool {
         self.stop.awaited.load(Ordering::Acquire)

@@ -41,6 +41,7 @@
 //! [stdio]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
 //! [custom]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports
 
+#[cfg(feature = "child")]
 mod child;
 mod client;
 mod connection;
@@ -56,6 +57,7 @@ mod standard;
 mod stdio;
 mod work;
 
+#[cfg(feature = "child")]
 pub use child::{Child, Stderr};
 pub use client::Pipe;
 pub use error::Error;

@@ -169,6 +169,7 @@ impl Lines {
         (!is_blank(line)).then_some(Line::Frame(line))
     }
 
+    #[cfg(feature = "child")]
     /// Forgets what was fed and not taken.
     pub(crate) fn clear(&mut self) {
         (self.start, self.scanned, self.end) = (0, 0, 0);

@@ -159,6 +159,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
         Ok(())
     }
 
+    #[cfg(feature = "child")]
     /// Ends the stream for the peer at once.
     pub(crate) fn close_output(&mut self) {
         self.output.close();
@@ -176,6 +177,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
         .await;
     }
 
+    #[cfg(feature = "child")]
     /// Reads into nothing, so that the peer is not stuck writing. Completes at the end of the
     /// stream.
     pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
