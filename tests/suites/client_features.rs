@@ -213,7 +213,12 @@ async fn subscriptions_are_streams_that_end_with_their_drop() {
     let request = wire.expect("resources/subscribe").await;
     // An update right behind the answer is not lost.
     wire.answer(&request, json!({})).await;
-    for uri in ["test://dir", "test://dir/part", "test://other"] {
+    for uri in [
+        "test://dir",
+        "test://directory",
+        "test://dir/part",
+        "test://other",
+    ] {
         wire.notify("notifications/resources/updated", json!({ "uri": uri }))
             .await;
     }
@@ -227,6 +232,14 @@ async fn subscriptions_are_streams_that_end_with_their_drop() {
     let request = wire.expect("resources/unsubscribe").await;
     assert_eq!(request["params"]["uri"], "test://dir");
     wire.answer(&request, json!({})).await;
+    let subscribing = tokio::spawn({
+        let client = client.clone();
+        async move { client.subscribe("test://no").await }
+    });
+    let request = wire.expect("resources/subscribe").await;
+    wire.refuse(&request, -32002, "no such resource").await;
+    assert!(subscribing.await.unwrap().is_err());
+    wire.silent().await;
     let (mut wire, client) = accept(self::client()).await;
     assert!(matches!(
         client.subscribe("x:y").await,

@@ -168,8 +168,11 @@ impl Client {
         let uri = uri.into();
         // Registered first: an update may come right behind the answer.
         let subscription = Subscription::open(self, uri.clone());
-        self.request::<SubscribeRequest>(&SubscribeRequestParams::new(uri))
-            .await?;
+        let params = SubscribeRequestParams::new(uri);
+        if let Err(error) = self.request::<SubscribeRequest>(&params).await {
+            subscription.abandon();
+            return Err(error);
+        }
         Ok(subscription)
     }
 

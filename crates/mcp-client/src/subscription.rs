@@ -23,7 +23,7 @@ impl Subscriptions {
     /// Hands an update to whoever subscribed to the resource, or to one it is a part of.
     pub(crate) fn updated(&self, uri: &str) {
         for (subscribed, sender) in lock(&self.open).values() {
-            if uri.starts_with(&**subscribed) && sender.try_send(uri.to_owned()).is_err() {
+            if covers(subscribed, uri) && sender.try_send(uri.to_owned()).is_err() {
                 tracing::trace!(uri, "merged an update nobody has read yet");
             }
         }
@@ -32,6 +32,13 @@ impl Subscriptions {
     pub(crate) fn close(&self) {
         lock(&self.open).clear();
     }
+}
+
+/// Whether a resource is the one subscribed to, or a part of it.
+fn covers(subscribed: &str, uri: &str) -> bool {
+    uri.strip_prefix(subscribed).is_some_and(|rest| {
+        rest.is_empty() || subscribed.ends_with('/') || rest.starts_with(['/', '?', '#'])
+    })
 }
 
 /// Tells when a resource changed. Dropping it unsubscribes.
@@ -84,6 +91,11 @@ impl Subscription {
             self.client.request::<UnsubscribeRequest>(&params).await?;
         }
         Ok(())
+    }
+
+    /// Forgets a subscription that the server refused: there is nothing to end.
+    pub(crate) fn abandon(self) {
+        self.forget();
     }
 
     /// Takes it off the table; whether it was the last for its resource.
