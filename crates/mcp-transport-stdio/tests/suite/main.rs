@@ -6,6 +6,7 @@ mod basics;
 mod chaos;
 #[cfg(unix)]
 mod child;
+mod client;
 #[cfg(target_os = "linux")]
 mod cycles;
 mod fair;
