@@ -27,10 +27,11 @@ pub enum Line<'a> {
     Frame(&'a [u8]),
     /// A line longer than the limit. It is dropped up to its newline and told of once, as soon
     /// as it is known to be too long.
+    #[non_exhaustive]
     TooLong {
         /// The limit, in bytes without the line ending.
         limit: usize,
-        /// How it began: at most 256 bytes.
+        /// How it began: its first 256 bytes, or fewer where the limit is lower.
         head: &'a [u8],
     },
 }

@@ -43,7 +43,8 @@ impl Options {
     }
 
     /// Sets the length of the longest line that is read, in bytes. A server answers a longer
-    /// one with an error, a client logs it; the stream goes on.
+    /// one with an error. A client logs it, counts it as [noise](Self::with_noise) and fails the
+    /// call it answers, if it begins with the id. The stream goes on.
     #[must_use]
     pub fn with_line_limit(mut self, bytes: usize) -> Self {
         self.line_limit = bytes;

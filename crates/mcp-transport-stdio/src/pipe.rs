@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
+use mcp_jsonrpc::ParseError;
 use mcp_protocol::{Closed, Mux};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -246,7 +247,11 @@ fn receive(mux: &Arc<Mux>, line: Line<'_>, role: &Role, spawner: &Spawner) {
         (Line::TooLong { limit, head }, Role::Server) => mux.too_long(head, limit),
         (Line::TooLong { limit, head }, Role::Client(noise)) => {
             noise.too_long(limit);
-            mux.too_long(head, limit);
+            // Without an id there is no call to fail and nobody to answer, and what is not JSON
+            // would be counted again.
+            if ParseError::too_long(head, limit).id().is_some() {
+                mux.too_long(head, limit);
+            }
         }
     }
 }
