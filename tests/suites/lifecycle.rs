@@ -155,7 +155,7 @@ async fn a_server_may_refuse_the_revision_with_an_error() {
 
 // proves: LIFE-036, CANC-005
 #[tokio::test(start_paused = true)]
-async fn a_silent_makes_connect_fail_without_a_cancellation() {
+async fn a_silent_server_makes_connect_fail_without_a_cancellation() {
     let (mut wire, transport) = Wire::server();
     let connecting = tokio::spawn(client().connect(transport));
     assert_eq!(wire.recv().await["method"], "initialize");

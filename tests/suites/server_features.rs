@@ -195,6 +195,20 @@ async fn prompts_are_listed_written_and_checked() {
     }
 }
 
+// proves: PROMPT-017
+#[tokio::test]
+async fn required_arguments_are_asked_for_even_if_the_handler_takes_none() {
+    let required = mcp_types::PromptArgument::new("a").with_required(true);
+    let prompt = Prompt::new("p", || "x").arguments(vec![required]);
+    let mut wire = open(Server::new("s", "1").prompt(prompt)).await;
+    assert_eq!(
+        wire.fails("prompts/get", json!({ "name": "p" })).await,
+        -32602
+    );
+    let given = json!({ "name": "p", "arguments": { "a": "1" } });
+    wire.call("prompts/get", given).await;
+}
+
 // proves: PROMPT-009, PROMPT-010, PROMPT-013, PROMPT-014, PROMPT-015, SCHEMA-026
 #[tokio::test]
 async fn prompt_content_is_one_block_with_what_its_kind_needs() {

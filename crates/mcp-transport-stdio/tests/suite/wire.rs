@@ -149,6 +149,22 @@ async fn what_still_runs_after_the_grace_is_cancelled() {
     );
 }
 
+/// Nobody is left to answer a handler's question, so it waits for none of the grace; those that
+/// ask nothing go on.
+#[tokio::test(start_paused = true)]
+async fn a_question_at_the_end_fails_at_once() {
+    let started = tokio::time::Instant::now();
+    let input = handshake() + &tool_request(2, "ask", "") + &tool_request(3, "later", "a");
+    let frames = serve(input.as_bytes(), Options::for_server()).await;
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    let text = |id: i64| {
+        let answer = frames.iter().find(|frame| frame["id"] == id).unwrap();
+        answer["result"]["content"][0]["text"].as_str().unwrap()
+    };
+    assert!(text(2).starts_with("failed: "), "{}", text(2));
+    assert_eq!(text(3), "a");
+}
+
 #[tokio::test]
 async fn a_panic_is_answered_and_survived() {
     let input = handshake() + &tool_request(2, "panic", "") + &tool_request(3, "echo", "a");
