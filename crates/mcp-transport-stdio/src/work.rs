@@ -101,9 +101,8 @@ impl Spawner {
         };
     }
 
-    /// Completes when everything that was spawned has ended and has queued its answer. A request
-    /// leaves the table of its [`Mux`](mcp_protocol::Mux) before its answer is queued, so that
-    /// table cannot tell. Cancel safe.
+    /// Completes when everything that was spawned has ended and has queued its answer. Cancel
+    /// safe.
     pub(crate) fn idle(&self) -> impl Future<Output = ()> + use<> {
         let live = Arc::clone(&self.live);
         async move {
