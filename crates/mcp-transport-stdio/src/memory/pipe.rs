@@ -184,6 +184,36 @@ mod tests {
         assert!(Pin::new(&mut writer).poll_write(&mut cx, b"c").is_ready());
     }
 
+    /// One byte at a time, each end waiting for the other, in tasks of their own.
+    #[tokio::test]
+    async fn each_end_wakes_the_other() {
+        let (mut reader, mut writer) = pipe(1);
+        let reading = tokio::spawn(async move {
+            let mut got = Vec::new();
+            reader.read_to_end(&mut got).await.map(|_| got)
+        });
+        // The reader waits first, so that it is the writer who has to wake it.
+        tokio::task::yield_now().await;
+        for byte in b"abc" {
+            writer.write_all(&[*byte]).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        assert!(!reading.is_finished(), "the writer is still there");
+        drop(writer);
+        assert_eq!(reading.await.unwrap().unwrap(), b"abc");
+    }
+
+    /// As with a pipe of the system: the other direction goes on.
+    #[tokio::test]
+    async fn closing_one_direction_leaves_the_other() {
+        let (mut there, mut near) = pipe(1);
+        let (mut back, mut far) = pipe(1);
+        near.shutdown().await.unwrap();
+        assert_eq!(there.read(&mut [0]).await.unwrap(), 0);
+        far.write_all(b"x").await.unwrap();
+        assert_eq!(back.read_u8().await.unwrap(), b'x');
+    }
+
     #[tokio::test]
     async fn dropping_an_end_is_seen_at_the_other() {
         let (mut reader, mut writer) = pipe(8);
