@@ -34,7 +34,12 @@
 //! # Scope
 //!
 //! The crate moves bytes. What they mean is the business of `mcp-protocol`, and it knows
-//! neither servers nor clients. Everything a peer can make grow has a limit in [`Options`].
+//! neither servers nor clients. Everything a peer can make grow or wait for has a limit in
+//! [`Options`]: the length of a [line](Options::with_line_limit), requests and bytes
+//! [held at once](Options::with_limits), [blocking](Options::with_blocking) handlers, lines that
+//! are [noise](Options::with_noise), a peer that [does not read](Options::with_write_stall),
+//! handlers once the [input has ended](Options::with_grace), and the
+//! [last output](Options::with_drain).
 //!
 //! Specification: [stdio][stdio], [custom transports][custom].
 //!
