@@ -285,31 +285,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips bytes that need no look: eight at a time, and the last few one by one.
+    /// Skips bytes that need no look.
     fn plain(&mut self) {
-        const ONES: u64 = u64::from_le_bytes([0x01; 8]);
-        const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-        let mut rest = self.bytes.get(self.at..).unwrap_or_default();
-        while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
-            let v = u64::from_le_bytes(*chunk);
-            let below = |limit: u64, v: u64| v.wrapping_sub(ONES * limit) & !v & HIGH;
-            let quote = below(1, v ^ (ONES * u64::from(b'"')));
-            let slash = below(1, v ^ (ONES * u64::from(b'\\')));
-            let found = quote | slash | below(0x20, v);
-            if found != 0 {
-                // The lowest mark is exact; a borrow can only spoil those above it.
-                self.at += found.trailing_zeros() as usize / 8;
-                return;
-            }
-            self.at += 8;
-            rest = tail;
-        }
-        for byte in rest {
-            if matches!(byte, b'"' | b'\\' | 0..=0x1F) {
-                return;
-            }
-            self.at += 1;
-        }
+        self.at += plain_prefix(self.bytes.get(self.at..).unwrap_or_default());
     }
 
     fn escape(&mut self) -> Scan<()> {
@@ -352,4 +330,27 @@ impl<'a> Scanner<'a> {
         }
         Ok(value)
     }
+}
+
+/// How many bytes at the front are neither a quote, a backslash nor a control character: eight
+/// at a time, and the last few one by one.
+pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_le_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    let below = |limit: u64, v: u64| v.wrapping_sub(ONES * limit) & !v & HIGH;
+    let (mut at, mut rest) = (0, bytes);
+    while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
+        let v = u64::from_le_bytes(*chunk);
+        let quote = below(1, v ^ (ONES * u64::from(b'"')));
+        let slash = below(1, v ^ (ONES * u64::from(b'\\')));
+        let found = quote | slash | below(0x20, v);
+        if found != 0 {
+            // The lowest mark is exact; a borrow can only spoil those above it.
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+        rest = tail;
+    }
+    let plain = |byte: &&u8| !matches!(byte, b'"' | b'\\' | 0..=0x1F);
+    at + rest.iter().take_while(plain).count()
 }

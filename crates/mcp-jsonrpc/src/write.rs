@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{ErrorObject, RequestId};
+use crate::{ErrorObject, RequestId, scan};
 
 /// Appends `{"jsonrpc":"2.0","id":…,"method":…,"params":…}`; `params` is JSON text.
 pub fn write_request(out: &mut Vec<u8>, id: &RequestId, method: &str, params: Option<&[u8]>) {
@@ -47,6 +47,42 @@ fn close_with_params(out: &mut Vec<u8>, params: Option<&[u8]>) {
         out.extend_from_slice(params);
     }
     out.push(b'}');
+}
+
+/// Appends a JSON string, as serde_json writes it but looking at eight bytes at a time: text is
+/// most of what a server sends.
+pub fn write_string(out: &mut Vec<u8>, text: &str) {
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let (plain, tail) = rest.split_at(scan::plain_prefix(rest));
+        out.extend_from_slice(plain);
+        rest = tail;
+        if let Some((byte, tail)) = rest.split_first() {
+            escape(out, *byte);
+            rest = tail;
+        }
+    }
+    out.push(b'"');
+}
+
+fn escape(out: &mut Vec<u8>, byte: u8) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        b'\t' => b't',
+        b'\n' => b'n',
+        0x0C => b'f',
+        b'\r' => b'r',
+        _ => {
+            let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
+            out.extend_from_slice(b"\\u00");
+            return out.extend_from_slice(&digits);
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
 }
 
 /// Writes a value whose serialisation cannot fail; `null` stands in if it does all the same.

@@ -33,7 +33,7 @@ impl Payload {
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Empty => out.extend_from_slice(b"{}"),
-            Self::CallTool(result) => result.write_json(out),
+            Self::CallTool(result) => or_empty(out, |out| result.write_json(out)),
             Self::Shared(text) => out.extend_from_slice(text.as_bytes()),
             Self::Boxed(value) => value.write_json(out),
         }
@@ -56,11 +56,16 @@ pub trait WriteJson: fmt::Debug + Send + Sync {
 
 impl<T: Serialize + fmt::Debug + Send + Sync> WriteJson for T {
     fn write_json(&self, out: &mut Vec<u8>) {
-        let start = out.len();
-        if let Err(error) = serde_json::to_writer(&mut *out, self) {
-            tracing::error!(%error, "result could not be serialised");
-            out.truncate(start);
-            out.extend_from_slice(b"{}");
-        }
+        or_empty(out, |out| serde_json::to_writer(out, self));
+    }
+}
+
+/// Lets `write` append, and puts `{}` in its place if it fails.
+fn or_empty(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>) {
+    let start = out.len();
+    if let Err(error) = write(out) {
+        tracing::error!(%error, "result could not be serialised");
+        out.truncate(start);
+        out.extend_from_slice(b"{}");
     }
 }

@@ -62,4 +62,14 @@ proptest! {
             prop_assert!(ours.is_err(), "{}", text);
         }
     }
+
+    /// Strings are written byte for byte as serde_json writes them.
+    #[test]
+    fn strings_are_written_alike(text in any::<String>(), odd in "[\\x00-\\x7f\"\\\\é🎉]{0,40}") {
+        for text in [text, odd] {
+            let mut out = Vec::new();
+            mcp_jsonrpc::write_string(&mut out, &text);
+            prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Tools and their results.
 
-use crate::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
+use crate::{CallToolResult, ContentBlock, TextContent, Tool, ToolAnnotations};
 
 impl CallToolResult {
     /// A result of one text block.
@@ -16,6 +16,54 @@ impl CallToolResult {
     /// Whether the call failed; a result that does not say so succeeded.
     pub fn is_error(&self) -> bool {
         self.is_error.unwrap_or(false)
+    }
+
+    /// Appends the JSON text, as serialising would, with text written the fast way: results are
+    /// most of what a server sends.
+    ///
+    /// # Errors
+    /// As serialising; what was appended must be dropped then.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        // Taken apart in full, so that a new member cannot be forgotten here.
+        let Self {
+            content,
+            structured_content,
+            is_error,
+            meta,
+        } = self;
+        out.extend_from_slice(b"{\"content\":[");
+        for (index, block) in content.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            match block {
+                ContentBlock::Text(TextContent {
+                    text,
+                    annotations: None,
+                    meta: None,
+                }) => {
+                    out.extend_from_slice(b"{\"type\":\"text\",\"text\":");
+                    mcp_jsonrpc::write_string(out, text);
+                    out.push(b'}');
+                }
+                block => serde_json::to_writer(&mut *out, block)?,
+            }
+        }
+        out.push(b']');
+        if let Some(structured) = structured_content {
+            out.extend_from_slice(b",\"structuredContent\":");
+            serde_json::to_writer(&mut *out, structured)?;
+        }
+        if let Some(is_error) = is_error {
+            out.extend_from_slice(b",\"isError\":");
+            serde_json::to_writer(&mut *out, is_error)?;
+        }
+        if let Some(meta) = meta {
+            out.extend_from_slice(b",\"_meta\":");
+            serde_json::to_writer(&mut *out, meta)?;
+        }
+        out.push(b'}');
+        Ok(())
     }
 
     /// The text blocks, joined by line breaks.
@@ -59,5 +107,29 @@ impl ToolAnnotations {
     /// Whether the tool reaches an open set of outside things; yes, unless it says otherwise.
     pub fn open_world(&self) -> bool {
         self.open_world_hint.unwrap_or(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_written_as_serialising_would() {
+        let samples = [
+            r#"{"content":[]}"#,
+            r#"{"content":[{"type":"text","text":"a\"b\n\u0001\\ é🎉"}],"isError":true}"#,
+            r#"{"content":[{"type":"text","text":"x","_meta":{"a":1}},{"type":"text","text":"y"},{"type":"hologram","z":[1]}],"structuredContent":{"n":[1.5,null]},"isError":false,"_meta":{"k":"v"}}"#,
+            r#"{"content":[{"type":"text","text":"x","annotations":{"priority":1}},{"type":"image","data":"AA==","mimeType":"image/png"}]}"#,
+        ];
+        for sample in samples {
+            let result: CallToolResult = serde_json::from_str(sample).unwrap();
+            let mut out = Vec::new();
+            result.write_json(&mut out).unwrap();
+            assert_eq!(
+                String::from_utf8(out).unwrap(),
+                serde_json::to_string(&result).unwrap()
+            );
+        }
     }
 }
