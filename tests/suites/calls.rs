@@ -529,6 +529,10 @@ async fn an_answer_over_the_limit_fails_its_call_at_once() {
     .await;
     let error = call.await.unwrap().unwrap_err().to_string();
     assert!(error.contains("2000 bytes"), "{error}");
+    // A question that is too long is answered, since its head tells the id.
+    let params = json!({ "message": "x".repeat(5_000) });
+    let answer = wire.answer_to("elicitation/create", params).await;
+    assert_eq!(answer["error"]["code"], -32700);
     wire.silent().await;
 }
 

@@ -311,7 +311,7 @@ impl Inbound for ClientInbound {
     /// Text that is no JSON is the server's program printing where it must not: it is not
     /// answered, but told.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
-        if error.kind() != ParseErrorKind::Syntax {
+        if error.kind() != ParseErrorKind::Syntax || error.id().is_some() {
             return true;
         }
         if self.noise.fetch_add(1, Ordering::Relaxed) == 0 {
