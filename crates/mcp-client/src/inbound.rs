@@ -36,7 +36,6 @@ pub(crate) struct ClientInbound {
     agreed: OnceLock<(Revision, Implementation)>,
     questions: Arc<AtomicUsize>,
     urls: Arc<Mutex<HashSet<String>>>,
-    noise: AtomicUsize,
 }
 
 impl ClientInbound {
@@ -55,7 +54,6 @@ impl ClientInbound {
             agreed: OnceLock::new(),
             questions: Arc::default(),
             urls: Arc::default(),
-            noise: AtomicUsize::new(0),
         }
     }
 
@@ -308,20 +306,10 @@ impl Inbound for ClientInbound {
             .is_some_and(|(revision, _)| revision.rules().batches)
     }
 
-    /// Text that is no JSON is the server's program printing where it must not: it is not
-    /// answered, but told.
-    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
-        if error.kind() != ParseErrorKind::Syntax || error.id().is_some() {
-            return true;
-        }
-        if self.noise.fetch_add(1, Ordering::Relaxed) == 0 {
-            let line: String = String::from_utf8_lossy(frame).chars().take(200).collect();
-            tracing::warn!(
-                ?line,
-                "the server wrote something to stdout that is no message"
-            );
-        }
-        false
+    /// Text that is no JSON is the server's program printing where it must not. It is not
+    /// answered; the transport, which knows the lines, counts and quotes it.
+    fn unreadable(&self, _frame: &[u8], error: &ParseError) -> bool {
+        error.kind() != ParseErrorKind::Syntax || error.id().is_some()
     }
 
     fn closed(&self, reason: &Closed) {
