@@ -1,6 +1,7 @@
 //! Why a call failed, and whose fault it is.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject};
@@ -17,7 +18,8 @@ pub enum Error {
     Rejected(ErrorObject),
     /// The connection ended first.
     Closed(Closed),
-    /// The connection could not be made, or not be ended in good order.
+    /// The connection could not be made, or not be ended in good order, or it lost this call;
+    /// the message says whether the call may have run.
     Transport(TransportError),
     /// The server did not answer in time. The request was cancelled.
     Timeout {
@@ -145,6 +147,11 @@ impl From<CallError> for Error {
         match error {
             CallError::Closed(reason) => Self::Closed(reason),
             CallError::Malformed(error) => Self::Protocol(error.to_string()),
+            CallError::Failed(error) => {
+                Self::Transport(Arc::try_unwrap(error).unwrap_or_else(|shared| {
+                    TransportError::new(shared.to_string()).with_source(shared)
+                }))
+            }
             other => Self::Invalid(other.to_string()),
         }
     }

@@ -57,6 +57,23 @@ impl RequestContext {
         self.meta.as_deref().and_then(Meta::progress_token)
     }
 
+    /// On whose behalf the request came, if that was verified.
+    pub fn principal(&self) -> Option<&crate::Principal> {
+        self.exchange.link().principal()
+    }
+
+    /// What the transport knows of the request, if it keeps a `T`; for HTTP, the
+    /// `http::request::Parts`.
+    pub fn transport<T: 'static>(&self) -> Option<&T> {
+        self.exchange.link().facts()?.downcast_ref()
+    }
+
+    /// Ends the connection that carries the stream of this request; the client comes back for
+    /// the rest after `retry`. `false` if the transport or the revision cannot.
+    pub fn release(&self, retry: std::time::Duration) -> bool {
+        self.exchange.is_running() && self.exchange.link().release(retry)
+    }
+
     /// Completes when the request was cancelled or its peer is gone.
     pub fn cancelled(&self) -> Cancelled {
         self.exchange.cancelled()

@@ -54,6 +54,11 @@ impl Exchange {
         &self.0.id
     }
 
+    /// Whether the other is the same exchange, not just one of the same id.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Where notifications and questions of this request go.
     pub fn link(&self) -> &Arc<dyn Link> {
         &self.0.link

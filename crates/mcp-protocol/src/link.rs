@@ -1,12 +1,15 @@
 //! The way to the peer.
 
+use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, ParseError, RawJson};
 
-use crate::{BoxFuture, Closed};
+use crate::{BoxFuture, Closed, Principal, TransportError};
 
 /// Sends notifications and requests to the peer: the whole pipe, or the stream of one request.
 pub trait Link: fmt::Debug + Send + Sync + 'static {
@@ -20,6 +23,23 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
     /// Opens a request whose `params` are JSON text. It is sent when the call is first polled,
     /// and dropping the call cancels it on the wire.
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call;
+
+    /// What the transport knows of the request this belongs to, in a type of its own; for HTTP,
+    /// the `http::request::Parts`. Default: nothing.
+    fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
+        None
+    }
+
+    /// On whose behalf the request came, if that was verified. Default: unknown.
+    fn principal(&self) -> Option<&Principal> {
+        None
+    }
+
+    /// Ends the connection that carries the stream of this request; the peer comes back for the
+    /// rest after `retry`. `false`, the default, if the transport or the revision cannot.
+    fn release(&self, _retry: Duration) -> bool {
+        false
+    }
 }
 
 /// What happens to a notification when the peer does not keep up.
@@ -72,6 +92,8 @@ pub enum CallError {
     Closed(Closed),
     /// The peer's answer was not a JSON-RPC answer.
     Malformed(ParseError),
+    /// This request failed on its way, or its answer did; the connection lives.
+    Failed(Arc<TransportError>),
     /// Too many requests are under way; the limit is [`MuxLimits::outgoing`](crate::MuxLimits).
     Busy {
         /// The limit.
@@ -84,6 +106,7 @@ impl fmt::Display for CallError {
         match self {
             Self::Closed(reason) => reason.fmt(f),
             Self::Malformed(error) => write!(f, "peer sent a malformed answer: {error}"),
+            Self::Failed(error) => error.fmt(f),
             Self::Busy { limit } => write!(
                 f,
                 "{limit} requests are under way, the limit of MuxLimits::outgoing"
@@ -97,6 +120,7 @@ impl std::error::Error for CallError {
         match self {
             Self::Closed(reason) => Some(reason),
             Self::Malformed(error) => Some(error),
+            Self::Failed(error) => Some(error),
             Self::Busy { .. } => None,
         }
     }

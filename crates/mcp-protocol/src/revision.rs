@@ -95,6 +95,9 @@ pub struct Rules {
     pub batches: bool,
     /// An error answer may lack its id on a stream.
     pub error_without_id: bool,
+    /// Over HTTP, a server may end a stream early for the client to come back: a first event
+    /// without data gives it an id to come back with, `retry` says when.
+    pub polling: bool,
     /// Capability `completions`.
     pub completions_capability: bool,
     /// Tool annotations, `audio` blocks, progress messages.
@@ -125,6 +128,7 @@ const RULES_2024_11_05: Rules = Rules {
     name: "2024-11-05",
     batches: false,
     error_without_id: false,
+    polling: false,
     completions_capability: false,
     annotations_and_audio: false,
     titles_and_meta: false,
@@ -160,6 +164,7 @@ const RULES_2025_06_18: Rules = Rules {
 const RULES_2025_11_25: Rules = Rules {
     name: "2025-11-25",
     error_without_id: true,
+    polling: true,
     elicitation_modes: true,
     rich_forms: true,
     icons: true,

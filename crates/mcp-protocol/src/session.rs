@@ -53,7 +53,7 @@ struct Roots {
 #[derive(Debug)]
 struct Agreed {
     revision: Revision,
-    client: Implementation,
+    client: Option<Implementation>,
     capabilities: ClientCapabilities,
     facts: ServerFacts,
 }
@@ -80,7 +80,7 @@ impl Session {
 
     /// Who the client says it is.
     pub fn client(&self) -> Option<&Implementation> {
-        self.agreed.get().map(|agreed| &agreed.client)
+        self.agreed.get()?.client.as_ref()
     }
 
     /// What the client declared it can do.
@@ -207,6 +207,8 @@ impl fmt::Debug for Session {
 pub struct ServerSession {
     service: Arc<dyn Service>,
     session: Arc<Session>,
+    /// Nothing is kept from one request to the next.
+    stateless: bool,
 }
 
 impl ServerSession {
@@ -215,7 +217,58 @@ impl ServerSession {
         Arc::new(Self {
             service,
             session: Arc::new(Session::new()),
+            stateless: false,
         })
+    }
+
+    /// For transports that keep nothing between requests: any number of clients may share it.
+    ///
+    /// With a revision it is open and serves every request but `initialize`; without, it serves
+    /// that one and is then done with. Whatever needs a memory of the client is not declared:
+    /// log levels, subscriptions, list changes; and the client cannot be asked anything.
+    pub fn stateless(service: Arc<dyn Service>, revision: Option<Revision>) -> Arc<Self> {
+        let this = Self {
+            service,
+            session: Arc::new(Session::new()),
+            stateless: true,
+        };
+        if let Some(revision) = revision {
+            let agreed = Agreed {
+                revision,
+                client: None,
+                capabilities: ClientCapabilities::default(),
+                facts: this.facts(),
+            };
+            let fresh = this.session.agreed.set(agreed);
+            debug_assert!(fresh.is_ok(), "the session was made here");
+            this.session.phase.store(OPEN, Ordering::Release);
+        }
+        Arc::new(this)
+    }
+
+    /// What the service tells of itself, less what this kind of session cannot keep.
+    fn facts(&self) -> ServerFacts {
+        let mut facts = self.service.facts();
+        if self.stateless {
+            let capabilities = &mut facts.capabilities;
+            capabilities.logging = None;
+            if let Some(tools) = &mut capabilities.tools {
+                tools.list_changed = None;
+            }
+            if let Some(prompts) = &mut capabilities.prompts {
+                prompts.list_changed = None;
+            }
+            if let Some(resources) = &mut capabilities.resources {
+                resources.list_changed = None;
+                resources.subscribe = None;
+            }
+        }
+        facts
+    }
+
+    /// Whether the handshake's answer was given, so that the session can be used.
+    pub fn is_agreed(&self) -> bool {
+        self.session.agreed.get().is_some()
     }
 
     /// The state of the session.
@@ -237,7 +290,7 @@ impl ServerSession {
                 )));
             }
         };
-        let facts = self.service.facts();
+        let facts = self.facts();
         let revision = Revision::negotiate(&params.protocol_version, &facts.revisions);
         let mut result = InitializeResult::new(
             revision.as_str(),
@@ -248,7 +301,7 @@ impl ServerSession {
         lower::initialize_result(&mut result, revision.rules());
         let agreed = Agreed {
             revision,
-            client: params.client_info,
+            client: Some(params.client_info),
             capabilities: params.capabilities,
             facts,
         };

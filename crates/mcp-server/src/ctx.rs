@@ -1,10 +1,10 @@
 //! The request, as handlers see it.
 
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
-use mcp_protocol::{AskError, Cancelled, RequestContext, Revision};
+use mcp_protocol::{AskError, Cancelled, Principal, RequestContext, Revision};
 use mcp_types::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitAction,
     ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams, ElicitResult,
@@ -61,6 +61,25 @@ impl Ctx {
     /// Sends a log message under a logger's name.
     pub fn log_as(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) -> bool {
         self.0.log(level, Some(logger), data.into(), Instant::now())
+    }
+
+    /// On whose behalf the request came, if whoever stands before the server verified that.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.principal()
+    }
+
+    /// What the transport knows of the request, if it keeps a `T`. Over HTTP that is an
+    /// `http::request::Parts`: headers, URI, and the extensions that layers and the listener left
+    /// there. Over stdio there is nothing, so the same handler runs there too.
+    pub fn transport<T: 'static>(&self) -> Option<&T> {
+        self.0.transport()
+    }
+
+    /// Gives the connection back that carries this request's stream: the client comes back for
+    /// the rest after `retry`, and nothing is lost meanwhile. For work that takes long, over HTTP
+    /// from 2025-11-25 on; `false`, and nothing happens, elsewhere.
+    pub fn release(&self, retry: Duration) -> bool {
+        self.0.release(retry)
     }
 
     /// Completes when the client cancelled the request or is gone. The handler's future is

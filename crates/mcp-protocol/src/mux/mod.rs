@@ -4,25 +4,24 @@
 //! what [`Mux::poll_output`] gives. Everything is bounded by [`MuxLimits`].
 
 mod batch;
+mod call;
 mod outbox;
-mod outgoing;
 mod work;
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
 
 use mcp_jsonrpc::{
-    ErrorObject, Frame, Limits, Message, Notification, ParseError, Request, RequestId, Response,
-    parse, write_error, write_notification,
+    ErrorObject, Frame, Limits, Message, Notification, ParseError, Request, Response, parse,
+    write_error, write_notification,
 };
 use mcp_types::method;
 
-use crate::{Call, Closed, Delivery, Exchange, Inbound, Link, Reply, lock};
+use crate::running::guarded;
+use crate::{Call, Closed, Delivery, Exchange, Inbound, Incoming, Link, Outgoing, Refused, Reply};
 use batch::BatchState;
 use outbox::Outbox;
-use outgoing::Outgoing;
 use work::Ticket;
 pub use work::{BlockingRun, Expiry, Run, Work};
 
@@ -88,8 +87,8 @@ pub struct Mux {
     inbound: Arc<dyn Inbound>,
     limits: MuxLimits,
     outbox: Outbox,
-    outgoing: Mutex<Outgoing>,
-    incoming: Mutex<HashMap<RequestId, Exchange>>,
+    outgoing: Outgoing,
+    incoming: Incoming,
     closed: OnceLock<Closed>,
     this: Weak<Self>,
 }
@@ -100,9 +99,9 @@ impl Mux {
         let mux = Arc::new_cyclic(|this: &Weak<Self>| Self {
             inbound,
             outbox: Outbox::new(limits.queue_bytes),
+            outgoing: Outgoing::new(limits.outgoing),
+            incoming: Incoming::new(limits.incoming),
             limits,
-            outgoing: Mutex::default(),
-            incoming: Mutex::default(),
             closed: OnceLock::new(),
             this: this.clone(),
         });
@@ -170,13 +169,13 @@ impl Mux {
         let link: Arc<dyn Link> = self.clone();
         let exchange = Exchange::new(request.id.clone(), link);
         let mut ticket = Ticket::new(Arc::clone(self), exchange, batch.cloned());
-        if let Err(error) = self.admit(request) {
+        if let Err(error) = self.incoming.admit(request) {
             return match error {
                 Refused::Duplicate(error) => ticket.abandon(&error),
                 Refused::Full(error) => ticket.settle(&Err(error)),
             };
         }
-        let reply = work::guarded(|| self.inbound.request(request, ticket.exchange().clone()));
+        let reply = guarded(|| self.inbound.request(request, ticket.exchange().clone()));
         let work = match reply {
             Ok(Reply::Ready(outcome)) => return ticket.settle(&outcome),
             Ok(Reply::Pending(future)) => match Run::new(ticket, future).poll_once() {
@@ -187,7 +186,7 @@ impl Mux {
             Err(panicked) => return ticket.settle(&Err(panicked)),
         };
         let exchange = work.exchange();
-        lock(&self.incoming).insert(exchange.id().clone(), exchange.clone());
+        self.incoming.insert(exchange);
         if self.closed.get().is_some() {
             // `close` took the table before this one was on it.
             exchange.cancel();
@@ -196,59 +195,11 @@ impl Mux {
         spawn(work);
     }
 
-    /// Whether a request may start. Ping always may, as long as its id is free.
-    fn admit(&self, request: &Request<'_>) -> Result<(), Refused> {
-        let id = &request.id;
-        let incoming = lock(&self.incoming);
-        if incoming.is_empty() {
-            return Ok(());
-        }
-        if incoming.contains_key(id) {
-            return Err(Refused::Duplicate(ErrorObject::invalid_request(format!(
-                "request id {id} is in use by a request that is still running"
-            ))));
-        }
-        if incoming.len() >= self.limits.incoming && request.method != method::PING {
-            return Err(Refused::Full(ErrorObject::internal(format!(
-                "{} requests are in flight, the limit; send again when one is answered",
-                self.limits.incoming
-            ))));
-        }
-        Ok(())
-    }
-
     fn notification(&self, notification: &Notification<'_>) {
         if notification.method == method::NOTIFICATIONS_CANCELLED {
-            self.cancelled(notification.params);
-        } else if work::guarded(|| self.inbound.notification(notification)).is_err() {
+            self.incoming.cancelled(notification.params);
+        } else if guarded(|| self.inbound.notification(notification)).is_err() {
             tracing::error!("a notification handler panicked");
-        }
-    }
-
-    /// `notifications/cancelled`: ends the exchange; anything malformed or unknown is ignored.
-    fn cancelled(&self, params: Option<&str>) {
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Params {
-            request_id: RequestId,
-            #[serde(default)]
-            reason: Option<String>,
-        }
-        let Some(Ok(params)) = params.map(serde_json::from_str::<Params>) else {
-            tracing::debug!("ignored a malformed notifications/cancelled");
-            return;
-        };
-        let exchange = lock(&self.incoming).get(&params.request_id).cloned();
-        if let Some(exchange) = exchange {
-            let reason: String = params
-                .reason
-                .unwrap_or_default()
-                .chars()
-                .take(256)
-                .collect();
-            tracing::debug!(id = %params.request_id, ?reason, "peer cancelled a request");
-            exchange.cancel();
-            self.forget(&exchange);
         }
     }
 
@@ -259,7 +210,7 @@ impl Mux {
             return;
         };
         let answer = response.outcome.map(mcp_jsonrpc::RawJson::copy);
-        if !lock(&self.outgoing).complete(&id, Ok(answer)) {
+        if !self.outgoing.complete(&id, Ok(answer)) {
             tracing::debug!(%id, "dropped a late or unknown answer");
         }
     }
@@ -268,7 +219,7 @@ impl Mux {
         if error.is_response() {
             let failed = error.id().is_some_and(|id| {
                 let failure = crate::CallError::Malformed(error.clone());
-                lock(&self.outgoing).complete(id, Err(failure))
+                self.outgoing.complete(id, Err(failure))
             });
             tracing::warn!(%error, failed, "peer sent a malformed answer");
             return;
@@ -277,9 +228,7 @@ impl Mux {
             return;
         }
         let object = error.to_error_object();
-        let running = error
-            .id()
-            .filter(|id| !lock(&self.incoming).contains_key(id));
+        let running = error.id().filter(|id| !self.incoming.contains(id));
         match batch {
             Some(batch) => batch.push(|out| write_error(out, running, &object)),
             None => self.outbox.push(|out| write_error(out, running, &object)),
@@ -288,11 +237,7 @@ impl Mux {
 
     /// Takes an exchange off the table.
     fn forget(&self, exchange: &Exchange) {
-        let mut incoming = lock(&self.incoming);
-        if incoming.is_empty() {
-            return;
-        }
-        incoming.remove(exchange.id());
+        self.incoming.forget(exchange);
     }
 
     /// Swaps queued bytes, whole frames each ended by a newline, into the empty `spare`.
@@ -311,12 +256,12 @@ impl Mux {
     /// The peer will send nothing more: every call of this side fails with `reason` at once,
     /// while requests of the peer go on and can still be answered.
     pub fn end_of_input(&self, reason: &Closed) {
-        lock(&self.outgoing).close(reason);
+        self.outgoing.close(reason);
     }
 
     /// How many requests are in flight: of the peer, and of this side.
     pub fn in_flight(&self) -> (usize, usize) {
-        (lock(&self.incoming).len(), lock(&self.outgoing).len())
+        (self.incoming.len(), self.outgoing.len())
     }
 
     /// Ends the connection: every call of this side fails with `reason` at once, every running
@@ -326,11 +271,8 @@ impl Mux {
             return;
         }
         let reason = self.closed.get_or_init(Closed::local);
-        lock(&self.outgoing).close(reason);
-        let running = std::mem::take(&mut *lock(&self.incoming));
-        for exchange in running.into_values() {
-            exchange.cancel();
-        }
+        self.outgoing.close(reason);
+        self.incoming.cancel_all();
         self.outbox.close();
         self.inbound.closed(reason);
     }
@@ -339,11 +281,6 @@ impl Mux {
     pub fn closed(&self) -> Option<&Closed> {
         self.closed.get()
     }
-}
-
-enum Refused {
-    Duplicate(ErrorObject),
-    Full(ErrorObject),
 }
 
 impl Link for Mux {
@@ -367,7 +304,7 @@ impl Link for Mux {
 
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
         match self.this.upgrade() {
-            Some(mux) => Call::new(outgoing::MuxCall::new(mux, method, params)),
+            Some(mux) => Call::new(call::MuxCall::new(mux, method, params)),
             None => Call::failed(crate::CallError::Closed(Closed::local())),
         }
     }

@@ -1,8 +1,6 @@
 //! Requests that take time, and the promise that each is answered exactly once.
 
-use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -11,23 +9,8 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorObject, write_error, write_result};
 
 use super::{BatchState, Mux};
+use crate::running::{Running, expired, guarded};
 use crate::{BoxFuture, Exchange, Outcome};
-
-/// Runs code that may panic; a panic becomes an error without its text.
-pub(super) fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, ErrorObject> {
-    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
-        discard(payload);
-        tracing::error!("a handler panicked");
-        ErrorObject::internal("the handler failed")
-    })
-}
-
-/// Drops a panic payload, whose own `Drop` may panic.
-fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(again);
-    }
-}
 
 /// The duty to answer one request. Dropping it answers too, so no path can forget.
 pub(super) struct Ticket {
@@ -112,14 +95,14 @@ impl Work {
 /// A running handler. It completes when the request is answered or cancelled; dropping it
 /// answers with an internal error.
 pub struct Run {
-    future: Option<BoxFuture<'static, Outcome>>,
+    handler: Running,
     ticket: Ticket,
 }
 
 impl Run {
     pub(super) fn new(ticket: Ticket, future: BoxFuture<'static, Outcome>) -> Self {
         Self {
-            future: Some(future),
+            handler: Running::new(ticket.exchange.clone(), future),
             ticket,
         }
     }
@@ -127,27 +110,16 @@ impl Run {
     /// Polls in place; gives the run back if it is still pending. Nobody is woken by this poll:
     /// whoever takes the run polls it again at once.
     pub(super) fn poll_once(mut self) -> Option<Self> {
-        let mut cx = Context::from_waker(Waker::noop());
-        self.advance(&mut cx).is_pending().then_some(self)
-    }
-
-    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(future) = &mut self.future else {
-            return Poll::Ready(());
-        };
-        match guarded(|| future.as_mut().poll(cx)) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(outcome)) => self.end(outcome),
-            Err(panicked) => self.end(Err(panicked)),
+        match self
+            .handler
+            .poll_handler(&mut Context::from_waker(Waker::noop()))
+        {
+            Poll::Pending => Some(self),
+            Poll::Ready(outcome) => {
+                self.ticket.settle(&outcome);
+                None
+            }
         }
-    }
-
-    /// Drops the future first: a value it held may panic in `Drop`, and then that is the answer.
-    fn end(&mut self, outcome: Outcome) -> Poll<()> {
-        let future = self.future.take();
-        let outcome = guarded(|| drop(future)).and(outcome);
-        self.ticket.settle(&outcome);
-        Poll::Ready(())
     }
 
     /// How long it may take, from the [`Inbound`](crate::Inbound) it came from.
@@ -157,7 +129,8 @@ impl Run {
 
     /// Ends it because the deadline has passed.
     pub fn expire(mut self) {
-        let _ = self.end(Err(expired(self.deadline())));
+        let outcome = self.handler.end(Err(expired(self.deadline())));
+        self.ticket.settle(&outcome);
     }
 }
 
@@ -165,17 +138,25 @@ impl Future for Run {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.ticket.exchange.poll_ended(cx) {
-            return self.end(Err(ErrorObject::internal("the request has ended")));
+        if !self.handler.is_pending() {
+            return Poll::Ready(());
         }
-        self.advance(cx)
+        match Pin::new(&mut self.handler).poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(outcome) => {
+                self.ticket.settle(&outcome);
+                Poll::Ready(())
+            }
+        }
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        if self.future.is_some() {
-            let _ = self.end(Err(ErrorObject::internal("the handler was dropped")));
+        if self.handler.is_pending() {
+            let dropped = Err(ErrorObject::internal("the handler was dropped"));
+            let outcome = self.handler.end(dropped);
+            self.ticket.settle(&outcome);
         }
     }
 }
@@ -259,11 +240,4 @@ impl fmt::Debug for Expiry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Expiry").field(&self.exchange).finish()
     }
-}
-
-fn expired(deadline: Option<Duration>) -> ErrorObject {
-    let seconds = deadline.unwrap_or_default().as_secs_f64();
-    ErrorObject::internal(format!(
-        "the handler did not finish within its deadline of {seconds} s"
-    ))
 }

@@ -1,0 +1,90 @@
+//! Requests of this side, written into the pipe.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mcp_jsonrpc::{RequestId, write_notification, write_request};
+use mcp_types::method;
+
+use super::Mux;
+use crate::{Answer, CallError, Closed};
+
+/// A call on a pipe: waits for room, writes the request, waits for the answer.
+pub(super) struct MuxCall {
+    mux: Arc<Mux>,
+    method: &'static str,
+    stage: Stage,
+}
+
+enum Stage {
+    Queued(Option<Vec<u8>>),
+    Sent(i64),
+    Done,
+}
+
+impl MuxCall {
+    pub(super) fn new(mux: Arc<Mux>, method: &'static str, params: Option<Vec<u8>>) -> Self {
+        Self {
+            mux,
+            method,
+            stage: Stage::Queued(params),
+        }
+    }
+
+    fn send(&self, params: Option<&[u8]>) -> Result<i64, CallError> {
+        let id = self.mux.outgoing.open()?;
+        self.mux
+            .outbox
+            .push(|out| write_request(out, &RequestId::Number(id), self.method, params));
+        Ok(id)
+    }
+}
+
+impl Future for MuxCall {
+    type Output = Result<Answer, CallError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Stage::Queued(_) = self.stage {
+            if self.mux.outbox.poll_room(cx).is_pending() {
+                return Poll::Pending;
+            }
+            let Stage::Queued(params) = std::mem::replace(&mut self.stage, Stage::Done) else {
+                return Poll::Pending;
+            };
+            match self.send(params.as_deref()) {
+                Ok(id) => self.stage = Stage::Sent(id),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        let Stage::Sent(id) = self.stage else {
+            return Poll::Ready(Err(CallError::Closed(Closed::local())));
+        };
+        let answer = self.mux.outgoing.poll(id, cx);
+        if answer.is_ready() {
+            self.stage = Stage::Done;
+        }
+        answer
+    }
+}
+
+impl Drop for MuxCall {
+    /// Cancels on the wire, unless there is an answer or the request is `initialize`, which may
+    /// not be cancelled.
+    fn drop(&mut self) {
+        let Stage::Sent(id) = self.stage else {
+            return;
+        };
+        if !self.mux.outgoing.withdraw(id) || self.method == method::INITIALIZE {
+            return;
+        }
+        let params = format!("{{\"requestId\":{id},\"reason\":\"the caller gave up\"}}");
+        self.mux.outbox.push(|out| {
+            write_notification(
+                out,
+                method::NOTIFICATIONS_CANCELLED,
+                Some(params.as_bytes()),
+            );
+        });
+    }
+}
