@@ -1,8 +1,10 @@
 //! Maintenance commands of the workspace: everything CI runs, a laptop runs with the same words.
 
 mod codegen;
+mod conformance;
 mod files;
 mod interop;
+mod programs;
 mod steps;
 mod support;
 mod test;
@@ -15,6 +17,8 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   codegen [--check] [--schema-dir DIR]  write the types of mcp-types from the official schema
+  conformance [server|client] [--revision R] [--bless]
+                                        the official suite, pinned, both lines, against our server and our client
   interop [PEER...]                     real peers from npm and PyPI, pinned, in both directions; writes docs/interop.md
   support [--check]                     write docs/support.md: which test proves which row of the specification
   test                                  everything that must be green before a merge
@@ -42,6 +46,7 @@ fn main() -> ExitCode {
 fn run(command: &str, rest: &[String]) -> Result<(), String> {
     match command {
         "codegen" => codegen::run(rest),
+        "conformance" => conformance::run(rest),
         "interop" => interop::run(rest),
         "support" => support::run(rest),
         "test" => test::run(rest),

@@ -7,15 +7,15 @@
 
 mod install;
 mod peers;
-mod process;
 mod rows;
 mod table;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::programs::{self, target};
 use crate::root;
 use crate::steps::{cargo, say};
 use install::Installed;
@@ -37,9 +37,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let root = root();
     let scripts = root.join(SCRIPTS);
     build(root)?;
-    let target = target();
-    let folder = target.join("interop");
-    let ours = Ours::new(&target, &folder.join("bin"))?;
+    let folder = target().join("interop");
+    let ours = Ours::new(&folder.join("bin"))?;
     let installed = Installed::new(folder, &scripts)?;
     let columns: Vec<Column> = peers
         .iter()
@@ -69,19 +68,11 @@ fn chosen(names: &[String]) -> Result<Vec<Peer>, String> {
     names.iter().map(find).collect()
 }
 
-/// The folder that cargo builds into.
-fn target() -> PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => root().join(folder),
-        None => root().join("target"),
-    }
-}
-
 fn build(root: &Path) -> Result<(), String> {
     let words = "build -p mcp-tests --bin interop-client --bin everything-server";
     let mut command = Command::new(cargo());
     command.args(words.split(' ')).current_dir(root);
-    process::run(&mut command, BUILD, say).map_err(|error| format!("cargo {words}: {error}"))
+    programs::run(&mut command, BUILD, say).map_err(|error| format!("cargo {words}: {error}"))
 }
 
 /// Everything one peer has to show.
@@ -90,7 +81,7 @@ fn converse(peer: Peer, installed: &Installed, ours: &Ours) -> Column {
     // What an earlier run has left behind is not what a server shall find.
     let _ = fs::remove_dir_all(peer.work(installed));
     let mut driver = peer.driver(installed, ours);
-    let outcome = process::run(&mut driver, LIMIT, |line| say(&column.take(line)));
+    let outcome = programs::run(&mut driver, LIMIT, |line| say(&column.take(line)));
     if let Err(fault) = outcome {
         column.fault(fault);
     }

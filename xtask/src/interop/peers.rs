@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::install::Installed;
+use crate::programs::taken;
 
 /// A program of another project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,19 +125,11 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// Takes copies, so that nobody else's build changes them on the way.
-    pub(super) fn new(target: &Path, folder: &Path) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        let take = |name: &str| {
-            let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-            let copy = folder.join(&file);
-            let taken = std::fs::copy(target.join("debug").join(file), &copy);
-            taken.map_err(failed).map(|_| copy)
-        };
+    /// Takes copies into a folder.
+    pub(super) fn new(folder: &Path) -> Result<Self, String> {
         Ok(Self {
-            client: take("interop-client")?,
-            server: take("everything-server")?,
+            client: taken("interop-client", folder)?,
+            server: taken("everything-server", folder)?,
         })
     }
 

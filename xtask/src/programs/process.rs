@@ -7,20 +7,79 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How much of what a program complains about is told when it fails.
-const COMPLAINT: usize = 40;
+pub(super) const COMPLAINT: usize = 40;
 
-/// A line, and whether it came by stderr.
-type Line = (bool, String);
+/// A line of output.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// Whether it came by stderr.
+    pub(super) aside: bool,
+    pub(super) text: String,
+}
 
 /// Runs a program and shows each line of its stdout to `watch`.
 ///
 /// # Errors
 /// It cannot be started, fails, or takes longer than it may; with the last lines of its stderr.
-pub(super) fn run(
+pub(crate) fn run(
+    command: &mut Command,
+    limit: Duration,
+    watch: impl FnMut(&str),
+) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let ended = end_of(command, limit, watch)?;
+    if ended.status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "{name} ended with {}\n{}",
+        ended.status, ended.complaint
+    ))
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Success or not.
+    pub(crate) status: ExitStatus,
+    /// The last lines of its stderr.
+    pub(crate) complaint: String,
+}
+
+/// Runs a program as [`run`] does, for those who judge the end by themselves.
+///
+/// # Errors
+/// It cannot be started, or takes longer than it may.
+pub(crate) fn end_of(
     command: &mut Command,
     limit: Duration,
     mut watch: impl FnMut(&str),
-) -> Result<(), String> {
+) -> Result<Ended, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let (mut child, lines) = start(command)?;
+    let mut complaint = Vec::new();
+    let end = Instant::now() + limit;
+    let status = wait(&mut child, &lines, end, |line| {
+        if line.aside {
+            complaint.push(line.text);
+        } else {
+            watch(&line.text);
+        }
+    });
+    let complaint = complaint
+        .split_off(complaint.len().saturating_sub(COMPLAINT))
+        .join("\n");
+    match status.map_err(|error| format!("{name}: {error}"))? {
+        Some(status) => Ok(Ended { status, complaint }),
+        None => Err(format!(
+            "{name} took longer than {} s\n{complaint}",
+            limit.as_secs()
+        )),
+    }
+}
+
+/// Starts a program that is read line by line and has nothing to read.
+pub(super) fn start(command: &mut Command) -> Result<(Child, Receiver<Line>), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     command
         .stdin(Stdio::null())
@@ -30,36 +89,14 @@ pub(super) fn run(
         .spawn()
         .map_err(|error| format!("{name}: {error}"))?;
     let lines = lines(&mut child);
-    let mut complaint = Vec::new();
-    let status = wait(
-        &mut child,
-        &lines,
-        Instant::now() + limit,
-        |(aside, line)| {
-            if aside {
-                complaint.push(line);
-            } else {
-                watch(&line);
-            }
-        },
-    );
-    let tail = complaint.split_off(complaint.len().saturating_sub(COMPLAINT));
-    let tail = tail.join("\n");
-    match status.map_err(|error| format!("{name}: {error}"))? {
-        Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("{name} ended with {status}\n{tail}")),
-        None => Err(format!(
-            "{name} took longer than {} s\n{tail}",
-            limit.as_secs()
-        )),
-    }
+    Ok((child, lines))
 }
 
 /// Runs a program that says one thing.
 ///
 /// # Errors
 /// As [`run`].
-pub(super) fn ask(command: &mut Command, limit: Duration) -> Result<String, String> {
+pub(crate) fn ask(command: &mut Command, limit: Duration) -> Result<String, String> {
     let mut said = String::new();
     run(command, limit, |line| said += line)?;
     Ok(said.trim().to_owned())
@@ -81,8 +118,8 @@ fn forward(pipe: impl Read + Send + 'static, aside: bool, sender: SyncSender<Lin
     thread::spawn(move || {
         for line in BufReader::new(pipe).split(b'\n') {
             let Ok(line) = line else { break };
-            let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-            if sender.send((aside, line)).is_err() {
+            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+            if sender.send(Line { aside, text }).is_err() {
                 break;
             }
         }

@@ -1,0 +1,34 @@
+//! Programs that are not part of this build: got from their registries, run to their end, or kept while somebody talks
+//! to them. Each has a time limit, is read line by line, and is gone when its owner is.
+
+mod packages;
+mod process;
+mod server;
+
+use std::path::{Path, PathBuf};
+
+use crate::root;
+
+pub(crate) use packages::{LIMIT, SHORT, Stamp, copy, major, npm_ci};
+pub(crate) use process::{ask, end_of, run};
+pub(crate) use server::Server;
+
+/// The folder that cargo builds into.
+pub(crate) fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => root().join(folder),
+        None => root().join("target"),
+    }
+}
+
+/// Copies a program of this workspace out of cargo's folder, so that nobody else's build changes it on the way.
+pub(crate) fn taken(name: &str, folder: &Path) -> Result<PathBuf, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let copy = folder.join(&file);
+    let built = target().join("debug").join(file);
+    std::fs::copy(&built, &copy)
+        .map(|_| copy)
+        .map_err(|error| format!("{}: {error}", built.display()))
+}
