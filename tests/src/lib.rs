@@ -1,6 +1,7 @@
 //! Support code shared by the integration suites, and the fixtures they drive.
 
 pub mod everything;
+pub mod http;
 pub mod wire;
 
 /// The README and the guides, whose snippets are compiled and run.

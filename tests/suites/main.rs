@@ -11,6 +11,7 @@ mod calls;
 mod chaos;
 mod client_answers;
 mod client_features;
+mod http;
 mod lifecycle;
 mod older;
 mod questions;

@@ -30,6 +30,11 @@ impl Revision {
     /// The newest of them.
     pub const LATEST: Self = Self::V2025_11_25;
 
+    /// What a request over HTTP speaks that does not tell.
+    ///
+    /// Specification: transports, protocol version header.
+    pub const ASSUMED: Self = Self::V2025_03_26;
+
     /// Its string on the wire.
     pub fn as_str(self) -> &'static str {
         self.rules().name

@@ -1,0 +1,315 @@
+//! What a request must look like before anything of it is executed.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::{Buf, BufMut as _, Bytes, BytesMut};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, StatusCode};
+use http_body::Body;
+use tokio::time::{Instant, timeout_at};
+
+use super::allowed::{self, Verdict};
+use super::options::Options;
+use super::refusal::Refusal;
+use crate::headers::{EVENT_STREAM, JSON};
+
+/// `Host` and `Origin`: nobody else's web page may reach a server through its user's browser.
+///
+/// Specification: transports, security warning.
+pub(crate) fn check_source(options: &Options, parts: &Parts) -> Result<(), Refusal> {
+    for verdict in [
+        allowed::host(&options.hosts, parts),
+        allowed::origin(&options.origins, parts),
+    ] {
+        if let Verdict::Refused(message) = verdict {
+            tracing::warn!(message, "refused a request");
+            return Err(Refusal::new(StatusCode::FORBIDDEN, message));
+        }
+    }
+    Ok(())
+}
+
+/// The value of a header that may come once.
+pub(crate) fn single(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Refusal> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    match value.to_str() {
+        Ok(text) if values.next().is_none() => Ok(Some(text.to_owned())),
+        Ok(_) => Err(Refusal::bad_request(format!(
+            "header {name} comes more than once; send it once"
+        ))),
+        Err(_) => Err(Refusal::bad_request(format!(
+            "header {name} is not visible ASCII"
+        ))),
+    }
+}
+
+/// What a peer sent, short enough to be told back.
+pub(crate) fn shown(text: &str) -> String {
+    format!("{:?}", text.chars().take(128).collect::<String>())
+}
+
+/// Whether the client takes both JSON and events, as it must for a POST.
+pub(crate) fn check_accept(headers: &HeaderMap, needed: &[&str]) -> Result<(), Refusal> {
+    if !headers.contains_key(ACCEPT) {
+        return Ok(()); // anything is acceptable then
+    }
+    for kind in needed {
+        if !accepts(headers, kind) {
+            return Err(Refusal::new(
+                StatusCode::NOT_ACCEPTABLE,
+                format!("the Accept header must list {}", needed.join(" and ")),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let family = kind.split('/').next().unwrap_or_default();
+    headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let range = parts.next().unwrap_or_default();
+            let matches = range.eq_ignore_ascii_case(kind)
+                || range == "*/*"
+                || range
+                    .strip_suffix("/*")
+                    .is_some_and(|it| it.eq_ignore_ascii_case(family));
+            let refused = parts.any(|parameter| {
+                parameter.split_once('=').is_some_and(|(name, weight)| {
+                    name.trim().eq_ignore_ascii_case("q") && weight.trim().parse() == Ok(0.0)
+                })
+            });
+            matches && !refused
+        })
+}
+
+/// Bodies are JSON and say so: a browser asks before it sends that to another origin.
+pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let value = values.next().and_then(|value| value.to_str().ok());
+    let essence = value
+        .and_then(|value| value.split(';').next())
+        .map(str::trim);
+    match essence {
+        Some(essence) if essence.eq_ignore_ascii_case(JSON) && values.next().is_none() => Ok(()),
+        Some(other) => Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!("Content-Type is {}; send {JSON}", shown(other)),
+        )),
+        None => Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!("Content-Type is missing; send {JSON}"),
+        )),
+    }
+}
+
+/// What a client must accept for a POST, and for a GET.
+pub(crate) const BOTH: &[&str] = &[JSON, EVENT_STREAM];
+pub(crate) const EVENTS: &[&str] = &[EVENT_STREAM];
+
+/// Bytes of bodies that are in memory, given back on drop.
+struct Charge {
+    all: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Charge {
+    fn add(&mut self, bytes: usize, options: &Options) -> Result<(), Refusal> {
+        self.bytes += bytes;
+        let all = self.all.fetch_add(bytes, Ordering::AcqRel) + bytes;
+        if all > options.bodies_bytes {
+            return Err(Refusal::busy(format!(
+                "more than {} bytes of request bodies are in memory, the limit of \
+                 Options::with_bodies_bytes; send again later",
+                options.bodies_bytes
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::AcqRel);
+    }
+}
+
+/// A whole body, and the room it takes.
+pub(crate) struct Whole {
+    pub(crate) bytes: Bytes,
+    _charge: Charge,
+}
+
+/// Reads a body within the limits on size and time.
+pub(crate) async fn read<B>(
+    body: B,
+    headers: &HeaderMap,
+    options: &Options,
+    in_memory: &Arc<AtomicUsize>,
+) -> Result<Whole, Refusal>
+where
+    B: Body,
+{
+    let too_long = || {
+        Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!(
+                "the body is longer than {} bytes, the limit of Options::with_body_bytes",
+                options.body_bytes
+            ),
+        )
+    };
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|bytes| bytes > options.body_bytes as u64) {
+        return Err(too_long());
+    }
+    let mut charge = Charge {
+        all: Arc::clone(in_memory),
+        bytes: 0,
+    };
+    let mut body = pin!(body);
+    let mut first = Bytes::new();
+    let mut rest = BytesMut::new();
+    let mut deadline = None;
+    loop {
+        let next = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx));
+        let mut next = pin!(next);
+        // Most bodies are here already and need no timer.
+        let now = std::future::poll_fn(|cx| {
+            std::task::Poll::Ready(match next.as_mut().poll(cx) {
+                std::task::Poll::Ready(frame) => Some(frame),
+                std::task::Poll::Pending => None,
+            })
+        });
+        let frame = match now.await {
+            Some(frame) => frame,
+            None => {
+                let at = *deadline.get_or_insert_with(|| Instant::now() + options.body_timeout);
+                timeout_at(at, next).await.map_err(|_| {
+                    Refusal::new(
+                        StatusCode::REQUEST_TIMEOUT,
+                        "the body did not arrive within Options::with_body_timeout",
+                    )
+                })?
+            }
+        };
+        let Some(frame) = frame else {
+            break;
+        };
+        let frame =
+            frame.map_err(|_| Refusal::bad_request("the body ended before it was complete"))?;
+        let Ok(mut data) = frame.into_data() else {
+            continue; // trailers
+        };
+        let length = data.remaining();
+        if first.len().max(rest.len()) + length > options.body_bytes {
+            return Err(too_long());
+        }
+        charge.add(length, options)?;
+        if first.is_empty() && rest.is_empty() {
+            first = data.copy_to_bytes(length);
+        } else {
+            if rest.is_empty() {
+                rest.extend_from_slice(&first);
+            }
+            rest.put(data);
+        }
+    }
+    let bytes = if rest.is_empty() {
+        first
+    } else {
+        rest.freeze()
+    };
+    Ok(Whole {
+        bytes,
+        _charge: charge,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn headers(name: HeaderName, values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(&name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    // proves: HTTP-070
+    #[test]
+    fn a_post_accepts_json_and_events() {
+        for good in [
+            &["application/json, text/event-stream"][..],
+            &["text/event-stream,application/json;q=0.5"],
+            &["text/event-stream", "application/json"],
+            &["*/*"],
+            &["text/*, application/*"],
+            &["Application/JSON, Text/Event-Stream;charset=utf-8"],
+            &[],
+        ] {
+            let headers = headers(ACCEPT, good);
+            assert!(check_accept(&headers, BOTH).is_ok(), "{good:?}");
+        }
+        for bad in [
+            "text/html",
+            "application/json",
+            "text/event-stream",
+            "",
+            "application/json, text/event-stream;q=0",
+            "application/json, text/event-stream; q=0.0",
+            "application/jsontext/event-stream",
+        ] {
+            let headers = headers(ACCEPT, &[bad]);
+            assert!(check_accept(&headers, BOTH).is_err(), "{bad:?}");
+        }
+        assert!(check_accept(&headers(ACCEPT, &["text/event-stream"]), EVENTS).is_ok());
+        assert!(check_accept(&headers(ACCEPT, &["application/json"]), EVENTS).is_err());
+    }
+
+    // proves: HTTP-071
+    #[test]
+    fn a_body_says_that_it_is_json() {
+        for good in [
+            "application/json",
+            "application/json; charset=utf-8",
+            "Application/Json ;x=y",
+        ] {
+            assert!(
+                check_content_type(&headers(CONTENT_TYPE, &[good])).is_ok(),
+                "{good}"
+            );
+        }
+        for bad in [
+            &["text/plain"][..],
+            &["application/x-www-form-urlencoded"],
+            &["multipart/form-data; boundary=x"],
+            &["application/jsonx"],
+            &[""],
+            &[],
+            &["application/json", "text/plain"],
+        ] {
+            assert!(
+                check_content_type(&headers(CONTENT_TYPE, bad)).is_err(),
+                "{bad:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a response carries: nothing, one JSON text, or a stream of events.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+use super::events::Events;
+
+/// The body of an [`Endpoint`](crate::Endpoint)'s response.
+pub struct Body(Kind);
+
+enum Kind {
+    Full(Bytes),
+    Events(Box<Events>),
+}
+
+impl Body {
+    pub(crate) fn empty() -> Self {
+        Self(Kind::Full(Bytes::new()))
+    }
+
+    pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
+        Self(Kind::Full(bytes.into()))
+    }
+
+    pub(crate) fn events(events: Events) -> Self {
+        Self(Kind::Events(Box::new(events)))
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let data = match &mut self.0 {
+            Kind::Full(bytes) if bytes.is_empty() => None,
+            Kind::Full(bytes) => Some(std::mem::take(bytes)),
+            Kind::Events(events) => match events.poll_next(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(data) => data,
+            },
+        };
+        Poll::Ready(data.map(|data| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Full(bytes) => bytes.is_empty(),
+            Kind::Events(events) => events.is_end(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Full(bytes) => f.debug_tuple("Body").field(&bytes.len()).finish(),
+            Kind::Events(_) => f.write_str("Body(events)"),
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The tower service, and everything but POST.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use mcp_protocol::{Closed, Principal, Revision, Service};
+use tokio::time::{Instant, timeout_at};
+
+use super::admission::{self, EVENTS, shown, single};
+use super::body::Body;
+use super::events::Events;
+use super::id::{EventId, SessionId};
+use super::options::Options;
+use super::refusal::Refusal;
+use super::serve::Error;
+use super::session::{HttpSession, Listener, Table, shared};
+use super::store::Replay;
+use super::work::{Blocking, Slot};
+use super::{lock, post};
+use crate::headers::{EVENT_STREAM, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+
+/// An MCP server as a [tower service] over HTTP requests: mount it in hyper, axum or anything
+/// else, at any path.
+///
+/// Cloning gives another handle to the same sessions. It never fails: what is wrong with a
+/// request is told in the response.
+///
+/// A layer in front of it may put a [`Principal`] into the request's extensions; sessions then
+/// belong to it, and handlers see it.
+///
+/// [tower service]: tower_service::Service
+#[derive(Clone)]
+pub struct Endpoint(pub(crate) Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) service: Arc<dyn Service>,
+    pub(crate) options: Arc<Options>,
+    pub(crate) sessions: Arc<Table>,
+    /// Without sessions: what serves each revision, for everybody.
+    stateless: Mutex<Vec<(Revision, Arc<HttpSession>)>>,
+    pub(crate) revisions: Vec<Revision>,
+    pub(crate) in_flight: Arc<AtomicUsize>,
+    pub(crate) bodies: Arc<AtomicUsize>,
+    pub(crate) blocking: Blocking,
+    closing: AtomicBool,
+    idle: tokio::sync::Notify,
+}
+
+impl Endpoint {
+    /// An endpoint with the default [`Options`].
+    ///
+    /// # Errors
+    /// The server is not fit to be served; the error says what to mend.
+    pub fn new(service: impl Service) -> Result<Self, Error> {
+        Self::with_options(service, Options::default())
+    }
+
+    /// An endpoint with options of your own.
+    ///
+    /// # Errors
+    /// The server is not fit to be served, or an option makes no sense.
+    pub fn with_options(service: impl Service, options: Options) -> Result<Self, Error> {
+        service.ready().map_err(Error::unready)?;
+        if let Some(problem) = options.problem() {
+            return Err(Error::unready(problem));
+        }
+        let service: Arc<dyn Service> = Arc::new(service);
+        let options = Arc::new(options);
+        let revisions = service.facts().revisions;
+        Ok(Self(Arc::new(Shared {
+            stateless: Mutex::default(),
+            revisions,
+            sessions: Arc::new(Table::new()),
+            in_flight: Arc::default(),
+            bodies: Arc::default(),
+            blocking: Blocking {
+                count: Arc::default(),
+                limit: options.blocking,
+            },
+            closing: AtomicBool::new(false),
+            idle: tokio::sync::Notify::new(),
+            service,
+            options,
+        })))
+    }
+
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.0.sessions.len()
+    }
+
+    /// How many requests run, those included whose client went away.
+    pub fn in_flight(&self) -> usize {
+        self.0.in_flight.load(Ordering::Acquire)
+    }
+
+    /// Ends the endpoint in good order: new requests are refused, running ones get
+    /// [`Options::with_grace`] to finish, then every session and every stream ends.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the endpoint closed to new requests and the rest as it is.
+    pub async fn close(&self) {
+        let shared = &self.0;
+        shared.closing.store(true, Ordering::Release);
+        let limit = Instant::now() + shared.options.grace;
+        loop {
+            let changed = shared.idle.notified();
+            if self.in_flight() == 0 || timeout_at(limit, changed).await.is_err() {
+                break;
+            }
+        }
+        shared.sessions.close(&Closed::local());
+        for (_, session) in lock(&shared.stateless).drain(..) {
+            session.close(&Closed::local());
+        }
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Endpoint
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let shared = Arc::clone(&self.0);
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let served = shared.serve(parts, body).await;
+            Ok(served.unwrap_or_else(Refusal::into_response))
+        })
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("sessions", &self.sessions())
+            .field("in_flight", &self.in_flight())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    async fn serve<B>(self: &Arc<Self>, parts: Parts, body: B) -> Result<Response<Body>, Refusal>
+    where
+        B: http_body::Body + Send,
+        B::Data: Send,
+    {
+        admission::check_source(&self.options, &parts)?;
+        if self.closing.load(Ordering::Acquire) {
+            return Err(Refusal::busy("the server is shutting down"));
+        }
+        match parts.method {
+            Method::POST => post::serve(self, parts, body).await,
+            Method::GET if self.options.sessions => self.listen(&parts).await,
+            Method::DELETE if self.options.sessions => self.end(&parts),
+            Method::GET | Method::DELETE => Err(Refusal::method_not_allowed(
+                "POST",
+                "this server keeps no sessions; send POST",
+            )),
+            _ => Err(Refusal::method_not_allowed(
+                if self.options.sessions {
+                    "POST, GET, DELETE"
+                } else {
+                    "POST"
+                },
+                "send POST, GET or DELETE",
+            )),
+        }
+    }
+
+    /// One of the places for requests that run.
+    pub(crate) fn slot(self: &Arc<Self>) -> Result<Slot, Refusal> {
+        Slot::take(self).ok_or_else(|| {
+            Refusal::busy(format!(
+                "{} requests are in flight, the limit of Options::with_in_flight; \
+                 send again later",
+                self.options.in_flight
+            ))
+        })
+    }
+
+    /// A slot was given back.
+    pub(crate) fn slot_freed(&self) {
+        if self.in_flight.fetch_sub(1, Ordering::AcqRel) == 1
+            && self.closing.load(Ordering::Acquire)
+        {
+            self.idle.notify_one();
+        }
+    }
+
+    /// The session a request names; it is looked for only if it may be used by who sends it.
+    pub(crate) fn session(&self, parts: &Parts) -> Result<Arc<HttpSession>, Refusal> {
+        if !self.options.sessions {
+            return self.sessionless(parts);
+        }
+        let mut values = parts.headers.get_all(SESSION_ID).iter();
+        let Some(value) = values.next() else {
+            return Err(Refusal::bad_request(
+                "the Mcp-Session-Id header is missing; send the one the answer to initialize had",
+            ));
+        };
+        if values.next().is_some() {
+            return Err(Refusal::bad_request(
+                "the Mcp-Session-Id header comes more than once; send it once",
+            ));
+        }
+        let found = SessionId::parse(value).and_then(|id| self.sessions.find(&id));
+        let principal = parts.extensions.get::<Principal>();
+        let session = found
+            .filter(|session| {
+                let own = session.principal.as_ref() == principal;
+                if !own {
+                    tracing::warn!("refused a session to a principal it does not belong to");
+                }
+                own
+            })
+            .ok_or_else(|| {
+                Refusal::new(
+                    StatusCode::NOT_FOUND,
+                    "there is no such session, or it has ended; send initialize without \
+                     Mcp-Session-Id to open one",
+                )
+            })?;
+        session.touch();
+        check_revision(parts, &session, &self.revisions)?;
+        Ok(session)
+    }
+
+    fn sessionless(&self, parts: &Parts) -> Result<Arc<HttpSession>, Refusal> {
+        let revision = match single(&parts.headers, &PROTOCOL_VERSION)? {
+            None => Revision::ASSUMED,
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|revision| self.revisions.contains(revision))
+                .ok_or_else(|| unsupported(&text, &self.revisions))?,
+        };
+        let mut sessions = lock(&self.stateless);
+        if let Some((_, session)) = sessions.iter().find(|(it, _)| *it == revision) {
+            return Ok(Arc::clone(session));
+        }
+        let session = shared(&self.service, &self.options, Some(revision));
+        sessions.push((revision, Arc::clone(&session)));
+        Ok(session)
+    }
+
+    /// What can be done may have changed since; the next request looks again.
+    pub(crate) fn forget_sessionless(&self) {
+        lock(&self.stateless).clear();
+    }
+
+    /// GET: a stream of the session, new or come back to.
+    async fn listen(self: &Arc<Self>, parts: &Parts) -> Result<Response<Body>, Refusal> {
+        admission::check_accept(&parts.headers, EVENTS)?;
+        let session = self.session(parts)?;
+        let limit = self.options.session_streams;
+        let listener = Listener::open(&session, limit).ok_or_else(|| {
+            Refusal::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                format!(
+                    "the session has {limit} streams open, the limit of \
+                     Options::with_session_streams; close one"
+                ),
+            )
+        })?;
+        let last = single(&parts.headers, &LAST_EVENT_ID)?.filter(|id| !id.is_empty());
+        let events = match (last, session.streams.identity) {
+            (Some(last), Some(identity)) => {
+                let id = EventId::parse(last.as_bytes(), identity.tag).ok_or_else(|| {
+                    Refusal::bad_request(
+                        "Last-Event-ID is no event of this session; open a new stream without it",
+                    )
+                })?;
+                self.resume(&session, id).await?
+            }
+            _ => self.carry(&session, None).await?,
+        };
+        let mut events = events;
+        events.hold(listener);
+        Ok(event_stream(Body::events(events)))
+    }
+
+    /// The stream of the session, on a new connection.
+    async fn carry(
+        &self,
+        session: &Arc<HttpSession>,
+        after: Option<u64>,
+    ) -> Result<Events, Refusal> {
+        let stream = &session.general;
+        let (reader, after, missing) = stream.attach(after);
+        let mut events = Events::new(session, Arc::clone(stream), reader);
+        // What the session says outside of calls is news; a gap in it is no reason to fail.
+        if missing > 0
+            && let Replay::Events(kept) = self.replay(session, 0, after).await?
+        {
+            events.replay(
+                after,
+                kept.into_iter().take(usize::try_from(missing).unwrap_or(0)),
+            );
+        }
+        Ok(events)
+    }
+
+    /// The rest of a stream that a connection lost.
+    async fn resume(&self, session: &Arc<HttpSession>, id: EventId) -> Result<Events, Refusal> {
+        if id.stream == 0 {
+            return self.carry(session, Some(id.sequence)).await;
+        }
+        let gone = || {
+            Refusal::bad_request(
+                "what followed this event is not kept any more; the call cannot be completed",
+            )
+        };
+        let Some(stream) = session.streams.find(id.stream) else {
+            // Nobody speaks on it any more, so all there is is kept.
+            let Replay::Events(kept) = self.replay(session, id.stream, id.sequence).await? else {
+                return Err(gone());
+            };
+            return Ok(Events::past(session, kept));
+        };
+        let (reader, after, missing) = stream.attach(Some(id.sequence));
+        let mut events = Events::new(session, stream, reader);
+        if missing > 0 {
+            let Replay::Events(kept) = self.replay(session, id.stream, after).await? else {
+                return Err(gone());
+            };
+            events.replay(
+                after,
+                kept.into_iter().take(usize::try_from(missing).unwrap_or(0)),
+            );
+        }
+        Ok(events)
+    }
+
+    async fn replay(
+        &self,
+        session: &HttpSession,
+        stream: u32,
+        after: u64,
+    ) -> Result<Replay, Refusal> {
+        let (Some(key), Some(store)) = (session.streams.key(stream), &self.options.store) else {
+            return Ok(Replay::Gone);
+        };
+        store.replay(key, after).await.map_err(|error| {
+            tracing::error!(%error, "the event store cannot be read");
+            Refusal::busy("the events cannot be read now; come back later")
+        })
+    }
+
+    /// DELETE: the client needs the session no longer.
+    fn end(&self, parts: &Parts) -> Result<Response<Body>, Refusal> {
+        let session = self.session(parts)?;
+        if let Some(identity) = session.streams.identity
+            && self.sessions.remove(&identity.id).is_some()
+        {
+            session.close(&Closed::protocol("the client ended the session"));
+        }
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Ok(response)
+    }
+}
+
+/// The version header agrees with what was negotiated. It may be missing: older revisions do not
+/// know it.
+///
+/// Specification: transports, protocol version header.
+fn check_revision(
+    parts: &Parts,
+    session: &HttpSession,
+    served: &[Revision],
+) -> Result<(), Refusal> {
+    let Some(text) = single(&parts.headers, &PROTOCOL_VERSION)? else {
+        return Ok(());
+    };
+    let agreed = session.inbound.session().revision();
+    if text == agreed.as_str() {
+        return Ok(());
+    }
+    match text.parse::<Revision>() {
+        Ok(revision) if served.contains(&revision) => Err(Refusal::bad_request(format!(
+            "Mcp-Protocol-Version is {revision}, the session negotiated {agreed}; send that"
+        ))),
+        _ => Err(unsupported(&text, served)),
+    }
+}
+
+pub(crate) fn unsupported(text: &str, served: &[Revision]) -> Refusal {
+    let served: Vec<&str> = served.iter().map(|revision| revision.as_str()).collect();
+    Refusal::bad_request(format!(
+        "Mcp-Protocol-Version {} is not supported; this server speaks {}",
+        shown(text),
+        served.join(", ")
+    ))
+}
+
+/// A response that carries events, told to proxies not to hold them back.
+pub(crate) fn event_stream(body: Body) -> Response<Body> {
+    const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(BUFFERING, HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,341 @@
+//! Names that others must not guess: of sessions, and of the events on their streams.
+//!
+//! Specification: [session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management),
+//! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
+
+use std::fmt;
+
+use http::HeaderValue;
+
+/// The name of a session: 256 random bits, 64 hex digits on the wire. Who knows it can speak for
+/// the session, so it shows in no log.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SessionId([u8; 32]);
+
+impl SessionId {
+    /// A new one.
+    ///
+    /// # Errors
+    /// The system has no random numbers to give.
+    pub(crate) fn random() -> Result<Self, getrandom::Error> {
+        let mut id = [0; 32];
+        getrandom::fill(&mut id)?;
+        Ok(Self(id))
+    }
+
+    /// Its bytes, for an [`EventStore`](crate::EventStore) outside this process. They are as
+    /// secret as the id.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads what a client sent back: exactly what was written, each id has one spelling.
+    pub(crate) fn parse(value: &HeaderValue) -> Option<Self> {
+        let text: &[u8; 64] = value.as_bytes().try_into().ok()?;
+        let mut id = [0; 32];
+        for (byte, pair) in id.iter_mut().zip(text.chunks_exact(2)) {
+            *byte = u8::try_from(number(pair)?).ok()?;
+        }
+        Some(Self(id))
+    }
+
+    /// As it goes into the header.
+    pub(crate) fn header(&self) -> HeaderValue {
+        let mut text = [0; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+        }
+        let mut value = HeaderValue::from_bytes(&text).expect("hex digits make a header");
+        value.set_sensitive(true);
+        value
+    }
+
+    /// A byte as random as the others, for tables in parts.
+    pub(crate) fn first(&self) -> u8 {
+        let [first, ..] = self.0;
+        first
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionId(..)")
+    }
+}
+
+/// Where an event stands: which stream of the session, and the how manieth on it.
+///
+/// On the wire it ends in a secret number of the session. The name of an event gives nobody
+/// access without the session's; the number is there so that a client which mixes up its
+/// sessions is told, rather than sent on from the wrong place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EventId {
+    pub(crate) stream: u32,
+    pub(crate) sequence: u64,
+}
+
+impl EventId {
+    /// Appends it, for the session of this secret number.
+    pub(crate) fn write(self, tag: u64, out: &mut Vec<u8>) {
+        hex(self.stream.into(), 1, out);
+        out.push(b'-');
+        hex(self.sequence, 1, out);
+        out.push(b'-');
+        hex(tag, TAG, out);
+    }
+
+    /// Reads what a client sent back; exactly what was written for this session.
+    pub(crate) fn parse(text: &[u8], tag: u64) -> Option<Self> {
+        let mut parts = text.split(|byte| *byte == b'-');
+        let stream = canonical(parts.next()?)?;
+        let sequence = canonical(parts.next()?)?;
+        let secret = parts.next().filter(|secret| secret.len() == TAG)?;
+        if parts.next().is_some() || number(secret)? != tag {
+            return None;
+        }
+        Some(Self {
+            stream: stream.try_into().ok()?,
+            sequence,
+        })
+    }
+}
+
+/// How many digits the secret number of a session has.
+const TAG: usize = 16;
+
+/// A random number.
+///
+/// # Errors
+/// The system has no random numbers to give.
+pub(crate) fn random_u64() -> Result<u64, getrandom::Error> {
+    getrandom::u64()
+}
+
+fn digit(value: u8) -> u8 {
+    match value {
+        0..10 => b'0' + value,
+        _ => b'a' + value - 10,
+    }
+}
+
+/// Appends a number with at least this many digits.
+fn hex(value: u64, least: usize, out: &mut Vec<u8>) {
+    let nibbles = value.to_be_bytes().map(|byte| [byte >> 4, byte & 15]);
+    let nibbles = nibbles.as_flattened();
+    let zeros = nibbles.iter().take_while(|nibble| **nibble == 0).count();
+    let skip = zeros.min(nibbles.len().saturating_sub(least));
+    out.extend(nibbles.iter().skip(skip).map(|nibble| digit(*nibble)));
+}
+
+/// Reads up to sixteen digits, lower case only.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 16 {
+        return None;
+    }
+    digits.iter().try_fold(0, |value: u64, byte| {
+        let nibble = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            _ => return None,
+        };
+        Some(value << 4 | u64::from(nibble))
+    })
+}
+
+/// Reads a number that has no zeros in front.
+fn canonical(digits: &[u8]) -> Option<u64> {
+    match digits {
+        [b'0', _, ..] => None,
+        digits => number(digits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(id: EventId, tag: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        id.write(tag, &mut out);
+        out
+    }
+
+    fn number_of_edges() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            Just(0),
+            Just(u64::MAX),
+            0_u64..300,
+            (0_u32..64).prop_map(|bit| 1 << bit),
+            any::<u64>()
+        ]
+    }
+
+    #[test]
+    fn an_event_id_is_short() {
+        let id = EventId {
+            stream: 3,
+            sequence: 17,
+        };
+        assert_eq!(text(id, 0xab), b"3-11-00000000000000ab");
+        let zero = EventId {
+            stream: 0,
+            sequence: 0,
+        };
+        assert_eq!(text(zero, 0), b"0-0-0000000000000000");
+        let last = EventId {
+            stream: u32::MAX,
+            sequence: u64::MAX,
+        };
+        assert_eq!(
+            text(last, u64::MAX),
+            b"ffffffff-ffffffffffffffff-ffffffffffffffff"
+        );
+    }
+
+    #[test]
+    fn an_event_id_has_one_spelling() {
+        let good = b"3-11-00000000000000ab".as_slice();
+        assert!(EventId::parse(good, 0xab).is_some());
+        for bad in [
+            "",
+            "-",
+            "--",
+            "3",
+            "3-11",
+            "3-11-",
+            "3-11-ab",
+            "03-11-00000000000000ab",
+            "3-011-00000000000000ab",
+            "3-11-000000000000000ab",
+            "3-11-00000000000000AB",
+            "3--00000000000000ab",
+            "-11-00000000000000ab",
+            "3-11-00000000000000ab-",
+            "3-11-00000000000000ab-1",
+            " 3-11-00000000000000ab",
+            "3-11-00000000000000ab\n",
+            "+3-11-00000000000000ab",
+            "100000000-11-00000000000000ab",
+            "3-10000000000000000-00000000000000ab",
+            "3_11_00000000000000ab",
+            "3-11-00000000000000ac",
+        ] {
+            assert_eq!(EventId::parse(bad.as_bytes(), 0xab), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn event_ids_come_back(stream: u32, sequence in number_of_edges(), tag in number_of_edges()) {
+            let id = EventId { stream, sequence };
+            let text = text(id, tag);
+            prop_assert!(text.len() <= 42);
+            prop_assert!(text.iter().all(u8::is_ascii_graphic));
+            prop_assert_eq!(EventId::parse(&text, tag), Some(id));
+            prop_assert_eq!(EventId::parse(&text, tag ^ 1), None);
+        }
+
+        #[test]
+        fn what_is_read_is_what_would_be_written(bytes in "[0-9a-g]{0,18}-[0-9a-f]{0,3}-000000000000000[0-9a-f]") {
+            if let Some(id) = EventId::parse(bytes.as_bytes(), 7) {
+                prop_assert_eq!(text(id, 7), bytes.as_bytes());
+            }
+        }
+
+        #[test]
+        fn a_changed_bit_is_another_event_or_none(stream: u32, sequence: u64, tag: u64) {
+            let id = EventId { stream, sequence };
+            let mut text = text(id, tag);
+            let secret = text.len() - TAG;
+            for at in 0..text.len() {
+                for bit in 0..8 {
+                    text[at] ^= 1 << bit;
+                    let read = EventId::parse(&text, tag);
+                    prop_assert_ne!(read, Some(id));
+                    prop_assert!(at < secret || read.is_none());
+                    text[at] ^= 1 << bit;
+                }
+            }
+        }
+
+        #[test]
+        fn session_ids_come_back(bytes: [u8; 32]) {
+            let id = SessionId(bytes);
+            prop_assert_eq!(SessionId::parse(&id.header()), Some(id));
+            prop_assert_eq!(id.as_bytes(), &bytes);
+        }
+    }
+
+    // proves: HTTP-053
+    #[test]
+    fn a_session_id_is_visible_and_secret() {
+        let header = SessionId::random().unwrap().header();
+        assert!(header.is_sensitive());
+        assert_eq!(header.len(), 64);
+        assert!(
+            header
+                .as_bytes()
+                .iter()
+                .all(|byte| (0x21..=0x7e).contains(byte))
+        );
+        let id = SessionId([0xa5; 32]);
+        assert_eq!(id.header().as_bytes(), "a5".repeat(32).as_bytes());
+        assert_eq!(format!("{id:?}"), "SessionId(..)");
+    }
+
+    #[test]
+    fn a_session_id_has_one_spelling() {
+        let good = "0123456789abcdef".repeat(4);
+        let read = |text: &str| SessionId::parse(&HeaderValue::from_str(text).unwrap());
+        assert!(read(&good).is_some());
+        for bad in [
+            String::new(),
+            good.to_uppercase(),
+            good[1..].to_owned(),
+            format!("{good}0"),
+            format!("0x{}", &good[2..]),
+            format!(" {}", &good[1..]),
+            format!("g{}", &good[1..]),
+            format!("+{}", &good[1..]),
+        ] {
+            assert_eq!(read(&bad), None, "{bad}");
+        }
+    }
+
+    // proves: HTTP-052
+    #[test]
+    fn session_ids_are_random() {
+        const IDS: u32 = 100_000;
+        let mut seen = HashSet::new();
+        let mut counts = [0_u32; 256];
+        for _ in 0..IDS {
+            let id = SessionId::random().unwrap();
+            id.as_bytes()
+                .iter()
+                .for_each(|byte| counts[usize::from(*byte)] += 1);
+            seen.insert(id);
+        }
+        assert_eq!(seen.len(), IDS as usize, "no two are the same");
+        let expected = f64::from(IDS * 32 / 256);
+        let squares = counts.map(|count| (f64::from(count) - expected).powi(2) / expected);
+        let chi: f64 = squares.iter().sum();
+        // 255 degrees of freedom: outside this once in more than ten million runs.
+        assert!((150.0..400.0).contains(&chi), "{chi}");
+
+        let id = seen.iter().next().unwrap();
+        let header = id.header();
+        for at in 0..header.len() * 8 {
+            let mut text = header.as_bytes().to_vec();
+            text[at / 8] ^= 1 << (at % 8);
+            let Ok(changed) = HeaderValue::from_bytes(&text) else {
+                continue;
+            };
+            let read = SessionId::parse(&changed);
+            assert!(!read.is_some_and(|id| seen.contains(&id)), "bit {at}");
+        }
+    }
+}

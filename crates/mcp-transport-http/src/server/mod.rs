@@ -1,0 +1,39 @@
+//! The server's side: an [`Endpoint`] is a tower service, [`serve`] is for those who have no HTTP
+//! server of their own.
+//!
+//! Specification: [transports](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
+
+mod admission;
+mod allowed;
+mod body;
+mod endpoint;
+mod events;
+mod frames;
+mod id;
+mod io;
+mod options;
+mod post;
+mod question;
+mod queue;
+mod refusal;
+mod serve;
+mod session;
+mod store;
+mod stream;
+mod work;
+
+pub use allowed::Allowed;
+pub use body::Body;
+pub use endpoint::Endpoint;
+pub use id::SessionId;
+pub use options::Options;
+pub use serve::{Error, PeerAddr, serve, serve_with};
+pub use store::{EventStore, MemoryStore, Replay, StoreError, Stored, StreamKey};
+
+/// Takes a lock whatever a panicking holder left behind: every critical section here leaves the
+/// data consistent at each step.
+fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,384 @@
+//! POST: one message, or for one revision a batch.
+//!
+//! The handler is polled here, in the task of the HTTP connection. Only if it speaks before it
+//! answers, or takes its time, the response becomes a stream, and then the handler gets a task of
+//! its own: it must not depend on how fast the client reads.
+
+use std::sync::Arc;
+use std::task::Poll;
+
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode};
+use mcp_jsonrpc::{
+    ErrorObject, Frame, Message, Notification, ParseError, Request, Response as Answer, parse,
+    write_error,
+};
+use mcp_protocol::{Inbound as _, Principal, Refused, ServerSession, guarded};
+use mcp_types::method;
+use tokio::time::{Instant, sleep_until};
+
+use super::admission::{self, BOTH, single};
+use super::body::Body;
+use super::endpoint::{Shared, event_stream, unsupported};
+use super::events::Events;
+use super::id::{SessionId, random_u64};
+use super::refusal::Refusal;
+use super::session::{Full, HttpSession};
+use super::stream::{Identity, Stream};
+use super::work::{Attended, Begun, Member, Work, begin};
+use crate::headers::{JSON, PROTOCOL_VERSION, SESSION_ID};
+
+pub(crate) async fn serve<B>(
+    shared: &Arc<Shared>,
+    parts: Parts,
+    body: B,
+) -> Result<Response<Body>, Refusal>
+where
+    B: http_body::Body + Send,
+    B::Data: Send,
+{
+    admission::check_content_type(&parts.headers)?;
+    admission::check_accept(&parts.headers, BOTH)?;
+    let whole = admission::read(body, &parts.headers, &shared.options, &shared.bodies).await?;
+    let frame = match parse(&whole.bytes, &shared.options.frame) {
+        Ok(frame) => frame,
+        Err(error) => return Err(unreadable(&error)),
+    };
+    let begun = match frame {
+        Frame::Single(Message::Request(request)) if request.method == method::INITIALIZE => {
+            return initialize(shared, &request, parts);
+        }
+        Frame::Single(message) => single_message(shared, message, parts)?,
+        Frame::Batch(batch) => {
+            let session = shared.session(&parts)?;
+            if !session.inbound.accepts_batches() {
+                return Err(Refusal::bad_request(
+                    "batches are not part of the negotiated revision; send one message per POST",
+                ));
+            }
+            batch_of_messages(shared, &session, &batch, parts)?
+        }
+    };
+    // The body is free again before anything waits.
+    drop(whole);
+    match begun {
+        Started::Nothing => Ok(accepted()),
+        Started::Answered(session, stream, answer) => Ok(answered(&session, stream, Some(answer))),
+        Started::Runs(session, work) => Ok(attend(shared, &session, work).await),
+    }
+}
+
+/// What a body has come to.
+enum Started {
+    /// There is nothing to answer.
+    Nothing,
+    Answered(Arc<HttpSession>, Arc<Stream>, Vec<u8>),
+    Runs(Arc<HttpSession>, Work),
+}
+
+fn unreadable(error: &ParseError) -> Refusal {
+    let id = error.id().filter(|_| !error.is_response()).cloned();
+    Refusal::with_error(StatusCode::BAD_REQUEST, error.to_error_object()).answering(id)
+}
+
+fn accepted() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+fn single_message(
+    shared: &Arc<Shared>,
+    message: Message<'_>,
+    parts: Parts,
+) -> Result<Started, Refusal> {
+    let session = shared.session(&parts).map_err(|refusal| match &message {
+        Message::Request(request) => refusal.answering(Some(request.id.clone())),
+        _ => refusal,
+    })?;
+    let request = match message {
+        Message::Request(request) => request,
+        Message::Notification(notification) => {
+            notify(&session, &notification);
+            return Ok(Started::Nothing);
+        }
+        Message::Response(answer) => {
+            respond(&session, answer);
+            return Ok(Started::Nothing);
+        }
+    };
+    let slot = shared
+        .slot()
+        .map_err(|refusal| refusal.answering(Some(request.id.clone())))?;
+    let stream = stream_of(&session, parts);
+    Ok(match run(shared, &session, &stream, &request)? {
+        Begun::Answer(answer) => Started::Answered(session, stream, answer),
+        Begun::Runs(member) => {
+            let work = Work::new(&session, stream, vec![member], false, Some(slot));
+            Started::Runs(session, work)
+        }
+    })
+}
+
+fn batch_of_messages(
+    shared: &Arc<Shared>,
+    session: &Arc<HttpSession>,
+    batch: &mcp_jsonrpc::Batch<'_>,
+    parts: Parts,
+) -> Result<Started, Refusal> {
+    let slot = shared.slot()?;
+    let stream = stream_of(session, parts);
+    let mut members = Vec::new();
+    for message in batch.iter() {
+        match message {
+            Ok(Message::Request(request)) => {
+                members.push(match begin(session, &stream, &request, &shared.blocking) {
+                    Ok(Begun::Answer(answer)) => Member::answered(answer),
+                    Ok(Begun::Runs(member)) => member,
+                    Err(Refused::Full(error)) => {
+                        Member::answered(error_text(Some(&request.id), &error))
+                    }
+                    Err(Refused::Duplicate(error)) => Member::answered(error_text(None, &error)),
+                    Err(other) => {
+                        let error = ErrorObject::internal(other.to_string());
+                        Member::answered(error_text(Some(&request.id), &error))
+                    }
+                });
+            }
+            Ok(Message::Notification(notification)) => notify(session, &notification),
+            Ok(Message::Response(answer)) => respond(session, answer),
+            Err(error) if error.is_response() => {
+                tracing::warn!(%error, "the client sent a malformed answer");
+            }
+            Err(error) => {
+                let id = error.id().filter(|id| !session.incoming.contains(id));
+                members.push(Member::answered(error_text(id, &error.to_error_object())));
+            }
+        }
+    }
+    if members.is_empty() {
+        return Ok(Started::Nothing);
+    }
+    let work = Work::new(session, stream, members, true, Some(slot));
+    Ok(Started::Runs(Arc::clone(session), work))
+}
+
+fn error_text(id: Option<&mcp_jsonrpc::RequestId>, error: &ErrorObject) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_error(&mut out, id, error);
+    out
+}
+
+fn stream_of(session: &Arc<HttpSession>, parts: Parts) -> Arc<Stream> {
+    let principal = parts.extensions.get::<Principal>().cloned();
+    let polling = session.inbound.session().revision().rules().polling;
+    Stream::of_request(&session.streams, parts, principal, polling)
+}
+
+fn run(
+    shared: &Arc<Shared>,
+    session: &Arc<HttpSession>,
+    stream: &Arc<Stream>,
+    request: &Request<'_>,
+) -> Result<Begun, Refusal> {
+    begin(session, stream, request, &shared.blocking).map_err(|refused| match refused {
+        Refused::Duplicate(error) => Refusal::with_error(StatusCode::BAD_REQUEST, error),
+        other => Refusal::busy(other.to_string()).answering(Some(request.id.clone())),
+    })
+}
+
+fn notify(session: &Arc<HttpSession>, notification: &Notification<'_>) {
+    if notification.method == method::NOTIFICATIONS_CANCELLED {
+        session.incoming.cancelled(notification.params);
+    } else if session.is_kept() && guarded(|| session.inbound.notification(notification)).is_err() {
+        tracing::error!("a notification handler panicked");
+    }
+}
+
+/// An answer to a question of the server. One that nobody waits for is late, which is no fault.
+fn respond(session: &Arc<HttpSession>, answer: Answer<'_>) {
+    let Some(id) = answer.id else {
+        let error = answer.outcome.err();
+        tracing::warn!(?error, "the client reports a message it could not read");
+        return;
+    };
+    let outcome = answer.outcome.map(mcp_jsonrpc::RawJson::copy);
+    if !session.streams.outgoing.complete(&id, Ok(outcome)) {
+        tracing::debug!(%id, "dropped a late or unknown answer");
+    }
+}
+
+/// Opens a session. Whatever session id the client sends with it means nothing.
+fn initialize(
+    shared: &Arc<Shared>,
+    request: &Request<'_>,
+    parts: Parts,
+) -> Result<Response<Body>, Refusal> {
+    if let Some(text) = single(&parts.headers, &PROTOCOL_VERSION)? {
+        let known = shared.revisions.iter().any(|it| it.as_str() == text);
+        if !known {
+            let refusal = unsupported(&text, &shared.revisions);
+            return Err(refusal.answering(Some(request.id.clone())));
+        }
+    }
+    let _slot = shared.slot()?;
+    if !shared.options.sessions {
+        shared.forget_sessionless();
+        let session = super::session::shared(&shared.service, &shared.options, None);
+        let stream = stream_of(&session, parts);
+        return Ok(match run(shared, &session, &stream, request)? {
+            Begun::Answer(answer) => json(answer),
+            Begun::Runs(_) => not_at_once(),
+        });
+    }
+    let principal = parts.extensions.get::<Principal>().cloned();
+    let place = Place::take(shared, principal.clone())
+        .map_err(|refusal| refusal.answering(Some(request.id.clone())))?;
+    let identity = (|| {
+        Ok::<_, getrandom::Error>(Identity {
+            id: SessionId::random()?,
+            tag: random_u64()?,
+        })
+    })()
+    .map_err(|error| {
+        tracing::error!(%error, "the system has no random numbers");
+        Refusal::busy("no session can be opened now")
+    })?;
+    let inbound = ServerSession::new(Arc::clone(&shared.service));
+    let session = HttpSession::new(inbound, &shared.options, Some(identity), principal);
+    let stream = stream_of(&session, parts);
+    let answer = match run(shared, &session, &stream, request)? {
+        Begun::Answer(answer) => answer,
+        Begun::Runs(_) => return Ok(not_at_once()),
+    };
+    let mut response = json(answer);
+    if session.inbound.is_agreed() {
+        place.fill(identity.id, session);
+        response
+            .headers_mut()
+            .insert(SESSION_ID, identity.id.header());
+        shared.sessions.keep_swept(&shared.options);
+    }
+    Ok(response)
+}
+
+/// The handshake is answered by the session itself, at once.
+fn not_at_once() -> Response<Body> {
+    tracing::error!("initialize was not answered at once");
+    Refusal::busy("the handshake cannot be answered now").into_response()
+}
+
+/// A place in the table of sessions, given back if nothing comes into it.
+struct Place<'a> {
+    shared: &'a Shared,
+    principal: Option<Principal>,
+    filled: bool,
+}
+
+impl<'a> Place<'a> {
+    fn take(shared: &'a Shared, principal: Option<Principal>) -> Result<Self, Refusal> {
+        let options = &shared.options;
+        let reserve = || shared.sessions.reserve(principal.as_ref(), options);
+        let reserved = reserve().or_else(|_| {
+            // Some may have expired since the table was last looked through.
+            shared.sessions.sweep(options);
+            reserve()
+        });
+        match reserved {
+            Ok(()) => Ok(Self {
+                shared,
+                principal,
+                filled: false,
+            }),
+            Err(Full::All) => Err(Refusal::busy(format!(
+                "there are {} sessions, the limit of Options::with_max_sessions; send again later",
+                options.max_sessions
+            ))),
+            Err(Full::Principal) => Err(Refusal::busy(format!(
+                "you have {} sessions, the limit of Options::with_principal_sessions; end one",
+                options.principal_sessions
+            ))),
+        }
+    }
+
+    fn fill(mut self, id: SessionId, session: Arc<HttpSession>) {
+        self.filled = true;
+        self.shared.sessions.insert(id, session);
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if !self.filled {
+            self.shared.sessions.release(self.principal.as_ref());
+        }
+    }
+}
+
+fn json(answer: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::full(answer));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
+}
+
+/// The response to something that has ended: JSON, unless something was said before; then a
+/// stream, whole and with a known length.
+fn answered(
+    session: &Arc<HttpSession>,
+    stream: Arc<Stream>,
+    answer: Option<Vec<u8>>,
+) -> Response<Body> {
+    match answer {
+        Some(answer) if !stream.is_started() => json(answer),
+        answer => {
+            stream.finish(answer.as_deref());
+            event_stream(Body::events(Events::new(session, stream, 0)))
+        }
+    }
+}
+
+enum Turn {
+    Answer(Option<Vec<u8>>),
+    Stream,
+}
+
+/// Waits for the answer, for the first thing that is said before it, or until it takes too long.
+async fn attend(shared: &Arc<Shared>, session: &Arc<HttpSession>, work: Work) -> Response<Body> {
+    let stream = Arc::clone(&work.stream);
+    let deadline = work.deadline();
+    let mut work = Attended::new(work);
+    let mut turn = |cx: &mut std::task::Context<'_>| match work.poll(cx) {
+        Poll::Ready(answer) => Poll::Ready(Turn::Answer(answer)),
+        Poll::Pending if stream.poll_started(cx) => Poll::Ready(Turn::Stream),
+        Poll::Pending => Poll::Pending,
+    };
+    let first = std::future::poll_fn(|cx| Poll::Ready(turn(cx))).await;
+    let turn = match first {
+        Poll::Ready(turn) => turn,
+        Poll::Pending => {
+            // Only what waits needs a timer.
+            let patience = Instant::now() + shared.options.patience;
+            let until = deadline.map_or(patience, |deadline| deadline.min(patience));
+            let mut timer = std::pin::pin!(sleep_until(until));
+            std::future::poll_fn(|cx| match turn(cx) {
+                Poll::Pending if timer.as_mut().poll(cx).is_ready() => Poll::Ready(Turn::Stream),
+                other => other,
+            })
+            .await
+        }
+    };
+    match turn {
+        Turn::Answer(answer) => answered(session, stream, answer),
+        Turn::Stream => {
+            stream.start();
+            let events = Events::new(session, Arc::clone(&stream), 0);
+            if let Some(work) = work.into_inner() {
+                tokio::spawn(work.finish());
+            }
+            event_stream(Body::events(events))
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! A listener for those who have no HTTP server of their own.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use mcp_protocol::Service;
+use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tower_service::Service as _;
+
+use super::body::Body;
+use super::endpoint::Endpoint;
+use super::io::Patient;
+use super::refusal::Refusal;
+
+/// Where [`serve`] and [`serve_with`] serve.
+const PATH: &str = "/mcp";
+/// Connections there may be at once; the next waits to be accepted.
+const CONNECTIONS: usize = 16_384;
+/// How long a client may take to send the head of a request, and how long a connection may wait
+/// for one.
+const HEAD: Duration = Duration::from_secs(30);
+/// How long a client may leave unread what was written.
+const WRITE_STALL: Duration = Duration::from_secs(30);
+/// How long connections get to end after the endpoint has closed.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Serves a server at the path `/mcp` of this address until the future is dropped.
+///
+/// Only requests that name this machine as their host are served. For other names, and for
+/// everything else that can be set, use [`serve_with`].
+///
+/// ```no_run
+/// # async fn f(server: impl mcp_protocol::Service) -> Result<(), mcp_transport_http::Error> {
+/// mcp_transport_http::serve("127.0.0.1:8000", server).await
+/// # }
+/// ```
+///
+/// # Errors
+/// The server is not fit to be served, or the address cannot be listened on.
+///
+/// # Cancel safety
+/// Dropping the future stops listening; connections that are open go on until they end.
+pub async fn serve(address: impl ToSocketAddrs, service: impl Service) -> Result<(), Error> {
+    let endpoint = Endpoint::new(service)?;
+    let listener = TcpListener::bind(address).await.map_err(Error::listen)?;
+    serve_with(listener, endpoint, std::future::pending()).await
+}
+
+/// Serves an endpoint at the path `/mcp` of a listener, over HTTP/1.1 and HTTP/2, until
+/// `shutdown` completes; then [closes the endpoint](Endpoint::close) and waits for the
+/// connections to end.
+///
+/// Requests carry the address they came from as a [`PeerAddr`] in their extensions.
+///
+/// # Errors
+/// The listener fails for good.
+///
+/// # Cancel safety
+/// Dropping the future stops listening; connections that are open go on until they end.
+pub async fn serve_with(
+    listener: TcpListener,
+    endpoint: Endpoint,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), Error> {
+    let address = listener.local_addr().map_err(Error::listen)?;
+    if !address.ip().is_loopback() && endpoint.options().hosts.is_loopback_only() {
+        tracing::warn!(
+            %address,
+            "other machines can connect but are refused by their Host header; name this server \
+             with Options::allow_host"
+        );
+    }
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(100)
+        .keep_alive_interval(HEAD)
+        .keep_alive_timeout(HEAD);
+    let builder = Arc::new(builder);
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let graceful = GracefulShutdown::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let accepted = async {
+            // The semaphore is never closed.
+            let place = Arc::clone(&places).acquire_owned().await.ok();
+            (listener.accept().await, place)
+        };
+        let (stream, place) = match race(accepted, shutdown.as_mut()).await {
+            None => break,
+            Some((Ok((stream, peer)), place)) => ((stream, peer), place),
+            Some((Err(error), _)) => {
+                // Out of descriptors, or the peer is gone already: neither is for good.
+                tracing::warn!(%error, "a connection could not be accepted");
+                sleep(Duration::from_millis(20)).await;
+                continue;
+            }
+        };
+        let (stream, peer) = stream;
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY could not be set");
+        }
+        let route = Route {
+            endpoint: endpoint.clone(),
+            peer,
+        };
+        let io = TokioIo::new(Patient::new(stream, WRITE_STALL));
+        let builder = Arc::clone(&builder);
+        let watcher = graceful.watcher();
+        tokio::spawn(async move {
+            let connection = builder.serve_connection(io, route);
+            if let Err(error) = watcher.watch(connection).await {
+                tracing::debug!(error, "a connection ended badly");
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    endpoint.close().await;
+    if timeout(LAST, graceful.shutdown()).await.is_err() {
+        tracing::debug!("some connections did not end in time");
+    }
+    Ok(())
+}
+
+/// The first future's output, unless the second completes before.
+async fn race<T>(first: impl Future<Output = T>, mut second: Pin<&mut impl Future>) -> Option<T> {
+    let mut first = pin!(first);
+    std::future::poll_fn(|cx| {
+        if second.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        first.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+/// The address a request came from, in its extensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a name for an address, nothing more"
+)]
+pub struct PeerAddr(pub SocketAddr);
+
+/// One connection: the endpoint at its path, and nothing elsewhere.
+#[derive(Clone)]
+struct Route {
+    endpoint: Endpoint,
+    peer: SocketAddr,
+}
+
+impl hyper::service::Service<Request<Incoming>> for Route {
+    type Response = Response<Body>;
+    type Error = std::convert::Infallible;
+    type Future = <Endpoint as tower_service::Service<Request<Incoming>>>::Future;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        if request.uri().path() != PATH {
+            let refusal = Refusal::new(
+                StatusCode::NOT_FOUND,
+                format!("there is nothing here; the server is at {PATH}"),
+            );
+            return Box::pin(std::future::ready(Ok(refusal.into_response())));
+        }
+        request.extensions_mut().insert(PeerAddr(self.peer));
+        self.endpoint.clone().call(request)
+    }
+}
+
+/// Why a server cannot be served over HTTP. Opaque: its text says what to change.
+pub struct Error {
+    message: String,
+    source: Option<io::Error>,
+}
+
+impl Error {
+    pub(crate) fn unready(message: String) -> Self {
+        Self {
+            message,
+            source: None,
+        }
+    }
+
+    fn listen(source: io::Error) -> Self {
+        Self {
+            message: "cannot listen".to_owned(),
+            source: Some(source),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    /// As people read it: this is what a `main` that returns the error prints.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(source) => write!(f, "{self}: {source}"),
+            None => write!(f, "{self}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source as _)
+    }
+}

@@ -1,0 +1,306 @@
+//! A scripted HTTP client that calls an [`Endpoint`] in place: no socket, so that time can be
+//! paused and every byte of a response is seen as the endpoint made it.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body::Body as _;
+use mcp_transport_http::{Body, Endpoint};
+use serde_json::{Value, json};
+use tower_service::Service as _;
+
+/// A request body of one piece.
+#[derive(Debug)]
+pub struct Whole(Option<Bytes>);
+
+impl Whole {
+    /// A body of these bytes.
+    pub fn new(bytes: impl Into<Bytes>) -> Self {
+        Self(Some(bytes.into()))
+    }
+}
+
+impl http_body::Body for Whole {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+        let data = self.0.take().filter(|bytes| !bytes.is_empty());
+        std::task::Poll::Ready(data.map(|bytes| Ok(http_body::Frame::data(bytes))))
+    }
+}
+
+/// One client of an endpoint: its session, and the headers it sends.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    endpoint: Endpoint,
+    /// Sent with every request.
+    pub headers: HeaderMap,
+    /// What is put into the extensions of every request.
+    pub principal: Option<mcp_protocol::Principal>,
+}
+
+impl Peer {
+    /// A client that has opened no session.
+    pub fn new(endpoint: &Endpoint) -> Self {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("host", "localhost"),
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+        ] {
+            headers.insert(name, value.parse().expect("a header value"));
+        }
+        Self {
+            endpoint: endpoint.clone(),
+            headers,
+            principal: None,
+        }
+    }
+
+    /// The same client with another header, or without it.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: Option<&str>) -> Self {
+        self.headers.remove(name);
+        if let Some(value) = value {
+            let value = http::HeaderValue::from_bytes(value.as_bytes()).expect("a header value");
+            self.headers.insert(name, value);
+        }
+        self
+    }
+
+    /// The session id, if there is one.
+    pub fn session(&self) -> Option<&str> {
+        self.headers.get("mcp-session-id")?.to_str().ok()
+    }
+
+    /// Any request.
+    pub async fn send(&self, method: Method, body: impl Into<Bytes>) -> Reply {
+        let mut request = Request::new(Whole::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = "/mcp".parse().expect("a path");
+        *request.headers_mut() = self.headers.clone();
+        if let Some(principal) = &self.principal {
+            request.extensions_mut().insert(principal.clone());
+        }
+        self.request(request).await
+    }
+
+    /// A request made by hand.
+    pub async fn request(&self, request: Request<Whole>) -> Reply {
+        let response = self.endpoint.clone().call(request).await;
+        Reply::new(response.expect("an endpoint never fails"))
+    }
+
+    /// One message by POST.
+    pub async fn post(&self, message: Value) -> Reply {
+        self.send(Method::POST, message.to_string()).await
+    }
+
+    /// A request by POST.
+    pub async fn call(&self, id: impl Into<Value>, method: &str, params: Value) -> Reply {
+        let id = id.into();
+        self.post(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await
+    }
+
+    /// A tool call by POST.
+    pub async fn tool(&self, id: impl Into<Value>, name: &str, arguments: Value) -> Reply {
+        self.call(
+            id,
+            "tools/call",
+            json!({"name": name, "arguments": arguments}),
+        )
+        .await
+    }
+
+    /// A stream by GET, new or come back to.
+    pub async fn get(&self, last: Option<&str>) -> Reply {
+        let peer = self.clone().with("last-event-id", last);
+        peer.send(Method::GET, "").await
+    }
+
+    /// Ends the session.
+    pub async fn delete(&self) -> Reply {
+        self.send(Method::DELETE, "").await
+    }
+
+    /// Sends `initialize` and keeps the session id; nothing more.
+    pub async fn initialize(&mut self, revision: &str, capabilities: Value) -> Reply {
+        let client = json!({"name": "peer", "version": "0"});
+        let params = json!({
+            "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client,
+        });
+        let reply = self.call(0, "initialize", params).await;
+        if let Some(id) = reply.headers.get("mcp-session-id") {
+            self.headers.insert("mcp-session-id", id.clone());
+        }
+        reply
+    }
+
+    /// A client whose session is open, of a revision and with capabilities.
+    pub async fn open_as(endpoint: &Endpoint, revision: &str, capabilities: Value) -> Self {
+        let mut peer = Self::new(endpoint);
+        let reply = peer.initialize(revision, capabilities).await;
+        assert_eq!(reply.status, StatusCode::OK);
+        let answer = reply.json().await;
+        assert_eq!(answer["result"]["protocolVersion"], revision, "{answer}");
+        if revision > "2025-03-26" {
+            peer = peer.with("mcp-protocol-version", Some(revision));
+        }
+        let opened = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let reply = peer.post(opened).await;
+        assert_eq!(reply.status, StatusCode::ACCEPTED);
+        peer
+    }
+
+    /// A client of the newest revision that can be asked everything.
+    pub async fn open(endpoint: &Endpoint) -> Self {
+        let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
+        Self::open_as(endpoint, "2025-11-25", capabilities).await
+    }
+}
+
+/// A response under way.
+#[derive(Debug)]
+pub struct Reply {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    body: Body,
+    text: Vec<u8>,
+    events: VecDeque<Event>,
+}
+
+/// One event of a stream, read by the rules, apart from comments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    /// The `id` line.
+    pub id: Option<String>,
+    /// The `event` line.
+    pub event: Option<String>,
+    /// The `retry` line.
+    pub retry: Option<String>,
+    /// The `data` lines; `None` if there were none.
+    pub data: Option<String>,
+}
+
+impl Event {
+    /// The data as JSON.
+    pub fn json(&self) -> Value {
+        let data = self.data.as_deref().expect("an event with data");
+        serde_json::from_str(data).expect("data that is JSON")
+    }
+}
+
+impl Reply {
+    fn new(response: Response<Body>) -> Self {
+        let (parts, body) = response.into_parts();
+        Self {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+            text: Vec::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The media type, without parameters.
+    pub fn kind(&self) -> &str {
+        let kind = self.headers.get("content-type");
+        kind.map_or("", |kind| kind.to_str().expect("text"))
+    }
+
+    /// The body itself, for those who want to read it some other way.
+    pub fn into_body(self) -> Body {
+        self.body
+    }
+
+    /// The next piece as it came, `None` at the end.
+    pub async fn chunk(&mut self) -> Option<Bytes> {
+        let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
+        let Ok(frame) = frame;
+        Some(frame.into_data().unwrap_or_default())
+    }
+
+    /// The rest of the body.
+    pub async fn text(mut self) -> String {
+        let mut all = std::mem::take(&mut self.text);
+        while let Some(chunk) = self.chunk().await {
+            all.extend_from_slice(&chunk);
+        }
+        String::from_utf8(all).expect("UTF-8")
+    }
+
+    /// The body as JSON.
+    pub async fn json(self) -> Value {
+        let text = self.text().await;
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+    }
+
+    /// The answer in the body, be it JSON or the last event.
+    pub async fn answer(mut self) -> Value {
+        if self.kind() == "application/json" {
+            return self.json().await;
+        }
+        let mut last = Value::Null;
+        while let Some(event) = self.event().await {
+            if event.data.as_deref().is_some_and(|data| !data.is_empty()) {
+                last = event.json();
+            }
+        }
+        last
+    }
+
+    /// The next event, `None` at the end.
+    pub async fn event(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            let chunk = self.chunk().await?;
+            self.text.extend_from_slice(&chunk);
+            while let Some(end) = self.text.windows(2).position(|pair| pair == b"\n\n") {
+                let block: Vec<u8> = self.text.drain(..end + 2).collect();
+                let block = String::from_utf8(block).expect("UTF-8");
+                self.events.extend(read_event(&block));
+            }
+        }
+    }
+
+    /// The next event that carries a message.
+    pub async fn message(&mut self) -> Option<Value> {
+        loop {
+            let event = self.event().await?;
+            if event.data.as_deref().is_some_and(|data| !data.is_empty()) {
+                return Some(event.json());
+            }
+        }
+    }
+}
+
+fn read_event(block: &str) -> Option<Event> {
+    let mut event = Event::default();
+    let mut any = false;
+    for line in block.lines().filter(|line| !line.is_empty()) {
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
+        let field = match name {
+            "id" => &mut event.id,
+            "event" => &mut event.event,
+            "retry" => &mut event.retry,
+            "data" => &mut event.data,
+            _ => continue,
+        };
+        any = true;
+        *field = Some(value);
+    }
+    any.then_some(event)
+}

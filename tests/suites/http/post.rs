@@ -1,0 +1,359 @@
+//! POST: statuses, media types, one JSON text or a stream.
+
+use http::{Method, StatusCode};
+use mcp_tests::http::Peer;
+use mcp_transport_http::Options;
+use serde_json::json;
+
+use super::{Gate, LONG, endpoint, pass, with};
+
+// proves: HTTP-011, HTTP-014, HTTP-015, HTTP-051
+#[tokio::test]
+async fn a_request_is_answered_with_one_object_and_a_notification_with_nothing() {
+    let endpoint = endpoint(&Gate::new());
+    let mut peer = Peer::new(&endpoint);
+    let reply = peer.initialize("2025-11-25", json!({})).await;
+    assert_eq!(reply.kind(), "application/json");
+    assert!(peer.session().is_some());
+    assert_eq!(reply.json().await["id"], 0);
+    let opened = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let reply = peer.post(opened).await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED);
+    assert_eq!(reply.text().await, "");
+    let reply = peer.tool("seven", "echo", json!({"message": "hi"})).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(reply.kind(), "application/json");
+    let answer = reply.json().await;
+    assert_eq!(answer["id"], "seven");
+    assert_eq!(answer["result"]["content"][0]["text"], "hi");
+    // An answer to a question nobody asked is late, which is no fault.
+    let late = json!({"jsonrpc": "2.0", "id": 99, "result": {}});
+    let reply = peer.post(late).await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED);
+    assert_eq!(reply.text().await, "");
+}
+
+// proves: HTTP-001, HTTP-012, HTTP-013, HTTP-070, HTTP-071
+#[tokio::test]
+async fn what_cannot_be_served_says_why_and_executes_nothing() {
+    let endpoint = endpoint(&Gate::new());
+    let peer = Peer::open(&endpoint).await;
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "panics"},
+    });
+    let cases = [
+        (
+            peer.clone().with("accept", Some("text/html")),
+            406,
+            "Accept",
+        ),
+        (
+            peer.clone().with("accept", Some("application/json")),
+            406,
+            "text/event-stream",
+        ),
+        (
+            peer.clone().with("content-type", Some("text/plain")),
+            415,
+            "application/json",
+        ),
+        (peer.clone().with("content-type", None), 415, "Content-Type"),
+        (
+            peer.clone().with("mcp-session-id", None),
+            400,
+            "Mcp-Session-Id",
+        ),
+        (
+            peer.clone().with("mcp-session-id", Some("guess")),
+            404,
+            "initialize",
+        ),
+        (
+            peer.clone()
+                .with("mcp-protocol-version", Some("2099-01-01")),
+            400,
+            "2025-11-25",
+        ),
+        (
+            peer.clone().with("mcp-protocol-version", Some("foo")),
+            400,
+            "2025-11-25",
+        ),
+        (
+            peer.clone().with("mcp-protocol-version", Some("")),
+            400,
+            "2025-11-25",
+        ),
+        (
+            peer.clone()
+                .with("mcp-protocol-version", Some("2025-06-18")),
+            400,
+            "negotiated",
+        ),
+        (
+            peer.clone().with("host", Some("evil.example")),
+            403,
+            "allow_host",
+        ),
+        (
+            peer.clone().with("origin", Some("https://evil.example")),
+            403,
+            "allow_origin",
+        ),
+    ];
+    for (peer, status, hint) in cases {
+        let reply = peer.post(call.clone()).await;
+        assert_eq!(reply.status, status, "{hint}");
+        assert_eq!(reply.kind(), "application/json");
+        let body = reply.json().await;
+        let message = body["error"]["message"].as_str().unwrap();
+        assert!(message.contains(hint), "{hint}: {message}");
+        assert!(body["error"]["code"].is_i64());
+    }
+    for (body, status, code) in [
+        ("{\"jsonrpc\":\"2.0\"}", 400, -32600),
+        ("{\"jsonrpc\":\"2.0\",\"method\":1}", 400, -32600),
+        ("{\"jsonrpc\":", 400, -32700),
+        ("", 400, -32700),
+        ("[]", 400, -32600),
+        (
+            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
+            400,
+            -32600,
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}",
+            400,
+            -32600,
+        ),
+    ] {
+        let reply = peer.send(Method::POST, body).await;
+        assert_eq!(reply.status, status, "{body}");
+        let error = reply.json().await;
+        assert_eq!(error["error"]["code"], code, "{body}: {error}");
+        assert!(error.get("id").is_none(), "{error}");
+    }
+    for method in [Method::PUT, Method::PATCH, Method::OPTIONS, Method::HEAD] {
+        let reply = peer.send(method, "").await;
+        assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(reply.headers["allow"], "POST, GET, DELETE");
+    }
+}
+
+// proves: HTTP-024, HTTP-025, HTTP-027, HTTP-017
+#[tokio::test]
+async fn a_handler_that_speaks_first_makes_the_answer_a_stream() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let params = json!({
+        "name": "steps", "arguments": {"message": "done"}, "_meta": {"progressToken": "p"},
+    });
+    let mut reply = peer.call(1, "tools/call", params).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(reply.kind(), "text/event-stream");
+    assert_eq!(reply.headers["cache-control"], "no-cache");
+    assert_eq!(reply.headers["x-accel-buffering"], "no");
+    let priming = reply.event().await.unwrap();
+    assert!(priming.id.is_some());
+    assert_eq!(priming.data.as_deref(), Some(""));
+    assert!(priming.retry.is_some());
+    let mut ids = vec![priming.id];
+    for step in 1..=3 {
+        let event = reply.event().await.unwrap();
+        assert_eq!(event.json()["params"]["progress"], f64::from(step));
+        ids.push(event.id.clone());
+        gate.go.add_permits(1);
+    }
+    let last = reply.event().await.unwrap();
+    assert_eq!(last.json()["id"], 1);
+    assert_eq!(last.json()["result"]["content"][0]["text"], "done");
+    ids.push(last.id);
+    assert_eq!(reply.event().await, None, "the stream ends with the answer");
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 5, "every event has an id of its own");
+}
+
+#[tokio::test]
+async fn what_was_said_without_waiting_comes_with_the_answer_in_one_piece() {
+    let endpoint = endpoint(&Gate::new());
+    let peer = Peer::open(&endpoint).await;
+    let params = json!({
+        "name": "quick", "arguments": {"message": "done"}, "_meta": {"progressToken": 7},
+    });
+    let mut reply = peer.call(1, "tools/call", params).await;
+    assert_eq!(reply.kind(), "text/event-stream");
+    let chunk = reply.chunk().await.unwrap();
+    let text = std::str::from_utf8(&chunk).unwrap();
+    assert!(text.contains("notifications/progress"), "{text}");
+    assert!(text.contains("done"), "{text}");
+    assert_eq!(reply.chunk().await, None);
+}
+
+// A call that takes its time must not look dead to a proxy, and must be found again.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_long_becomes_a_stream_that_is_kept_alive() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let mut reply = peer.tool(1, "wait", json!({"message": "late"})).await;
+    assert_eq!(reply.kind(), "text/event-stream");
+    assert!(reply.chunk().await.unwrap().starts_with(b"id: "));
+    for _ in 0..3 {
+        let before = tokio::time::Instant::now();
+        assert_eq!(&reply.chunk().await.unwrap()[..], b":\n\n");
+        assert_eq!(before.elapsed().as_secs(), 15);
+    }
+    gate.go.add_permits(1);
+    assert_eq!(reply.answer().await["result"]["content"][0]["text"], "late");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_quick_enough_stays_json() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let call = peer.tool(1, "wait", json!({"message": "soon"}));
+    let (reply, ()) = tokio::join!(call, async {
+        pass(&gate.started).await;
+        tokio::time::advance(std::time::Duration::from_millis(100)).await;
+        gate.go.add_permits(1);
+    });
+    assert_eq!(reply.kind(), "application/json");
+    assert_eq!(reply.json().await["result"]["content"][0]["text"], "soon");
+}
+
+// proves: HTTP-028
+#[tokio::test(start_paused = true)]
+async fn a_client_that_goes_away_cancels_nothing() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    // Before there is a response.
+    let call = peer.tool(1, "wait", json!({"message": "x"}));
+    assert!(
+        tokio::time::timeout(std::time::Duration::from_millis(50), call)
+            .await
+            .is_err()
+    );
+    assert_eq!(endpoint.in_flight(), 1);
+    gate.go.add_permits(1);
+    pass(&gate.ended).await;
+    // With the response under way.
+    let reply = peer.tool(2, "wait", json!({"message": "x"})).await;
+    drop(reply);
+    tokio::time::sleep(LONG).await;
+    assert_eq!(endpoint.in_flight(), 1);
+    gate.go.add_permits(1);
+    pass(&gate.ended).await;
+    tokio::task::yield_now().await;
+    assert_eq!(endpoint.in_flight(), 0);
+}
+
+// proves: CANC-005
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_call_is_not_answered_and_its_stream_ends() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let reply = peer.tool("c", "wait", json!({"message": "x"})).await;
+    let cancel = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"},
+    });
+    assert_eq!(peer.post(cancel).await.status, StatusCode::ACCEPTED);
+    assert_eq!(reply.answer().await, serde_json::Value::Null);
+    assert_eq!(endpoint.in_flight(), 0);
+    // The id is free again.
+    gate.go.add_permits(1);
+    let reply = peer.tool("c", "wait", json!({"message": "again"})).await;
+    assert_eq!(
+        reply.answer().await["result"]["content"][0]["text"],
+        "again"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_in_use_is_refused_and_the_first_call_survives() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let first = peer.tool(5, "wait", json!({"message": "first"})).await;
+    let second = peer.tool(5, "echo", json!({"message": "second"})).await;
+    assert_eq!(second.status, StatusCode::BAD_REQUEST);
+    let error = second.json().await;
+    assert_eq!(error["error"]["code"], -32600);
+    assert!(error.get("id").is_none(), "{error}");
+    gate.go.add_permits(1);
+    assert_eq!(
+        first.answer().await["result"]["content"][0]["text"],
+        "first"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_limits_requests_are_refused_with_a_time_to_come_back() {
+    let gate = Gate::new();
+    let endpoint = with(
+        &gate,
+        Options::new().with_session_in_flight(1).with_in_flight(2),
+    );
+    let (one, two) = (Peer::open(&endpoint).await, Peer::open(&endpoint).await);
+    let held = one.tool(1, "wait", json!({"message": "a"})).await;
+    for (peer, hint) in [(&one, "1 requests"), (&two, "with_in_flight")] {
+        let held = if hint == "1 requests" {
+            None
+        } else {
+            Some(two.tool(1, "wait", json!({"message": "b"})).await)
+        };
+        let reply = peer.tool("r", "echo", json!({"message": "x"})).await;
+        assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(reply.headers["retry-after"], "1");
+        let error = reply.json().await;
+        assert_eq!(error["id"], "r");
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.contains(hint), "{message}");
+        drop(held);
+    }
+    gate.go.add_permits(2);
+    assert_eq!(held.answer().await["result"]["content"][0]["text"], "a");
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer_without_its_text() {
+    let endpoint = endpoint(&Gate::new());
+    let peer = Peer::open(&endpoint).await;
+    let answer = peer.tool(1, "panics", json!({})).await.json().await;
+    assert_eq!(answer["id"], 1);
+    assert!(!answer.to_string().contains("secret"), "{answer}");
+}
+
+// proves: HTTP-010
+#[tokio::test(start_paused = true)]
+async fn a_batch_is_answered_by_a_batch_where_the_revision_has_them() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open_as(&endpoint, "2025-03-26", json!({})).await;
+    let call = |id: u32, name: &str| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+               "params": {"name": name, "arguments": {"message": name}}})
+    };
+    let batch = json!([
+        call(1, "echo"),
+        {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"},
+        {"jsonrpc": "2.0"},
+        call(2, "wait"),
+    ]);
+    gate.go.add_permits(1);
+    let reply = peer.post(batch).await;
+    assert_eq!(reply.kind(), "application/json");
+    let answers = reply.json().await;
+    let answers = answers.as_array().unwrap();
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    assert_eq!(answers[0]["id"], 1);
+    assert_eq!(answers[1]["error"]["code"], -32600);
+    assert_eq!(answers[2]["result"]["content"][0]["text"], "wait");
+    let quiet = json!([{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}]);
+    assert_eq!(peer.post(quiet).await.status, StatusCode::ACCEPTED);
+}

@@ -1,0 +1,239 @@
+//! Coming back to a stream.
+
+use http::StatusCode;
+use mcp_server::{Ctx, Server, Tool};
+use mcp_tests::http::{Peer, Reply};
+use mcp_transport_http::{Endpoint, MemoryStore, Options};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+use super::{Gate, endpoint, pass, with};
+
+async fn steps(peer: &Peer, id: &str) -> Reply {
+    let params = json!({
+        "name": "steps", "arguments": {"message": id}, "_meta": {"progressToken": id},
+    });
+    peer.call(id, "tools/call", params).await
+}
+
+// proves: HTTP-030, HTTP-044, HTTP-045, HTTP-046, HTTP-048, HTTP-049, HTTP-050, HTTP-023, HTTP-037
+#[tokio::test]
+async fn what_was_missed_comes_once_in_order_and_from_this_stream_alone() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let mut one = steps(&peer, "one").await;
+    let mut two = steps(&peer, "two").await;
+    let last = one.event().await.unwrap().id.unwrap();
+    drop(one);
+    gate.go.add_permits(6);
+    for _ in 0..5 {
+        two.event().await.unwrap();
+    }
+    let mut again = peer.get(Some(&last)).await;
+    assert_eq!(again.status, StatusCode::OK);
+    let mut seen = Vec::new();
+    while let Some(message) = again.message().await {
+        seen.push(message);
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+    for (step, message) in seen[..3].iter().enumerate() {
+        assert_eq!(message["params"]["progressToken"], "one");
+        assert_eq!(message["params"]["progress"], (step + 1) as f64);
+    }
+    assert_eq!(seen[3]["id"], "one");
+    assert_eq!(seen[3]["result"]["content"][0]["text"], "one");
+    // And once more, from the middle, until it is known to have arrived.
+    let mut again = peer.get(Some(&last)).await;
+    let mut middle = again.event().await.unwrap().id.unwrap();
+    for _ in 0..2 {
+        middle = again.event().await.unwrap().id.unwrap();
+    }
+    drop(again);
+    let answer = peer.get(Some(&middle)).await.answer().await;
+    assert_eq!(answer["id"], "one");
+}
+
+#[tokio::test]
+async fn a_stream_can_be_joined_while_it_goes_on() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let mut first = steps(&peer, "s").await;
+    let last = first.event().await.unwrap().id.unwrap();
+    // The first connection has not noticed yet that it is dead.
+    let mut second = peer.get(Some(&last)).await;
+    gate.go.add_permits(3);
+    let mut progress = Vec::new();
+    let answer = loop {
+        let message = second.message().await.unwrap();
+        if message.get("id").is_some() {
+            break message;
+        }
+        progress.push(message["params"]["progress"].clone());
+    };
+    assert_eq!(progress, [json!(1), json!(2), json!(3)]);
+    assert_eq!(answer["id"], "s");
+    assert_eq!(first.chunk().await, None, "it was taken over");
+}
+
+// T26
+#[tokio::test]
+async fn an_event_of_another_session_or_of_nobody_is_refused() {
+    let gate = Gate::new();
+    gate.go.add_permits(100);
+    let endpoint = endpoint(&gate);
+    let (alice, bob) = (Peer::open(&endpoint).await, Peer::open(&endpoint).await);
+    let mut call = steps(&alice, "a").await;
+    let id = call.event().await.unwrap().id.unwrap();
+    steps(&bob, "b").await.answer().await;
+    let forged = format!("{}x", &id[..id.len() - 1]);
+    for wrong in [
+        id.as_str(),
+        forged.as_str(),
+        "1",
+        "0-1",
+        "..",
+        "1-1-0000000000000000",
+    ] {
+        let reply = bob.get(Some(wrong)).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{wrong}");
+        assert!(reply.text().await.contains("Last-Event-ID"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_kept_for_its_window_and_then_clearly_gone() {
+    let gate = Gate::new();
+    gate.go.add_permits(100);
+    let options =
+        Options::new().with_store(MemoryStore::new().with_window(Duration::from_secs(60)));
+    let endpoint = with(&gate, options);
+    let peer = Peer::open(&endpoint).await;
+    let mut call = steps(&peer, "a").await;
+    let id = call.event().await.unwrap().id.unwrap();
+    drop(call);
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let answer = peer.get(Some(&id)).await.answer().await;
+    assert_eq!(answer["id"], "a");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let reply = peer.get(Some(&id)).await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    assert!(reply.text().await.contains("not kept any more"));
+}
+
+fn releases() -> Server {
+    Server::new("releases", "1").tool(Tool::new("long", |cx: Ctx| async move {
+        let released = cx.release(Duration::from_millis(700));
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        format!("released: {released}")
+    }))
+}
+
+// proves: HTTP-019, HTTP-021, HTTP-039
+#[tokio::test(start_paused = true)]
+async fn a_handler_gives_its_connection_back_and_the_client_polls() {
+    let endpoint = Endpoint::new(releases()).unwrap();
+    let peer = Peer::open(&endpoint).await;
+    let mut call = peer.tool(1, "long", json!({})).await;
+    let priming = call.event().await.unwrap();
+    assert_eq!(priming.data.as_deref(), Some(""));
+    let retry = call.event().await.unwrap();
+    assert_eq!((retry.retry.as_deref(), retry.data), (Some("700"), None));
+    assert_eq!(call.event().await, None);
+    let answer = peer.get(priming.id.as_deref()).await.answer().await;
+    assert_eq!(answer["result"]["content"][0]["text"], "released: true");
+}
+
+#[tokio::test(start_paused = true)]
+async fn older_revisions_and_servers_without_a_store_do_not_poll() {
+    for (revision, options) in [
+        ("2025-06-18", Options::new()),
+        ("2025-11-25", Options::new().without_store()),
+    ] {
+        let endpoint = Endpoint::with_options(releases(), options).unwrap();
+        let peer = Peer::open_as(&endpoint, revision, json!({})).await;
+        let mut call = peer.tool(1, "long", json!({})).await;
+        let first = call.message().await.unwrap();
+        assert_eq!(first["result"]["content"][0]["text"], "released: false");
+    }
+}
+
+// One unread stream delays nobody, and is cut when it holds too much.
+// proves: HTTP-041
+#[tokio::test]
+async fn an_unread_stream_is_cut_and_loses_nothing() {
+    let service = Server::new("chatty", "1").tool(Tool::new("chat", |cx: Ctx| async move {
+        for step in 0..400 {
+            cx.log(mcp_types::LoggingLevel::Error, format!("line {step}"));
+        }
+        "done"
+    }));
+    let endpoint =
+        Endpoint::with_options(service, Options::new().with_queue(100, 1 << 20)).unwrap();
+    let peer = Peer::open(&endpoint).await;
+    let mut stream = peer.tool(1, "chat", json!({})).await;
+    let reply = peer.call(2, "ping", json!({})).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    let (mut lines, mut connections, mut last) = (Vec::new(), 1, None);
+    let answer = loop {
+        let Some(event) = stream.event().await else {
+            stream = peer.get(last.as_deref()).await;
+            connections += 1;
+            continue;
+        };
+        last = event.id.clone().or(last);
+        match event.data.as_deref() {
+            None | Some("") => {}
+            Some(_) if event.json()["id"] == 1 => break event.json(),
+            Some(_) => lines.push(event.json()["params"]["data"].clone()),
+        }
+    };
+    let expected: Vec<Value> = (0..400).map(|step| json!(format!("line {step}"))).collect();
+    assert_eq!(lines, expected);
+    assert_eq!(answer["result"]["content"][0]["text"], "done");
+    assert_eq!(connections, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_cut_in_the_middle_goes_on_where_it_was() {
+    let gate = Gate::new();
+    let go = gate.clone();
+    let service = Server::new("chatty", "1").tool(Tool::new("chat", move |cx: Ctx| {
+        let gate = go.clone();
+        async move {
+            cx.log(mcp_types::LoggingLevel::Error, "line 0");
+            pass(&gate.go).await;
+            for step in 1..200 {
+                cx.log(mcp_types::LoggingLevel::Error, format!("line {step}"));
+            }
+            "done"
+        }
+    }));
+    let endpoint =
+        Endpoint::with_options(service, Options::new().with_queue(100, 1 << 20)).unwrap();
+    let peer = Peer::open(&endpoint).await;
+    let mut call = peer.tool(1, "chat", json!({})).await;
+    call.event().await.unwrap();
+    let mut last = call.event().await.unwrap();
+    assert_eq!(last.json()["params"]["data"], "line 0");
+    gate.go.add_permits(1);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut lines = Vec::new();
+    while let Some(event) = call.event().await {
+        lines.push(event.json()["params"]["data"].clone());
+        last = event;
+    }
+    assert!(lines.len() < 100, "it was not read and held too much");
+    let mut again = peer.get(last.id.as_deref()).await;
+    let answer = loop {
+        let message = again.message().await.unwrap();
+        if message["id"] == 1 {
+            break message;
+        }
+        lines.push(message["params"]["data"].clone());
+    };
+    let expected: Vec<Value> = (1..200).map(|step| json!(format!("line {step}"))).collect();
+    assert_eq!(lines, expected);
+    assert_eq!(answer["result"]["content"][0]["text"], "done");
+}

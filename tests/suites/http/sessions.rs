@@ -1,0 +1,239 @@
+//! Sessions: opened, named, owned, expired, ended.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use mcp_protocol::Principal;
+use mcp_tests::http::Peer;
+use mcp_transport_http::Options;
+use serde_json::json;
+
+use super::{Gate, endpoint, with};
+
+// proves: HTTP-052, HTTP-053, SEC-008
+#[tokio::test]
+async fn session_ids_are_visible_ascii_and_never_the_same() {
+    let endpoint = with(&Gate::new(), Options::new().with_max_sessions(2_000));
+    let mut ids = HashSet::new();
+    for _ in 0..1_000 {
+        let mut peer = Peer::new(&endpoint);
+        peer.initialize("2025-11-25", json!({})).await;
+        let id = peer.session().unwrap().to_owned();
+        assert!(id.bytes().all(|byte| (0x21..=0x7E).contains(&byte)));
+        assert!(id.len() * 4 >= 256, "256 bits: {id}");
+        assert!(ids.insert(id));
+    }
+}
+
+// proves: HTTP-056, HTTP-058, HTTP-057
+#[tokio::test]
+async fn an_ended_session_is_gone_for_every_method() {
+    let endpoint = endpoint(&Gate::new());
+    let peer = Peer::open(&endpoint).await;
+    let other = Peer::open(&endpoint).await;
+    assert_eq!(endpoint.sessions(), 2);
+    assert_eq!(peer.delete().await.status, StatusCode::NO_CONTENT);
+    for method in [Method::POST, Method::GET, Method::DELETE] {
+        let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+        let reply = peer.send(method.clone(), ping).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{method}");
+        let reply = peer
+            .clone()
+            .with("mcp-session-id", None)
+            .send(method, ping)
+            .await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    }
+    assert_eq!(endpoint.sessions(), 1);
+    let reply = other.call(1, "ping", json!({})).await;
+    assert_eq!(reply.json().await["result"], json!({}));
+}
+
+// T04: an id the client chose is neither adopted nor a hindrance.
+#[tokio::test]
+async fn the_client_does_not_choose_its_session_id() {
+    let endpoint = endpoint(&Gate::new());
+    let mine = "a".repeat(64);
+    let mut peer = Peer::new(&endpoint).with("mcp-session-id", Some(&mine));
+    let reply = peer.initialize("2025-11-25", json!({})).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_ne!(peer.session().unwrap(), mine);
+    let reply = peer
+        .clone()
+        .with("mcp-session-id", Some(&mine))
+        .call(1, "ping", json!({}))
+        .await;
+    assert_eq!(reply.status, StatusCode::NOT_FOUND);
+    // One bit off is another session, and there is none.
+    let id = peer.session().unwrap().to_owned();
+    let flipped = format!(
+        "{}{}",
+        if id.starts_with('0') { '1' } else { '0' },
+        &id[1..]
+    );
+    for wrong in [
+        flipped,
+        id.to_uppercase(),
+        format!("{id} "),
+        format!("{id}0"),
+        String::new(),
+    ] {
+        if wrong == id {
+            continue;
+        }
+        let reply = peer
+            .clone()
+            .with("mcp-session-id", Some(&wrong))
+            .call(1, "ping", json!({}))
+            .await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{wrong:?}");
+    }
+}
+
+// T03: a session belongs to who opened it.
+// proves: SEC-010
+#[tokio::test]
+async fn a_session_is_served_only_to_the_principal_that_opened_it() {
+    let endpoint = endpoint(&Gate::new());
+    let mut alice = Peer::new(&endpoint);
+    alice.principal = Some(Principal::new("alice"));
+    alice.initialize("2025-11-25", json!({})).await;
+    for principal in [Some(Principal::new("bob")), None] {
+        let mut thief = alice.clone();
+        thief.principal = principal;
+        assert_eq!(
+            thief.call(1, "ping", json!({})).await.status,
+            StatusCode::NOT_FOUND
+        );
+        assert_eq!(thief.get(None).await.status, StatusCode::NOT_FOUND);
+        assert_eq!(thief.delete().await.status, StatusCode::NOT_FOUND);
+    }
+    let reply = alice.call(1, "ping", json!({})).await;
+    assert_eq!(reply.status, StatusCode::OK);
+}
+
+// proves: HTTP-026
+#[tokio::test(start_paused = true)]
+async fn an_idle_session_ends_and_a_used_one_does_not() {
+    let gate = Gate::new();
+    let endpoint = with(&gate, Options::new().with_idle(Duration::from_secs(60)));
+    let idle = Peer::open(&endpoint).await;
+    let calling = Peer::open(&endpoint).await;
+    let listening = Peer::open(&endpoint).await;
+    let call = calling.tool(1, "wait", json!({"message": "at last"})).await;
+    let stream = listening.get(None).await;
+    assert_eq!(endpoint.sessions(), 3);
+    tokio::time::sleep(Duration::from_secs(90)).await;
+    assert_eq!(endpoint.sessions(), 2);
+    assert_eq!(
+        idle.call(1, "ping", json!({})).await.status,
+        StatusCode::NOT_FOUND
+    );
+    gate.go.add_permits(1);
+    assert_eq!(
+        call.answer().await["result"]["content"][0]["text"],
+        "at last"
+    );
+    drop(stream);
+    tokio::time::sleep(Duration::from_secs(90)).await;
+    assert_eq!(endpoint.sessions(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handshake_that_is_not_completed_does_not_keep_a_session() {
+    let endpoint = endpoint(&Gate::new());
+    let mut peer = Peer::new(&endpoint);
+    peer.initialize("2025-11-25", json!({})).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(endpoint.sessions(), 1);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(endpoint.sessions(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_are_only_so_many_sessions() {
+    let options = Options::new()
+        .with_max_sessions(3)
+        .with_principal_sessions(2);
+    let endpoint = with(&Gate::new(), options);
+    let alice = |endpoint| {
+        let mut peer = Peer::new(endpoint);
+        peer.principal = Some(Principal::new("alice"));
+        peer
+    };
+    for _ in 0..2 {
+        let reply = alice(&endpoint).initialize("2025-11-25", json!({})).await;
+        assert_eq!(reply.status, StatusCode::OK);
+    }
+    let reply = alice(&endpoint).initialize("2025-11-25", json!({})).await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(reply.text().await.contains("with_principal_sessions"));
+    assert_eq!(
+        Peer::new(&endpoint)
+            .initialize("2025-11-25", json!({}))
+            .await
+            .status,
+        200
+    );
+    let reply = Peer::new(&endpoint)
+        .initialize("2025-11-25", json!({}))
+        .await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(reply.headers["retry-after"], "1");
+    assert!(reply.text().await.contains("with_max_sessions"));
+    // A refused handshake keeps no place either.
+    let reply = Peer::new(&endpoint).call(1, "initialize", json!({})).await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(endpoint.sessions(), 3);
+}
+
+// proves: HTTP-064
+#[tokio::test]
+async fn without_sessions_nothing_is_kept_and_the_header_tells_the_revision() {
+    let gate = Gate::new();
+    let endpoint = with(&gate, Options::new().without_sessions());
+    let mut peer = Peer::new(&endpoint);
+    let reply = peer
+        .initialize("2025-06-18", json!({"elicitation": {}}))
+        .await;
+    assert!(peer.session().is_none());
+    let answer = reply.json().await;
+    let result = &answer["result"];
+    assert_eq!(result["protocolVersion"], "2025-06-18");
+    assert_eq!(
+        result["capabilities"],
+        json!({"tools": {}}),
+        "nothing that needs a memory"
+    );
+    let opened = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(peer.post(opened).await.status, StatusCode::ACCEPTED);
+    for (header, batches) in [(None, true), (Some("2025-11-25"), false)] {
+        let peer = peer.clone().with("mcp-protocol-version", header);
+        let answer = peer
+            .tool(1, "echo", json!({"message": "hi"}))
+            .await
+            .json()
+            .await;
+        assert_eq!(answer["result"]["content"][0]["text"], "hi");
+        let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
+        assert_eq!(peer.post(batch).await.status == StatusCode::OK, batches);
+    }
+    let wrong = peer
+        .clone()
+        .with("mcp-protocol-version", Some("2099-01-01"));
+    let reply = wrong.tool(1, "echo", json!({"message": "hi"})).await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    // Equal ids of different clients do not meet.
+    let one = peer.tool(1, "wait", json!({"message": "one"}));
+    let two = peer.tool(1, "wait", json!({"message": "two"}));
+    gate.go.add_permits(2);
+    let (one, two) = tokio::join!(one, two);
+    assert_eq!(one.answer().await["result"]["content"][0]["text"], "one");
+    assert_eq!(two.answer().await["result"]["content"][0]["text"], "two");
+    for method in [Method::GET, Method::DELETE] {
+        let reply = peer.send(method, "").await;
+        assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(reply.headers["allow"], "POST");
+    }
+}

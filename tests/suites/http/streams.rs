@@ -1,0 +1,164 @@
+//! GET streams, and which message goes where.
+
+use http::StatusCode;
+use mcp_server::{Ctx, Server, Tool};
+use mcp_tests::http::Peer;
+use mcp_transport_http::{Endpoint, Options};
+use serde_json::json;
+
+use super::{Gate, endpoint, server, with};
+
+// proves: HTTP-033, HTTP-032
+#[tokio::test]
+async fn a_get_is_a_stream_or_a_refusal() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let reply = peer.get(None).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(reply.kind(), "text/event-stream");
+    let reply = peer
+        .clone()
+        .with("accept", Some("application/json"))
+        .get(None)
+        .await;
+    assert_eq!(reply.status, StatusCode::NOT_ACCEPTABLE);
+}
+
+// proves: HTTP-035, HTTP-036, HTTP-037, HTTP-042, HTTP-043, HTTP-038
+#[tokio::test]
+async fn news_go_to_one_stream_and_what_belongs_to_a_call_to_the_call() {
+    let gate = Gate::new();
+    let service = server(&gate);
+    let endpoint = Endpoint::new(service.clone()).unwrap();
+    let peer = Peer::open(&endpoint).await;
+    let mut first = peer.get(None).await;
+    service.add_tools([Tool::new("more", || "more")]).unwrap();
+    let news = first.message().await.unwrap();
+    assert_eq!(news["method"], "notifications/tools/list_changed");
+    // A second stream takes over; the first ends.
+    let mut second = peer.get(None).await;
+    assert_eq!(first.event().await, None);
+    let params = json!({
+        "name": "quick", "arguments": {"message": "x"}, "_meta": {"progressToken": 1},
+    });
+    let mut call = peer.call(1, "tools/call", params).await;
+    let progress = loop {
+        let message = call.message().await.unwrap();
+        if message["method"] == "notifications/progress" {
+            break message;
+        }
+    };
+    assert_eq!(progress["params"]["progressToken"], 1);
+    service.add_tools([Tool::new("most", || "most")]).unwrap();
+    let news = second.message().await.unwrap();
+    assert_eq!(
+        news["method"], "notifications/tools/list_changed",
+        "nothing came before it"
+    );
+    drop(second);
+    let reply = peer.call(2, "ping", json!({})).await;
+    assert_eq!(reply.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn news_wait_for_the_stream_that_is_opened_later() {
+    let gate = Gate::new();
+    let service = server(&gate);
+    let endpoint = Endpoint::new(service.clone()).unwrap();
+    let peer = Peer::open(&endpoint).await;
+    service.add_tools([Tool::new("more", || "more")]).unwrap();
+    let mut stream = peer.get(None).await;
+    let news = stream.message().await.unwrap();
+    assert_eq!(news["method"], "notifications/tools/list_changed");
+    drop(stream);
+    // What was delivered is not delivered again.
+    service.add_tools([Tool::new("most", || "most")]).unwrap();
+    let mut stream = peer.get(None).await;
+    assert!(stream.message().await.is_some());
+    peer.delete().await;
+    assert_eq!(
+        stream.event().await,
+        None,
+        "the end of the session ends its streams"
+    );
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Answer {
+    #[expect(dead_code, reason = "the schema is what matters")]
+    sure: bool,
+}
+
+// proves: ELIC-001
+#[tokio::test]
+async fn a_question_travels_on_the_stream_of_its_call_and_is_answered_by_post() {
+    let service = Server::new("asks", "1").tool(Tool::new("ask", |cx: Ctx| async move {
+        match cx.elicit::<Answer>("Sure?").await {
+            Ok(answer) => format!("{}", matches!(answer, mcp_server::Elicited::Accepted(_))),
+            Err(error) => error.to_string(),
+        }
+    }));
+    let endpoint = Endpoint::new(service).unwrap();
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let peer = Peer::open_as(&endpoint, revision, json!({"elicitation": {}})).await;
+        let mut call = peer.tool("ask", "ask", json!({})).await;
+        let question = call.message().await.unwrap();
+        assert_eq!(question["method"], "elicitation/create");
+        let answer = json!({
+            "jsonrpc": "2.0", "id": question["id"],
+            "result": {"action": "accept", "content": {"sure": true}},
+        });
+        assert_eq!(peer.post(answer).await.status, StatusCode::ACCEPTED);
+        let answer = call.message().await.unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"], "true", "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_has_only_so_many_streams_open() {
+    let endpoint = with(&Gate::new(), Options::new().with_session_streams(1));
+    let peer = Peer::open(&endpoint).await;
+    let first = peer.get(None).await;
+    let second = peer.get(None).await;
+    assert_eq!(second.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(second.text().await.contains("with_session_streams"));
+    drop(first);
+    assert_eq!(peer.get(None).await.status, StatusCode::OK);
+}
+
+// proves: HTTP-026
+#[tokio::test(start_paused = true)]
+async fn closing_the_endpoint_lets_calls_finish_and_ends_every_stream() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let mut news = peer.get(None).await;
+    let quick = peer.tool(1, "wait", json!({"message": "in time"})).await;
+    let closing = tokio::spawn({
+        let endpoint = endpoint.clone();
+        async move { endpoint.close().await }
+    });
+    tokio::task::yield_now().await;
+    let reply = peer.call(2, "ping", json!({})).await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    gate.go.add_permits(1);
+    assert_eq!(
+        quick.answer().await["result"]["content"][0]["text"],
+        "in time"
+    );
+    closing.await.unwrap();
+    assert_eq!(news.event().await, None);
+    assert_eq!(endpoint.sessions(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_the_endpoint_does_not_wait_for_ever() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let stuck = peer.tool(1, "wait", json!({"message": "never"})).await;
+    endpoint.close().await;
+    assert_eq!(stuck.answer().await, serde_json::Value::Null);
+    assert_eq!(endpoint.in_flight(), 0);
+}
