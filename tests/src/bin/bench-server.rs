@@ -1,6 +1,9 @@
-//! The server that is measured: `bench-server --stdio [--tools N]`.
+//! The server that is measured: `bench-server --stdio [--tools N]`, or `--http ADDRESS [--stateless] [--tools N]`.
 
 use mcp_server::{Args, Server, Tool};
+use mcp_tests::everything::serve_http;
+use mcp_transport_http::Options;
+use mcp_transport_http::Options;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -38,15 +41,54 @@ fn server(more: usize) -> Server {
         .tools((0..more).map(dummy))
 }
 
+const USAGE: &str =
+    "usage: bench-server --stdio [--tools N] | --http ADDRESS [--stateless] [--tools N]";
+
+/// What the command line asks for.
+#[derive(Default)]
+struct Wanted {
+    stdio: bool,
+    http: Option<String>,
+    stateless: bool,
+    tools: usize,
+}
+
+impl Wanted {
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, Fault> {
+        let mut this = Self::default();
+        while let Some(arg) = args.next() {
+            match &*arg {
+                "--stdio" => this.stdio = true,
+                "--stateless" => this.stateless = true,
+                "--http" => this.http = Some(args.next().ok_or(USAGE)?),
+                "--tools" => this.tools = args.next().ok_or(USAGE)?.parse()?,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        Ok(this)
+    }
+}
+
+type Fault = Box<dyn std::error::Error + Send + Sync>;
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let more = match args.iter().position(|arg| arg == "--tools") {
-        Some(at) => args.get(at + 1).ok_or("--tools takes a number")?.parse()?,
-        None => 0,
-    };
-    if !args.iter().any(|arg| arg == "--stdio") {
-        return Err("usage: bench-server --stdio [--tools N]".into());
+    let mut args = std::env::args().skip(1);
+    let (mut address, mut more, mut stdio, mut options) = (None, 0, false, Options::new());
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--stdio" => stdio = true,
+            "--http" => address = Some(args.next().ok_or("--http takes an address")?),
+            "--stateless" => options = options.without_sessions(),
+            "--tools" => more = args.next().ok_or("--tools takes a number")?.parse()?,
+            _ => return Err(USAGE.into()),
+        }
     }
-    Ok(mcp_transport_stdio::serve(server(more)).await?)
+    match address {
+        Some(address) => mcp_tests::serve::http(&address, server(more), options).await,
+        None if stdio => Ok(mcp_transport_stdio::serve(server(more)).await?),
+        None => Err(USAGE.into()),
+    }
 }
+
+const USAGE: &str = "usage: bench-server --stdio | --http ADDRESS [--stateless] [--tools N]";

@@ -1,10 +1,15 @@
-//! The fixture server as a program: `everything-server --stdio`.
+//! The fixture server as a program: `everything-server --stdio` or `--http ADDRESS`.
+
+use mcp_tests::{everything, serve};
+use mcp_transport_http::Options;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut args = std::env::args().skip(1);
-    match args.next().as_deref() {
-        Some("--stdio") => Ok(mcp_transport_stdio::serve(mcp_tests::everything::server()).await?),
-        _ => Err("usage: everything-server --stdio".into()),
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match *args {
+        ["--stdio"] => Ok(mcp_transport_stdio::serve(everything::server()).await?),
+        ["--http", address] => serve::http(address, everything::server(), Options::new()).await,
+        _ => Err("usage: everything-server --stdio | --http ADDRESS".into()),
     }
 }
