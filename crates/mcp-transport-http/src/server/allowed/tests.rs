@@ -254,32 +254,29 @@ fn any_looks_at_nothing() {
 #[test]
 fn what_cannot_be_allowed_is_said() {
     let problem = |value: &str| Allowed::loopback().allow(value).problem();
-    for value in [
-        "",
-        "*",
-        "*.example.com",
-        "https://*.example.com",
-        "a b",
-        "::1",
-        "2001:db8::1",
-        "a:b",
-        "a:0",
-        "a:",
-        "user@host",
-        "https://a/",
-        "https://a/path",
-        "https://",
-        "://a",
-        "b\u{fc}cher.de",
-        "1http://a",
+    for (value, shown) in [
+        ("", ""),
+        ("*", "*"),
+        ("*.example.com", "*.example.com"),
+        ("https://*.example.com", "https://*.example.com"),
+        ("a b", "a b"),
+        ("a\n", "a\\n"),
+        ("::1", "::1"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("a:b", "a:b"),
+        ("a:0", "a:0"),
+        ("a:", "a:"),
+        ("user@host", "user@host"),
+        ("https://a/", "https://a/"),
+        ("https://a/path", "https://a/path"),
+        ("https://", "https://"),
+        ("://a", "://a"),
+        ("1http://a", "1http://a"),
+        ("b\u{fc}cher.example", "b\\xc3\\xbccher.example"),
     ] {
         let problem = problem(value).unwrap_or_else(|| panic!("{value} is allowed"));
-        assert!(
-            problem.starts_with(
-                &format!("`{}` cannot", value.escape_default()).replace("\\u{fc}", "\\xc3\\xbc")
-            ),
-            "{problem}"
-        );
+        let start = format!("`{shown}` cannot be allowed: ");
+        assert!(problem.starts_with(&start), "{problem}");
     }
     assert!(problem("*").unwrap().contains("Options::allow_any_host"));
     let first = Allowed::loopback().allow("a b").allow("c d").allow("ok");

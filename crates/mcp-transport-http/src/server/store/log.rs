@@ -284,3 +284,47 @@ fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
     }
     first
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Appends empty events.
+    fn append(log: &mut Log, stream: u32, sequences: std::ops::RangeInclusive<u64>, now: Instant) {
+        for sequence in sequences {
+            log.append(stream, sequence, Bytes::new(), now);
+        }
+    }
+
+    #[test]
+    fn dead_events_leave_the_line() {
+        let (mut log, now) = (Log::default(), Instant::now());
+        append(&mut log, 1, 1..=2, now);
+        append(&mut log, 2, 1..=1_000, now);
+        append(&mut log, 1, 3..=3, now);
+        log.forget(2);
+        assert_eq!(log.line.len(), 3);
+        for round in 2..1_000 {
+            append(&mut log, round, 1..=1, now);
+            log.forget(round);
+            assert!(log.line.len() <= 2 * log.events + DEAD + 1);
+        }
+        assert_eq!((log.streams.len(), log.emptied, log.events), (1, 0, 3));
+        log.expire(now, Duration::ZERO);
+        assert_eq!((log.streams.len(), log.line.len(), log.bytes), (0, 0, 0));
+    }
+
+    #[test]
+    fn memory_is_given_back() {
+        let (mut log, now) = (Log::default(), Instant::now());
+        append(&mut log, 1, 1..=10_000, now);
+        (2..10_000).for_each(|stream| append(&mut log, stream, 1..=1, now));
+        for _ in 0..9_900 {
+            assert!(log.evict());
+        }
+        assert!(log.streams[&1].events.capacity() <= 1_000);
+        (2..10_000).for_each(|stream| log.forget(stream));
+        assert!(log.line.capacity() <= 1_000);
+        assert!(log.streams.capacity() <= 2 * SMALL);
+    }
+}

@@ -56,7 +56,7 @@ impl MemoryStore {
     }
 
     /// Sets how much all sessions together may keep. Default 256 MiB. What it takes to remember
-    /// that a session lost everything, some hundred bytes each, comes on top.
+    /// that a session lost everything, a few hundred bytes each, comes on top.
     #[must_use]
     pub fn with_total_bytes(mut self, bytes: usize) -> Self {
         self.total_bytes = bytes;

@@ -111,7 +111,9 @@ impl Model {
         while self.cost(session) > SESSION_CAP || self.total() > TOTAL_CAP {
             let (_, emptied) = self.streams(session);
             if emptied.len() * STREAM > (self.cost(session) - SESSION) / 2 {
-                emptied.iter().for_each(|stream| self.give_up(session, *stream));
+                emptied
+                    .iter()
+                    .for_each(|stream| self.give_up(session, *stream));
                 continue;
             }
             let oldest = |past: &&mut Past| past.session == session && past.is_kept;
@@ -168,7 +170,7 @@ async fn run(ops: &[Op]) {
         .with_total_bytes(TOTAL_CAP)
         .with_window(WINDOW);
     let mut model = Model::default();
-    // The store may still know less than nothing of a stream it gave up; its numbers go on.
+    // The numbers of a stream go on whatever the store gave up.
     let mut sequences: BTreeMap<(u8, u32), u64> = BTreeMap::new();
     for (step, op) in ops.iter().enumerate() {
         match *op {
