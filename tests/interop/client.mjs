@@ -1,19 +1,19 @@
-// The TypeScript SDK's client against our everything server, for `cargo xtask interop`.
+// A TypeScript SDK's client against our everything server, for `cargo xtask interop`.
 //
-//   node client.mjs FOLDER INTEROP-CLIENT EVERYTHING-SERVER
+//   node client.mjs SDK stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
+//   node client.mjs SDK http URL URL-OF-PAGES
 //
-// Prints one JSON line per feature. The first program watches how servers end, and serves the
-// everything server in small pages.
+// SDK is 1 or 2. Prints one JSON line per feature. The programs are a witness of how servers end,
+// which also serves the everything server in small pages, and that server; the URLs are those of
+// the two servers.
 
-import { mkdirSync } from "node:fs";
-
-import { EmptyResultSchema } from "@modelcontextprotocol/sdk/types.js";
-
+import { place } from "./place.mjs";
 import { questions } from "./questions.mjs";
-import { Absent, Session, code, ensure, pages, row, same, text } from "./session.mjs";
+import { Absent, code, ensure, pages, row, same, text } from "./session.mjs";
 
-const [folder, witness, everything] = process.argv.slice(2);
-const OURS = [everything, "--stdio"];
+const [version, ...words] = process.argv.slice(2);
+const sdk = await import(`./sdk-${version}.mjs`);
+const ours = place(sdk, words);
 const REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 const WATCHED = "test://watched-resource";
 const TEMPLATE = "test://template/{id}/data";
@@ -44,6 +44,23 @@ async function initialize(s) {
   same("the revision", s.revision, REVISIONS.at(-1));
   ensure(s.client.getInstructions().includes("fixture"), "no instructions");
   return `everything, ${s.revision}`;
+}
+
+async function discover(s) {
+  if (!sdk.probes) throw new Absent("the client sent initialize first");
+  const [status] = s.http?.probes ?? ["an error"];
+  ensure(status !== undefined, "the client did not probe");
+  return `${status}, then ${s.revision} by initialize`;
+}
+
+/** The server gives the connection back before it answers; the client comes back for the rest. */
+async function resumption(s) {
+  const before = s.http.streams.length;
+  const said = text(await s.call("test_reconnection", {}));
+  const resumed = s.http.streams.slice(before).filter((id) => id !== null);
+  // A call that was cancelled a while ago may come back too, and finds nothing.
+  ensure(resumed.length > 0, "no stream was taken up again");
+  return said;
 }
 
 async function toolsCall(s) {
@@ -212,17 +229,17 @@ async function refused(expected, answer) {
 }
 
 async function pagination() {
-  const paged = await new Session(folder, witness, [witness, "pages", "5"]).connect();
-  const { items, count } = await pages((params) => paged.client.listTools(params), "tools");
+  const paged = await ours.connect("pages");
+  const { items, count } = await pages((params) => sdk.page(paged.client, params), "tools");
   ensure(count > 3, `${count} pages`);
   same("names", new Set(items.map(({ name }) => name)).size, items.length);
-  await refused([-32602], paged.client.listTools({ cursor: "no such cursor" }));
+  await refused([-32602], sdk.page(paged.client, { cursor: "no such cursor" }));
   await paged.close();
   return `${items.length} tools on ${count} pages`;
 }
 
 async function revision(version) {
-  const s = await new Session(folder, witness, OURS).connect(version);
+  const s = await ours.connect("everything", version);
   same("the revision", s.revision, version);
   await s.client.ping();
   same("the sum", text(await s.call("add", { a: 2, b: 3 })), "5");
@@ -234,10 +251,10 @@ async function revision(version) {
 
 async function features(s) {
   await row("initialize", () => initialize(s));
-  await row("discover", () => Promise.reject(new Absent("the client sent initialize first")));
+  await row("discover", () => discover(s));
   await row("ping", () => s.client.ping().then(() => "answered"));
   await row("unknown-method", () =>
-    refused([-32601], s.client.request({ method: "no/such" }, EmptyResultSchema)));
+    refused([-32601], sdk.unknown(s.client)));
   await row("tools-list", async () => `${(await s.client.listTools()).tools.length} tools`);
   await row("tools-call", () => toolsCall(s));
   await row("structured-output", () => structured(s));
@@ -250,12 +267,12 @@ async function features(s) {
   await row("concurrent", () => concurrent(s));
   await row("large", () => large(s));
   await row("logging", () => logging(s));
-  await questions(s, [folder, witness]);
+  await questions(s, ours);
   await row("resources-list", () => resourcesList(s));
   await row("resources-read", () => resources(s));
   await row("templates", () => templates(s));
   await row("unknown-resource", () =>
-    refused([-32002], s.client.readResource({ uri: "test://nowhere" })));
+    refused([sdk.noResource], s.client.readResource({ uri: "test://nowhere" })));
   await row("subscribe", () => subscribe(s));
   await row("list-changed", () => listChanged(s));
   await row("prompts", () => prompts(s));
@@ -267,11 +284,11 @@ async function features(s) {
     ensure(s.client.getServerCapabilities().tasks === undefined, "the server declares tasks");
     throw new Absent("the server declares no tasks");
   });
-  await row("shutdown", () => s.close());
+  if (s.http) await row("resumption", () => resumption(s));
+  await row(s.http ? "session-end" : "shutdown", () => s.close());
 }
 
-mkdirSync(folder, { recursive: true });
-await features(await new Session(folder, witness, OURS).connect());
+await features(await ours.connect("everything"));
 await row("pagination", pagination);
 for (const version of REVISIONS) {
   await row(`revision-${version}`, () => revision(version));

@@ -1,6 +1,6 @@
 // What our everything server asks a client: the model, the user, the roots.
 
-import { Session, code, ensure, row, same, text } from "./session.mjs";
+import { code, ensure, row, same, text } from "./session.mjs";
 
 async function sampling(s) {
   const before = s.samples;
@@ -78,8 +78,8 @@ async function url(s) {
 }
 
 /** The everything server has no such tool; the one that serves pages has. */
-async function required([folder, witness]) {
-  const s = await new Session(folder, witness, [witness, "pages", "50"]).connect();
+async function required(place) {
+  const s = await place.connect("pages");
   const call = () => s.client.callTool({ name: "interop_url_required", arguments: {} });
   const [problem] = await Promise.allSettled([call()]);
   same("the code", await code(Promise.reject(problem.reason)), -32042);

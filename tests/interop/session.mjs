@@ -1,23 +1,7 @@
-// One connection of the TypeScript SDK's client to a server, with a host behind it that answers
+// One connection of a TypeScript SDK's client to a server, with a host behind it that answers
 // questions and remembers what it is told.
 
-import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import {
-  CreateMessageRequestSchema,
-  ElicitationCompleteNotificationSchema,
-  ElicitRequestSchema,
-  ListRootsRequestSchema,
-  LoggingMessageNotificationSchema,
-  PromptListChangedNotificationSchema,
-  ResourceListChangedNotificationSchema,
-  ResourceUpdatedNotificationSchema,
-  ToolListChangedNotificationSchema,
-} from "@modelcontextprotocol/sdk/types.js";
 
 /** How long one feature, one request or one wait may take. */
 export const LIMIT = 90_000;
@@ -53,24 +37,6 @@ export async function row(feature, work) {
   console.log(JSON.stringify(line));
 }
 
-/** A client that offers one revision, whatever the newest is. */
-class PinnedClient extends Client {
-  constructor(info, options, revision) {
-    super(info, options);
-    this.revision = revision;
-  }
-
-  request(request, schema, options) {
-    if (request.method === "initialize" && this.revision) {
-      const params = { ...request.params, protocolVersion: this.revision };
-      return super.request({ ...request, params }, schema, options);
-    }
-    return super.request(request, schema, { timeout: LIMIT, ...options });
-  }
-}
-
-let started = 0;
-
 export class Session {
   /** What the server said that was no answer. */
   seen = { logs: [], changed: [], updated: [], urlsDone: [], errors: [] };
@@ -79,25 +45,26 @@ export class Session {
   roots = [{ uri: "file:///workshop", name: "Workshop" }];
   samples = 0;
 
-  constructor(folder, witness, command) {
-    this.status = join(folder, `status-${started++}.json`);
-    rmSync(this.status, { force: true });
-    this.transport = new StdioClientTransport({
-      command: witness,
-      args: ["witness", this.status, ...command],
-    });
-    this.transport.setProtocolVersion = (version) => (this.revision = version);
+  constructor(sdk, transport) {
+    Object.assign(this, { sdk, transport });
   }
 
-  async connect(revision) {
+  /** Shakes hands. `left` shows, after the end, that the server has noticed it. */
+  async connect(revision, left) {
     const capabilities = {
       sampling: {},
       elicitation: { form: { applyDefaults: true }, url: {} },
       roots: { listChanged: true },
     };
     const info = { name: "interop-typescript", version: "1.0.0" };
-    this.client = new PinnedClient(info, { capabilities }, revision);
+    this.left = left;
+    this.client = this.sdk.client(info, capabilities, revision, LIMIT);
     this.client.onerror = (error) => this.seen.errors.push(error.message);
+    const agreed = this.transport.setProtocolVersion?.bind(this.transport);
+    this.transport.setProtocolVersion = (version) => {
+      this.revision = version;
+      agreed?.(version);
+    };
     this.listen();
     this.host();
     await this.client.connect(this.transport, { timeout: LIMIT });
@@ -105,25 +72,21 @@ export class Session {
   }
 
   listen() {
-    const on = (schema, hear) => this.client.setNotificationHandler(schema, hear);
-    on(LoggingMessageNotificationSchema, ({ params }) => void this.seen.logs.push(params));
-    on(ResourceUpdatedNotificationSchema, ({ params }) => void this.seen.updated.push(params.uri));
-    on(ElicitationCompleteNotificationSchema, ({ params }) =>
+    const on = (method, hear) => this.sdk.hear(this.client, `notifications/${method}`, hear);
+    on("message", ({ params }) => void this.seen.logs.push(params));
+    on("resources/updated", ({ params }) => void this.seen.updated.push(params.uri));
+    on("elicitation/complete", ({ params }) =>
       void this.seen.urlsDone.push(params.elicitationId));
-    for (const [list, schema] of [
-      ["tools", ToolListChangedNotificationSchema],
-      ["prompts", PromptListChangedNotificationSchema],
-      ["resources", ResourceListChangedNotificationSchema],
-    ]) {
-      on(schema, () => void this.seen.changed.push(list));
+    for (const list of ["tools", "prompts", "resources"]) {
+      on(`${list}/list_changed`, () => void this.seen.changed.push(list));
     }
   }
 
   host() {
-    const on = (schema, answer) => this.client.setRequestHandler(schema, answer);
-    on(ListRootsRequestSchema, () => ({ roots: this.roots }));
-    on(ElicitRequestSchema, ({ params }) => this.answer(params));
-    on(CreateMessageRequestSchema, ({ params }) => {
+    const on = (method, answer) => this.sdk.answer(this.client, method, answer);
+    on("roots/list", () => ({ roots: this.roots }));
+    on("elicitation/create", ({ params }) => this.answer(params));
+    on("sampling/createMessage", ({ params }) => {
       this.samples += 1;
       const heard = params.messages.map(({ content }) => content.text).join(" ");
       return {
@@ -145,23 +108,19 @@ export class Session {
 
   /** Calls a tool that must succeed, and gives its text. */
   async call(name, args, options) {
-    const result = await this.client.callTool({ name, arguments: args }, undefined, options);
+    const result = await this.sdk.call(this.client, { name, arguments: args }, options);
     ensure(!result.isError, `${name} failed: ${text(result)}`);
     return result;
   }
 
-  /** Ends the connection; the server has to leave by itself, with success. */
+  /** Ends the connection, and with it the session, if there is one. */
   async close() {
-    await this.client.close();
-    let ended;
-    try {
-      ended = JSON.parse(readFileSync(this.status, "utf8"));
-    } catch {
-      throw new Error("the server had to be killed, it did not leave when stdin was closed");
-    }
-    same("the exit code", ended.code, 0);
+    const { sessionId } = this.transport;
+    // Before the end: the first SDK reports that it closes its own stream.
     same("what went wrong on the way", this.seen.errors, []);
-    return "gone with exit code 0";
+    await this.transport.terminateSession?.();
+    await this.client.close();
+    return this.left(sessionId);
   }
 }
 

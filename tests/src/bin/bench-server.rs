@@ -3,7 +3,6 @@
 use mcp_server::{Args, Server, Tool};
 use mcp_tests::everything::serve_http;
 use mcp_transport_http::Options;
-use mcp_transport_http::Options;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -72,23 +71,19 @@ impl Wanted {
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut args = std::env::args().skip(1);
-    let (mut address, mut more, mut stdio, mut options) = (None, 0, false, Options::new());
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--stdio" => stdio = true,
-            "--http" => address = Some(args.next().ok_or("--http takes an address")?),
-            "--stateless" => options = options.without_sessions(),
-            "--tools" => more = args.next().ok_or("--tools takes a number")?.parse()?,
-            _ => return Err(USAGE.into()),
+async fn main() -> Result<(), Fault> {
+    let wanted = Wanted::parse(std::env::args().skip(1))?;
+    let server = server(wanted.tools);
+    match wanted.http {
+        Some(address) => {
+            let options = Options::new();
+            let options = match wanted.stateless {
+                true => options.without_sessions(),
+                false => options,
+            };
+            serve_http(&address, server, options).await
         }
-    }
-    match address {
-        Some(address) => mcp_tests::serve::http(&address, server(more), options).await,
-        None if stdio => Ok(mcp_transport_stdio::serve(server(more)).await?),
+        None if wanted.stdio => Ok(mcp_transport_stdio::serve(server).await?),
         None => Err(USAGE.into()),
     }
 }
-
-const USAGE: &str = "usage: bench-server --stdio | --http ADDRESS [--stateless] [--tools N]";

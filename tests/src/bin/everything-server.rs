@@ -1,15 +1,15 @@
 //! The fixture server as a program: `everything-server --stdio` or `--http ADDRESS`.
 
-use mcp_tests::{everything, serve};
+use mcp_tests::everything::{serve_http, server};
 use mcp_transport_http::Options;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match *args {
-        ["--stdio"] => Ok(mcp_transport_stdio::serve(everything::server()).await?),
-        ["--http", address] => serve::http(address, everything::server(), Options::new()).await,
+        ["--stdio"] => Ok(mcp_transport_stdio::serve(server()).await?),
+        ["--http", address] => serve_http(address, server(), Options::new()).await,
         _ => Err("usage: everything-server --stdio | --http ADDRESS".into()),
     }
 }

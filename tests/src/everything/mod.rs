@@ -1,11 +1,14 @@
 //! The fixture server of the conformance suite, on public API only.
 
+mod listen;
 mod prompts;
 mod questions;
 mod resources;
 mod tools;
 
 use mcp_server::Server;
+
+pub use listen::serve_http;
 
 /// A PNG of one pixel, in base64.
 pub const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";

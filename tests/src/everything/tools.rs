@@ -124,6 +124,13 @@ fn behaviour() -> Vec<Tool> {
             "Logged three messages"
         })
         .description("Logs three messages"),
+        Tool::new("test_reconnection", async |cx: Ctx| {
+            let pause = Duration::from_millis(100);
+            cx.release(pause);
+            tokio::time::sleep(pause).await;
+            "The client came back for this"
+        })
+        .description("Gives the connection back before it answers"),
         Tool::new("add", |Args(pair): Args<Pair>| {
             (pair.a + pair.b).to_string()
         })

@@ -25,6 +25,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_server::{Ctx, Tool};
+use mcp_tests::everything::serve_http;
+use mcp_transport_http::Options;
 use report::Fault;
 use target::Target;
 
@@ -32,7 +34,7 @@ const USAGE: &str = "\
 usage: interop-client drive SCENARIO FOLDER PROGRAM ARGS...
        interop-client witness STATUS-FILE PROGRAM ARGS...
        interop-client overhear STATUS-FILE PROGRAM ARGS...
-       interop-client pages SIZE";
+       interop-client pages SIZE [--http ADDRESS]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -44,7 +46,8 @@ fn main() -> ExitCode {
         }
         ["witness", status, ..] => witness::watch(Path::new(status), &args[2..]),
         ["overhear", status, ..] => witness::overhear(Path::new(status), &args[2..]),
-        ["pages", size] => block_on(pages(size)).map(|()| 0),
+        ["pages", size] => block_on(pages(size, None)).map(|()| 0),
+        ["pages", size, "--http", address] => block_on(pages(size, Some(address))).map(|()| 0),
         _ => Err(USAGE.into()),
     };
     match outcome {
@@ -72,7 +75,7 @@ async fn drive(scenario: &str, folder: &str, program: Vec<String>) -> Result<(),
 }
 
 /// The everything server, a few items a page, with a tool that works the second time.
-async fn pages(size: &str) -> Result<(), Fault> {
+async fn pages(size: &str, address: Option<&str>) -> Result<(), Fault> {
     let visited = Arc::new(AtomicBool::new(false));
     let gated = Tool::new("interop_url_required", move |cx: Ctx| {
         if visited.swap(true, Ordering::Relaxed) {
@@ -83,5 +86,8 @@ async fn pages(size: &str) -> Result<(), Fault> {
     let server = mcp_tests::everything::server()
         .page_size(size.parse()?)
         .tool(gated.description("Needs a URL to be visited first"));
-    Ok(mcp_transport_stdio::serve(server).await?)
+    match address {
+        Some(address) => serve_http(address, server, Options::new()).await,
+        None => Ok(mcp_transport_stdio::serve(server).await?),
+    }
 }

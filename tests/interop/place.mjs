@@ -1,0 +1,89 @@
+// Where the everything server is found: as a program that is started for each connection, or at a URL.
+
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+import { Session, ensure, same } from "./session.mjs";
+
+/** Server programs, started under a witness of how they end. */
+class Programs {
+  started = 0;
+
+  constructor(sdk, folder, witness, everything) {
+    Object.assign(this, { sdk, folder, witness });
+    this.commands = { everything: [everything, "--stdio"], pages: [witness, "pages", "5"] };
+    mkdirSync(folder, { recursive: true });
+  }
+
+  connect(server, revision) {
+    const status = join(this.folder, `status-${this.started++}.json`);
+    rmSync(status, { force: true });
+    const args = ["witness", status, ...this.commands[server]];
+    const transport = this.sdk.stdio(this.witness, args);
+    return new Session(this.sdk, transport).connect(revision, () => this.left(status));
+  }
+
+  /** The server has to leave by itself, with success. */
+  left(status) {
+    let ended;
+    try {
+      ended = JSON.parse(readFileSync(status, "utf8"));
+    } catch {
+      throw new Error("the server had to be killed, it did not leave when stdin was closed");
+    }
+    same("the exit code", ended.code, 0);
+    return "gone with exit code 0";
+  }
+}
+
+/** Servers that are there already. */
+class Urls {
+  constructor(sdk, everything, pages) {
+    Object.assign(this, { sdk, urls: { everything, pages } });
+  }
+
+  connect(server, revision) {
+    const url = new URL(this.urls[server]);
+    const seen = { probes: [], streams: [] };
+    const transport = this.sdk.http(url, { fetch: watched(seen) });
+    const session = new Session(this.sdk, transport);
+    session.http = seen;
+    return session.connect(revision, (id) => this.left(url, id, session.revision));
+  }
+
+  /** The session has been ended, and the server has forgotten it. */
+  async left(url, id, revision) {
+    ensure(id, "there was no session");
+    const headers = {
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+      "mcp-protocol-version": revision,
+      "mcp-session-id": id,
+    };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    const response = await fetch(url, { method: "POST", headers, body });
+    await response.body?.cancel();
+    same("the status after the end", response.status, 404);
+    return "ended by DELETE, then unknown (404)";
+  }
+}
+
+/** Passes requests on, and remembers streams that were opened and what became of the probe. */
+function watched(seen) {
+  return async (url, init) => {
+    const headers = new Headers(init?.headers);
+    if (init?.method === "GET") seen.streams.push(headers.get("last-event-id"));
+    const response = await fetch(url, init);
+    if (typeof init?.body === "string" && init.body.includes('"server/discover"')) {
+      seen.probes.push(response.status);
+    }
+    return response;
+  };
+}
+
+/** The place that the arguments name. */
+export function place(sdk, [kind, ...rest]) {
+  if (kind === "stdio") return new Programs(sdk, ...rest);
+  if (kind === "http") return new Urls(sdk, ...rest);
+  throw new Error(`no such transport: ${kind}`);
+}
