@@ -2,7 +2,6 @@
 
 pub mod everything;
 pub mod http;
-pub mod serve;
 pub mod wire;
 
 /// The README and the guides, whose snippets are compiled and run.

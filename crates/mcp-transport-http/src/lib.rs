@@ -1,5 +1,21 @@
 //! The Model Context Protocol over [Streamable HTTP][spec], for both roles.
 //!
+//! A server is an [`Endpoint`]: a tower service that is mounted in hyper, axum or anything else.
+//! Those who have no HTTP server of their own call [`serve`]. A client's transport is [`Http`].
+//!
+//! ```text
+//! request ─► Endpoint ─► admission (Host, Origin, types, limits) ─► session ─► handler
+//!                                                                    │
+//! response ◄─ JSON, or the events of a stream ◄──────────────────────┘
+//! ```
+//!
+//! # Features
+//!
+//! - `server` (default): [`Endpoint`] and [`serve`].
+//! - `client` (default): [`Http`].
+//! - `tls`: `https` for the client, by rustls with the certificates of the system.
+//! - `legacy`: the two-endpoint transport of revision 2024-11-05, for the roles that are enabled.
+//!
 //! [spec]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
 #[cfg(feature = "client")]
@@ -7,6 +23,7 @@ mod client;
 mod headers;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "client")]
 mod sse;
 
 #[cfg(feature = "client")]
