@@ -1,9 +1,10 @@
 """The Python SDK's client against our everything server, for `cargo xtask interop`.
 
-    python client.py FOLDER INTEROP-CLIENT EVERYTHING-SERVER
+    python client.py stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
+    python client.py http URL URL-OF-PAGES
 
-Prints one JSON line per feature. The first program watches how servers end, and serves the
-everything server in small pages.
+Prints one JSON line per feature. The programs are a witness of how servers end, which also serves
+the everything server in small pages, and that server; the URLs are those of the two servers.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import anyio
 import mcp_types as types
 from mcp import Client
 
+from place import Place, Urls, place
 from questions import questions
-from session import Absent, Host, Place, Probes, call, ensure, left, refused, row, same, text
+from session import Absent, Host, Probes, call, ensure, refused, row, same, text
 
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 WATCHED = "test://watched-resource"
@@ -138,6 +140,15 @@ async def concurrent(client: Client, host: Host) -> str:
         for number in range(50):
             calls.start_soon(one, f"call-{number:03}")
     return "50 calls"
+
+
+async def resumption(client: Client, host: Host) -> str:
+    """The server gives the connection back before it answers; the client comes back for the
+    rest."""
+    before = host.resumed
+    said = text(await call(client, "test_reconnection", {}))
+    ensure(host.resumed > before, "no stream was taken up again")
+    return said
 
 
 async def large(client: Client, host: Host) -> str:
@@ -270,7 +281,7 @@ async def tasks(client: Client, host: Host) -> str:
 
 
 async def pagination(place: Place) -> str:
-    async with place.connect(place.paged(5)) as (client, host, status):
+    async with place.connect("pages") as (client, host, left):
         names, cursor, count = [], None, 0
         while count == 0 or cursor is not None:
             page = await client.list_tools(cursor=cursor)
@@ -279,19 +290,19 @@ async def pagination(place: Place) -> str:
         ensure(count > 3, f"{count} pages")
         same("names", len(set(names)), len(names))
         await refused([-32602], client.list_tools(cursor="no such cursor"))
-    left(status, host)
+    await left()
     return f"{len(names)} tools on {count} pages"
 
 
 async def revision(place: Place, version: str) -> str:
-    async with place.connect(place.ours, version) as (client, host, status):
+    async with place.connect("everything", version) as (client, host, left):
         same("the revision", client.protocol_version, version)
         await client.send_ping()
         same("the sum", text(await call(client, "add", {"a": 2, "b": 3})), "5")
         weather = await call(client, "get_weather", {"location": "Oslo"})
         known = version >= "2025-06-18"
         same("structured output", weather.structured_content is not None, known)
-    left(status, host)
+    await left()
     return "called add and get_weather"
 
 
@@ -323,23 +334,21 @@ FEATURES = {
 
 
 async def main() -> None:
-    place = Place(*sys.argv[1:4])
+    ours = place(*sys.argv[1:])
     probes = Probes()
-    async with place.connect(place.ours) as (client, host, status):
+    async with ours.connect("everything") as (client, host, left):
         await row("discover", partial(discover, probes, client))
         for feature, work in FEATURES.items():
             await row(feature, partial(work, client, host))
         await row("tool-errors", partial(failing, client, "test_error_handling", {}))
         await row("bad-arguments", partial(failing, client, "add", {"a": "two"}))
-        await questions(client, host, place)
-
-    async def shutdown() -> str:
-        return left(status, host)
-
-    await row("shutdown", shutdown)
-    await row("pagination", partial(pagination, place))
+        if isinstance(ours, Urls):
+            await row("resumption", partial(resumption, client, host))
+        await questions(client, host, ours)
+    await row(ours.ending, left)
+    await row("pagination", partial(pagination, ours))
     for version in REVISIONS:
-        await row(f"revision-{version}", partial(revision, place, version))
+        await row(f"revision-{version}", partial(revision, ours, version))
 
 
 anyio.run(main)

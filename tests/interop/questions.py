@@ -8,7 +8,8 @@ from typing import Any
 import mcp_types as types
 from mcp import Client, MCPError
 
-from session import Host, Place, call, ensure, left, row, same, text
+from place import Place
+from session import Host, call, ensure, row, same, text
 
 
 async def sampling(client: Client, host: Host) -> str:
@@ -101,7 +102,7 @@ async def url(client: Client, host: Host) -> str:
 
 async def required(place: Place) -> str:
     """The everything server has no such tool; the one that serves pages has."""
-    async with place.connect(place.paged(50)) as (client, host, status):
+    async with place.connect("pages") as (client, host, left):
         try:
             await client.call_tool("interop_url_required", {})
             raise AssertionError("answered before the visit")
@@ -111,7 +112,7 @@ async def required(place: Place) -> str:
             same("the URL", url, "https://example.com/first")
         again = text(await call(client, "interop_url_required", {}))
         same("after the visit", again, "visited")
-    left(status, host)
+    await left()
     return "code -32042, then answered"
 
 

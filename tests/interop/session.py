@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
-import mcp.client.session
 import mcp_types as types
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, MCPError
 from mcp.client.session import ClientSession
 
 # How long one feature, one request or one wait may take.
@@ -79,6 +76,7 @@ class Host:
         self.heard: list[Any] = []
         self.errors: list[str] = []
         self.samples = 0
+        self.resumed = 0
         self.roots = [types.Root(uri="file:///workshop", name="Workshop")]
         self.answer: Callable[[Any], types.ElicitResult] = lambda _: types.ElicitResult(
             action="cancel"
@@ -116,56 +114,6 @@ class Host:
                 await anyio.sleep(0.02)
             return
         raise AssertionError(f"{what} did not arrive")
-
-
-class Place:
-    """Where servers are started from."""
-
-    def __init__(self, folder: str, witness: str, everything: str) -> None:
-        self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.witness = witness
-        self.ours = [everything, "--stdio"]
-        self.started = 0
-
-    def paged(self, size: int) -> list[str]:
-        """The everything server, so many items a page."""
-        return [self.witness, "pages", str(size)]
-
-    @asynccontextmanager
-    async def connect(self, command: list[str], revision: str | None = None):
-        """A client, its host and a file that will tell how the server ended. Without a revision
-        the client probes for the newest one and falls back to the handshake."""
-        self.started += 1
-        status = self.folder / f"status-{self.started}.json"
-        status.unlink(missing_ok=True)
-        server = StdioServerParameters(
-            command=self.witness, args=["witness", str(status), *command]
-        )
-        if revision is not None:
-            mcp.client.session.LATEST_HANDSHAKE_VERSION = revision
-        host = Host()
-        client = Client(
-            server,
-            mode="auto" if revision is None else "legacy",
-            read_timeout_seconds=LIMIT,
-            client_info=types.Implementation(name="interop-python", version="1.0.0"),
-            sampling_callback=host.sample,
-            elicitation_callback=host.elicit,
-            list_roots_callback=host.list_roots,
-            logging_callback=host.log,
-            message_handler=host.hear,
-        )
-        async with client:
-            yield client, host, status
-
-
-def left(status: Path, host: Host) -> str:
-    """The server has to have left by itself, with success."""
-    ensure(status.exists(), "the server had to be killed, it did not leave when stdin was closed")
-    same("the exit code", json.loads(status.read_text())["code"], 0)
-    same("what went wrong on the way", host.errors, [])
-    return "gone with exit code 0"
 
 
 def text(result: types.CallToolResult) -> str:
