@@ -1,4 +1,5 @@
-"""A server made with the Python SDK, for our client to talk to: `python server.py`.
+"""A server made with the Python SDK, for our client to talk to: `python server.py`, or
+`python server.py --http` for any port.
 
 It has a bit of each thing, and what the reference servers lack: lists in pages, a tool that
 learns of its cancellation, and the end of a visit to a URL.
@@ -6,15 +7,19 @@ learns of its cancellation, and the end of a visit to a URL.
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import anyio
 import mcp_types as types
+import uvicorn
 from mcp import MCPError
 from mcp.server.lowlevel.server import NotificationOptions
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from pydantic import BaseModel, Field
 
@@ -169,6 +174,14 @@ async def touch(uri: str, ctx: Context) -> str:
     return "touched"
 
 
+@app.tool()
+async def pause(ctx: Context) -> str:
+    """Gives the connection back before it answers, where there is one to give back."""
+    await ctx.close_sse_stream()
+    await anyio.sleep(0.1)
+    return "the client came back"
+
+
 @app.resource("peer://note", mime_type="text/plain")
 def note() -> str:
     """A text."""
@@ -235,14 +248,38 @@ async def unsubscribe(_ctx: Any, params: types.UnsubscribeRequestParams) -> type
     return types.EmptyResult()
 
 
+class Events(EventStore):
+    """What was sent, for clients that come back."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, types.JSONRPCMessage | None]] = []
+
+    async def store_event(self, stream_id: str, message: types.JSONRPCMessage | None) -> str:
+        self.sent.append((stream_id, message))
+        return str(len(self.sent))
+
+    async def replay_events_after(self, last_event_id: str, send_callback: Any) -> str | None:
+        last = int(last_event_id)
+        stream, _ = self.sent[last - 1]
+        for number, (other, message) in enumerate(self.sent[last:], last + 1):
+            if other == stream and message is not None:
+                await send_callback(EventMessage(message, str(number)))
+        return stream
+
+
 async def main() -> None:
     low.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
     low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     low.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscribe)
     low.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
     every = NotificationOptions(True, True, True)
+    low.create_initialization_options = partial(low.create_initialization_options, every)
+    if "--http" in sys.argv:
+        endpoint = app.streamable_http_app(event_store=Events(), retry_interval=100)
+        await uvicorn.Server(uvicorn.Config(endpoint, port=0)).serve()
+        return
     async with stdio_server() as (incoming, outgoing):
-        await low.run(incoming, outgoing, low.create_initialization_options(every))
+        await low.run(incoming, outgoing, low.create_initialization_options())
 
 
 anyio.run(main)
