@@ -201,7 +201,8 @@ impl Event {
 }
 
 impl Reply {
-    fn new(response: Response<Body>) -> Self {
+    /// A response as an endpoint made it.
+    pub fn new(response: Response<Body>) -> Self {
         let (parts, body) = response.into_parts();
         Self {
             status: parts.status,

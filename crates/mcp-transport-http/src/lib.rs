@@ -21,13 +21,18 @@
 #[cfg(feature = "client")]
 mod client;
 mod headers;
+#[cfg(feature = "legacy")]
+mod legacy;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "client")]
 mod sse;
+mod threads;
 
 #[cfg(feature = "client")]
-pub use client::{Authorize, Http, Options as ClientOptions};
+pub use client::{AfterRefusal, Authorize, Http, Options as ClientOptions, RequestBody};
+#[cfg(all(feature = "legacy", feature = "server"))]
+pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]
 pub use server::{
     Allowed, Body, Endpoint, Error, EventStore, MemoryStore, Options, PeerAddr, Replay, SessionId,

@@ -1,5 +1,6 @@
 //! Streamable HTTP, the server's side.
 
+mod legacy;
 mod post;
 mod resume;
 mod sessions;

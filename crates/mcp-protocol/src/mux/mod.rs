@@ -8,6 +8,7 @@ mod call;
 mod outbox;
 mod work;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
@@ -19,7 +20,9 @@ use mcp_jsonrpc::{
 use mcp_types::method;
 
 use crate::running::guarded;
-use crate::{Call, Closed, Delivery, Exchange, Inbound, Incoming, Link, Outgoing, Refused, Reply};
+use crate::{
+    Call, Closed, Delivery, Exchange, Inbound, Incoming, Link, Outgoing, Principal, Refused, Reply,
+};
 use batch::BatchState;
 use outbox::Outbox;
 use work::Ticket;
@@ -90,12 +93,28 @@ pub struct Mux {
     outgoing: Outgoing,
     incoming: Incoming,
     closed: OnceLock<Closed>,
+    facts: Option<Facts>,
+    principal: Option<Principal>,
     this: Weak<Self>,
 }
+
+/// What a transport knows of a connection, in a type of its own.
+type Facts = Box<dyn Any + Send + Sync>;
 
 impl Mux {
     /// A multiplexer that hands what arrives to `inbound`.
     pub fn new(inbound: Arc<dyn Inbound>, limits: MuxLimits) -> Arc<Self> {
+        Self::on_behalf(inbound, limits, None, None)
+    }
+
+    /// A multiplexer for a connection that was opened on somebody's behalf, with what the
+    /// transport knows of it; see [`Link::facts`].
+    pub fn on_behalf(
+        inbound: Arc<dyn Inbound>,
+        limits: MuxLimits,
+        principal: Option<Principal>,
+        facts: Option<Facts>,
+    ) -> Arc<Self> {
         let mux = Arc::new_cyclic(|this: &Weak<Self>| Self {
             inbound,
             outbox: Outbox::new(limits.queue_bytes),
@@ -103,6 +122,8 @@ impl Mux {
             incoming: Incoming::new(limits.incoming),
             limits,
             closed: OnceLock::new(),
+            facts,
+            principal,
             this: this.clone(),
         });
         mux.inbound.opened(Weak::<Self>::clone(&mux.this));
@@ -307,6 +328,14 @@ impl Link for Mux {
             Some(mux) => Call::new(call::MuxCall::new(mux, method, params)),
             None => Call::failed(crate::CallError::Closed(Closed::local())),
         }
+    }
+
+    fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.facts.as_deref()
+    }
+
+    fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
     }
 }
 

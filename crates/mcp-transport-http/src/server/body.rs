@@ -9,6 +9,8 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
 use super::events::Events;
+#[cfg(feature = "legacy")]
+use crate::legacy::server::Pipe;
 
 /// The body of an [`Endpoint`](crate::Endpoint)'s response.
 pub struct Body(Kind);
@@ -16,6 +18,8 @@ pub struct Body(Kind);
 enum Kind {
     Full(Bytes),
     Events(Box<Events>),
+    #[cfg(feature = "legacy")]
+    Legacy(Box<Pipe>),
 }
 
 impl Body {
@@ -29,6 +33,11 @@ impl Body {
 
     pub(crate) fn events(events: Events) -> Self {
         Self(Kind::Events(Box::new(events)))
+    }
+
+    #[cfg(feature = "legacy")]
+    pub(crate) fn legacy(pipe: Pipe) -> Self {
+        Self(Kind::Legacy(Box::new(pipe)))
     }
 }
 
@@ -47,6 +56,11 @@ impl http_body::Body for Body {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(data) => data,
             },
+            #[cfg(feature = "legacy")]
+            Kind::Legacy(pipe) => match pipe.poll_next(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(data) => data,
+            },
         };
         Poll::Ready(data.map(|data| Ok(Frame::data(data))))
     }
@@ -55,13 +69,15 @@ impl http_body::Body for Body {
         match &self.0 {
             Kind::Full(bytes) => bytes.is_empty(),
             Kind::Events(events) => events.is_end(),
+            #[cfg(feature = "legacy")]
+            Kind::Legacy(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Kind::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Kind::Events(_) => SizeHint::default(),
+            _ => SizeHint::default(),
         }
     }
 }
@@ -70,7 +86,7 @@ impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Full(bytes) => f.debug_tuple("Body").field(&bytes.len()).finish(),
-            Kind::Events(_) => f.write_str("Body(events)"),
+            _ => f.write_str("Body(events)"),
         }
     }
 }

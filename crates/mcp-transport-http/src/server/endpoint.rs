@@ -20,11 +20,12 @@ use super::id::{EventId, SessionId};
 use super::options::Options;
 use super::refusal::Refusal;
 use super::serve::Error;
-use super::session::{HttpSession, Listener, Table, shared};
+use super::session::{HttpSession, Listener, Place, Table, shared};
 use super::store::Replay;
-use super::work::{Blocking, Slot};
+use super::work::Slot;
 use super::{lock, post};
 use crate::headers::{EVENT_STREAM, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+use crate::threads::Threads;
 
 /// An MCP server as a [tower service] over HTTP requests: mount it in hyper, axum or anything
 /// else, at any path.
@@ -48,7 +49,9 @@ pub(crate) struct Shared {
     pub(crate) revisions: Vec<Revision>,
     pub(crate) in_flight: Arc<AtomicUsize>,
     pub(crate) bodies: Arc<AtomicUsize>,
-    pub(crate) blocking: Blocking,
+    #[cfg(feature = "legacy")]
+    pub(crate) legacy: crate::legacy::server::LegacySessions,
+    pub(crate) threads: Threads,
     closing: AtomicBool,
     idle: tokio::sync::Notify,
 }
@@ -80,10 +83,9 @@ impl Endpoint {
             sessions: Arc::new(Table::new()),
             in_flight: Arc::default(),
             bodies: Arc::default(),
-            blocking: Blocking {
-                count: Arc::default(),
-                limit: options.blocking,
-            },
+            #[cfg(feature = "legacy")]
+            legacy: Default::default(),
+            threads: Threads::new(options.blocking),
             closing: AtomicBool::new(false),
             idle: tokio::sync::Notify::new(),
             service,
@@ -117,6 +119,8 @@ impl Endpoint {
             }
         }
         shared.sessions.close(&Closed::local());
+        #[cfg(feature = "legacy")]
+        shared.legacy.close(&Closed::local());
         for (_, session) in lock(&shared.stateless).drain(..) {
             session.close(&Closed::local());
         }
@@ -166,10 +170,7 @@ impl Shared {
         B: http_body::Body + Send,
         B::Data: Send,
     {
-        admission::check_source(&self.options, &parts)?;
-        if self.closing.load(Ordering::Acquire) {
-            return Err(Refusal::busy("the server is shutting down"));
-        }
+        self.admit(&parts)?;
         match parts.method {
             Method::POST => post::serve(self, parts, body).await,
             Method::GET if self.options.sessions => self.listen(&parts).await,
@@ -187,6 +188,20 @@ impl Shared {
                 "send POST, GET or DELETE",
             )),
         }
+    }
+
+    /// Whether anything of this request is looked at.
+    pub(crate) fn admit(&self, parts: &Parts) -> Result<(), Refusal> {
+        admission::check_source(&self.options, parts)?;
+        if self.closing.load(Ordering::Acquire) {
+            return Err(Refusal::busy("the server is shutting down"));
+        }
+        Ok(())
+    }
+
+    /// A place for a session.
+    pub(crate) fn place(&self, principal: Option<Principal>) -> Result<Place<'_>, Refusal> {
+        Place::take(&self.sessions, &self.options, principal)
     }
 
     /// One of the places for requests that run.

@@ -31,7 +31,12 @@ impl SessionId {
 
     /// Reads what a client sent back: exactly what was written, each id has one spelling.
     pub(crate) fn parse(value: &HeaderValue) -> Option<Self> {
-        let text: &[u8; 64] = value.as_bytes().try_into().ok()?;
+        Self::parse_text(value.as_bytes())
+    }
+
+    /// The same for an id that is part of something else.
+    pub(crate) fn parse_text(text: &[u8]) -> Option<Self> {
+        let text: &[u8; 64] = text.try_into().ok()?;
         let mut id = [0; 32];
         for (byte, pair) in id.iter_mut().zip(text.chunks_exact(2)) {
             *byte = u8::try_from(number(pair)?).ok()?;
@@ -41,13 +46,23 @@ impl SessionId {
 
     /// As it goes into the header.
     pub(crate) fn header(&self) -> HeaderValue {
+        let mut value = HeaderValue::from_bytes(&self.digits()).expect("hex digits make a header");
+        value.set_sensitive(true);
+        value
+    }
+
+    fn digits(&self) -> [u8; 64] {
         let mut text = [0; 64];
         for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
             pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
         }
-        let mut value = HeaderValue::from_bytes(&text).expect("hex digits make a header");
-        value.set_sensitive(true);
-        value
+        text
+    }
+
+    /// As it goes into an address.
+    #[cfg(feature = "legacy")]
+    pub(crate) fn text(&self) -> String {
+        self.digits().map(char::from).iter().collect()
     }
 
     /// A byte as random as the others, for tables in parts.

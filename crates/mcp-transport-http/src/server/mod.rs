@@ -3,12 +3,12 @@
 //!
 //! Specification: [transports](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
 
-mod admission;
+pub(crate) mod admission;
 mod allowed;
 mod body;
 mod endpoint;
 mod events;
-mod frames;
+pub(crate) mod frames;
 mod id;
 mod io;
 mod options;
@@ -22,6 +22,11 @@ mod store;
 mod stream;
 mod work;
 
+#[cfg(feature = "legacy")]
+pub(crate) use endpoint::{Shared, event_stream};
+#[cfg(feature = "legacy")]
+pub(crate) use refusal::Refusal;
+
 pub use allowed::Allowed;
 pub use body::Body;
 pub use endpoint::Endpoint;
@@ -32,7 +37,7 @@ pub use store::{EventStore, MemoryStore, Replay, StoreError, Stored, StreamKey};
 
 /// Takes a lock whatever a panicking holder left behind: every critical section here leaves the
 /// data consistent at each step.
-fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)

@@ -35,6 +35,8 @@ pub struct Options {
     pub(crate) retry: Duration,
     pub(crate) blocking: usize,
     pub(crate) grace: Duration,
+    #[cfg(feature = "legacy")]
+    pub(crate) legacy: bool,
 }
 
 impl Default for Options {
@@ -63,6 +65,8 @@ impl Default for Options {
             retry: Duration::from_secs(1),
             blocking: 64,
             grace: Duration::from_secs(5),
+            #[cfg(feature = "legacy")]
+            legacy: false,
         }
     }
 }
@@ -267,6 +271,15 @@ impl Options {
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// Lets [`serve_with`](crate::serve_with) serve clients of revision 2024-11-05 too: their
+    /// stream at `/sse`, their messages at `/message`.
+    #[cfg(feature = "legacy")]
+    #[must_use]
+    pub fn with_legacy(mut self) -> Self {
+        self.legacy = true;
         self
     }
 

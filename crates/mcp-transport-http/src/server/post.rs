@@ -24,7 +24,7 @@ use super::endpoint::{Shared, event_stream, unsupported};
 use super::events::Events;
 use super::id::{SessionId, random_u64};
 use super::refusal::Refusal;
-use super::session::{Full, HttpSession};
+use super::session::HttpSession;
 use super::stream::{Identity, Stream};
 use super::work::{Attended, Begun, Member, Work, begin};
 use crate::headers::{JSON, PROTOCOL_VERSION, SESSION_ID};
@@ -133,7 +133,7 @@ fn batch_of_messages(
     for message in batch.iter() {
         match message {
             Ok(Message::Request(request)) => {
-                members.push(match begin(session, &stream, &request, &shared.blocking) {
+                members.push(match begin(session, &stream, &request, &shared.threads) {
                     Ok(Begun::Answer(answer)) => Member::answered(answer),
                     Ok(Begun::Runs(member)) => member,
                     Err(Refused::Full(error)) => {
@@ -182,7 +182,7 @@ fn run(
     stream: &Arc<Stream>,
     request: &Request<'_>,
 ) -> Result<Begun, Refusal> {
-    begin(session, stream, request, &shared.blocking).map_err(|refused| match refused {
+    begin(session, stream, request, &shared.threads).map_err(|refused| match refused {
         Refused::Duplicate(error) => Refusal::with_error(StatusCode::BAD_REQUEST, error),
         other => Refusal::busy(other.to_string()).answering(Some(request.id.clone())),
     })
@@ -233,7 +233,8 @@ fn initialize(
         });
     }
     let principal = parts.extensions.get::<Principal>().cloned();
-    let place = Place::take(shared, principal.clone())
+    let place = shared
+        .place(principal.clone())
         .map_err(|refusal| refusal.answering(Some(request.id.clone())))?;
     let identity = (|| {
         Ok::<_, getrandom::Error>(Identity {
@@ -254,7 +255,8 @@ fn initialize(
     };
     let mut response = json(answer);
     if session.inbound.is_agreed() {
-        place.fill(identity.id, session);
+        place.keep();
+        shared.sessions.insert(identity.id, session);
         response
             .headers_mut()
             .insert(SESSION_ID, identity.id.header());
@@ -267,53 +269,6 @@ fn initialize(
 fn not_at_once() -> Response<Body> {
     tracing::error!("initialize was not answered at once");
     Refusal::busy("the handshake cannot be answered now").into_response()
-}
-
-/// A place in the table of sessions, given back if nothing comes into it.
-struct Place<'a> {
-    shared: &'a Shared,
-    principal: Option<Principal>,
-    filled: bool,
-}
-
-impl<'a> Place<'a> {
-    fn take(shared: &'a Shared, principal: Option<Principal>) -> Result<Self, Refusal> {
-        let options = &shared.options;
-        let reserve = || shared.sessions.reserve(principal.as_ref(), options);
-        let reserved = reserve().or_else(|_| {
-            // Some may have expired since the table was last looked through.
-            shared.sessions.sweep(options);
-            reserve()
-        });
-        match reserved {
-            Ok(()) => Ok(Self {
-                shared,
-                principal,
-                filled: false,
-            }),
-            Err(Full::All) => Err(Refusal::busy(format!(
-                "there are {} sessions, the limit of Options::with_max_sessions; send again later",
-                options.max_sessions
-            ))),
-            Err(Full::Principal) => Err(Refusal::busy(format!(
-                "you have {} sessions, the limit of Options::with_principal_sessions; end one",
-                options.principal_sessions
-            ))),
-        }
-    }
-
-    fn fill(mut self, id: SessionId, session: Arc<HttpSession>) {
-        self.filled = true;
-        self.shared.sessions.insert(id, session);
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        if !self.filled {
-            self.shared.sessions.release(self.principal.as_ref());
-        }
-    }
 }
 
 fn json(answer: Vec<u8>) -> Response<Body> {

@@ -27,6 +27,11 @@ use super::refusal::Refusal;
 
 /// Where [`serve`] and [`serve_with`] serve.
 const PATH: &str = "/mcp";
+/// Where clients of revision 2024-11-05 are served, if they are.
+#[cfg(feature = "legacy")]
+const SSE_PATH: &str = "/sse";
+#[cfg(feature = "legacy")]
+const MESSAGE_PATH: &str = "/message";
 /// Connections there may be at once; the next waits to be accepted.
 const CONNECTIONS: usize = 16_384;
 /// How long a client may take to send the head of a request, and how long a connection may wait
@@ -174,6 +179,14 @@ impl hyper::service::Service<Request<Incoming>> for Route {
     type Future = <Endpoint as tower_service::Service<Request<Incoming>>>::Future;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        #[cfg(feature = "legacy")]
+        if self.endpoint.options().legacy
+            && [SSE_PATH, MESSAGE_PATH].contains(&request.uri().path())
+        {
+            request.extensions_mut().insert(PeerAddr(self.peer));
+            let mut legacy = self.endpoint.legacy().with_message_path(MESSAGE_PATH);
+            return legacy.call(request);
+        }
         if request.uri().path() != PATH {
             let refusal = Refusal::new(
                 StatusCode::NOT_FOUND,

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::id::SessionId;
 use super::lock;
 use super::options::Options;
+use super::refusal::Refusal;
 use super::stream::{Identity, Stream, Streams};
 
 /// One session: what a client opened with `initialize`, whatever connections it uses.
@@ -157,7 +158,7 @@ pub(crate) struct Table {
 }
 
 /// Why there is no room for a session: what, and the setting.
-pub(crate) enum Full {
+enum Full {
     All,
     Principal,
 }
@@ -183,11 +184,7 @@ impl Table {
     }
 
     /// Takes a place for a session of this principal.
-    pub(crate) fn reserve(
-        &self,
-        principal: Option<&Principal>,
-        options: &Options,
-    ) -> Result<(), Full> {
+    fn reserve(&self, principal: Option<&Principal>, options: &Options) -> Result<(), Full> {
         if self.len.fetch_add(1, Ordering::AcqRel) >= options.max_sessions {
             self.len.fetch_sub(1, Ordering::AcqRel);
             return Err(Full::All);
@@ -318,6 +315,60 @@ async fn sweep(table: Weak<Table>, options: Arc<Options>) {
             return;
         };
         table.sweep(&options);
+    }
+}
+
+/// A place in the table, given back unless it is kept.
+pub(crate) struct Place<'a> {
+    table: &'a Table,
+    principal: Option<Principal>,
+    kept: bool,
+}
+
+impl<'a> Place<'a> {
+    /// Takes one.
+    ///
+    /// # Errors
+    /// There is none; the refusal names the limit.
+    pub(crate) fn take(
+        table: &'a Table,
+        options: &Options,
+        principal: Option<Principal>,
+    ) -> Result<Self, Refusal> {
+        let reserve = || table.reserve(principal.as_ref(), options);
+        let reserved = reserve().or_else(|_| {
+            // Some may have expired since the table was last looked through.
+            table.sweep(options);
+            reserve()
+        });
+        match reserved {
+            Ok(()) => Ok(Self {
+                table,
+                principal,
+                kept: false,
+            }),
+            Err(Full::All) => Err(Refusal::busy(format!(
+                "there are {} sessions, the limit of Options::with_max_sessions; send again later",
+                options.max_sessions
+            ))),
+            Err(Full::Principal) => Err(Refusal::busy(format!(
+                "you have {} sessions, the limit of Options::with_principal_sessions; end one",
+                options.principal_sessions
+            ))),
+        }
+    }
+
+    /// Something is in it now, and gives it back when it goes.
+    pub(crate) fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.table.release(self.principal.as_ref());
+        }
     }
 }
 

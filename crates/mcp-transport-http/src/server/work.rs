@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use mcp_jsonrpc::{ErrorObject, Request, RequestId, write_error, write_result};
@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use super::endpoint::Shared;
 use super::session::{HttpSession, Pin as Pinned};
 use super::stream::Stream;
+use crate::threads::Threads;
 
 /// A place among the requests that run, given back on drop.
 pub(crate) struct Slot(Arc<Shared>);
@@ -34,29 +35,6 @@ impl Drop for Slot {
     }
 }
 
-/// One of the threads for blocking handlers, given back on drop.
-struct Thread(Arc<AtomicUsize>);
-
-impl Thread {
-    fn take(blocking: &Blocking) -> Option<Self> {
-        let thread = Self(Arc::clone(&blocking.count));
-        (blocking.count.fetch_add(1, Ordering::AcqRel) < blocking.limit).then_some(thread)
-    }
-}
-
-impl Drop for Thread {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// The threads for blocking handlers: how many are at work, and how many may be.
-#[derive(Clone)]
-pub(crate) struct Blocking {
-    pub(crate) count: Arc<AtomicUsize>,
-    pub(crate) limit: usize,
-}
-
 /// What a request has come to after its handler was called.
 pub(crate) enum Begun {
     /// This is the answer.
@@ -73,7 +51,7 @@ pub(crate) fn begin(
     session: &Arc<HttpSession>,
     stream: &Arc<Stream>,
     request: &Request<'_>,
-    blocking: &Blocking,
+    threads: &Threads,
 ) -> Result<Begun, Refused> {
     if session.is_kept() {
         session.incoming.admit(request)?;
@@ -85,7 +63,7 @@ pub(crate) fn begin(
         Ok(Reply::Ready(outcome)) => return Ok(Begun::Answer(settle(&exchange, &outcome))),
         Err(panicked) => return Ok(Begun::Answer(settle(&exchange, &Err(panicked)))),
         Ok(Reply::Pending(future)) => future,
-        Ok(Reply::Blocking(work)) => match run_blocking(work, &exchange, blocking) {
+        Ok(Reply::Blocking(work)) => match run_blocking(work, &exchange, threads) {
             Ok(future) => future,
             Err(error) => return Ok(Begun::Answer(settle(&exchange, &Err(error)))),
         },
@@ -115,27 +93,27 @@ pub(crate) fn begin(
 fn run_blocking(
     work: Box<dyn FnOnce() -> Outcome + Send>,
     exchange: &Exchange,
-    blocking: &Blocking,
+    threads: &Threads,
 ) -> Result<mcp_protocol::BoxFuture<'static, Outcome>, ErrorObject> {
-    let Some(slot) = Thread::take(blocking) else {
+    let Some(thread) = threads.take() else {
         return Err(ErrorObject::internal(format!(
             "{} blocking handlers are under way, the limit of Options::with_blocking",
-            blocking.limit
+            threads.limit
         )));
     };
     let exchange = exchange.clone();
-    let thread = tokio::task::spawn_blocking(move || {
+    let task = tokio::task::spawn_blocking(move || {
         let outcome = if exchange.is_running() {
             guarded(work).and_then(|outcome| outcome)
         } else {
             Err(ErrorObject::internal("the request has ended"))
         };
-        drop(slot);
+        drop(thread);
         outcome
     });
     Ok(Box::pin(async move {
         let lost = |_| Err(ErrorObject::internal("the handler was dropped"));
-        thread.await.unwrap_or_else(lost)
+        task.await.unwrap_or_else(lost)
     }))
 }
 

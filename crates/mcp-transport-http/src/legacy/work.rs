@@ -1,0 +1,54 @@
+//! Where handlers run that a pipe hands out.
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{BlockingRun, Run, Work};
+use tokio::time::timeout;
+
+use crate::threads::Threads;
+
+/// Starts what is not ready at once; `kept` lives as long as the work does.
+pub(crate) fn spawn<K: Send + 'static>(work: Work, threads: &Threads, kept: K) {
+    match work {
+        Work::Async(run) => {
+            tokio::spawn(async move {
+                wait(run).await;
+                drop(kept);
+            });
+        }
+        Work::Blocking(run) => block(run, threads, kept),
+        other => tracing::error!(?other, "unknown kind of work was dropped"),
+    }
+}
+
+async fn wait(mut run: Run) {
+    match run.deadline() {
+        None => run.await,
+        Some(deadline) => {
+            if timeout(deadline, &mut run).await.is_err() {
+                run.expire();
+            }
+        }
+    }
+}
+
+fn block<K: Send + 'static>(run: BlockingRun, threads: &Threads, kept: K) {
+    let Some(thread) = threads.take() else {
+        run.refuse(ErrorObject::internal(format!(
+            "{} blocking handlers are under way, the limit of Options::with_blocking",
+            threads.limit
+        )));
+        return;
+    };
+    if let Some(deadline) = run.deadline() {
+        let expiry = run.expiry();
+        tokio::spawn(async move {
+            if timeout(deadline, expiry.ended()).await.is_err() {
+                expiry.expire();
+            }
+        });
+    }
+    tokio::task::spawn_blocking(move || {
+        run.run();
+        drop((thread, kept));
+    });
+}

@@ -1,0 +1,253 @@
+//! The two-endpoint transport of 2024-11-05, the server's side.
+
+use std::time::Duration;
+
+use http::{HeaderMap, Method, Request, StatusCode};
+use mcp_protocol::Principal;
+use mcp_server::{Server, Tool};
+use mcp_tests::http::{Peer, Reply, Whole};
+use mcp_transport_http::{Endpoint, LegacyEndpoint, Options};
+use serde_json::{Value, json};
+use tower_service::Service as _;
+
+use super::{Gate, endpoint, pass, with};
+
+async fn send(
+    legacy: &LegacyEndpoint,
+    method: Method,
+    uri: &str,
+    body: impl Into<bytes::Bytes>,
+    change: impl FnOnce(&mut HeaderMap),
+    principal: Option<&str>,
+) -> Reply {
+    let mut request = Request::new(Whole::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = uri.parse().unwrap();
+    let headers = request.headers_mut();
+    headers.insert("host", "localhost".parse().unwrap());
+    headers.insert("content-type", "application/json".parse().unwrap());
+    headers.insert("accept", "text/event-stream".parse().unwrap());
+    change(headers);
+    if let Some(principal) = principal {
+        request.extensions_mut().insert(Principal::new(principal));
+    }
+    Reply::new(legacy.clone().call(request).await.unwrap())
+}
+
+/// A session: its stream, and where its messages go.
+struct Session {
+    legacy: LegacyEndpoint,
+    stream: Reply,
+    address: String,
+}
+
+impl Session {
+    async fn open(legacy: &LegacyEndpoint) -> Self {
+        let mut stream = send(legacy, Method::GET, "/sse", "", |_| {}, None).await;
+        assert_eq!(stream.status, StatusCode::OK);
+        assert_eq!(stream.kind(), "text/event-stream");
+        let first = stream.event().await.unwrap();
+        assert_eq!(first.event.as_deref(), Some("endpoint"));
+        Self {
+            legacy: legacy.clone(),
+            stream,
+            address: first.data.unwrap(),
+        }
+    }
+
+    async fn post(&self, message: Value) -> Reply {
+        send(
+            &self.legacy,
+            Method::POST,
+            &self.address,
+            message.to_string(),
+            |_| {},
+            None,
+        )
+        .await
+    }
+
+    async fn said(&mut self) -> Value {
+        let event = self.stream.event().await.unwrap();
+        assert_eq!(event.event.as_deref(), Some("message"));
+        event.json()
+    }
+
+    async fn handshake(&mut self, revision: &str) -> Value {
+        let params = json!({"protocolVersion": revision, "capabilities": {},
+            "clientInfo": {"name": "old", "version": "0"}});
+        self.post(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}))
+            .await;
+        let answer = self.said().await;
+        self.post(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await;
+        answer
+    }
+
+    async fn tool(&mut self, id: u32, name: &str, message: &str) -> Reply {
+        let params = json!({"name": name, "arguments": {"message": message}});
+        self.post(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
+            .await
+    }
+}
+
+// proves: SSE-004, SSE-005, SSE-007, HTTP-066
+#[tokio::test]
+async fn everything_comes_on_the_stream_and_everything_goes_to_the_address_it_told() {
+    let endpoint = endpoint(&Gate::new());
+    let mut session = Session::open(&endpoint.legacy()).await;
+    assert!(
+        session.address.starts_with("/sse?sessionId="),
+        "{}",
+        session.address
+    );
+    let answer = session.handshake("2024-11-05").await;
+    assert_eq!(answer["result"]["protocolVersion"], "2024-11-05");
+    let reply = session.tool(1, "echo", "hi").await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED);
+    assert_eq!(reply.text().await, "");
+    let answer = session.said().await;
+    assert_eq!(answer["id"], 1);
+    assert_eq!(answer["result"]["content"][0]["text"], "hi");
+    // A newer client is served beside it, by the same server.
+    let peer = Peer::open(&endpoint).await;
+    assert_eq!(peer.call(1, "ping", json!({})).await.status, StatusCode::OK);
+    let elsewhere = endpoint.legacy().with_message_path("/message");
+    let session = Session::open(&elsewhere).await;
+    assert!(session.address.starts_with("/message?sessionId="));
+}
+
+// proves: SSE-008
+#[tokio::test]
+async fn clients_with_the_same_ids_get_their_own_answers() {
+    let gate = Gate::new();
+    let legacy = endpoint(&gate).legacy();
+    let mut sessions = Vec::new();
+    for _ in 0..8 {
+        let mut session = Session::open(&legacy).await;
+        session.handshake("2024-11-05").await;
+        sessions.push(session);
+    }
+    for (nonce, session) in sessions.iter_mut().enumerate() {
+        session.tool(1, "wait", &nonce.to_string()).await;
+    }
+    gate.go.add_permits(8);
+    for (nonce, session) in sessions.iter_mut().enumerate() {
+        let answer = session.said().await;
+        assert_eq!(answer["result"]["content"][0]["text"], nonce.to_string());
+    }
+    let unknown = format!("/sse?sessionId={}", "0".repeat(64));
+    for (uri, status) in [(&*unknown, 404), ("/sse?sessionId=x", 404), ("/sse", 400)] {
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let reply = send(&legacy, Method::POST, uri, ping, |_| {}, None).await;
+        assert_eq!(reply.status, status, "{uri}");
+    }
+}
+
+// proves: SSE-001
+#[tokio::test]
+async fn a_foreign_page_reaches_neither_endpoint() {
+    let legacy = endpoint(&Gate::new()).legacy();
+    let session = Session::open(&legacy).await;
+    let foreign = |headers: &mut HeaderMap| {
+        headers.insert("origin", "https://evil.example".parse().unwrap());
+    };
+    let rebound = |headers: &mut HeaderMap| {
+        headers.insert("host", "evil.example".parse().unwrap());
+    };
+    let plain = |headers: &mut HeaderMap| {
+        headers.insert("content-type", "text/plain".parse().unwrap());
+    };
+    let reply = send(&legacy, Method::GET, "/sse", "", foreign, None).await;
+    assert_eq!(reply.status, StatusCode::FORBIDDEN);
+    let reply = send(&legacy, Method::GET, "/sse", "", rebound, None).await;
+    assert_eq!(reply.status, StatusCode::FORBIDDEN);
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let reply = send(&legacy, Method::POST, &session.address, ping, foreign, None).await;
+    assert_eq!(reply.status, StatusCode::FORBIDDEN);
+    let reply = send(&legacy, Method::POST, &session.address, ping, plain, None).await;
+    assert_eq!(reply.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+}
+
+// proves: SSE-003
+#[tokio::test]
+async fn a_session_belongs_to_who_opened_it() {
+    let legacy = endpoint(&Gate::new()).legacy();
+    let mut stream = send(&legacy, Method::GET, "/sse", "", |_| {}, Some("alice")).await;
+    let address = stream.event().await.unwrap().data.unwrap();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for thief in [Some("bob"), None] {
+        let reply = send(&legacy, Method::POST, &address, ping, |_| {}, thief).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND);
+    }
+    let reply = send(&legacy, Method::POST, &address, ping, |_| {}, Some("alice")).await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED);
+}
+
+#[tokio::test]
+async fn the_end_of_the_stream_is_the_end_of_the_session() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let mut session = Session::open(&endpoint.legacy()).await;
+    session.handshake("2024-11-05").await;
+    session.tool(1, "wait", "never").await;
+    pass(&gate.started).await;
+    assert_eq!((endpoint.sessions(), endpoint.in_flight()), (1, 1));
+    let Session {
+        legacy,
+        stream,
+        address,
+    } = session;
+    drop(stream);
+    tokio::task::yield_now().await;
+    assert_eq!((endpoint.sessions(), endpoint.in_flight()), (0, 0));
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let reply = send(&legacy, Method::POST, &address, ping, |_| {}, None).await;
+    assert_eq!(reply.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_refused_and_the_session_lives() {
+    let legacy = endpoint(&Gate::new()).legacy();
+    let mut session = Session::open(&legacy).await;
+    session.handshake("2024-11-05").await;
+    for body in ["", "{", "[]", "{\"jsonrpc\":\"2.0\"}"] {
+        let reply = send(&legacy, Method::POST, &session.address, body, |_| {}, None).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{body}");
+    }
+    session.tool(1, "echo", "still here").await;
+    assert_eq!(
+        session.said().await["result"]["content"][0]["text"],
+        "still here"
+    );
+    let reply = send(&legacy, Method::DELETE, "/sse", "", |_| {}, None).await;
+    assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_stream_is_kept_alive_and_closing_the_endpoint_ends_it() {
+    let endpoint = with(&Gate::new(), Options::new().with_grace(Duration::ZERO));
+    let mut session = Session::open(&endpoint.legacy()).await;
+    let before = tokio::time::Instant::now();
+    for round in 1..=3 {
+        assert_eq!(&session.stream.chunk().await.unwrap()[..], b":\n\n");
+        assert_eq!(before.elapsed(), Duration::from_secs(15 * round));
+    }
+    endpoint.close().await;
+    assert_eq!(session.stream.event().await, None);
+    drop(session);
+    assert_eq!(endpoint.sessions(), 0);
+}
+
+#[tokio::test]
+async fn a_newer_revision_can_be_agreed_over_the_old_transport() {
+    let service = Server::new("new", "1").tool(Tool::new("hello", || "hello"));
+    let legacy = Endpoint::new(service).unwrap().legacy();
+    let mut session = Session::open(&legacy).await;
+    let answer = session.handshake("2025-03-26").await;
+    assert_eq!(answer["result"]["protocolVersion"], "2025-03-26");
+    let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    session.post(json!([ping(1), ping(2)])).await;
+    let answers = session.said().await;
+    assert_eq!(answers.as_array().unwrap().len(), 2);
+}
