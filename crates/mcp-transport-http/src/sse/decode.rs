@@ -142,16 +142,11 @@ impl Decoder {
         self.retry
     }
 
-    /// Takes bytes off the front of `input` until an event is complete. `None`: everything was
-    /// taken.
+    /// Takes bytes off the front of `input` until an event is complete, which is then to be had
+    /// from [`event`](Self::event). `false`: everything was taken.
     ///
     /// # Errors
     /// The event is over a limit; what follows it would be read wrong.
-    pub(crate) fn next(&mut self, input: &mut &[u8]) -> Result<Option<Event<'_>>, TooLong> {
-        Ok(self.advance(input)?.then(|| self.event()))
-    }
-
-    /// As [`next`](Self::next), with the event to be had from [`event`](Self::event).
     pub(crate) fn advance(&mut self, input: &mut &[u8]) -> Result<bool, TooLong> {
         if std::mem::take(&mut self.taken) {
             self.block.clear();

@@ -7,7 +7,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use super::encode::*;
-use super::{Decoder, TooLong};
+use super::{Decoder, Event, TooLong};
 
 const LIMIT: usize = 1 << 16;
 
@@ -18,6 +18,13 @@ struct Owned {
     name: Vec<u8>,
     data: Vec<u8>,
     retry: Option<u64>,
+}
+
+impl Decoder {
+    /// The next event in `input`.
+    fn next(&mut self, input: &mut &[u8]) -> Result<Option<Event<'_>>, TooLong> {
+        Ok(self.advance(input)?.then(|| self.event()))
+    }
 }
 
 /// Everything a decoder finds when the bytes come in these chunks.

@@ -1,0 +1,99 @@
+//! The HTTP client that comes with this crate: pooled connections, HTTP/1.1.
+
+use std::time::Duration;
+
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use mcp_protocol::TransportError;
+
+use super::body::RequestBody;
+use super::endpoint::Endpoint;
+use super::options::Options;
+use super::service::{Carrier, Tower};
+
+/// How often the system asks whether the other end of a silent connection is there, and how often
+/// in vain until the connection is given up.
+const PROBE: Duration = Duration::from_secs(20);
+const PROBES: u32 = 3;
+
+/// A carrier for this endpoint.
+///
+/// # Errors
+/// The endpoint needs TLS, and that is not built in or cannot be set up.
+pub(super) fn carrier(
+    endpoint: &Endpoint,
+    options: &Options,
+) -> Result<Box<dyn Carrier>, TransportError> {
+    let mut tcp = HttpConnector::new();
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(options.connect_timeout));
+    tcp.set_keepalive(Some(PROBE));
+    tcp.set_keepalive_interval(Some(PROBE));
+    tcp.set_keepalive_retries(Some(PROBES));
+    let mut builder = Client::builder(TokioExecutor::new());
+    builder
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(options.idle_timeout)
+        .pool_max_idle_per_host(options.idle_connections);
+    if endpoint.is_secure() {
+        secure(&builder, tcp)
+    } else {
+        let client = builder.build::<_, RequestBody>(tcp);
+        Ok(Box::new(Tower::new(client)))
+    }
+}
+
+#[cfg(feature = "tls")]
+fn secure(
+    builder: &hyper_util::client::legacy::Builder,
+    mut tcp: HttpConnector,
+) -> Result<Box<dyn Carrier>, TransportError> {
+    use std::sync::Arc;
+
+    use rustls_platform_verifier::BuilderVerifierExt;
+
+    tcp.enforce_http(false);
+    // A provider of our own: one that is installed for the process belongs to the program.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)
+        .map_err(|error| {
+            TransportError::new("the certificates of this system cannot be used").with_source(error)
+        })?
+        .with_no_client_auth();
+    let connector = hyper_rustls::HttpsConnectorBuilder::new()
+        .with_tls_config(config)
+        .https_only()
+        .enable_http1()
+        .wrap_connector(tcp);
+    let client = builder.build::<_, RequestBody>(connector);
+    Ok(Box::new(Tower::new(client)))
+}
+
+#[cfg(not(feature = "tls"))]
+fn secure(
+    _builder: &hyper_util::client::legacy::Builder,
+    _tcp: HttpConnector,
+) -> Result<Box<dyn Carrier>, TransportError> {
+    Err(TransportError::new(
+        "https needs TLS: enable the feature \"tls\" of mcp-transport-http, or bring an HTTP \
+         client of your own with Http::service",
+    ))
+}
+
+/// Whether an error says that no connection could be made, so that nothing was sent.
+pub(super) fn is_unreached(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut error = Some(error);
+    while let Some(current) = error {
+        if let Some(error) = current.downcast_ref::<hyper_util::client::legacy::Error>() {
+            return error.is_connect();
+        }
+        if let Some(error) = current.downcast_ref::<std::io::Error>() {
+            return error.kind() == std::io::ErrorKind::ConnectionRefused;
+        }
+        error = current.source();
+    }
+    false
+}

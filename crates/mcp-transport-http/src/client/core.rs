@@ -1,0 +1,249 @@
+//! One connection: what its calls and its tasks share.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock, Weak};
+
+use ::http::{HeaderValue, Response};
+use bytes::Bytes;
+use mcp_jsonrpc::write_notification;
+use mcp_protocol::{
+    Call, CallError, Closed, Delivery, Inbound, Incoming, Link, Outgoing, guarded,
+};
+use mcp_types::method;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::body::ResponseBody;
+use super::listen::Listening;
+use super::options::Options;
+use super::outbox::{Note, Outbox};
+use super::session::{Facts, Session};
+use super::tasks::{Either, Tasks, either};
+use super::wire::{Broken, Kind, Letter, Wire};
+use super::{call, deliver};
+
+pub(super) struct Core {
+    pub(super) wire: Wire,
+    pub(super) options: Options,
+    pub(super) inbound: Arc<dyn Inbound>,
+    pub(super) outgoing: Outgoing,
+    pub(super) incoming: Incoming,
+    pub(super) session: Session,
+    /// Notifications; calls made after one wait for it.
+    pub(super) outbox: Outbox,
+    /// Cancellations, for which nobody waits.
+    pub(super) cancels: Outbox,
+    pub(super) listening: Listening,
+    pub(super) tasks: Tasks,
+    pub(super) places: Places,
+    stage: watch::Sender<Stage>,
+    closed: OnceLock<Closed>,
+    this: Weak<Self>,
+}
+
+/// Counters of what is limited in number.
+#[derive(Default)]
+pub(super) struct Places {
+    /// Questions of the server that are not answered yet.
+    pub(super) questions: Arc<()>,
+    pub(super) blocking: Arc<()>,
+    /// Streams that are read to their end after the answer.
+    pub(super) tails: Arc<()>,
+}
+
+/// How far the connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Open,
+    /// No message is handed over any more.
+    Closing,
+    /// Nothing of it is left.
+    Gone,
+}
+
+impl Core {
+    pub(super) fn start(wire: Wire, options: Options, inbound: Arc<dyn Inbound>) -> Arc<Self> {
+        let limits = options.limits.clone();
+        let core = Arc::new_cyclic(|this: &Weak<Self>| Self {
+            outgoing: Outgoing::new(limits.outgoing),
+            incoming: Incoming::new(limits.incoming),
+            session: Session::new(options.restored),
+            outbox: Outbox::new(limits.queue_bytes),
+            cancels: Outbox::new(limits.queue_bytes),
+            listening: Listening::default(),
+            tasks: Tasks::new(),
+            places: Places::default(),
+            stage: watch::Sender::new(Stage::Open),
+            closed: OnceLock::new(),
+            this: this.clone(),
+            wire,
+            options,
+            inbound,
+        });
+        core.inbound.opened(Weak::<Self>::clone(&core.this));
+        core
+    }
+
+    /// Sends one message within a session.
+    pub(super) async fn post(
+        &self,
+        facts: &Facts,
+        message: Bytes,
+    ) -> Result<Response<ResponseBody>, Broken> {
+        self.send(facts, Kind::Post(message)).await
+    }
+
+    /// Asks for a stream, or for what came after the event `last` of one.
+    pub(super) async fn get(
+        &self,
+        facts: &Facts,
+        last: Option<HeaderValue>,
+    ) -> Result<Response<ResponseBody>, Broken> {
+        self.send(facts, Kind::Get(last)).await
+    }
+
+    async fn send(&self, facts: &Facts, kind: Kind) -> Result<Response<ResponseBody>, Broken> {
+        let letter = Letter {
+            kind,
+            session: facts.id.clone(),
+            revision: self.session.revision(),
+        };
+        self.wire.send(&letter).await
+    }
+
+    /// Sends `initialize`, which belongs to no session and to no revision yet.
+    pub(super) async fn post_opening(
+        &self,
+        message: Bytes,
+    ) -> Result<Response<ResponseBody>, Broken> {
+        let letter = Letter {
+            kind: Kind::Post(message),
+            ..Letter::default()
+        };
+        self.wire.send(&letter).await
+    }
+
+    /// Why the connection ended, if it has.
+    pub(super) fn closed(&self) -> Option<&Closed> {
+        self.closed.get()
+    }
+
+    /// Waits for `work`, but not beyond the end of the connection. Cancel safe if `work` is.
+    pub(super) async fn until_closed<T>(&self, work: impl Future<Output = T>) -> Result<T, Closed> {
+        match either(self.ended(), work).await {
+            Either::First(reason) => Err(reason),
+            Either::Second(output) => Ok(output),
+        }
+    }
+
+    /// Completes when the connection has ended, with the reason. Cancel safe.
+    pub(super) async fn ended(&self) -> Closed {
+        let mut stage = self.stage.subscribe();
+        let _ = stage.wait_for(|stage| *stage != Stage::Open).await;
+        self.closed.get().cloned().unwrap_or_else(Closed::local)
+    }
+
+    /// Completes when nothing of the connection is left. Cancel safe.
+    pub(super) async fn gone(&self) {
+        let mut stage = self.stage.subscribe();
+        let _ = stage.wait_for(|stage| *stage == Stage::Gone).await;
+    }
+
+    /// Ends the connection: calls fail with `reason` at once, questions are dropped, and a task
+    /// tells the server. Idempotent.
+    pub(super) fn close(&self, reason: Closed) {
+        if self.closed.set(reason).is_err() {
+            return;
+        }
+        let reason = self.closed.get_or_init(Closed::local);
+        self.outgoing.close(reason);
+        self.incoming.cancel_all();
+        self.stage.send_replace(Stage::Closing);
+        let told = guarded(|| self.inbound.closed(reason));
+        if told.is_err() {
+            tracing::error!("a handler of the end of the connection panicked");
+        }
+        if let Some(core) = self.this.upgrade() {
+            let gone = Gone(self.stage.clone());
+            self.tasks.spawn_last(end(core, gone));
+        }
+    }
+}
+
+/// Sends what is still to be said, stops everything, and ends the session.
+async fn end(core: Arc<Core>, gone: Gone) {
+    let patience = core.options.close_timeout / 2;
+    let sent = async {
+        core.outbox.sent().await;
+        core.cancels.sent().await;
+    };
+    if timeout(patience, sent).await.is_err() {
+        tracing::debug!("the connection closed before all notifications were sent");
+    }
+    core.tasks.stop();
+    core.tasks.ended().await;
+    if let Some(facts) = core.session.known().filter(|facts| facts.id.is_some()) {
+        let ended = timeout(patience, core.send(&facts, Kind::Delete)).await;
+        match ended {
+            Ok(Ok(response)) => {
+                tracing::debug!(status = %response.status(), "ended the session");
+            }
+            Ok(Err(broken)) => {
+                let error = broken.into_error();
+                tracing::debug!(%error, "could not tell the server that the session has ended");
+            }
+            Err(_) => tracing::debug!("the server did not confirm the end of the session in time"),
+        }
+    }
+    drop(gone);
+}
+
+/// Tells that nothing is left, even if the runtime dropped the task that ends the connection.
+struct Gone(watch::Sender<Stage>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.send_replace(Stage::Gone);
+    }
+}
+
+impl Link for Core {
+    fn notify(
+        &self,
+        method: &str,
+        params: Option<&[u8]>,
+        delivery: Delivery,
+    ) -> Result<(), Closed> {
+        if let Some(reason) = self.closed.get() {
+            return Err(reason.clone());
+        }
+        let mut message = Vec::new();
+        write_notification(&mut message, method, params);
+        let note = Note {
+            message: message.into(),
+            session: None,
+            opens: method == method::NOTIFICATIONS_INITIALIZED,
+        };
+        if let Some(core) = self.this.upgrade() {
+            deliver::enqueue(&core, |core| &core.outbox, note, delivery);
+        }
+        Ok(())
+    }
+
+    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
+        match self.this.upgrade() {
+            Some(core) => call::start(core, method, params),
+            None => Call::failed(CallError::Closed(Closed::local())),
+        }
+    }
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http")
+            .field("endpoint", &self.wire.endpoint)
+            .field("in_flight", &(self.incoming.len(), self.outgoing.len()))
+            .field("closed", &self.closed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,239 @@
+//! The address of a server.
+
+use std::fmt;
+
+use http::Uri;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use mcp_protocol::TransportError;
+
+/// A URL of a server, or what it redirects to. Prints without its query, which may hold a key.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Endpoint(Uri);
+
+impl Endpoint {
+    /// # Errors
+    /// It is no `http` or `https` URL, or it holds credentials.
+    pub(super) fn parse(url: &str) -> Result<Self, TransportError> {
+        let shown = redacted(url);
+        let uri = url.trim().parse::<Uri>().map_err(|error| {
+            TransportError::new(format!(
+                "{shown:?} is not a URL; write it as in \"https://example.com/mcp\""
+            ))
+            .with_source(error)
+        })?;
+        let wrong = |what: &str| Err(TransportError::new(format!("{shown:?}: {what}")));
+        match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS => {}
+            Some(_) => return wrong("only http:// and https:// can be reached"),
+            None => return wrong("the scheme is missing, put http:// or https:// in front"),
+        }
+        if uri.host().is_none_or(str::is_empty) {
+            return wrong("the host is missing");
+        }
+        if uri.authority().is_some_and(|it| it.as_str().contains('@')) {
+            return wrong(
+                "credentials in a URL end up in logs; take them out and use Http::header or \
+                 Http::bearer",
+            );
+        }
+        Ok(Self(uri))
+    }
+
+    pub(super) fn uri(&self) -> &Uri {
+        &self.0
+    }
+
+    /// Whether it is reached by TLS.
+    pub(super) fn is_secure(&self) -> bool {
+        self.0.scheme() == Some(&Scheme::HTTPS)
+    }
+
+    /// Whether it names this machine.
+    pub(super) fn is_local(&self) -> bool {
+        let host = self.0.host().unwrap_or_default();
+        let address = host.trim_start_matches('[').trim_end_matches(']');
+        host.eq_ignore_ascii_case("localhost")
+            || address
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
+    }
+
+    pub(super) fn has_origin_of(&self, other: &Self) -> bool {
+        let host = |it: &Self| it.0.host().map(str::to_ascii_lowercase);
+        self.0.scheme() == other.0.scheme() && host(self) == host(other) && self.port() == other.port()
+    }
+
+    fn port(&self) -> u16 {
+        let default = if self.is_secure() { 443 } else { 80 };
+        self.0.port_u16().unwrap_or(default)
+    }
+
+    /// What a reference in something the server sent points to, seen from here. `None`: to nothing
+    /// that could be reached.
+    ///
+    /// Specification: [RFC 3986, section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2).
+    pub(super) fn join(&self, reference: &str) -> Option<Self> {
+        let reference = reference.split('#').next().unwrap_or_default();
+        if has_scheme(reference) {
+            return Self::parse(reference).ok();
+        }
+        let scheme = self.0.scheme()?.clone();
+        if let Some(rest) = reference.strip_prefix("//") {
+            return Self::parse(&format!("{scheme}://{rest}")).ok();
+        }
+        let (path, query) = match reference.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (reference, None),
+        };
+        let base = self.0.path();
+        let (path, query) = match path {
+            "" => (base.to_owned(), query.or(self.0.query())),
+            path if path.starts_with('/') => (without_dots(path), query),
+            path => {
+                let folder = base.rfind('/').map_or("/", |end| &base[..=end]);
+                (without_dots(&format!("{folder}{path}")), query)
+            }
+        };
+        let path = match query {
+            Some(query) => format!("{path}?{query}"),
+            None => path,
+        };
+        let authority: Authority = self.0.authority()?.clone();
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(scheme);
+        parts.authority = Some(authority);
+        parts.path_and_query = Some(PathAndQuery::try_from(path).ok()?);
+        Uri::from_parts(parts).ok().map(Self)
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&redacted(&self.0.to_string()))
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+fn has_scheme(reference: &str) -> bool {
+    let scheme = reference.split_once(':').map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    })
+}
+
+/// A path without its `.` and `..`.
+fn without_dots(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let last = segments.peek().is_none();
+        match segment {
+            "." | ".." => {
+                if segment == ".." {
+                    kept.pop();
+                }
+                if last {
+                    kept.push("");
+                }
+            }
+            segment => kept.push(segment),
+        }
+    }
+    format!("/{}", kept.join("/"))
+}
+
+/// A URL without what may be secret in it, cut to what people read.
+fn redacted(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
+    };
+    let rest = match rest.split_once('@') {
+        Some((_, rest)) => rest,
+        None => rest,
+    };
+    (scheme + rest).chars().take(256).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(url: &str) -> Endpoint {
+        Endpoint::parse(url).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_refused_with_advice() {
+        for (url, advice) in [
+            ("localhost:3000/mcp", "http://"),
+            ("example.com", "http://"),
+            ("/mcp", "http://"),
+            ("ftp://example.com", "only http://"),
+            ("http://", "http"),
+            ("https://user:secret@example.com/mcp", "Http::bearer"),
+            ("https://exa mple.com/?key=secret", "https://example.com/mcp"),
+        ] {
+            let error = Endpoint::parse(url).unwrap_err().to_string();
+            assert!(error.contains(advice), "{url}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_query_is_sent_and_not_shown() {
+        let endpoint = at("https://example.com/mcp?key=secret");
+        assert_eq!(endpoint.uri().query(), Some("key=secret"));
+        assert_eq!(format!("{endpoint} {endpoint:?}"), "https://example.com/mcp https://example.com/mcp");
+    }
+
+    #[test]
+    fn references_are_resolved_as_the_standard_says() {
+        let base = at("http://h:1/a/b?x=1");
+        for (reference, target) in [
+            ("http://other/c", "http://other/c"),
+            ("//other/c", "http://other/c"),
+            ("/c", "http://h:1/c"),
+            ("/c?y=2#part", "http://h:1/c?y=2"),
+            ("c", "http://h:1/a/c"),
+            ("./c", "http://h:1/a/c"),
+            ("../c", "http://h:1/c"),
+            ("../../../c", "http://h:1/c"),
+            ("c/.", "http://h:1/a/c/"),
+            ("c/..", "http://h:1/a/"),
+            ("?y=2", "http://h:1/a/b?y=2"),
+            ("", "http://h:1/a/b?x=1"),
+            ("c:d", "none"),
+            ("/c d", "none"),
+        ] {
+            let found = base.join(reference).map(|it| it.0.to_string());
+            assert_eq!(found.as_deref().unwrap_or("none"), target, "{reference:?}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let base = at("https://Example.com/a");
+        assert!(base.has_origin_of(&at("https://example.com:443/b?c")));
+        for other in ["http://example.com/a", "https://example.com:444/a", "https://b.example.com/a"] {
+            assert!(!base.has_origin_of(&at(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn this_machine_is_recognised() {
+        for url in ["http://localhost", "http://127.0.0.2:1/", "http://[::1]:8/x", "http://LOCALHOST"] {
+            assert!(at(url).is_local(), "{url}");
+        }
+        for url in ["http://localhost.example.com", "http://10.0.0.1", "http://[::2]"] {
+            assert!(!at(url).is_local(), "{url}");
+        }
+    }
+}

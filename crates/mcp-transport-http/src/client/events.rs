@@ -1,0 +1,78 @@
+//! The events of one response.
+
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use mcp_protocol::TransportError;
+
+use super::body::ResponseBody;
+use super::options::Options;
+use super::service::chain;
+use crate::sse::{Decoder, Event, TooLong};
+
+/// Reads events off a body.
+pub(super) struct Events {
+    body: ResponseBody,
+    chunk: Bytes,
+    decoder: Decoder,
+}
+
+/// Why a body has no further events.
+pub(super) enum Broken {
+    /// The connection broke.
+    Cut(TransportError),
+    /// An event is over a limit, and what follows it cannot be told from it.
+    TooLong(TransportError),
+}
+
+impl Broken {
+    pub(super) fn into_error(self) -> TransportError {
+        match self {
+            Self::Cut(error) | Self::TooLong(error) => error,
+        }
+    }
+}
+
+impl Events {
+    pub(super) fn new(body: ResponseBody, options: &Options) -> Self {
+        Self {
+            body,
+            chunk: Bytes::new(),
+            decoder: Decoder::new(options.message_bytes, options.event_id_bytes),
+        }
+    }
+
+    /// Reads until an event is complete; `None` at the end of the body. Cancel safe.
+    pub(super) async fn next(&mut self) -> Result<Option<Event<'_>>, Broken> {
+        loop {
+            let mut rest = &*self.chunk;
+            let complete = self.decoder.advance(&mut rest).map_err(too_long)?;
+            let taken = self.chunk.len() - rest.len();
+            self.chunk.advance(taken);
+            if complete {
+                return Ok(Some(self.decoder.event()));
+            }
+            match self.body.data().await {
+                Some(Ok(data)) => self.chunk = data,
+                Some(Err(error)) => {
+                    let text = format!("the stream broke: {}", chain(&*error));
+                    return Err(Broken::Cut(TransportError::new(text).with_source(error)));
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The last `retry` of the stream.
+    pub(super) fn retry(&self) -> Option<Duration> {
+        self.decoder.retry()
+    }
+}
+
+fn too_long(error: TooLong) -> Broken {
+    let setting = match error {
+        TooLong::Data { .. } => "ClientOptions::with_message_bytes",
+        TooLong::Id { .. } => "ClientOptions::with_event_id_bytes",
+    };
+    Broken::TooLong(TransportError::new(format!("{error} of {setting}")))
+}

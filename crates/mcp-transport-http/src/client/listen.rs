@@ -1,0 +1,173 @@
+//! What the server says outside any call.
+//!
+//! Specification: [listening](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use ::http::StatusCode;
+use tokio::time::{Instant, sleep};
+
+use super::answer::Form;
+use super::core::Core;
+use super::events::{Broken, Events};
+use super::hear::hear;
+use super::refusal::{Refusal, is_lost};
+use super::renew;
+use super::resume::Resume;
+use super::session::Facts;
+use super::stream::is_passing;
+use super::tasks::{Either, either};
+use super::wire;
+
+/// Whether somebody listens.
+#[derive(Default)]
+pub(super) struct Listening(AtomicU8);
+
+/// Nobody has listened yet, or the server does not want it.
+const OFF: u8 = 0;
+const ON: u8 = 1;
+/// The server could not be reached for too long; it may be back.
+const ASLEEP: u8 = 2;
+
+/// Starts listening, unless somebody does or nobody wants it. There is a session.
+pub(super) fn start(core: &Arc<Core>) {
+    if !core.options.listen || core.listening.0.swap(ON, Ordering::AcqRel) == ON {
+        return;
+    }
+    let shared = Arc::clone(core);
+    core.tasks.spawn(async move {
+        let ended = either(shared.ended(), run(&shared)).await;
+        if let Either::Second(state) = ended {
+            shared.listening.0.store(state, Ordering::Release);
+        }
+    });
+}
+
+/// Listens again if that was given up because the server could not be reached: a call has just
+/// reached it.
+pub(super) fn wake(core: &Arc<Core>) {
+    if core.listening.0.load(Ordering::Relaxed) == ASLEEP {
+        start(core);
+    }
+}
+
+/// How listening to one connection ended.
+enum End {
+    /// It broke off, or there was none.
+    Over(String),
+    /// The server does not want it, now or ever.
+    Unwanted,
+}
+
+/// Listens for as long as the server lets it; returns whether to try again later.
+async fn run(core: &Arc<Core>) -> u8 {
+    let mut resume = Resume::new(&core.options.reconnect);
+    let mut facts = core.session.current().await;
+    loop {
+        let once = either(core.session.replaced(&facts), once(core, &facts, &mut resume)).await;
+        let reason = match once {
+            Either::First(()) => {
+                facts = core.session.current().await;
+                resume = Resume::new(&core.options.reconnect);
+                continue;
+            }
+            Either::Second(End::Unwanted) => return OFF,
+            Either::Second(End::Over(reason)) => reason,
+        };
+        let Some(wait) = resume.next_wait() else {
+            tracing::warn!(reason, "nothing is heard from the server outside calls any more");
+            return ASLEEP;
+        };
+        tracing::debug!(reason, ?wait, "listening again");
+        if let Either::First(()) = either(core.session.replaced(&facts), sleep(wait)).await {
+            facts = core.session.current().await;
+            resume = Resume::new(&core.options.reconnect);
+        }
+    }
+}
+
+/// Listens on one connection.
+async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> End {
+    let response = match core.get(facts, resume.last().cloned()).await {
+        Ok(response) => response,
+        Err(wire::Broken::Refused(error)) => {
+            tracing::warn!(%error, "the server is not listened to");
+            return End::Unwanted;
+        }
+        Err(broken) => return End::Over(broken.into_error().to_string()),
+    };
+    let status = response.status();
+    if is_lost(status, facts) {
+        renew::renew(core, facts);
+        // The new session ends this wait, or the connection does.
+        std::future::pending::<()>().await;
+    }
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        tracing::debug!("the server says nothing outside calls");
+        return End::Unwanted;
+    }
+    if !status.is_success() {
+        return refused(core, facts, resume, response).await;
+    }
+    if let Form::Other(problem) = Form::of(response.headers()) {
+        tracing::warn!(problem, "the server is not listened to, it answers with no stream");
+        return End::Unwanted;
+    }
+    let events = Events::new(response.into_body(), &core.options);
+    read(core, facts, resume, events).await
+}
+
+async fn refused(
+    core: &Core,
+    facts: &Facts,
+    resume: &mut Resume<'_>,
+    response: ::http::Response<super::body::ResponseBody>,
+) -> End {
+    let refusal = Refusal::read(core, response).await;
+    let error = refusal.error(core, facts, "to be listened to");
+    if is_passing(refusal.status) {
+        resume.set_retry(refusal.retry_after);
+        return End::Over(error.to_string());
+    }
+    if resume.last().is_some() {
+        // Perhaps it does not know the event any more; a new stream is better than none.
+        resume.forget();
+        return End::Over(error.to_string());
+    }
+    tracing::warn!(%error, "the server is not listened to");
+    End::Unwanted
+}
+
+async fn read(
+    core: &Arc<Core>,
+    facts: &Arc<Facts>,
+    resume: &mut Resume<'_>,
+    mut events: Events,
+) -> End {
+    let began = Instant::now();
+    let reason = loop {
+        match events.next().await {
+            Ok(Some(event)) => {
+                resume.note(&event);
+                if event.is_message() {
+                    hear(core, facts, event.data, None);
+                }
+            }
+            Ok(None) => break "the stream ended".to_owned(),
+            Err(Broken::Cut(error)) => break error.to_string(),
+            Err(Broken::TooLong(error)) => {
+                tracing::warn!(%error, "the server was not understood; something is missed");
+                // It would only send that event again.
+                resume.forget();
+                break error.to_string();
+            }
+        }
+    };
+    resume.set_retry(events.retry());
+    // A silent stream that somebody in between cuts every few minutes is as good as any.
+    if began.elapsed() >= core.options.reconnect.cap {
+        resume.is_well();
+    }
+    End::Over(reason)
+}

@@ -1,0 +1,57 @@
+//! The client's side: [`Http`] reaches a server over Streamable HTTP.
+//!
+//! Each message is a POST of its own. A call's future drives its own exchange: no task, no queue
+//! and no channel is between a caller and the response. What has no caller has a task, and
+//! all tasks end with the connection: notifications in order (`outbox`), what is said outside any
+//! call (`listen`), answers to the server's questions (`reply`), and a new session when the
+//! server forgot the old one (`renew`).
+//!
+//! | A message … | is in |
+//! | --- | --- |
+//! | becomes a request with headers and credentials | `wire` |
+//! | is a call, with its repeats | `call` |
+//! | is answered, in either form | `answer`, `stream` |
+//! | comes from the server | `hear`, `reply` |
+//! | is refused | `refusal` |
+//!
+//! Specification: [Streamable HTTP](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
+
+mod answer;
+mod authorize;
+mod body;
+mod call;
+mod connect;
+mod core;
+mod deliver;
+mod endpoint;
+mod events;
+mod handle;
+mod hear;
+mod http;
+mod listen;
+mod open;
+mod options;
+mod outbox;
+mod record;
+mod refusal;
+mod renew;
+mod reply;
+mod resume;
+mod service;
+mod session;
+mod stream;
+mod tasks;
+mod wire;
+
+pub use self::authorize::{AfterRefusal, Authorize};
+pub use self::body::RequestBody;
+pub use self::http::Http;
+pub use self::options::Options;
+
+/// Takes a lock whatever a panicking holder left behind: every critical section here leaves the
+/// data consistent at each step.
+fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,122 @@
+//! What a server was asked to remember for a session, to ask for it again.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use mcp_types::method;
+
+use super::lock;
+
+/// The log level and the subscriptions of a session, as they were asked for.
+pub(super) struct Record {
+    limit: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    level: Option<Vec<u8>>,
+    subscriptions: BTreeMap<String, Vec<u8>>,
+}
+
+/// A request to make again.
+pub(super) type Again = (&'static str, Vec<u8>);
+
+impl Record {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Whether the server remembers something after this.
+    pub(super) fn concerns(method: &str) -> bool {
+        matches!(
+            method,
+            method::LOGGING_SET_LEVEL | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
+        )
+    }
+
+    /// Takes note of a request that was answered with a result.
+    pub(super) fn note(&self, method: &str, params: &[u8]) {
+        let mut state = lock(&self.state);
+        match method {
+            method::LOGGING_SET_LEVEL => state.level = Some(params.to_vec()),
+            method::RESOURCES_SUBSCRIBE => {
+                let Some(uri) = uri(params) else {
+                    return;
+                };
+                let subscriptions = &mut state.subscriptions;
+                if subscriptions.len() < self.limit || subscriptions.contains_key(&uri) {
+                    subscriptions.insert(uri, params.to_vec());
+                } else {
+                    tracing::warn!(
+                        limit = self.limit,
+                        "a subscription will not outlive the session, \
+                         the limit of ClientOptions::with_restored is reached"
+                    );
+                }
+            }
+            method::RESOURCES_UNSUBSCRIBE => {
+                if let Some(uri) = uri(params) {
+                    state.subscriptions.remove(&uri);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything to ask a new session for.
+    pub(super) fn requests(&self) -> Vec<Again> {
+        let state = lock(&self.state);
+        let level = state.level.iter().map(|params| (method::LOGGING_SET_LEVEL, params));
+        let subscriptions = state.subscriptions.values();
+        let subscriptions = subscriptions.map(|params| (method::RESOURCES_SUBSCRIBE, params));
+        level
+            .chain(subscriptions)
+            .map(|(method, params)| (method, params.clone()))
+            .collect()
+    }
+}
+
+fn uri(params: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(params).ok()?;
+    let (_, uri) = mcp_jsonrpc::members(text)
+        .flatten()
+        .find(|(key, _)| *key == "uri")?;
+    mcp_jsonrpc::decode(uri).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made_again(record: &Record) -> Vec<String> {
+        let requests = record.requests().into_iter();
+        requests
+            .map(|(method, params)| format!("{method} {}", String::from_utf8(params).unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn the_last_level_and_the_open_subscriptions_are_asked_for_again() {
+        let record = Record::new(2);
+        let note = |method, params: &str| record.note(method, params.as_bytes());
+        note(method::LOGGING_SET_LEVEL, r#"{"level":"debug"}"#);
+        note(method::LOGGING_SET_LEVEL, r#"{"level":"error"}"#);
+        note(method::RESOURCES_SUBSCRIBE, r#"{"_meta":{},"uri":"a:\u0031"}"#);
+        note(method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:2"}"#);
+        note(method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:3"}"#);
+        note(method::RESOURCES_SUBSCRIBE, r#"{"uri":7}"#);
+        note(method::RESOURCES_UNSUBSCRIBE, r#"{"uri":"a:1"}"#);
+        note(method::TOOLS_CALL, r#"{"uri":"a:4"}"#);
+        assert_eq!(
+            made_again(&record),
+            [
+                r#"logging/setLevel {"level":"error"}"#,
+                r#"resources/subscribe {"uri":"a:2"}"#
+            ]
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! A response that refuses: what it says, and what to tell people.
+
+use std::time::Duration;
+
+use ::http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use ::http::{HeaderMap, Response, StatusCode};
+use mcp_jsonrpc::{ErrorObject, Frame, Message, RequestId, parse};
+use mcp_protocol::TransportError;
+use tokio::time::timeout;
+
+use super::body::ResponseBody;
+use super::core::Core;
+use super::service::quoted;
+use super::session::Facts;
+
+/// How much of a refusal is read.
+const LONGEST: usize = 64 << 10;
+
+/// A response that is no success.
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    /// The JSON-RPC error in it, and the id that error is for.
+    error: Option<(Option<RequestId>, ErrorObject)>,
+    text: String,
+    challenge: Option<String>,
+    /// When to try again, if the server says so.
+    pub(super) retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    /// Reads what the server says, as far as people read and no longer than delivering may take.
+    pub(super) async fn read(core: &Core, response: Response<ResponseBody>) -> Self {
+        let (head, mut body) = response.into_parts();
+        let mut bytes = Vec::new();
+        let read = async {
+            while let Some(Ok(data)) = body.data().await {
+                let room = LONGEST - bytes.len();
+                bytes.extend_from_slice(&data[..data.len().min(room)]);
+                if bytes.len() == LONGEST {
+                    return;
+                }
+            }
+        };
+        let _ = timeout(core.options.delivery_timeout, read).await;
+        let error = match parse(&bytes, &core.options.limits.frame) {
+            Ok(Frame::Single(Message::Response(response))) => {
+                response.outcome.err().map(|error| (response.id, error))
+            }
+            _ => None,
+        };
+        let text = match &error {
+            Some((_, error)) => error.to_string(),
+            None => String::from_utf8_lossy(&bytes).into_owned(),
+        };
+        Self {
+            status: head.status,
+            error,
+            text,
+            challenge: header(&head.headers, &WWW_AUTHENTICATE),
+            retry_after: header(&head.headers, &RETRY_AFTER)
+                .and_then(|seconds| seconds.parse().ok())
+                .map(Duration::from_secs),
+        }
+    }
+
+    /// Whether it says that the server does not know this session.
+    pub(super) fn is_of_session(&self, facts: &Facts) -> bool {
+        is_lost(self.status, facts)
+    }
+
+    /// The JSON-RPC error in it, if it is for this request.
+    pub(super) fn error_for(&self, id: i64) -> Option<ErrorObject> {
+        match &self.error {
+            Some((Some(RequestId::Number(number)), error)) if *number == id => Some(error.clone()),
+            _ => None,
+        }
+    }
+
+    /// For people: what was refused, what the server says, and what to do.
+    pub(super) fn error(&self, core: &Core, facts: &Facts, what: &str) -> TransportError {
+        let mut text = format!("{} refused {what}: {}", core.wire.endpoint, self.status);
+        let mut add = |more: &str| {
+            text.push_str("; ");
+            text.push_str(more);
+        };
+        if let Some(said) = said(&self.text) {
+            add(&format!("it says {}", quoted(&concealed(&said, core, facts))));
+        }
+        if let Some(challenge) = &self.challenge {
+            add(&format!("it asks for {}", quoted(&concealed(challenge, core, facts))));
+        }
+        if let Some(advice) = self.advice() {
+            add(&advice);
+        }
+        TransportError::new(text)
+    }
+
+    fn advice(&self) -> Option<String> {
+        let advice = match self.status.as_u16() {
+            401 => "give it a token with Http::bearer, or one it accepts with Http::authorize",
+            403 => "these credentials do not allow it, or the server does not serve this origin",
+            404 => "nothing is served at this path; check the URL",
+            405 => "this path is no MCP endpoint; check the URL",
+            406 | 415 => "it does not speak Streamable HTTP; it may be older than revision 2025-03-26",
+            413 => "the message is too long for it",
+            429 | 503 => {
+                return Some(match self.retry_after {
+                    Some(wait) => format!("try again in {} s", wait.as_secs()),
+                    None => "try again later".to_owned(),
+                });
+            }
+            500..=599 => "the server failed; whether it did what it was asked is not known",
+            _ => return None,
+        };
+        Some(advice.to_owned())
+    }
+}
+
+/// Whether a status says that the server does not know this session.
+///
+/// Specification: transports, session management: 404 for a request that names a session.
+pub(super) fn is_lost(status: StatusCode, facts: &Facts) -> bool {
+    status == StatusCode::NOT_FOUND && facts.id.is_some()
+}
+
+fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let value = headers.get(name)?;
+    Some(String::from_utf8_lossy(value.as_bytes()).trim().to_owned())
+}
+
+/// What is worth showing: no page for a browser.
+fn said(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_page = text.starts_with('<');
+    (!text.is_empty() && !is_page).then(|| text.to_owned())
+}
+
+/// Takes out what is secret, in case the server quotes it.
+fn concealed(text: &str, core: &Core, facts: &Facts) -> String {
+    let secrets = core.wire.headers.values().chain(&facts.id);
+    let mut text = text.to_owned();
+    for secret in secrets.filter_map(|value| value.to_str().ok()) {
+        let secret = secret.strip_prefix("Bearer ").unwrap_or(secret);
+        // What is shorter is no secret, and taking it out would spoil the text.
+        if secret.len() >= 4 {
+            text = text.replace(secret, "[secret]");
+        }
+    }
+    text
+}

@@ -1,0 +1,128 @@
+//! A new session in the place of one the server has forgotten.
+//!
+//! Specification: [session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management), point 4.
+
+use std::sync::Arc;
+
+use mcp_jsonrpc::{RawJson, write_notification};
+use mcp_protocol::Closed;
+use mcp_types::{InitializeResult, method};
+use tokio::time::{sleep, timeout};
+
+use super::answer::Failure;
+use super::call::attempt;
+use super::core::Core;
+use super::deliver::{Undelivered, deliver};
+use super::resume::Resume;
+use super::service::quoted;
+use super::session::Facts;
+use super::{listen, open};
+
+/// Has a new session opened if the server does not know this one: once, whoever notices it. Wait
+/// for it with [`Session::current`](super::session::Session::current).
+pub(super) fn renew(core: &Arc<Core>, lost: &Facts) {
+    if core.closed().is_some() || !core.session.lose(lost) {
+        return;
+    }
+    tracing::info!(endpoint = %core.wire.endpoint, "the server forgot the session; opening a new one");
+    let core = Arc::clone(core);
+    let tasks = Arc::clone(&core);
+    tasks.tasks.spawn(async move {
+        let limit = core.options.renewal_timeout;
+        let problem = match timeout(limit, keep_trying(&core)).await {
+            Ok(Ok(facts)) => {
+                core.session.open(facts);
+                return listen::start(&core);
+            }
+            Ok(Err(problem)) => problem,
+            Err(_) => format!(
+                "it took longer than {} s, the limit of ClientOptions::with_renewal_timeout",
+                limit.as_secs_f64()
+            ),
+        };
+        core.close(Closed::protocol(format!(
+            "{} forgot the session, and no new one can be opened: {problem}",
+            core.wire.endpoint
+        )));
+    });
+}
+
+/// Why a try to open a session failed.
+enum Problem {
+    /// The next try may succeed.
+    Passing(String),
+    Final(String),
+}
+
+async fn keep_trying(core: &Arc<Core>) -> Result<Arc<Facts>, String> {
+    let mut resume = Resume::new(&core.options.reconnect);
+    loop {
+        let problem = match begin(core).await {
+            Ok(facts) => return Ok(facts),
+            Err(Problem::Final(problem)) => return Err(problem),
+            Err(Problem::Passing(problem)) => problem,
+        };
+        let Some(wait) = resume.next_wait() else {
+            return Err(problem);
+        };
+        tracing::debug!(problem, ?wait, "no new session yet");
+        sleep(wait).await;
+    }
+}
+
+/// Opens a session as the first one was, and restores what the server was to remember.
+async fn begin(core: &Arc<Core>) -> Result<Arc<Facts>, Problem> {
+    let Some(params) = core.session.opening() else {
+        return Err(Problem::Final("it was never opened by this client".to_owned()));
+    };
+    let (answer, facts) = open::open(core, Some(&params)).await.map_err(problem)?;
+    let result = answer.map_err(|error| Problem::Final(error.to_string()))?;
+    agrees(core, &result)?;
+
+    let mut message = Vec::new();
+    write_notification(&mut message, method::NOTIFICATIONS_INITIALIZED, None);
+    match deliver(core, &facts, message.into()).await {
+        Ok(()) => {}
+        Err(Undelivered::Failed(error)) => return Err(Problem::Passing(error.to_string())),
+        Err(Undelivered::SessionLost) => return Err(forgotten_again()),
+    }
+    for (method, params) in core.session.record.requests() {
+        match attempt(core, &facts, method, Some(&params)).await {
+            Ok(Ok(_)) => {}
+            Err(Failure::SessionLost { .. }) => return Err(forgotten_again()),
+            Ok(Err(error)) => tracing::warn!(method, %error, "not restored in the new session"),
+            Err(failure) => tracing::warn!(method, ?failure, "not restored in the new session"),
+        }
+    }
+    Ok(facts)
+}
+
+fn forgotten_again() -> Problem {
+    Problem::Passing("the server forgot the new session too".to_owned())
+}
+
+/// Checks that the new session speaks the revision of the old one: everything that was decided
+/// since depends on it.
+fn agrees(core: &Core, result: &RawJson) -> Result<(), Problem> {
+    let result: InitializeResult = result
+        .decode()
+        .map_err(|error| Problem::Final(format!("the answer does not fit: {error}")))?;
+    let agreed = result.protocol_version;
+    match core.session.revision() {
+        Some(revision) if revision != agreed => Err(Problem::Final(format!(
+            "the server now speaks revision {} instead of {revision}; connect again",
+            quoted(&agreed)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn problem(failure: Failure) -> Problem {
+    match failure {
+        Failure::SessionLost { .. } => forgotten_again(),
+        Failure::Unreached(error) | Failure::Lost(error) | Failure::NotNow(_, error) => {
+            Problem::Passing(error.to_string())
+        }
+        Failure::Final(error) => Problem::Final(error.to_string()),
+    }
+}

@@ -1,0 +1,80 @@
+//! Whatever carries HTTP, behind one face.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Mutex, PoisonError};
+
+use http::{Request, Response};
+use http_body::Body;
+use mcp_protocol::BoxFuture;
+use tower_service::Service;
+
+use super::body::{RequestBody, ResponseBody};
+
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Sends one HTTP request.
+pub(super) trait Carrier: Send + Sync {
+    fn send(
+        &self,
+        request: Request<RequestBody>,
+    ) -> BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>;
+}
+
+/// A tower service as a carrier. It is behind a lock to be cloned, because services need not be
+/// `Sync`.
+pub(super) struct Tower<S>(Mutex<S>);
+
+impl<S> Tower<S> {
+    pub(super) fn new(service: S) -> Self {
+        Self(Mutex::new(service))
+    }
+}
+
+impl<S, B> Carrier for Tower<S>
+where
+    S: Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: Body + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    fn send(
+        &self,
+        request: Request<RequestBody>,
+    ) -> BoxFuture<'static, Result<Response<ResponseBody>, BoxError>> {
+        let service = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut service = S::clone(&service);
+        Box::pin(async move {
+            poll_fn(|cx| service.poll_ready(cx))
+                .await
+                .map_err(Into::into)?;
+            let response = service.call(request).await.map_err(Into::into)?;
+            Ok(response.map(ResponseBody::new))
+        })
+    }
+}
+
+/// What an error and its causes say, without saying anything twice.
+pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    use fmt::Write;
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            let _ = write!(text, ": {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// What a peer says, on one line and cut to what people read.
+pub(super) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 256;
+    let mut chars = text.trim().chars();
+    let head: String = chars.by_ref().take(LONGEST).collect();
+    let rest = if chars.next().is_some() { "…" } else { "" };
+    format!("{:?}", head + rest)
+}
