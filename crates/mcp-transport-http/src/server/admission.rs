@@ -33,13 +33,16 @@ pub(crate) fn check_source(options: &Options, parts: &Parts) -> Result<(), Refus
 }
 
 /// The value of a header that may come once.
-pub(crate) fn single(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Refusal> {
+pub(crate) fn single<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a str>, Refusal> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
     match value.to_str() {
-        Ok(text) if values.next().is_none() => Ok(Some(text.to_owned())),
+        Ok(text) if values.next().is_none() => Ok(Some(text)),
         Ok(_) => Err(Refusal::bad_request(format!(
             "header {name} comes more than once; send it once"
         ))),
@@ -56,8 +59,11 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// Whether the client takes both JSON and events, as it must for a POST.
 pub(crate) fn check_accept(headers: &HeaderMap, needed: &[&str]) -> Result<(), Refusal> {
-    if !headers.contains_key(ACCEPT) {
-        return Ok(()); // anything is acceptable then
+    match headers.get(ACCEPT) {
+        None => return Ok(()), // anything is acceptable then
+        // As nearly every client writes it.
+        Some(value) if value.as_bytes() == b"application/json, text/event-stream" => return Ok(()),
+        Some(_) => {}
     }
     for kind in needed {
         if !accepts(headers, kind) {

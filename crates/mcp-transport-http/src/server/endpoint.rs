@@ -269,7 +269,7 @@ impl Shared {
                 .parse()
                 .ok()
                 .filter(|revision| self.revisions.contains(revision))
-                .ok_or_else(|| unsupported(&text, &self.revisions))?,
+                .ok_or_else(|| unsupported(text, &self.revisions))?,
         };
         let mut sessions = lock(&self.stateless);
         if let Some((_, session)) = sessions.iter().find(|(it, _)| *it == revision) {
@@ -417,7 +417,7 @@ fn check_revision(
         Ok(revision) if served.contains(&revision) => Err(Refusal::bad_request(format!(
             "Mcp-Protocol-Version is {revision}, the session negotiated {agreed}; send that"
         ))),
-        _ => Err(unsupported(&text, served)),
+        _ => Err(unsupported(text, served)),
     }
 }
 

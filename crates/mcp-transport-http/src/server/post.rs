@@ -218,7 +218,7 @@ fn initialize(
     if let Some(text) = single(&parts.headers, &PROTOCOL_VERSION)? {
         let known = shared.revisions.iter().any(|it| it.as_str() == text);
         if !known {
-            let refusal = unsupported(&text, &shared.revisions);
+            let refusal = unsupported(text, &shared.revisions);
             return Err(refusal.answering(Some(request.id.clone())));
         }
     }
