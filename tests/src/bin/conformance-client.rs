@@ -1,0 +1,127 @@
+//! The fixture client of the conformance suite: `conformance-client URL`.
+//!
+//! The suite starts it once for each scenario, which the environment names. It does what the scenario asks for, with
+//! the public API alone, and exits with 0 if all went as it has to.
+
+use std::time::Duration;
+
+use mcp_client::{Builder, Client};
+use mcp_protocol::Revision;
+use mcp_transport_http::Http;
+use serde_json::json;
+
+/// The suite kills what takes 30 seconds.
+const LIMIT: Duration = Duration::from_secs(25);
+
+type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// What the suite asks for.
+struct Task {
+    url: String,
+    scenario: String,
+    revision: Revision,
+}
+
+impl Task {
+    fn read() -> Result<Self, Fault> {
+        let variable = |name: &str| std::env::var(name).ok();
+        let url = std::env::args()
+            .nth(1)
+            .ok_or("usage: conformance-client URL")?;
+        let scenario =
+            variable("MCP_CONFORMANCE_SCENARIO").ok_or("MCP_CONFORMANCE_SCENARIO is not set")?;
+        // The stable line does not set it, and speaks the newest revision it knows.
+        let revision = match variable("MCP_CONFORMANCE_PROTOCOL_VERSION") {
+            Some(revision) => revision
+                .parse()
+                .map_err(|_| format!("revision {revision} is not supported"))?,
+            None => Revision::V2025_11_25,
+        };
+        Ok(Self {
+            url,
+            scenario,
+            revision,
+        })
+    }
+
+    fn builder(&self) -> Builder {
+        Client::builder("conformance-client", env!("CARGO_PKG_VERSION")).revision(self.revision)
+    }
+
+    async fn connect(&self, builder: Builder) -> Result<Client, Fault> {
+        Ok(builder.connect(Http::new(&self.url)?).await?)
+    }
+
+    async fn run(&self) -> Result<(), Fault> {
+        let client = match &*self.scenario {
+            "initialize" => self.list().await?,
+            "tools_call" => self.add().await?,
+            "sse-retry" => self.reconnect().await?,
+            "elicitation-sep1034-client-defaults" => self.accept_defaults().await?,
+            "json-schema-2020-12-preservation" => self.echo_schema().await?,
+            other => return Err(format!("scenario {other} is not supported").into()),
+        };
+        Ok(client.close().await?)
+    }
+
+    async fn list(&self) -> Result<Client, Fault> {
+        let client = self.connect(self.builder()).await?;
+        client.list_tools().await?;
+        Ok(client)
+    }
+
+    async fn add(&self) -> Result<Client, Fault> {
+        let client = self.list().await?;
+        let sum = client.call_tool("add_numbers", json!({ "a": 2, "b": 3 }));
+        succeeded(&sum.await?)?;
+        Ok(client)
+    }
+
+    async fn reconnect(&self) -> Result<Client, Fault> {
+        let client = self.list().await?;
+        succeeded(&client.call_tool("test_reconnection", json!({})).await?)?;
+        Ok(client)
+    }
+
+    /// The user changes nothing; the SDK fills in what the form suggests.
+    async fn accept_defaults(&self) -> Result<Client, Fault> {
+        let accepting = self
+            .builder()
+            .on_elicit(async |form| form.accept(json!({})));
+        let client = self.connect(accepting).await?;
+        client.list_tools().await?;
+        let called = client.call_tool("test_client_elicitation_defaults", json!({}));
+        succeeded(&called.await?)?;
+        Ok(client)
+    }
+
+    /// A schema comes back as it was listed.
+    async fn echo_schema(&self) -> Result<Client, Fault> {
+        let client = self.connect(self.builder()).await?;
+        let tools = client.list_tools().await?;
+        let tool = tools
+            .iter()
+            .find(|tool| tool.name == "json_schema_2020_12_tool");
+        let schema = &tool
+            .ok_or("there is no json_schema_2020_12_tool")?
+            .input_schema;
+        let called = client.call_tool("json_schema_echo", json!({ "schema": schema }));
+        succeeded(&called.await?)?;
+        Ok(client)
+    }
+}
+
+fn succeeded(result: &mcp_types::CallToolResult) -> Result<(), Fault> {
+    if result.is_error() {
+        return Err(format!("the tool failed: {}", result.joined_text()).into());
+    }
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Fault> {
+    let task = Task::read()?;
+    tokio::time::timeout(LIMIT, task.run())
+        .await
+        .map_err(|_| format!("{} took longer than {} s", task.scenario, LIMIT.as_secs()))?
+}
