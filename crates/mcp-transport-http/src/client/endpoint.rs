@@ -15,17 +15,18 @@ impl Endpoint {
     /// It is no `http` or `https` URL, or it holds credentials.
     pub(super) fn parse(url: &str) -> Result<Self, TransportError> {
         let shown = redacted(url);
+        let wrong = |what: &str| Err(TransportError::new(format!("{shown:?}: {what}")));
+        if !url.contains("://") {
+            return wrong("the scheme is missing, put http:// or https:// in front");
+        }
         let uri = url.trim().parse::<Uri>().map_err(|error| {
             TransportError::new(format!(
                 "{shown:?} is not a URL; write it as in \"https://example.com/mcp\""
             ))
             .with_source(error)
         })?;
-        let wrong = |what: &str| Err(TransportError::new(format!("{shown:?}: {what}")));
-        match uri.scheme() {
-            Some(scheme) if *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS => {}
-            Some(_) => return wrong("only http:// and https:// can be reached"),
-            None => return wrong("the scheme is missing, put http:// or https:// in front"),
+        if !uri.scheme().is_some_and(|it| *it == Scheme::HTTP || *it == Scheme::HTTPS) {
+            return wrong("only http:// and https:// can be reached");
         }
         if uri.host().is_none_or(str::is_empty) {
             return wrong("the host is missing");

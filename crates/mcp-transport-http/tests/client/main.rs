@@ -1,0 +1,20 @@
+//! The client's transport against scripted servers: in memory with the clock under control, and
+//! on real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod auth;
+mod calls;
+mod close;
+mod errors;
+mod limits;
+mod listen;
+mod order;
+mod questions;
+mod redirects;
+mod renew;
+mod resume;
+mod secrets;
+mod sockets;
+mod streams;
+mod support;

@@ -1,0 +1,485 @@
+//! A server made of channels, and a client that writes down what it hears.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode, header};
+use http_body::{Body, Frame};
+use mcp_jsonrpc::{Notification, Request as Question};
+use mcp_protocol::{
+    Answer, Call, CallError, Closed, Connection, Exchange, Inbound, Link, Reply, Transport,
+};
+use mcp_transport_http::{ClientOptions, Http, RequestBody};
+use mcp_types::method;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tower_service::Service;
+
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+pub(crate) const URL: &str = "http://server.test/mcp";
+pub(crate) const SESSION: &str = "session-4711";
+/// Longer than anything that is waited for; with the clock paused it costs nothing.
+const PATIENCE: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+/// The client's end of the channels: an HTTP client of no network.
+#[derive(Clone)]
+pub(crate) struct Wire(mpsc::Sender<Seen>);
+
+/// The server's end.
+pub(crate) struct Server(mpsc::Receiver<Seen>);
+
+/// A request that was sent, and the way to answer it. Dropping it breaks the connection.
+pub(crate) struct Seen {
+    pub(crate) head: http::request::Parts,
+    pub(crate) body: Bytes,
+    reply: oneshot::Sender<Result<Response<Pieces>, BoxError>>,
+}
+
+/// The body of a response, piece by piece.
+pub(crate) struct Pieces {
+    pieces: mpsc::Receiver<Result<Bytes, BoxError>>,
+    announced: Option<u64>,
+}
+
+/// The server's end of a stream. Dropping it ends the stream.
+pub(crate) struct Stream(mpsc::Sender<Result<Bytes, BoxError>>);
+
+pub(crate) fn wire() -> (Wire, Server) {
+    let (sender, receiver) = mpsc::channel(64);
+    (Wire(sender), Server(receiver))
+}
+
+impl Service<Request<RequestBody>> for Wire {
+    type Response = Response<Pieces>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Pieces>, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let server = self.0.clone();
+        Box::pin(async move {
+            let (head, body) = request.into_parts();
+            let (reply, response) = oneshot::channel();
+            let body = body.as_bytes().clone();
+            let seen = Seen { head, body, reply };
+            let refused = || std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+            server.send(seen).await.map_err(|_| refused())?;
+            response.await.map_err(|_| "connection reset")?
+        })
+    }
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let piece = self.pieces.poll_recv(cx);
+        piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.announced.map_or_else(Default::default, http_body::SizeHint::with_exact)
+    }
+}
+
+impl Server {
+    /// The next request, whenever it comes.
+    pub(crate) async fn next(&mut self) -> Seen {
+        let seen = timeout(PATIENCE, self.0.recv()).await;
+        seen.expect("no request came").unwrap()
+    }
+
+    /// Checks that nothing is sent for this long.
+    pub(crate) async fn is_left_alone_for(&mut self, time: Duration) {
+        if let Ok(Some(seen)) = timeout(time, self.0.recv()).await {
+            panic!("unexpected {seen:?}");
+        }
+    }
+
+    /// The next request, which must be a POST of this method.
+    pub(crate) async fn expect(&mut self, method: &str) -> Seen {
+        let seen = self.next().await;
+        assert_eq!(seen.head.method, http::Method::POST, "{seen:?}");
+        assert_eq!(seen.json()["method"], method, "{seen:?}");
+        seen
+    }
+
+    /// The next request, which must ask for a stream.
+    pub(crate) async fn expect_get(&mut self) -> Seen {
+        let seen = self.next().await;
+        assert_eq!(seen.head.method, http::Method::GET, "{seen:?}");
+        seen
+    }
+}
+
+impl Seen {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.headers.get(name).map(|it| it.to_str().unwrap())
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn id(&self) -> Value {
+        self.json()["id"].clone()
+    }
+
+    pub(crate) fn respond(self, status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) {
+        let (stream, response) = response(status, headers);
+        stream.0.try_send(Ok(body.into())).unwrap();
+        let _ = self.reply.send(Ok(response));
+    }
+
+    /// A response with no body.
+    pub(crate) fn status(self, status: u16) {
+        let (_, response) = response(status, &[]);
+        let _ = self.reply.send(Ok(response));
+    }
+
+    pub(crate) fn accept(self) {
+        self.status(202);
+    }
+
+    pub(crate) fn json_body(self, status: u16, body: &Value) {
+        let json = [("content-type", "application/json")];
+        self.respond(status, &json, body.to_string());
+    }
+
+    /// Answers as JSON.
+    pub(crate) fn answer(self, result: &Value) {
+        let body = json!({"jsonrpc": "2.0", "id": self.id(), "result": result});
+        self.json_body(200, &body);
+    }
+
+    /// Answers `initialize`.
+    pub(crate) fn open(self, session: Option<&str>, revision: &str) {
+        let result = json!({
+            "protocolVersion": revision,
+            "capabilities": {},
+            "serverInfo": {"name": "scripted", "version": "1"},
+        });
+        let body = json!({"jsonrpc": "2.0", "id": self.id(), "result": result}).to_string();
+        let mut headers = vec![("content-type", "application/json")];
+        headers.extend(session.map(|id| ("Mcp-Session-Id", id)));
+        self.respond(200, &headers, body);
+    }
+
+    /// Answers with a stream.
+    pub(crate) fn stream(self) -> Stream {
+        self.stream_with(&[("content-type", "text/event-stream")])
+    }
+
+    pub(crate) fn stream_with(self, headers: &[(&str, &str)]) -> Stream {
+        let (stream, response) = response(200, headers);
+        let _ = self.reply.send(Ok(response));
+        stream
+    }
+
+    /// A body that breaks in the middle.
+    pub(crate) fn half(self, headers: &[(&str, &str)], body: &str) {
+        let (stream, response) = response(200, headers);
+        stream.0.try_send(Ok(body.to_owned().into())).unwrap();
+        stream.0.try_send(Err("connection reset".into())).unwrap();
+        let _ = self.reply.send(Ok(response));
+    }
+
+    /// No connection can be made.
+    pub(crate) fn refuse(self) {
+        let error = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let _ = self.reply.send(Err(error.into()));
+    }
+
+    /// Completes when the client has given the request up.
+    pub(crate) async fn abandoned(mut self) {
+        timeout(PATIENCE, self.reply.closed()).await.unwrap();
+    }
+}
+
+impl fmt::Debug for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.head.method, self.body)
+    }
+}
+
+fn response(status: u16, headers: &[(&str, &str)]) -> (Stream, Response<Pieces>) {
+    let (sender, pieces) = mpsc::channel(64);
+    let mut response = Response::builder().status(status);
+    let mut announced = None;
+    for (name, value) in headers {
+        response = response.header(*name, *value);
+        if *name == header::CONTENT_LENGTH.as_str() {
+            announced = value.parse().ok();
+        }
+    }
+    let response = response.body(Pieces { pieces, announced });
+    (Stream(sender), response.unwrap())
+}
+
+impl Stream {
+    pub(crate) async fn raw(&self, bytes: impl Into<Bytes>) {
+        self.0.send(Ok(bytes.into())).await.unwrap();
+    }
+
+    /// An event, with an id if that is not empty.
+    pub(crate) async fn event(&self, id: &str, message: &Value) {
+        let id = match id {
+            "" => String::new(),
+            id => format!("id: {id}\n"),
+        };
+        self.raw(format!("event: message\n{id}data: {message}\n\n")).await;
+    }
+
+    pub(crate) async fn answer(&self, id: &str, request: &Value, result: &Value) {
+        let answer = json!({"jsonrpc": "2.0", "id": request, "result": result});
+        self.event(id, &answer).await;
+    }
+
+    /// The connection breaks.
+    pub(crate) async fn cut(self) {
+        self.0.send(Err("connection reset".into())).await.unwrap();
+    }
+
+    /// Completes when the client reads no more.
+    pub(crate) async fn abandoned(&self) {
+        timeout(PATIENCE, self.0.closed()).await.unwrap();
+    }
+
+    /// Sends, and tells whether anybody was there.
+    pub(crate) async fn try_raw(&self, bytes: Vec<u8>) -> bool {
+        self.0.send(Ok(bytes.into())).await.is_ok()
+    }
+}
+
+/// What a client heard.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Heard {
+    Notification(String, Option<Value>),
+    Question(String),
+    Closed(String),
+}
+
+/// A client's side: writes down what it hears, and answers with `on_question`.
+pub(crate) struct Ear {
+    heard: mpsc::Sender<Heard>,
+    batches: bool,
+    on_question: Box<dyn Fn(&Question<'_>, Exchange) -> Reply + Send + Sync>,
+    deadline: Option<Duration>,
+}
+
+pub(crate) struct Notes(mpsc::Receiver<Heard>);
+
+impl Notes {
+    pub(crate) async fn next(&mut self) -> Heard {
+        timeout(PATIENCE, self.0.recv()).await.unwrap().unwrap()
+    }
+
+    pub(crate) fn is_empty(&mut self) -> bool {
+        self.0.try_recv().is_err()
+    }
+}
+
+pub(crate) fn ear() -> (Ear, Notes) {
+    let (heard, notes) = mpsc::channel(4_096);
+    let ear = Ear {
+        heard,
+        batches: false,
+        on_question: Box::new(|_, _| Reply::ok(mcp_protocol::Payload::Empty)),
+        deadline: None,
+    };
+    (ear, Notes(notes))
+}
+
+impl Ear {
+    pub(crate) fn answering(
+        mut self,
+        answer: impl Fn(&Question<'_>, Exchange) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        self.on_question = Box::new(answer);
+        self
+    }
+
+    pub(crate) fn with_batches(mut self) -> Self {
+        self.batches = true;
+        self
+    }
+
+    pub(crate) fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    fn note(&self, heard: Heard) {
+        self.heard.try_send(heard).unwrap();
+    }
+}
+
+impl Inbound for Ear {
+    fn request(&self, request: &Question<'_>, exchange: Exchange) -> Reply {
+        self.note(Heard::Question(request.method.to_string()));
+        (self.on_question)(request, exchange)
+    }
+
+    fn notification(&self, notification: &Notification<'_>) {
+        let params = notification.params;
+        self.note(Heard::Notification(
+            notification.method.to_string(),
+            params.map(|params| serde_json::from_str(params).unwrap()),
+        ));
+    }
+
+    fn accepts_batches(&self) -> bool {
+        self.batches
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
+
+    fn closed(&self, reason: &Closed) {
+        self.note(Heard::Closed(reason.to_string()));
+    }
+}
+
+/// A client, a server, and what the client hears.
+pub(crate) struct Pair {
+    pub(crate) connection: Arc<dyn Connection>,
+    pub(crate) link: Arc<dyn Link>,
+    pub(crate) server: Server,
+    pub(crate) notes: Notes,
+}
+
+/// The options of most tests: no stream for what is said outside calls, and waits of half their
+/// bound.
+pub(crate) fn quiet() -> ClientOptions {
+    ClientOptions::new()
+        .without_listening()
+        .with_random(|| 1 << 63)
+}
+
+pub(crate) fn http(wire: Wire, options: ClientOptions) -> Http {
+    Http::new(URL).unwrap().service(wire).options(options)
+}
+
+impl Pair {
+    pub(crate) async fn new(options: ClientOptions) -> Self {
+        let (wire, server) = wire();
+        Self::with(http(wire, options), server, ear()).await
+    }
+
+    pub(crate) async fn with(http: Http, server: Server, (ear, notes): (Ear, Notes)) -> Self {
+        let connection = Box::new(http).start(Arc::new(ear)).await.unwrap();
+        Self {
+            link: connection.link(),
+            connection,
+            server,
+            notes,
+        }
+    }
+
+    /// A pair that has shaken hands over a session.
+    pub(crate) async fn open(options: ClientOptions) -> Self {
+        Self::new(options).await.opened(Some(SESSION)).await
+    }
+
+    pub(crate) async fn opened(mut self, session: Option<&str>) -> Self {
+        let opening = spawn(self.link.request(method::INITIALIZE, Some(initialize())));
+        let seen = self.server.expect(method::INITIALIZE).await;
+        seen.open(session, "2025-11-25");
+        opening.await.unwrap().unwrap().unwrap();
+        self.connection.negotiated("2025-11-25");
+        self.notify(method::NOTIFICATIONS_INITIALIZED);
+        let seen = self.server.expect(method::NOTIFICATIONS_INITIALIZED).await;
+        seen.accept();
+        self
+    }
+
+    /// A call that runs on its own.
+    pub(crate) fn call(&self, method: &'static str) -> JoinHandle<Result<Answer, CallError>> {
+        spawn(self.link.request(method, None))
+    }
+
+    pub(crate) fn notify(&self, method: &str) {
+        let always = mcp_protocol::Delivery::Always;
+        self.link.notify(method, None, always).unwrap();
+    }
+
+    /// Calls, answers, and gives the request that was seen.
+    pub(crate) async fn headers_of(&mut self, method: &'static str) -> HeaderMap {
+        let call = self.call(method);
+        let seen = self.server.expect(method).await;
+        let headers = seen.head.headers.clone();
+        seen.answer(&json!({}));
+        call.await.unwrap().unwrap().unwrap();
+        headers
+    }
+}
+
+pub(crate) fn initialize() -> Vec<u8> {
+    br#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#
+        .to_vec()
+}
+
+pub(crate) fn spawn(call: Call) -> JoinHandle<Result<Answer, CallError>> {
+    tokio::spawn(call)
+}
+
+/// The result of a call.
+pub(crate) async fn result(call: JoinHandle<Result<Answer, CallError>>) -> Value {
+    let answer = call.await.unwrap().unwrap().unwrap();
+    answer.decode().unwrap()
+}
+
+/// What a call that failed says.
+pub(crate) async fn failure(call: JoinHandle<Result<Answer, CallError>>) -> String {
+    match call.await.unwrap() {
+        Err(error) => error.to_string(),
+        Ok(answer) => panic!("{answer:?}"),
+    }
+}
+
+/// Lets everything run that can.
+pub(crate) async fn settle() {
+    for _ in 0..32 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[expect(dead_code, reason = "shows that a body of any error type is accepted")]
+fn accepts_infallible_bodies(http: Http, service: Accepting) -> Http {
+    http.service(service)
+}
+
+#[derive(Clone)]
+struct Accepting;
+
+impl Service<Request<RequestBody>> for Accepting {
+    type Response = Response<RequestBody>;
+    type Error = Infallible;
+    type Future = std::future::Ready<Result<Response<RequestBody>, Infallible>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _request: Request<RequestBody>) -> Self::Future {
+        let mut response = Response::new(RequestBody::default());
+        *response.status_mut() = StatusCode::ACCEPTED;
+        std::future::ready(Ok(response))
+    }
+}
