@@ -2,6 +2,7 @@
 
 pub mod everything;
 pub mod http;
+pub mod network;
 pub mod wire;
 
 /// The README and the guides, whose snippets are compiled and run.

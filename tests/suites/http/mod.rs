@@ -1,5 +1,6 @@
 //! Streamable HTTP, the server's side.
 
+mod faults;
 mod legacy;
 mod post;
 mod resume;

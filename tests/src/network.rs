@@ -1,0 +1,183 @@
+//! A network between a client and an [`Endpoint`] in one process, which can be cut: requests are
+//! refused, responses under way break off. There is no socket, so time can be paused.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body::Frame;
+use mcp_protocol::BoxFuture;
+use mcp_transport_http::{Body, Endpoint};
+use tokio::sync::watch;
+use tower_service::Service;
+
+/// The network. Cloning gives another handle to it.
+#[derive(Debug, Clone)]
+pub struct Network {
+    endpoint: Arc<Mutex<Endpoint>>,
+    up: watch::Sender<bool>,
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    posts: AtomicUsize,
+    gets: AtomicUsize,
+    /// Cuts the network when the next answer is on its way.
+    trap: AtomicBool,
+    /// Cuts it at every response, however often it comes up again.
+    curse: AtomicBool,
+}
+
+impl Network {
+    /// A network that is up and leads to this endpoint.
+    pub fn to(endpoint: &Endpoint) -> Self {
+        Self {
+            endpoint: Arc::new(Mutex::new(endpoint.clone())),
+            up: watch::Sender::new(true),
+            counts: Arc::default(),
+        }
+    }
+
+    /// Breaks off everything under way, and refuses what comes.
+    pub fn cut(&self) {
+        self.up.send_replace(false);
+    }
+
+    /// Lets everything through again.
+    pub fn mend(&self) {
+        self.up.send_replace(true);
+    }
+
+    /// Leads to another endpoint, as after a restart; everything under way breaks off.
+    pub fn lead_to(&self, endpoint: &Endpoint) {
+        self.cut();
+        *self.leads_to() = endpoint.clone();
+        self.mend();
+    }
+
+    fn leads_to(&self) -> MutexGuard<'_, Endpoint> {
+        self.endpoint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Cuts the network as soon as the answer of a tool call is on its way, before it arrives.
+    pub fn cut_at_the_answer(&self) {
+        self.counts.trap.store(true, Ordering::Release);
+    }
+
+    /// Breaks every response off at its first byte from now on, though it is never down.
+    pub fn break_every_response(&self) {
+        self.counts.curse.store(true, Ordering::Release);
+    }
+
+    /// How many requests were tried, those included that were refused: POST and GET.
+    pub fn requests(&self) -> (usize, usize) {
+        let count = |counter: &AtomicUsize| counter.load(Ordering::Acquire);
+        (count(&self.counts.posts), count(&self.counts.gets))
+    }
+
+    /// Whether these bytes are the answer that was waited for.
+    fn trips(&self, data: &[u8]) -> bool {
+        let answer = data.windows(9).any(|part| part == b"\"content\"");
+        answer && self.counts.trap.swap(false, Ordering::AcqRel)
+    }
+}
+
+async fn down(up: &mut watch::Receiver<bool>) {
+    // The sender lives in every handle, one of which is here.
+    let _ = up.wait_for(|up| !up).await;
+}
+
+fn reset() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionReset, "the network was cut")
+}
+
+impl<B> Service<Request<B>> for Network
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Carried>;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, Result<Response<Carried>, io::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        match *request.method() {
+            Method::POST => self.counts.posts.fetch_add(1, Ordering::AcqRel),
+            _ => self.counts.gets.fetch_add(1, Ordering::AcqRel),
+        };
+        let authority = request.uri().authority().cloned();
+        if let Some(host) = authority.and_then(|host| host.as_str().parse().ok()) {
+            request.headers_mut().insert("host", host);
+        }
+        let this = self.clone();
+        let mut up = self.up.subscribe();
+        let served = self.leads_to().clone().call(request);
+        Box::pin(async move {
+            if !*up.borrow() {
+                let refused = "the network is down";
+                return Err(io::Error::new(io::ErrorKind::ConnectionRefused, refused));
+            }
+            let served = tokio::select! {
+                biased;
+                () = down(&mut up) => return Err(reset()),
+                served = served => served,
+            };
+            let Ok(response) = served;
+            Ok(response.map(|body| Carried {
+                body,
+                broken: Box::pin(async move { down(&mut up).await }),
+                network: this,
+            }))
+        })
+    }
+}
+
+/// A response under way.
+pub struct Carried {
+    body: Body,
+    broken: Pin<Box<dyn Future<Output = ()> + Send>>,
+    network: Network,
+}
+
+impl http_body::Body for Carried {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let this = &mut *self;
+        if this.broken.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Some(Err(reset())));
+        }
+        let frame = std::task::ready!(Pin::new(&mut this.body).poll_frame(cx));
+        let data = frame
+            .as_ref()
+            .and_then(|frame| frame.as_ref().ok()?.data_ref());
+        if this.network.counts.curse.load(Ordering::Acquire) {
+            return Poll::Ready(Some(Err(reset())));
+        }
+        if data.is_some_and(|data| this.network.trips(data)) {
+            this.network.cut();
+            return Poll::Ready(Some(Err(reset())));
+        }
+        Poll::Ready(frame.map(|Ok(frame)| Ok(frame)))
+    }
+}
+
+impl std::fmt::Debug for Carried {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Carried")
+    }
+}

@@ -1,0 +1,265 @@
+//! Our client and our server with a network between them that fails.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_client::{Client, Error, Timeouts};
+use mcp_server::{Args, Ctx, Server, Tool};
+use mcp_tests::network::Network;
+use mcp_transport_http::{Endpoint, Http};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::Echo;
+
+/// How long the handler of `work` works.
+const WORK: Duration = Duration::from_secs(3);
+const OUTAGES: [Duration; 6] = [
+    Duration::from_millis(100),
+    Duration::from_millis(300),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+];
+
+/// A server whose tools count how often they run.
+fn counting(runs: &Arc<AtomicUsize>) -> Server {
+    let silent = Arc::clone(runs);
+    let talks = Arc::clone(runs);
+    Server::new("counts", "1")
+        .tool(Tool::new("work", move |Args(echo): Args<Echo>| {
+            silent.fetch_add(1, Ordering::AcqRel);
+            async move {
+                sleep(WORK).await;
+                echo.message
+            }
+        }))
+        .tool(Tool::new(
+            "talks",
+            move |Args(echo): Args<Echo>, cx: Ctx| {
+                talks.fetch_add(1, Ordering::AcqRel);
+                async move {
+                    for step in 0..30 {
+                        cx.progress(f64::from(step), 30.0);
+                        sleep(WORK / 30).await;
+                    }
+                    echo.message
+                }
+            },
+        ))
+}
+
+async fn connect(network: &Network) -> Client {
+    let transport = Http::new("http://localhost/mcp")
+        .unwrap()
+        .service(network.clone());
+    let client = Client::builder("faults", "1")
+        .timeouts(Timeouts::new(
+            Duration::from_secs(60),
+            Duration::from_secs(120),
+        ))
+        .connect(transport)
+        .await
+        .unwrap();
+    // Lets the handshake and the listening stream come to rest.
+    sleep(Duration::from_millis(10)).await;
+    client
+}
+
+struct Run {
+    outcome: Result<String, Error>,
+    runs: usize,
+    posts: usize,
+    gets: usize,
+    took: Duration,
+}
+
+/// One call with one outage: it begins `at` after the call, or when the answer is on its way.
+async fn outage(tool: &str, at: Option<Duration>, lasts: Duration) -> Run {
+    let runs = Arc::default();
+    let endpoint = Endpoint::new(counting(&runs)).unwrap();
+    let network = Network::to(&endpoint);
+    let client = connect(&network).await;
+    let (posts, gets) = network.requests();
+    let start = Instant::now();
+    let call = client.call_tool(tool, json!({"message": "the answer"}));
+    let trouble = async {
+        match at {
+            Some(at) => {
+                sleep(at).await;
+                network.cut();
+            }
+            None => network.cut_at_the_answer(),
+        }
+        if at.is_none() {
+            sleep(WORK).await;
+        }
+        sleep(lasts).await;
+        network.mend();
+    };
+    let (outcome, ()) = tokio::join!(call, trouble);
+    let took = start.elapsed();
+    let (all_posts, all_gets) = network.requests();
+    // Whatever happened, the connection is fit for the next call.
+    let again = client.call_tool(tool, json!({"message": "again"})).await;
+    assert_eq!(again.unwrap().joined_text(), "again");
+    Run {
+        outcome: outcome.map(|result| result.joined_text()),
+        runs: runs.load(Ordering::Acquire) - 1,
+        posts: all_posts - posts,
+        gets: all_gets - gets,
+        took,
+    }
+}
+
+// proves: HTTP-020, HTTP-047
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_stream_breaks_gets_its_answer_and_runs_once() {
+    for tool in ["work", "talks"] {
+        for lasts in OUTAGES {
+            for at in [
+                Some(Duration::from_secs(1)),
+                Some(Duration::from_millis(2_900)),
+                None,
+            ] {
+                let run = outage(tool, at, lasts).await;
+                let case = format!("{tool}, cut at {at:?} for {lasts:?}");
+                assert_eq!(run.outcome.unwrap(), "the answer", "{case}");
+                assert_eq!(run.runs, 1, "{case}");
+                assert_eq!(run.posts, 1, "{case}");
+                assert!(run.gets <= 30, "{case}: {} reconnects", run.gets);
+                assert!(
+                    run.took < WORK + lasts + Duration::from_secs(35),
+                    "{case}: {:?}",
+                    run.took
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_cannot_be_sent_fails_clearly_and_has_not_run() {
+    for lasts in OUTAGES {
+        let runs = Arc::default();
+        let endpoint = Endpoint::new(counting(&runs)).unwrap();
+        let network = Network::to(&endpoint);
+        let client = connect(&network).await;
+        network.cut();
+        let call = client.call_tool("work", json!({"message": "the answer"}));
+        let (outcome, ()) = tokio::join!(call, async {
+            sleep(lasts).await;
+            network.mend();
+        });
+        match outcome {
+            Ok(result) => assert_eq!(result.joined_text(), "the answer"),
+            Err(error) => {
+                assert!(error.to_string().contains("network is down"), "{error}");
+                assert_eq!(runs.load(Ordering::Acquire), 0);
+            }
+        }
+        assert!(runs.load(Ordering::Acquire) <= 1);
+        let again = client
+            .call_tool("work", json!({"message": "again"}))
+            .await
+            .unwrap();
+        assert_eq!(again.joined_text(), "again");
+    }
+}
+
+// Before the server has given the call an id to come back with.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_breaks_at_once_is_not_repeated_and_says_that_it_may_have_run() {
+    for lasts in OUTAGES {
+        let run = outage("work", Some(Duration::from_millis(50)), lasts).await;
+        let error = run.outcome.unwrap_err().to_string();
+        assert!(error.contains("may have run"), "{error}");
+        assert_eq!((run.runs, run.posts), (1, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_may_be_repeated_is() {
+    let endpoint = Endpoint::new(counting(&Arc::default())).unwrap();
+    let network = Network::to(&endpoint);
+    let client = connect(&network).await;
+    network.cut();
+    let list = client.list_tools();
+    let (tools, ()) = tokio::join!(list, async {
+        sleep(Duration::from_millis(100)).await;
+        network.mend();
+    });
+    match tools {
+        Ok(tools) => assert_eq!(tools.len(), 2),
+        Err(error) => assert!(error.to_string().contains("network is down"), "{error}"),
+    }
+}
+
+// rmcp C5: every reconnection succeeds and brings nothing.
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_never_gets_further_is_given_up() {
+    let runs = Arc::default();
+    let endpoint = Endpoint::new(counting(&runs)).unwrap();
+    let network = Network::to(&endpoint);
+    let client = connect(&network).await;
+    let (_, before) = network.requests();
+    let patient = Timeouts::new(Duration::from_secs(600), Duration::from_secs(600));
+    let call = client
+        .call_tool("work", json!({"message": "the answer"}))
+        .timeouts(patient);
+    let (outcome, ()) = tokio::join!(call, async {
+        sleep(Duration::from_secs(1)).await;
+        network.break_every_response();
+        network.cut();
+        sleep(Duration::from_millis(1)).await;
+        network.mend();
+    });
+    let error = outcome.unwrap_err();
+    assert!(!error.is_timeout(), "it ends before the timeout: {error}");
+    assert!(error.to_string().contains("with_reconnects"), "{error}");
+    assert_eq!(runs.load(Ordering::Acquire), 1);
+    let (_, after) = network.requests();
+    assert!(after - before < 60, "{} reconnects", after - before);
+}
+
+// proves: HTTP-059
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_restarted_is_found_again() {
+    let (first, second) = (Arc::default(), Arc::default());
+    let old = Endpoint::new(counting(&first)).unwrap();
+    let new = Endpoint::new(counting(&second)).unwrap();
+    let network = Network::to(&old);
+    let client = connect(&network).await;
+    assert_eq!(client.list_tools().await.unwrap().len(), 2);
+    network.lead_to(&new);
+    // A list may be asked for again; the call after it finds a session.
+    assert_eq!(client.list_tools().await.unwrap().len(), 2);
+    let result = client
+        .call_tool("work", json!({"message": "again"}))
+        .await
+        .unwrap();
+    assert_eq!(result.joined_text(), "again");
+    assert_eq!(
+        (
+            first.load(Ordering::Acquire),
+            second.load(Ordering::Acquire)
+        ),
+        (0, 1)
+    );
+    // A tool call that finds the session gone is not repeated behind the caller's back.
+    let third = Endpoint::new(counting(&second)).unwrap();
+    network.lead_to(&third);
+    let error = client
+        .call_tool("work", json!({"message": "x"}))
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("session"), "{error}");
+    assert_eq!(second.load(Ordering::Acquire), 1);
+    let result = client
+        .call_tool("work", json!({"message": "y"}))
+        .await
+        .unwrap();
+    assert_eq!(result.joined_text(), "y");
+}
