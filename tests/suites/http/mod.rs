@@ -3,6 +3,7 @@
 mod faults;
 mod legacy;
 mod post;
+mod proxy;
 mod resume;
 mod sessions;
 mod streams;

@@ -1,0 +1,144 @@
+//! The same over sockets, whose time cannot be paused: a proxy between client and server that cuts
+//! connections.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_client::Client;
+use mcp_server::{Args, Server, Tool};
+use mcp_transport_http::{ClientOptions, Endpoint, Http, Options, serve_with};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::Echo;
+
+const WORK: Duration = Duration::from_millis(400);
+
+/// Forwards connections while it is up; cuts them, and drops new ones, while it is not.
+struct Proxy {
+    address: SocketAddr,
+    up: watch::Sender<bool>,
+    accepted: Arc<AtomicUsize>,
+    _task: JoinSet<()>,
+}
+
+impl Proxy {
+    async fn to(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let up = watch::Sender::new(true);
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let mut task = JoinSet::new();
+        let (state, count) = (up.clone(), Arc::clone(&accepted));
+        task.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (mut near, _) = listener.accept().await.unwrap();
+                count.fetch_add(1, Ordering::AcqRel);
+                let mut up = state.subscribe();
+                connections.spawn(async move {
+                    if !*up.borrow() {
+                        return;
+                    }
+                    let mut far = TcpStream::connect(server).await.unwrap();
+                    tokio::select! {
+                        _ = up.wait_for(|up| !up) => {}
+                        _ = copy_bidirectional(&mut near, &mut far) => {}
+                    }
+                });
+            }
+        });
+        Self {
+            address,
+            up,
+            accepted,
+            _task: task,
+        }
+    }
+}
+
+async fn served(runs: &Arc<AtomicUsize>) -> (SocketAddr, JoinSet<()>) {
+    let runs = Arc::clone(runs);
+    let service =
+        Server::new("counts", "1").tool(Tool::new("work", move |Args(echo): Args<Echo>| {
+            runs.fetch_add(1, Ordering::AcqRel);
+            async move {
+                sleep(WORK).await;
+                echo.message
+            }
+        }));
+    let options = Options::new()
+        .with_patience(Duration::from_millis(50))
+        .with_retry(Duration::from_millis(100));
+    let endpoint = Endpoint::with_options(service, options).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        serve_with(listener, endpoint, std::future::pending())
+            .await
+            .unwrap();
+    });
+    (address, task)
+}
+
+#[tokio::test]
+async fn a_cut_connection_costs_no_answer() {
+    let runs = Arc::default();
+    let (server, _serving) = served(&runs).await;
+    let proxy = Proxy::to(server).await;
+    let url = format!("http://{}/mcp", proxy.address);
+    let delay = Duration::from_millis(50);
+    let options = ClientOptions::new().with_reconnect_delay(delay, Duration::from_millis(500));
+    let transport = Http::new(url).unwrap().options(options);
+    let client = Client::builder("proxied", "1")
+        .connect(transport)
+        .await
+        .unwrap();
+    let mut calls = 0;
+    for outage in [100, 300, 600].map(Duration::from_millis) {
+        // In the middle of the call, while its answer is made, and after it is there.
+        for at in [150, 380].map(Duration::from_millis) {
+            let before = proxy.accepted.load(Ordering::Acquire);
+            let call = client.call_tool("work", json!({"message": "the answer"}));
+            let (outcome, ()) = tokio::join!(call, async {
+                sleep(at).await;
+                proxy.up.send_replace(false);
+                sleep(outage).await;
+                proxy.up.send_replace(true);
+            });
+            calls += 1;
+            assert_eq!(
+                outcome.unwrap().joined_text(),
+                "the answer",
+                "{at:?} for {outage:?}"
+            );
+            assert_eq!(runs.load(Ordering::Acquire), calls);
+            let connections = proxy.accepted.load(Ordering::Acquire) - before;
+            assert!(connections < 40, "{connections} connections");
+        }
+    }
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn another_path_is_told_where_the_server_is() {
+    let (server, _serving) = served(&Arc::default()).await;
+    let mut socket = TcpStream::connect(server).await.unwrap();
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let request = format!(
+        "POST /elsewhere HTTP/1.1\r\nhost: {server}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    assert!(answer.contains("/mcp"), "{answer}");
+}
