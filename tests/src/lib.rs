@@ -14,6 +14,8 @@ mod documents {
     struct Servers;
     #[doc = include_str!("../../docs/guide/clients.md")]
     struct Clients;
+    #[doc = include_str!("../../docs/guide/http.md")]
+    struct Http;
     #[doc = include_str!("../../docs/guide/testing.md")]
     struct Testing;
     #[doc = include_str!("../../docs/guide/transports.md")]
