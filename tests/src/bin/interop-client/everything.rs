@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::content::{Completing, of_prompt, of_template};
 use crate::host::Answer;
-use crate::report::{Fault, Outcome, ensure, row, worked};
+use crate::report::{Fault, Outcome, absent, ensure, row, worked};
 use crate::target::{Session, Target};
 use crate::tools::{Known, call, known};
 use crate::{asks, content, lifecycle, tasks, tools};
@@ -29,15 +29,23 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
     row("discover", lifecycle::probe()).await;
     row("ping", lifecycle::ping(s)).await;
     row("unknown-method", lifecycle::unknown_method(s)).await;
-    row("list-changed", changed(s)).await;
+    row("list-changed", changed(s, target.is_http())).await;
     row("tools-list", tools::list(s)).await;
     row("tools-call", tools::call_all(s, &table())).await;
     calls(s).await;
     questions(target, s).await;
     contents(s).await;
     row("pagination", lifecycle::pages(s)).await;
-    row("logging", lifecycle::logging(s, TEXT)).await;
-    row("shutdown", session.close()).await;
+    row(
+        "logging",
+        lifecycle::logging(s, lifecycle::by_subscribing(s, TEXT)),
+    )
+    .await;
+    if target.is_http() {
+        let none = async { absent("every tool answers on the stream of its call") };
+        row("resumption", none).await;
+    }
+    row(target.ending(), session.close()).await;
     row("tasks", task(target)).await;
     lifecycle::revisions(target, &quick()).await;
     Ok(())
@@ -209,14 +217,16 @@ async fn updates(s: &Session) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Tools appear after the handshake, resources by a tool.
-async fn changed(s: &Session) -> Outcome {
-    content::told(s, &[Changed::Tools]).await?;
+/// Tools appear after the handshake, resources by a tool. Over HTTP the server tells of its tools
+/// before a client can have opened the stream to tell it on.
+async fn changed(s: &Session, is_http: bool) -> Outcome {
+    let tools: &[Changed] = if is_http { &[] } else { &[Changed::Tools] };
+    content::told(s, tools).await?;
     let file = json!({ "name": "b.gz", "data": "data:text/plain,hello" });
     let link = call(s, "gzip-file-as-resource", file, "resource_link").await?;
     let link = serde_json::to_value(&link.content)?;
     let uri = link[0]["uri"].as_str().ok_or("no URI in the link")?;
-    let told = content::told(s, &[Changed::Tools, Changed::Resources]).await?;
+    let told = content::told(s, &[tools, &[Changed::Resources]].concat()).await?;
     let read = content::read(&s.client, uri).await?;
     let read: Value = serde_json::to_value(&read.contents)?;
     let blob = read[0]["blob"].as_str().unwrap_or_default();

@@ -87,27 +87,40 @@ pub(crate) async fn pages(session: &Session) -> Outcome {
     worked(format!("{pages} pages"))
 }
 
-/// Messages arrive from the level that was set, and not below it. `provoke` names a resource:
-/// subscribing to it makes the server log at level info.
-pub(crate) async fn logging(session: &Session, provoke: &str) -> Outcome {
+/// Messages arrive from the level that was set, and not below it. `provoke` makes the server log at level info.
+pub(crate) async fn logging(
+    session: &Session,
+    provoke: impl AsyncFn() -> Result<(), Fault>,
+) -> Outcome {
     let client = &session.client;
     client.set_log_level(LoggingLevel::Error).await?;
     let before = session.host.seen().logs.len();
-    client.subscribe(provoke).await?.unsubscribe().await?;
-    // Answers and messages share one pipe: what was sent before the answer is here.
+    provoke().await?;
+    // Over a pipe, what was sent before the answer is here.
     same(
         "messages below the level",
         session.host.seen().logs.len(),
         before,
     )?;
     client.set_log_level(LoggingLevel::Debug).await?;
-    client.subscribe(provoke).await?.unsubscribe().await?;
+    provoke().await?;
     let said = session
         .host
         .until("a log message", |seen| seen.logs.len() > before);
     let last = said.await?.logs.pop().ok_or("no message")?;
     same("the level", last.level, LoggingLevel::Info)?;
     worked(format!("{}: {}", last.level, last.data))
+}
+
+/// Makes a server log that somebody subscribes to a resource.
+pub(crate) fn by_subscribing<'a>(
+    session: &'a Session,
+    uri: &'a str,
+) -> impl AsyncFn() -> Result<(), Fault> + 'a {
+    async move || {
+        let subscription = session.client.subscribe(uri).await?;
+        Ok(subscription.unsubscribe().await?)
+    }
 }
 
 /// One row per revision: negotiated, and a tool called.

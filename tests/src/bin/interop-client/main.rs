@@ -12,8 +12,8 @@ mod filesystem;
 mod host;
 mod lifecycle;
 mod memory;
-mod python;
 mod report;
+mod sdk;
 mod target;
 mod tasks;
 mod tools;
@@ -32,6 +32,7 @@ use target::Target;
 
 const USAGE: &str = "\
 usage: interop-client drive SCENARIO FOLDER PROGRAM ARGS...
+       interop-client drive SCENARIO FOLDER --http URL
        interop-client witness STATUS-FILE PROGRAM ARGS...
        interop-client overhear STATUS-FILE PROGRAM ARGS...
        interop-client pages SIZE [--http ADDRESS]";
@@ -40,9 +41,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(|arg| &**arg).collect();
     let outcome = match &*words {
-        ["drive", scenario, folder, program @ ..] if !program.is_empty() => {
-            let program = program.iter().map(|&word| word.to_owned()).collect();
-            block_on(drive(scenario, folder, program)).map(|()| 0)
+        ["drive", scenario, folder, server @ ..] if !server.is_empty() => {
+            block_on(drive(scenario, folder, server)).map(|()| 0)
         }
         ["witness", status, ..] => witness::watch(Path::new(status), &args[2..]),
         ["overhear", status, ..] => witness::overhear(Path::new(status), &args[2..]),
@@ -63,13 +63,15 @@ fn block_on<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault>
     tokio::runtime::Runtime::new()?.block_on(work)
 }
 
-async fn drive(scenario: &str, folder: &str, program: Vec<String>) -> Result<(), Fault> {
-    let target = Target::new(folder, program)?;
+async fn drive(scenario: &str, folder: &str, server: &[&str]) -> Result<(), Fault> {
+    let target = Target::new(folder, server)?;
     match scenario {
         "everything" => everything::run(&target).await,
         "filesystem" => filesystem::run(&target).await,
         "memory" => memory::run(&target).await,
-        "python" => python::run(&target).await,
+        "python" => sdk::run(&target, "python-peer").await,
+        "fastmcp" => sdk::run(&target, "fastmcp-peer").await,
+        "rmcp" => sdk::run(&target, "rmcp-peer").await,
         other => Err(format!("there is no scenario {other}").into()),
     }
 }

@@ -1,4 +1,4 @@
-//! The server under test: how it is started, how it ends.
+//! The server under test: where it is, how it ends.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use mcp_client::{Client, Timeouts};
 use mcp_protocol::Revision;
+use mcp_transport_http::Http;
 use mcp_transport_stdio::Child;
 use mcp_types::Root;
 use serde_json::Value;
@@ -13,13 +14,22 @@ use serde_json::Value;
 use crate::host::Host;
 use crate::report::{Fault, Outcome, ensure, same, worked};
 
-/// A server program and a folder to work in.
+/// A server and a folder to work in.
 #[derive(Debug)]
 pub(crate) struct Target {
     /// Where files may be made.
     pub(crate) folder: PathBuf,
-    program: Vec<String>,
+    place: Place,
     started: AtomicUsize,
+}
+
+/// Where the server is.
+#[derive(Debug)]
+enum Place {
+    /// A program, started for each connection.
+    Program(Vec<String>),
+    /// It is there already, at this URL.
+    Url(String),
 }
 
 /// A connection to the server.
@@ -27,18 +37,36 @@ pub(crate) struct Target {
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) host: Host,
-    status: PathBuf,
+    /// Where a witness writes down how the server ended.
+    status: Option<PathBuf>,
 }
 
 impl Target {
-    /// Makes the folder if it is not there.
-    pub(crate) fn new(folder: &str, program: Vec<String>) -> Result<Self, Fault> {
+    /// The server is `--http URL`, or a program with its arguments. Makes the folder if it is not there.
+    pub(crate) fn new(folder: &str, words: &[&str]) -> Result<Self, Fault> {
         std::fs::create_dir_all(folder)?;
+        let place = match words {
+            ["--http", url] => Place::Url((*url).to_owned()),
+            program => Place::Program(program.iter().map(|&word| word.to_owned()).collect()),
+        };
         Ok(Self {
             folder: std::fs::canonicalize(folder)?,
-            program,
+            place,
             started: AtomicUsize::new(0),
         })
+    }
+
+    /// The row about the end.
+    pub(crate) fn ending(&self) -> &'static str {
+        match self.place {
+            Place::Program(_) => "shutdown",
+            Place::Url(_) => "session-end",
+        }
+    }
+
+    /// Whether there is a connection that a server can give back.
+    pub(crate) fn is_http(&self) -> bool {
+        matches!(self.place, Place::Url(_))
     }
 
     /// The folder, or a file in it, as a root.
@@ -55,7 +83,7 @@ impl Target {
         Root::new(uri).with_name("Workshop")
     }
 
-    /// Starts the server under a witness of its end, and shakes hands.
+    /// Shakes hands. A program is started under a witness of its end.
     pub(crate) async fn connect(&self, revision: Revision) -> Result<Session, Fault> {
         self.start("witness", revision).await
     }
@@ -66,25 +94,29 @@ impl Target {
     }
 
     async fn start(&self, witness: &str, revision: Revision) -> Result<Session, Fault> {
-        let number = self.started.fetch_add(1, Ordering::Relaxed);
-        let status = self.folder.join(format!("status-{number}.json"));
-        let _ = std::fs::remove_file(&status);
-        let child = Child::new(std::env::current_exe()?)
-            .arg(witness)
-            .arg(&status)
-            .args(&self.program)
-            .eof_wait(Duration::from_secs(20));
         let host = Host::new();
-        let client = host
+        let builder = host
             .builder()
             .revision(revision)
             .roots([self.root("")])
             .timeouts(Timeouts::new(
                 Duration::from_secs(80),
                 Duration::from_secs(85),
-            ))
-            .connect(child)
-            .await?;
+            ));
+        let (client, status) = match &self.place {
+            Place::Url(url) => (builder.connect(Http::new(url)?).await?, None),
+            Place::Program(program) => {
+                let number = self.started.fetch_add(1, Ordering::Relaxed);
+                let status = self.folder.join(format!("status-{number}.json"));
+                let _ = std::fs::remove_file(&status);
+                let child = Child::new(std::env::current_exe()?)
+                    .arg(witness)
+                    .arg(&status)
+                    .args(program)
+                    .eof_wait(Duration::from_secs(20));
+                (builder.connect(child).await?, Some(status))
+            }
+        };
         Ok(Session {
             client,
             host,
@@ -94,26 +126,35 @@ impl Target {
 }
 
 impl Session {
-    /// Ends the connection; the server has to leave by itself, with success.
+    /// Ends the connection; a program has to leave by itself, with success.
     pub(crate) async fn close(self) -> Outcome {
         let start = Instant::now();
+        let is_program = self.status.is_some();
         self.left().await?;
         let seconds = start.elapsed().as_secs() + 1;
-        worked(format!("gone with exit code 0 within {seconds} s"))
+        worked(if is_program {
+            format!("gone with exit code 0 within {seconds} s")
+        } else {
+            format!("the session ended within {seconds} s")
+        })
     }
 
-    /// Ends the connection in the same way, and gives what the witness wrote down.
+    /// Ends the connection in the same way, and gives what a witness wrote down.
     pub(crate) async fn left(self) -> Result<Value, Fault> {
         self.client.close().await?;
-        let status = std::fs::read_to_string(&self.status)
-            .map_err(|_| "the server had to be killed, it did not leave when stdin was closed")?;
-        let status: Value = serde_json::from_str(&status)?;
-        same("the exit code", &status["code"], 0)?;
+        let mut written = Value::Null;
+        if let Some(status) = &self.status {
+            let text = std::fs::read_to_string(status).map_err(
+                |_| "the server had to be killed, it did not leave when stdin was closed",
+            )?;
+            written = serde_json::from_str(&text)?;
+            same("the exit code", &written["code"], 0)?;
+        }
         let after = self.client.ping().await;
         ensure(after.is_err_and(|error| error.is_closed()), || {
             "a call after the end is not told that the connection is closed".to_owned()
         })?;
-        Ok(status)
+        Ok(written)
     }
 
     /// Ends the connection, with force if need be.

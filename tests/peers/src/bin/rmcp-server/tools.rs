@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolRequestParams, ErrorCode, ListToolsResult};
+use rmcp::model::{
+    CallToolRequestParams, CustomNotification, ErrorCode, ListToolsResult, ServerNotification,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{Context, Peer, lock, made, shown};
@@ -228,5 +230,14 @@ async fn ask_url(url: &str, cx: &Context) -> Result<Value, ErrorData> {
     let answer = cx.peer.create_elicitation(made(question)?).await.map_err(lost)?;
     let answer = shown(answer);
     let action = answer["action"].as_str().unwrap_or_default();
+    if action == "accept" {
+        // The SDK has no type for it.
+        let over = CustomNotification::new(
+            "notifications/elicitation/complete",
+            Some(json!({ "elicitationId": "visit-1" })),
+        );
+        let over = ServerNotification::CustomNotification(over);
+        cx.peer.send_notification(over).await.map_err(lost)?;
+    }
     Ok(said(format!("user: {action}")))
 }

@@ -1,5 +1,5 @@
-//! A server made with the Python SDK (`tests/interop/server.py`): what the reference servers
-//! lack, among others.
+//! A server made with an SDK, in the manner of `tests/interop/server.py`: what the reference servers
+//! lack, among others. A tool that its framework has no words for is not listed, and so absent.
 
 use mcp_client::Changed;
 use mcp_protocol::Revision;
@@ -14,35 +14,85 @@ use crate::{asks, content, lifecycle, tools};
 
 const NOTE: &str = "peer://note";
 
+/// The session, and which tools the server has.
+struct Peer<'a> {
+    session: &'a Session,
+    tools: Vec<String>,
+}
+
+impl<'a> Peer<'a> {
+    async fn new(session: &'a Session) -> Result<Self, Fault> {
+        let tools = session.client.list_tools().await?;
+        Ok(Self {
+            session,
+            tools: tools.into_iter().map(|tool| tool.name).collect(),
+        })
+    }
+
+    fn has(&self, tool: &str) -> bool {
+        self.tools.iter().any(|name| name == tool)
+    }
+
+    /// A row about a tool that the server may not have.
+    async fn row(&self, feature: &str, tool: &str, work: impl Future<Output = Outcome>) {
+        let checked = async {
+            if self.has(tool) {
+                work.await
+            } else {
+                absent(format!("there is no tool {tool}"))
+            }
+        };
+        row(feature, checked).await;
+    }
+}
+
 /// Every feature.
-pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
+pub(crate) async fn run(target: &Target, name: &str) -> Result<(), Fault> {
     let session = target.connect(Revision::LATEST).await?;
     let s = &session;
-    row("initialize", async {
-        lifecycle::initialized(s, "python-peer")
-    })
-    .await;
+    let peer = &Peer::new(s).await?;
+    row("initialize", async { lifecycle::initialized(s, name) }).await;
     row("discover", lifecycle::probe()).await;
     row("ping", lifecycle::ping(s)).await;
     row("unknown-method", lifecycle::unknown_method(s)).await;
     row("tools-list", tools::list(s)).await;
-    row("tools-call", tools::call_all(s, &table())).await;
+    let table = table().into_iter().filter(|entry| peer.has(entry.name));
+    row("tools-call", tools::call_all(s, &table.collect::<Vec<_>>())).await;
     calls(s).await;
-    questions(target, s).await;
-    contents(s).await;
+    questions(target, peer).await;
+    contents(peer).await;
     row("list-changed", changed(s)).await;
     row("pagination", lifecycle::pages(s)).await;
-    row("logging", lifecycle::logging(s, NOTE)).await;
+    row("logging", logging(peer)).await;
+    if target.is_http() {
+        let paused = async {
+            call(s, "pause", json!({}), "the client came back").await?;
+            worked("answered on another stream")
+        };
+        peer.row("resumption", "pause", paused).await;
+    }
     let tasks = async {
         let declared = s.client.capabilities().tasks.is_some();
         same("the capability tasks", declared, false)?;
         absent("capability \"tasks\" was not declared")
     };
     row("tasks", tasks).await;
-    row("shutdown", session.close()).await;
+    row(target.ending(), session.close()).await;
     let sum = known("add", json!({ "a": 2, "b": 3 }), "5");
     lifecycle::revisions(target, &[sum]).await;
     Ok(())
+}
+
+/// Logging by the tool that does nothing else, or by a subscription.
+async fn logging(peer: &Peer<'_>) -> Outcome {
+    let s = peer.session;
+    if peer.has("tell") {
+        return lifecycle::logging(s, async || {
+            call(s, "tell", json!({}), "told").await.map(|_| ())
+        })
+        .await;
+    }
+    lifecycle::logging(s, lifecycle::by_subscribing(s, NOTE)).await
 }
 
 /// Tools that fail, wait or need to be called in a certain way have rows of their own; here they
@@ -61,6 +111,7 @@ fn table() -> Vec<Known> {
             "accept",
         ),
         known("touch", json!({ "uri": NOTE }), "touched"),
+        known("pause", json!({}), "the client came back"),
     ]
 }
 
@@ -101,7 +152,8 @@ async fn cancelled(s: &Session) -> Outcome {
     worked("the tool was told")
 }
 
-async fn questions(target: &Target, s: &Session) {
+async fn questions(target: &Target, peer: &Peer<'_>) {
+    let s = peer.session;
     let prompt = json!({ "prompt": "six times seven?" });
     row("sampling", asks::sampling(s, "ask_model", prompt)).await;
     let all = ["\"name\":\"interop\"", "\"tea\":\"green\"", "\"milk\":true"];
@@ -117,12 +169,10 @@ async fn questions(target: &Target, s: &Session) {
         asks::refused(s, "ask_user", ["user: decline", "user: cancel"]),
     )
     .await;
-    row("elicitation-url", visit(s)).await;
-    row(
-        "url-required",
-        asks::url_required(s, "needs_url", json!({ "first": true })),
-    )
-    .await;
+    peer.row("elicitation-url", "ask_url", visit(s)).await;
+    let first = json!({ "first": true });
+    let required = asks::url_required(s, "needs_url", first);
+    peer.row("url-required", "needs_url", required).await;
     let root = target.root("");
     row("roots", asks::roots(s, "ask_roots", &root.uri)).await;
     let other = target.root("elsewhere");
@@ -143,7 +193,8 @@ async fn visit(s: &Session) -> Outcome {
     Ok(outcome)
 }
 
-async fn contents(s: &Session) {
+async fn contents(peer: &Peer<'_>) {
+    let s = peer.session;
     row("resources-list", content::list(s, NOTE)).await;
     row("resources-read", content::read_all(s)).await;
     row("templates", content::templates(s, "ada")).await;
@@ -152,7 +203,8 @@ async fn contents(s: &Session) {
         call(s, "touch", json!({ "uri": NOTE }), "touched").await?;
         Ok(())
     };
-    row("subscribe", content::subscribe(s, NOTE, touch)).await;
+    let subscribed = content::subscribe(s, NOTE, touch);
+    peer.row("subscribe", "touch", subscribed).await;
     row("prompts", content::prompts(s, &[("code", "fn main() {}")])).await;
     row("unknown-prompt", content::unknown_prompt(s)).await;
     row("completion", completions(s)).await;
