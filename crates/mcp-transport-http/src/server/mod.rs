@@ -6,6 +6,7 @@
 pub(crate) mod admission;
 mod allowed;
 mod body;
+mod connection;
 mod endpoint;
 mod events;
 pub(crate) mod frames;

@@ -11,8 +11,6 @@ use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use mcp_protocol::Service;
 use tokio::net::{TcpListener, ToSocketAddrs};
@@ -21,8 +19,9 @@ use tokio::time::{sleep, timeout};
 use tower_service::Service as _;
 
 use super::body::Body;
+use super::connection::{self, Patience};
 use super::endpoint::Endpoint;
-use super::io::Patient;
+
 use super::refusal::Refusal;
 
 /// Where [`serve`] and [`serve_with`] serve.
@@ -88,18 +87,6 @@ pub async fn serve_with(
              with Options::allow_host"
         );
     }
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(100)
-        .keep_alive_interval(HEAD)
-        .keep_alive_timeout(HEAD);
-    let builder = Arc::new(builder);
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let graceful = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
@@ -127,12 +114,13 @@ pub async fn serve_with(
             endpoint: endpoint.clone(),
             peer,
         };
-        let io = TokioIo::new(Patient::new(stream, WRITE_STALL));
-        let builder = Arc::clone(&builder);
         let watcher = graceful.watcher();
+        let patience = Patience {
+            head: HEAD,
+            write: WRITE_STALL,
+        };
         tokio::spawn(async move {
-            let connection = builder.serve_connection(io, route);
-            if let Err(error) = watcher.watch(connection).await {
+            if let Err(error) = connection::serve(stream, route, patience, watcher).await {
                 tracing::debug!(error, "a connection ended badly");
             }
             drop(place);
@@ -168,7 +156,7 @@ pub struct PeerAddr(pub SocketAddr);
 
 /// One connection: the endpoint at its path, and nothing elsewhere.
 #[derive(Clone)]
-struct Route {
+pub(crate) struct Route {
     endpoint: Endpoint,
     peer: SocketAddr,
 }
