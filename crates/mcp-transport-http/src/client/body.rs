@@ -85,8 +85,10 @@ impl fmt::Debug for ResponseBody {
 
 /// What is read of a body, whatever its types are.
 trait Source: Send {
-    fn poll_data(self: Pin<&mut Self>, cx: &mut Context<'_>)
-    -> Poll<Option<Result<Bytes, BoxError>>>;
+    fn poll_data(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BoxError>>>;
 
     fn announced(&self) -> Option<u64>;
 }

@@ -43,7 +43,9 @@ async fn run(
         match attempt(core, &facts, method, params.as_deref()).await {
             Ok(answer) => {
                 if Record::concerns(method) && answer.is_ok() {
-                    core.session.record.note(method, params.as_deref().unwrap_or_default());
+                    core.session
+                        .record
+                        .note(method, params.as_deref().unwrap_or_default());
                 }
                 listen::wake(core);
                 return Ok(answer);
@@ -66,7 +68,9 @@ async fn run(
             Err(Failure::Unreached(error)) => return Err(failed(error)),
             Err(Failure::NotNow(wait, error)) => match wait {
                 Some(wait) if may_repeat && wait <= core.options.retry_after => {
-                    core.until_closed(sleep(wait)).await.map_err(CallError::Closed)?;
+                    core.until_closed(sleep(wait))
+                        .await
+                        .map_err(CallError::Closed)?;
                 }
                 _ => return Err(failed(error)),
             },

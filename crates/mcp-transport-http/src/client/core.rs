@@ -6,11 +6,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use ::http::{HeaderValue, Response};
 use bytes::Bytes;
 use mcp_jsonrpc::write_notification;
-use mcp_protocol::{
-    Call, CallError, Closed, Delivery, Inbound, Incoming, Link, Outgoing, guarded,
-};
+use mcp_protocol::{Call, CallError, Closed, Delivery, Inbound, Incoming, Link, Outgoing, guarded};
 use mcp_types::method;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use super::body::ResponseBody;
@@ -21,6 +19,7 @@ use super::session::{Facts, Session};
 use super::tasks::{Either, Tasks, either};
 use super::wire::{Broken, Kind, Letter, Wire};
 use super::{call, deliver};
+use crate::threads::Threads;
 
 pub(super) struct Core {
     pub(super) wire: Wire,
@@ -41,14 +40,28 @@ pub(super) struct Core {
     this: Weak<Self>,
 }
 
-/// Counters of what is limited in number.
-#[derive(Default)]
+/// What is limited in number.
 pub(super) struct Places {
-    /// Questions of the server that are not answered yet.
-    pub(super) questions: Arc<()>,
-    pub(super) blocking: Arc<()>,
+    /// Questions of the server that are not answered yet. Past the limit of those there is as
+    /// much room again for pings and refusals.
+    pub(super) questions: Arc<Semaphore>,
+    pub(super) threads: Threads,
     /// Streams that are read to their end after the answer.
-    pub(super) tails: Arc<()>,
+    pub(super) tails: Arc<Semaphore>,
+}
+
+/// Streams at once that are read to their end after the answer.
+const TAILS: usize = 64;
+
+impl Places {
+    fn new(options: &Options) -> Self {
+        let questions = options.limits.incoming.saturating_mul(2);
+        Self {
+            questions: Arc::new(Semaphore::new(questions.min(Semaphore::MAX_PERMITS))),
+            threads: Threads::new(options.blocking),
+            tails: Arc::new(Semaphore::new(TAILS)),
+        }
+    }
 }
 
 /// How far the connection has come.
@@ -72,7 +85,7 @@ impl Core {
             cancels: Outbox::new(limits.queue_bytes),
             listening: Listening::default(),
             tasks: Tasks::new(),
-            places: Places::default(),
+            places: Places::new(&options),
             stage: watch::Sender::new(Stage::Open),
             closed: OnceLock::new(),
             this: this.clone(),

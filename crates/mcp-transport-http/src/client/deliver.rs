@@ -77,11 +77,7 @@ async fn send(core: &Arc<Core>, note: Note) {
 
 /// Sends a message within a session and waits until it is accepted. What breaks on the way is
 /// sent once more: nothing here does harm if it arrives twice.
-pub(super) async fn deliver(
-    core: &Core,
-    facts: &Facts,
-    message: Bytes,
-) -> Result<(), Undelivered> {
+pub(super) async fn deliver(core: &Core, facts: &Facts, message: Bytes) -> Result<(), Undelivered> {
     let limit = core.options.delivery_timeout;
     let attempt = async {
         match once(core, facts, message.clone()).await {

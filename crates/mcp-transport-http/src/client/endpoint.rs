@@ -25,7 +25,10 @@ impl Endpoint {
             ))
             .with_source(error)
         })?;
-        if !uri.scheme().is_some_and(|it| *it == Scheme::HTTP || *it == Scheme::HTTPS) {
+        if !uri
+            .scheme()
+            .is_some_and(|it| *it == Scheme::HTTP || *it == Scheme::HTTPS)
+        {
             return wrong("only http:// and https:// can be reached");
         }
         if uri.host().is_none_or(str::is_empty) {
@@ -61,7 +64,9 @@ impl Endpoint {
 
     pub(super) fn has_origin_of(&self, other: &Self) -> bool {
         let host = |it: &Self| it.0.host().map(str::to_ascii_lowercase);
-        self.0.scheme() == other.0.scheme() && host(self) == host(other) && self.port() == other.port()
+        self.0.scheme() == other.0.scheme()
+            && host(self) == host(other)
+            && self.port() == other.port()
     }
 
     fn port(&self) -> u16 {
@@ -124,7 +129,9 @@ fn has_scheme(reference: &str) -> bool {
     let scheme = reference.split_once(':').map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
     })
 }
 
@@ -180,7 +187,10 @@ mod tests {
             ("ftp://example.com", "only http://"),
             ("http://", "http"),
             ("https://user:secret@example.com/mcp", "Http::bearer"),
-            ("https://exa mple.com/?key=secret", "https://example.com/mcp"),
+            (
+                "https://exa mple.com/?key=secret",
+                "https://example.com/mcp",
+            ),
         ] {
             let error = Endpoint::parse(url).unwrap_err().to_string();
             assert!(error.contains(advice), "{url}: {error}");
@@ -192,7 +202,10 @@ mod tests {
     fn the_query_is_sent_and_not_shown() {
         let endpoint = at("https://example.com/mcp?key=secret");
         assert_eq!(endpoint.uri().query(), Some("key=secret"));
-        assert_eq!(format!("{endpoint} {endpoint:?}"), "https://example.com/mcp https://example.com/mcp");
+        assert_eq!(
+            format!("{endpoint} {endpoint:?}"),
+            "https://example.com/mcp https://example.com/mcp"
+        );
     }
 
     #[test]
@@ -223,17 +236,30 @@ mod tests {
     fn an_origin_is_scheme_host_and_port() {
         let base = at("https://Example.com/a");
         assert!(base.has_origin_of(&at("https://example.com:443/b?c")));
-        for other in ["http://example.com/a", "https://example.com:444/a", "https://b.example.com/a"] {
+        for other in [
+            "http://example.com/a",
+            "https://example.com:444/a",
+            "https://b.example.com/a",
+        ] {
             assert!(!base.has_origin_of(&at(other)), "{other}");
         }
     }
 
     #[test]
     fn this_machine_is_recognised() {
-        for url in ["http://localhost", "http://127.0.0.2:1/", "http://[::1]:8/x", "http://LOCALHOST"] {
+        for url in [
+            "http://localhost",
+            "http://127.0.0.2:1/",
+            "http://[::1]:8/x",
+            "http://LOCALHOST",
+        ] {
             assert!(at(url).is_local(), "{url}");
         }
-        for url in ["http://localhost.example.com", "http://10.0.0.1", "http://[::2]"] {
+        for url in [
+            "http://localhost.example.com",
+            "http://10.0.0.1",
+            "http://[::2]",
+        ] {
             assert!(!at(url).is_local(), "{url}");
         }
     }

@@ -46,7 +46,10 @@ impl Events {
     pub(super) async fn next(&mut self) -> Result<Option<Event<'_>>, Broken> {
         loop {
             let mut rest = &*self.chunk;
-            let complete = self.decoder.advance(&mut rest).map_err(too_long)?;
+            let complete = self
+                .decoder
+                .advance(&mut rest)
+                .map_err(|error| too_long(&error))?;
             let taken = self.chunk.len() - rest.len();
             self.chunk.advance(taken);
             if complete {
@@ -69,7 +72,7 @@ impl Events {
     }
 }
 
-fn too_long(error: TooLong) -> Broken {
+fn too_long(error: &TooLong) -> Broken {
     let setting = match error {
         TooLong::Data { .. } => "ClientOptions::with_message_bytes",
         TooLong::Id { .. } => "ClientOptions::with_event_id_bytes",

@@ -59,12 +59,7 @@ pub(super) fn hear(core: &Arc<Core>, facts: &Arc<Facts>, frame: &[u8], mine: Opt
     }
 }
 
-fn single(
-    core: &Arc<Core>,
-    facts: &Arc<Facts>,
-    message: Message<'_>,
-    mine: Option<i64>,
-) -> Heard {
+fn single(core: &Arc<Core>, facts: &Arc<Facts>, message: Message<'_>, mine: Option<i64>) -> Heard {
     match message {
         Message::Request(request) => {
             reply::ask(core, facts, &request);
@@ -89,9 +84,8 @@ fn notify(core: &Core, notification: &Notification<'_>) {
 fn answer(core: &Core, response: Response<'_>, mine: Option<i64>) -> Heard {
     let Response { id, outcome, .. } = response;
     let Some(id) = id else {
-        let error = match outcome {
-            Ok(_) => return Heard::Nothing,
-            Err(error) => error,
+        let Err(error) = outcome else {
+            return Heard::Nothing;
         };
         tracing::warn!(
             code = %error.code,
@@ -134,7 +128,7 @@ fn unreadable(
         if let Some(id) = error.id().filter(|_| error.is_answerable())
             && wanted.unwrap_or(true)
         {
-            reply::refuse(core, facts, id.clone(), error.to_error_object());
+            reply::refuse(core, facts, id, &error.to_error_object());
         }
     }
     Heard::Unreadable(error)

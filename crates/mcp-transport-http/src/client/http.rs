@@ -98,12 +98,19 @@ impl Http {
                 "the header {header} belongs to the protocol and cannot be set"
             )));
         }
-        let mut value = HeaderValue::from_str(value).map_err(|error| {
-            TransportError::new(format!(
-                "the value of header {header} has characters other than visible ASCII and spaces"
-            ))
-            .with_source(error)
-        })?;
+        // `HeaderValue` alone would let bytes beyond ASCII pass.
+        let plain = value
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() || byte == b' ');
+        let mut value = match HeaderValue::from_str(value) {
+            Ok(value) if plain => value,
+            _ => {
+                return Err(TransportError::new(format!(
+                    "the value of header {header} has characters other than visible ASCII and \
+                     spaces"
+                )));
+            }
+        };
         value.set_sensitive(true);
         self.headers.insert(header, value);
         Ok(self)

@@ -62,27 +62,34 @@ enum End {
 
 /// Listens for as long as the server lets it; returns whether to try again later.
 async fn run(core: &Arc<Core>) -> u8 {
-    let mut resume = Resume::new(&core.options.reconnect);
+    let mut resume = Resume::of_connection(&core.options.reconnect);
     let mut facts = core.session.current().await;
     loop {
-        let once = either(core.session.replaced(&facts), once(core, &facts, &mut resume)).await;
+        let once = either(
+            core.session.replaced(&facts),
+            once(core, &facts, &mut resume),
+        )
+        .await;
         let reason = match once {
             Either::First(()) => {
                 facts = core.session.current().await;
-                resume = Resume::new(&core.options.reconnect);
+                resume = Resume::of_connection(&core.options.reconnect);
                 continue;
             }
             Either::Second(End::Unwanted) => return OFF,
             Either::Second(End::Over(reason)) => reason,
         };
         let Some(wait) = resume.next_wait() else {
-            tracing::warn!(reason, "nothing is heard from the server outside calls any more");
+            tracing::warn!(
+                reason,
+                "nothing is heard from the server outside calls any more"
+            );
             return ASLEEP;
         };
         tracing::debug!(reason, ?wait, "listening again");
         if let Either::First(()) = either(core.session.replaced(&facts), sleep(wait)).await {
             facts = core.session.current().await;
-            resume = Resume::new(&core.options.reconnect);
+            resume = Resume::of_connection(&core.options.reconnect);
         }
     }
 }
@@ -111,7 +118,10 @@ async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> 
         return refused(core, facts, resume, response).await;
     }
     if let Form::Other(problem) = Form::of(response.headers()) {
-        tracing::warn!(problem, "the server is not listened to, it answers with no stream");
+        tracing::warn!(
+            problem,
+            "the server is not listened to, it answers with no stream"
+        );
         return End::Unwanted;
     }
     let events = Events::new(response.into_body(), &core.options);

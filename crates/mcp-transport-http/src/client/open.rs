@@ -14,10 +14,7 @@ use super::core::Core;
 use super::session::{Facts, session_id};
 
 /// The first session of a connection, for whoever calls `initialize`.
-pub(super) async fn first(
-    core: &Arc<Core>,
-    params: Option<Vec<u8>>,
-) -> Result<Answer, CallError> {
+pub(super) async fn first(core: &Arc<Core>, params: Option<Vec<u8>>) -> Result<Answer, CallError> {
     let mut may_repeat = true;
     loop {
         let error = match open(core, params.as_deref()).await {
@@ -35,9 +32,9 @@ pub(super) async fn first(
                 may_repeat = false;
                 continue;
             }
-            Err(
-                Failure::Unreached(error) | Failure::Lost(error) | Failure::NotNow(_, error),
-            ) => error,
+            Err(Failure::Unreached(error) | Failure::Lost(error) | Failure::NotNow(_, error)) => {
+                error
+            }
             Err(Failure::SessionLost { .. }) => TransportError::new(format!(
                 "{} forgot the session while it was being opened",
                 core.wire.endpoint
@@ -59,7 +56,12 @@ pub(super) async fn open(
     let pending = Pending::open(core, &nobody, method::INITIALIZE)?;
     let id = pending.id;
     let mut message = Vec::new();
-    write_request(&mut message, &RequestId::Number(id), method::INITIALIZE, params);
+    write_request(
+        &mut message,
+        &RequestId::Number(id),
+        method::INITIALIZE,
+        params,
+    );
     let mut opened = Arc::clone(&nobody);
     let exchange = async {
         let response = core.post_opening(message.into()).await?;

@@ -70,7 +70,10 @@ impl Record {
     /// Everything to ask a new session for.
     pub(super) fn requests(&self) -> Vec<Again> {
         let state = lock(&self.state);
-        let level = state.level.iter().map(|params| (method::LOGGING_SET_LEVEL, params));
+        let level = state
+            .level
+            .iter()
+            .map(|params| (method::LOGGING_SET_LEVEL, params));
         let subscriptions = state.subscriptions.values();
         let subscriptions = subscriptions.map(|params| (method::RESOURCES_SUBSCRIBE, params));
         level
@@ -105,7 +108,10 @@ mod tests {
         let note = |method, params: &str| record.note(method, params.as_bytes());
         note(method::LOGGING_SET_LEVEL, r#"{"level":"debug"}"#);
         note(method::LOGGING_SET_LEVEL, r#"{"level":"error"}"#);
-        note(method::RESOURCES_SUBSCRIBE, r#"{"_meta":{},"uri":"a:\u0031"}"#);
+        note(
+            method::RESOURCES_SUBSCRIBE,
+            r#"{"_meta":{},"uri":"a:\u0031"}"#,
+        );
         note(method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:2"}"#);
         note(method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:3"}"#);
         note(method::RESOURCES_SUBSCRIBE, r#"{"uri":7}"#);

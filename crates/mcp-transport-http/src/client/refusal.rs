@@ -84,10 +84,16 @@ impl Refusal {
             text.push_str(more);
         };
         if let Some(said) = said(&self.text) {
-            add(&format!("it says {}", quoted(&concealed(&said, core, facts))));
+            add(&format!(
+                "it says {}",
+                quoted(&concealed(&said, core, facts))
+            ));
         }
         if let Some(challenge) = &self.challenge {
-            add(&format!("it asks for {}", quoted(&concealed(challenge, core, facts))));
+            add(&format!(
+                "it asks for {}",
+                quoted(&concealed(challenge, core, facts))
+            ));
         }
         if let Some(advice) = self.advice() {
             add(&advice);
@@ -101,7 +107,9 @@ impl Refusal {
             403 => "these credentials do not allow it, or the server does not serve this origin",
             404 => "nothing is served at this path; check the URL",
             405 => "this path is no MCP endpoint; check the URL",
-            406 | 415 => "it does not speak Streamable HTTP; it may be older than revision 2025-03-26",
+            406 | 415 => {
+                "it does not speak Streamable HTTP; it may be older than revision 2025-03-26"
+            }
             413 => "the message is too long for it",
             429 | 503 => {
                 return Some(match self.retry_after {
@@ -137,9 +145,14 @@ fn said(text: &str) -> Option<String> {
 
 /// Takes out what is secret, in case the server quotes it.
 fn concealed(text: &str, core: &Core, facts: &Facts) -> String {
-    let secrets = core.wire.headers.values().chain(&facts.id);
+    let values = core.wire.headers.values().chain(&facts.id);
+    let values = values.filter_map(|value| value.to_str().ok());
+    let query = core.wire.endpoint.uri().query().unwrap_or_default();
+    let query = query
+        .split('&')
+        .map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
     let mut text = text.to_owned();
-    for secret in secrets.filter_map(|value| value.to_str().ok()) {
+    for secret in values.chain(query) {
         let secret = secret.strip_prefix("Bearer ").unwrap_or(secret);
         // What is shorter is no secret, and taking it out would spoil the text.
         if secret.len() >= 4 {

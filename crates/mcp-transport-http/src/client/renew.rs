@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::{RawJson, write_notification};
-use mcp_protocol::Closed;
+use mcp_protocol::{CallError, Closed};
 use mcp_types::{InitializeResult, method};
 use tokio::time::{sleep, timeout};
 
@@ -55,7 +55,7 @@ enum Problem {
 }
 
 async fn keep_trying(core: &Arc<Core>) -> Result<Arc<Facts>, String> {
-    let mut resume = Resume::new(&core.options.reconnect);
+    let mut resume = Resume::of_connection(&core.options.reconnect);
     loop {
         let problem = match begin(core).await {
             Ok(facts) => return Ok(facts),
@@ -73,7 +73,9 @@ async fn keep_trying(core: &Arc<Core>) -> Result<Arc<Facts>, String> {
 /// Opens a session as the first one was, and restores what the server was to remember.
 async fn begin(core: &Arc<Core>) -> Result<Arc<Facts>, Problem> {
     let Some(params) = core.session.opening() else {
-        return Err(Problem::Final("it was never opened by this client".to_owned()));
+        return Err(Problem::Final(
+            "it was never opened by this client".to_owned(),
+        ));
     };
     let (answer, facts) = open::open(core, Some(&params)).await.map_err(problem)?;
     let result = answer.map_err(|error| Problem::Final(error.to_string()))?;
@@ -123,6 +125,8 @@ fn problem(failure: Failure) -> Problem {
         Failure::Unreached(error) | Failure::Lost(error) | Failure::NotNow(_, error) => {
             Problem::Passing(error.to_string())
         }
+        // Calls that fail now make room.
+        Failure::Final(error @ CallError::Busy { .. }) => Problem::Passing(error.to_string()),
         Failure::Final(error) => Problem::Final(error.to_string()),
     }
 }

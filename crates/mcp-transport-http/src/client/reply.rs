@@ -5,16 +5,14 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use mcp_jsonrpc::{ErrorObject, Request, RequestId, write_error, write_result};
-use mcp_protocol::{
-    BoxFuture, Exchange, Link, Outcome, Refused, Reply, Running, expired, guarded,
-};
+use mcp_protocol::{BoxFuture, Exchange, Link, Outcome, Refused, Reply, Running, expired, guarded};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::core::Core;
 use super::deliver::{Undelivered, deliver};
 use super::renew;
 use super::session::Facts;
-use super::tasks::Place;
 
 /// One question, and where its answer goes.
 struct Question {
@@ -22,7 +20,7 @@ struct Question {
     /// The session it was asked in; in another one nobody waits for the answer.
     facts: Arc<Facts>,
     exchange: Exchange,
-    place: Place,
+    place: OwnedSemaphorePermit,
 }
 
 /// Answers a question: at once, or from a task.
@@ -33,7 +31,7 @@ pub(super) fn ask(core: &Arc<Core>, facts: &Arc<Facts>, request: &Request<'_>) {
     match core.incoming.admit(request) {
         Ok(()) => {}
         Err(Refused::Full(error)) => {
-            return send_error(core, facts, place, request.id.clone(), error);
+            return send_error(core, facts, place, &request.id, &error);
         }
         // An error with this id would be taken for the answer to the first.
         Err(refused) => {
@@ -50,44 +48,42 @@ pub(super) fn ask(core: &Arc<Core>, facts: &Arc<Facts>, request: &Request<'_>) {
     };
     let reply = guarded(|| core.inbound.request(request, question.exchange.clone()));
     match reply {
-        Ok(Reply::Ready(outcome)) => question.settle(outcome),
+        Ok(Reply::Ready(outcome)) => question.settle(&outcome),
         Ok(Reply::Pending(handler)) => question.run(handler),
         Ok(Reply::Blocking(work)) => question.run_blocking(work),
-        Ok(_) => question.settle(Err(ErrorObject::internal("this cannot be answered"))),
-        Err(panicked) => question.settle(Err(panicked)),
+        Ok(_) => question.settle(&Err(ErrorObject::internal("this cannot be answered"))),
+        Err(panicked) => question.settle(&Err(panicked)),
     }
 }
 
 /// Answers something that is no request, but was meant as one.
-pub(super) fn refuse(core: &Arc<Core>, facts: &Arc<Facts>, id: RequestId, error: ErrorObject) {
-    if let Some(place) = place(core).filter(|_| !core.incoming.contains(&id)) {
+pub(super) fn refuse(core: &Arc<Core>, facts: &Arc<Facts>, id: &RequestId, error: &ErrorObject) {
+    if let Some(place) = place(core).filter(|_| !core.incoming.contains(id)) {
         send_error(core, facts, place, id, error);
     }
 }
 
-/// A place among what is not answered yet. Past the limit of questions there is as much room
-/// again for pings and refusals; past that a server gets no answer.
-fn place(core: &Core) -> Option<Place> {
-    let limit = core.options.limits.incoming;
-    let place = Place::take(&core.places.questions, limit.saturating_mul(2));
-    if place.is_none() {
+/// A place among what is not answered yet; without one a server gets no answer.
+fn place(core: &Core) -> Option<OwnedSemaphorePermit> {
+    let place = Arc::clone(&core.places.questions).try_acquire_owned();
+    if place.is_err() {
         tracing::warn!(
-            limit,
+            limit = core.options.limits.incoming,
             "dropped a question, twice MuxLimits::incoming are not answered yet"
         );
     }
-    place
+    place.ok()
 }
 
 fn send_error(
     core: &Arc<Core>,
     facts: &Arc<Facts>,
-    place: Place,
-    id: RequestId,
-    error: ErrorObject,
+    place: OwnedSemaphorePermit,
+    id: &RequestId,
+    error: &ErrorObject,
 ) {
     let mut message = Vec::new();
-    write_error(&mut message, Some(&id), &error);
+    write_error(&mut message, Some(id), error);
     let (shared, facts) = (Arc::clone(core), Arc::clone(facts));
     core.tasks.spawn(async move {
         post(&shared, &facts, message.into()).await;
@@ -101,15 +97,16 @@ impl Question {
         let mut running = Running::new(self.exchange.clone(), handler);
         if let Poll::Ready(outcome) = running.poll_handler(&mut Context::from_waker(Waker::noop()))
         {
-            return self.settle(outcome);
+            return self.settle(&outcome);
         }
-        self.wait(async move { running.await });
+        self.wait(running);
     }
 
     fn run_blocking(self, work: Box<dyn FnOnce() -> Outcome + Send>) {
-        let limit = self.core.options.blocking;
-        let Some(thread) = Place::take(&self.core.places.blocking, limit) else {
-            return self.settle(Err(ErrorObject::internal(format!(
+        let threads = &self.core.places.threads;
+        let Some(thread) = threads.take() else {
+            let limit = threads.limit;
+            return self.settle(&Err(ErrorObject::internal(format!(
                 "{limit} blocking handlers are under way, the limit of \
                  ClientOptions::with_blocking"
             ))));
@@ -153,8 +150,8 @@ impl Question {
     }
 
     /// Sends the outcome from a task: whoever reads the stream does not wait for it.
-    fn settle(self, outcome: Outcome) {
-        if let Some(message) = self.answer(&outcome) {
+    fn settle(self, outcome: &Outcome) {
+        if let Some(message) = self.answer(outcome) {
             let core = Arc::clone(&self.core);
             core.tasks.spawn(async move {
                 post(&self.core, &self.facts, message).await;

@@ -18,18 +18,29 @@ pub(super) struct Resume<'a> {
     retry: Option<Duration>,
     /// Tries since the last news.
     attempts: u32,
-    /// Tries at all.
+    /// Tries at all, and how many there may be.
     total: u32,
+    most: u32,
 }
 
 impl<'a> Resume<'a> {
-    pub(super) fn new(policy: &'a Reconnect) -> Self {
+    /// The stream of one call.
+    pub(super) fn of_call(policy: &'a Reconnect) -> Self {
+        Self {
+            most: policy.total,
+            ..Self::of_connection(policy)
+        }
+    }
+
+    /// A stream that is wanted for as long as there is a connection.
+    pub(super) fn of_connection(policy: &'a Reconnect) -> Self {
         Self {
             policy,
             last: None,
             retry: None,
             attempts: 0,
             total: 0,
+            most: u32::MAX,
         }
     }
 
@@ -68,24 +79,23 @@ impl<'a> Resume<'a> {
 
     /// How long to wait before the next try; `None` if there have been enough of them.
     pub(super) fn next_wait(&mut self) -> Option<Duration> {
-        if self.attempts >= self.policy.attempts {
+        if self.attempts >= self.policy.attempts || self.total >= self.most {
             return None;
         }
         // The server's word is enough as long as coming back brings something.
         let wait = match self.retry {
             Some(retry) if self.attempts == 0 => retry,
-            retry => self.policy.delay(self.attempts).max(retry.unwrap_or_default()),
+            retry => self
+                .policy
+                .delay(self.attempts)
+                .max(retry.unwrap_or_default()),
         };
         self.attempts += 1;
         self.total = self.total.saturating_add(1);
         Some(wait)
     }
 
-    /// Whether there were as many tries as one call may have.
-    pub(super) fn is_used_up(&self) -> bool {
-        self.total >= self.policy.total
-    }
-
+    /// How many tries there were.
     pub(super) fn total(&self) -> u32 {
         self.total
     }
@@ -117,7 +127,7 @@ mod tests {
     #[test]
     fn tries_without_news_are_counted_and_get_rarer() {
         let options = options();
-        let mut resume = Resume::new(&options.reconnect);
+        let mut resume = Resume::of_call(&options.reconnect);
         assert_eq!(resume.next_wait(), Some(2 * SECOND));
         assert_eq!(resume.next_wait(), Some(4 * SECOND));
         resume.note(&event(Some("1"), ""));
@@ -129,13 +139,27 @@ mod tests {
         assert_eq!(resume.next_wait(), Some(8 * SECOND));
         assert_eq!(resume.next_wait(), None);
         assert_eq!(resume.total(), 5);
-        assert!(!resume.is_used_up());
+    }
+
+    #[test]
+    fn tries_of_one_call_are_counted_with_news_too() {
+        let options = options().with_reconnects(3, 5);
+        let mut call = Resume::of_call(&options.reconnect);
+        let mut connection = Resume::of_connection(&options.reconnect);
+        for n in 0..10 {
+            let id = n.to_string();
+            call.note(&event(Some(&id), ""));
+            connection.note(&event(Some(&id), ""));
+            assert_eq!(call.next_wait().is_some(), n < 5);
+            assert!(connection.next_wait().is_some());
+        }
+        assert_eq!(call.total(), 5);
     }
 
     #[test]
     fn the_server_is_never_asked_earlier_than_it_wants() {
         let options = options();
-        let mut resume = Resume::new(&options.reconnect);
+        let mut resume = Resume::of_call(&options.reconnect);
         resume.set_retry(Some(SECOND));
         resume.set_retry(None);
         assert_eq!(resume.next_wait(), Some(SECOND));
@@ -147,7 +171,7 @@ mod tests {
     #[test]
     fn an_empty_id_takes_the_place_back() {
         let options = options();
-        let mut resume = Resume::new(&options.reconnect);
+        let mut resume = Resume::of_call(&options.reconnect);
         resume.note(&event(Some("a b/é"), ""));
         assert_eq!(resume.last().unwrap().as_bytes(), "a b/é".as_bytes());
         resume.note(&event(None, "{}"));

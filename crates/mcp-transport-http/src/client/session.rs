@@ -77,9 +77,7 @@ impl Session {
 
     /// Completes when `facts` are not the session any more. Cancel safe.
     pub(super) async fn replaced(&self, facts: &Facts) {
-        let newer = |phase: &Phase| {
-            matches!(phase, Phase::Open(open) if open.generation > facts.generation)
-        };
+        let newer = |phase: &Phase| matches!(phase, Phase::Open(open) if open.generation > facts.generation);
         let _ = self.phase.subscribe().wait_for(newer).await;
     }
 

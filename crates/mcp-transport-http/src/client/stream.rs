@@ -11,6 +11,7 @@ use std::time::Duration;
 use ::http::{Response, StatusCode};
 use mcp_jsonrpc::ParseError;
 use mcp_protocol::{Answer, CallError, TransportError};
+use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
 use super::answer::{Asked, Failure, Form};
@@ -21,12 +22,13 @@ use super::hear::{Heard, hear};
 use super::refusal::{Refusal, is_lost};
 use super::resume::Resume;
 use super::session::Facts;
-use super::tasks::Place;
 use super::wire;
 
-/// How long a stream is read on after the answer, and how many at once: a server ends it then.
+/// How long a stream is read on after the answer: a server ends it then.
 const TAIL_TIME: Duration = Duration::from_secs(1);
-const TAILS: usize = 64;
+
+/// How many turns of the runtime a caller waits for the end of a stream.
+const TURNS: usize = 3;
 
 /// How one connection of a stream ended.
 enum End {
@@ -37,7 +39,7 @@ enum End {
 
 /// Waits for the answer on a stream, and goes on elsewhere if it breaks off.
 pub(super) async fn follow(asked: &Asked<'_>, mut events: Events) -> Result<Answer, Failure> {
-    let mut resume = Resume::new(&asked.core.options.reconnect);
+    let mut resume = Resume::of_call(&asked.core.options.reconnect);
     loop {
         let reason = match listen(asked, &mut events, &mut resume).await? {
             End::Answer(answer) => {
@@ -105,9 +107,8 @@ async fn reconnect(
         return Err(Failure::Lost(asked.error(&problem)));
     };
     loop {
-        let wait = match resume.next_wait() {
-            Some(wait) if !resume.is_used_up() => wait,
-            _ => return Err(given_up(asked, resume, &reason)),
+        let Some(wait) = resume.next_wait() else {
+            return Err(given_up(asked, resume, &reason));
         };
         sleep(wait).await;
         match asked.core.get(asked.facts, Some(last.clone())).await {
@@ -164,32 +165,28 @@ pub(super) fn is_passing(status: StatusCode) -> bool {
 }
 
 fn given_up(asked: &Asked<'_>, resume: &Resume<'_>, reason: &str) -> Failure {
-    let limit = if resume.is_used_up() {
-        "the limit of tries per call"
-    } else {
-        "as often in a row without news as allowed"
-    };
     let problem = format!(
-        "did not complete the stream of {}, though asked {} times, {limit} of \
-         ClientOptions::with_reconnects; the answer is lost, and the request may have run \
-         ({reason})",
+        "did not complete the stream of {}, though asked {} times, and ClientOptions::with_reconnects \
+         allows no more; the answer is lost, and the request may have run ({reason})",
         asked.method,
         resume.total()
     );
     Failure::failed(asked.error(&problem))
 }
 
-/// Reads what follows the answer, so that the connection can be used again. If the server has not
-/// ended the stream yet, a task waits for that, but not for long.
+/// Reads what follows the answer, so that the connection can be used again. Mostly that is the end
+/// and at most a turn away; if not, a task waits for it, but not for long.
 async fn finish(core: &Arc<Core>, facts: &Arc<Facts>, mut events: Events) {
-    let ended = {
+    for _ in 0..TURNS {
         let mut rest = pin!(read_on(core, facts, &mut events));
-        poll_fn(|cx| Poll::Ready(rest.as_mut().poll(cx).is_ready())).await
-    };
-    if ended {
-        return;
+        let ended = poll_fn(|cx| Poll::Ready(rest.as_mut().poll(cx).is_ready())).await;
+        // The end, or the chance for it to arrive; either way the connection has a turn.
+        yield_now().await;
+        if ended {
+            return;
+        }
     }
-    if let Some(place) = Place::take(&core.places.tails, TAILS) {
+    if let Ok(place) = Arc::clone(&core.places.tails).try_acquire_owned() {
         let (shared, facts) = (Arc::clone(core), Arc::clone(facts));
         core.tasks.spawn(async move {
             let _ = timeout(TAIL_TIME, read_on(&shared, &facts, &mut events)).await;

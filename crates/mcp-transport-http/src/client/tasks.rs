@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 
 use tokio::runtime::Handle;
@@ -81,7 +80,10 @@ pub(super) enum Either<A, B> {
 }
 
 /// Waits for two futures, the first of which goes first.
-pub(super) async fn either<A: Future, B: Future>(first: A, second: B) -> Either<A::Output, B::Output> {
+pub(super) async fn either<A: Future, B: Future>(
+    first: A,
+    second: B,
+) -> Either<A::Output, B::Output> {
     let mut first = pin!(first);
     let mut second = pin!(second);
     poll_fn(|cx| {
@@ -91,17 +93,4 @@ pub(super) async fn either<A: Future, B: Future>(first: A, second: B) -> Either<
         second.as_mut().poll(cx).map(Either::Second)
     })
     .await
-}
-
-/// One of a limited number.
-#[derive(Debug)]
-pub(super) struct Place(Arc<()>);
-
-impl Place {
-    /// A place, if fewer than `limit` are taken.
-    pub(super) fn take(places: &Arc<()>, limit: usize) -> Option<Self> {
-        let place = Self(Arc::clone(places));
-        // The first reference is the counter's own.
-        (Arc::strong_count(&place.0) <= limit.saturating_add(1)).then_some(place)
-    }
 }

@@ -90,8 +90,10 @@ impl Wire {
             let (head, body) = response.into_parts();
             if let (Some(authorizer), Some(sent)) = (&self.authorize, sent) {
                 authorizer.responded(&head);
-                let unauthorized =
-                    matches!(head.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+                let unauthorized = matches!(
+                    head.status,
+                    StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
+                );
                 if unauthorized && !refused {
                     refused = true;
                     let after = authorizer.refused(&sent, &head).await;

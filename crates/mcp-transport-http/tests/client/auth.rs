@@ -1,1 +1,179 @@
-//! auth
+//! Credentials.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use mcp_protocol::{BoxFuture, TransportError};
+use mcp_transport_http::{AfterRefusal, Authorize, Http};
+use mcp_types::method;
+use serde_json::json;
+
+use crate::support::*;
+
+/// Counts the tokens it has given out; each is bound to the method and the path.
+#[derive(Default, Clone)]
+struct Tokens(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    token: AtomicU32,
+    refusals: Mutex<Vec<(u16, String)>>,
+    nonces: Mutex<Vec<String>>,
+    broken: Option<&'static str>,
+    stubborn: bool,
+}
+
+impl Authorize for Tokens {
+    fn authorize<'a>(
+        &'a self,
+        request: &'a mut http::request::Parts,
+    ) -> BoxFuture<'a, Result<(), TransportError>> {
+        Box::pin(async move {
+            if let Some(problem) = self.0.broken {
+                return Err(TransportError::new(problem));
+            }
+            assert!(
+                request.headers.contains_key("accept") || request.method == http::Method::DELETE
+            );
+            let token = self.0.token.load(Ordering::Relaxed);
+            let proof = format!("{} {} {token}", request.method, request.uri.path());
+            request
+                .headers
+                .insert("authorization", proof.parse().unwrap());
+            Ok(())
+        })
+    }
+
+    fn responded(&self, response: &http::response::Parts) {
+        if let Some(nonce) = response.headers.get("dpop-nonce") {
+            self.0
+                .nonces
+                .lock()
+                .unwrap()
+                .push(nonce.to_str().unwrap().to_owned());
+        }
+    }
+
+    fn refused<'a>(
+        &'a self,
+        request: &'a http::request::Parts,
+        response: &'a http::response::Parts,
+    ) -> BoxFuture<'a, Result<AfterRefusal, TransportError>> {
+        Box::pin(async move {
+            let used = request.headers["authorization"]
+                .to_str()
+                .unwrap()
+                .to_owned();
+            let refusal = (response.status.as_u16(), used);
+            self.0.refusals.lock().unwrap().push(refusal);
+            if self.0.stubborn {
+                return Ok(AfterRefusal::GiveUp);
+            }
+            self.0.token.fetch_add(1, Ordering::Relaxed);
+            Ok(AfterRefusal::SendAgain)
+        })
+    }
+}
+
+async fn pair(tokens: Tokens) -> Pair {
+    let (wire, server) = wire();
+    let http = http(wire, quiet_but_listening()).authorize(tokens);
+    Pair::with(http, server, ear()).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_that_is_sent_is_authorized_where_it_is_sent_to() {
+    let mut pair = pair(Tokens::default()).await;
+    let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
+    let seen = pair.server.expect(method::INITIALIZE).await;
+    assert_eq!(seen.header("authorization"), Some("POST /mcp 0"));
+    seen.respond(307, &[("location", "/moved")], "");
+    let seen = pair.server.expect(method::INITIALIZE).await;
+    assert_eq!(seen.header("authorization"), Some("POST /moved 0"));
+    seen.open(Some(SESSION), "2025-11-25");
+    opening.await.unwrap().unwrap().unwrap();
+    pair.notify(method::NOTIFICATIONS_INITIALIZED);
+    let seen = pair.server.expect(method::NOTIFICATIONS_INITIALIZED).await;
+    assert_eq!(seen.header("authorization"), Some("POST /mcp 0"));
+    seen.accept();
+    let seen = pair.server.expect_get().await;
+    assert_eq!(seen.header("authorization"), Some("GET /mcp 0"));
+    drop(pair.connection);
+    let end = pair.server.next().await;
+    assert_eq!(end.header("authorization"), Some("DELETE /mcp 0"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_message_is_sent_once_more_if_the_authorizer_wants_it() {
+    for status in [401, 403] {
+        let tokens = Tokens::default();
+        let mut pair = pair(tokens.clone()).await.opened(Some(SESSION)).await;
+        pair.server.expect_get().await.status(405);
+        let call = pair.call(method::TOOLS_CALL);
+        let seen = pair.server.expect(method::TOOLS_CALL).await;
+        let id = seen.id();
+        seen.respond(status, &[("dpop-nonce", "n1")], "");
+        let again = pair.server.expect(method::TOOLS_CALL).await;
+        // Nothing ran, so it is the same request still.
+        assert_eq!(again.id(), id);
+        assert_eq!(again.header("authorization"), Some("POST /mcp 1"));
+        again.answer(&json!({}));
+        result(call).await;
+        let refusals = tokens.0.refusals.lock().unwrap().clone();
+        assert_eq!(refusals, [(status, "POST /mcp 0".to_owned())]);
+        assert_eq!(*tokens.0.nonces.lock().unwrap(), ["n1"]);
+
+        let call = pair.call(method::TOOLS_LIST);
+        for _ in 0..2 {
+            pair.server.expect(method::TOOLS_LIST).await.status(status);
+        }
+        let error = failure(call).await;
+        assert!(error.contains(&status.to_string()), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_authorizer_that_gives_up_leaves_the_refusal() {
+    let tokens = Tokens(Arc::new(State {
+        stubborn: true,
+        ..State::default()
+    }));
+    let mut pair = pair(tokens).await.opened(Some(SESSION)).await;
+    pair.server.expect_get().await.status(405);
+    let call = pair.call(method::TOOLS_CALL);
+    pair.server.expect(method::TOOLS_CALL).await.status(401);
+    let error = failure(call).await;
+    assert!(error.contains("401 Unauthorized"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_cannot_be_authorized_is_not_sent() {
+    let tokens = Tokens(Arc::new(State {
+        broken: Some("the user has not logged in"),
+        ..State::default()
+    }));
+    let mut pair = pair(tokens).await;
+    let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
+    assert_eq!(failure(opening).await, "the user has not logged in");
+    pair.server
+        .is_left_alone_for(std::time::Duration::from_secs(60))
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn headers_and_a_token_stand_on_every_message() {
+    let (wire, server) = wire();
+    let http = Http::new(URL).unwrap().service(wire).options(quiet());
+    let http = http
+        .bearer("t0ken")
+        .unwrap()
+        .header("X-Tenant", "blue")
+        .unwrap();
+    let mut pair = Pair::with(http, server, ear())
+        .await
+        .opened(Some(SESSION))
+        .await;
+    let headers = pair.headers_of(method::TOOLS_CALL).await;
+    assert_eq!(headers["authorization"], "Bearer t0ken");
+    assert_eq!(headers["x-tenant"], "blue");
+}

@@ -33,10 +33,15 @@ async fn every_message_is_a_post_of_its_own_that_takes_both_forms() {
     let seen = pair.server.expect(method::TOOLS_LIST).await;
     all.push(seen.head.headers.clone());
     let stream = seen.stream();
-    stream.event("", &json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
+    stream
+        .event("", &json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}))
+        .await;
     let answer = pair.server.next().await;
     assert_eq!(answer.head.method, http::Method::POST);
-    assert_eq!(answer.json(), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    assert_eq!(
+        answer.json(),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}})
+    );
     all.push(answer.head.headers.clone());
     answer.accept();
     drop((stream, call));
@@ -66,7 +71,11 @@ async fn what_was_agreed_stands_on_everything_after_the_handshake() {
 
     let agreed = |seen: &Seen| {
         assert_eq!(seen.header("mcp-session-id"), Some(SESSION), "{seen:?}");
-        assert_eq!(seen.header("mcp-protocol-version"), Some("2025-03-26"), "{seen:?}");
+        assert_eq!(
+            seen.header("mcp-protocol-version"),
+            Some("2025-03-26"),
+            "{seen:?}"
+        );
     };
     let seen = pair.server.expect(method::NOTIFICATIONS_INITIALIZED).await;
     agreed(&seen);
@@ -96,7 +105,10 @@ async fn a_server_without_sessions_gets_no_session_id() {
     let headers = pair.headers_of(method::TOOLS_LIST).await;
     assert!(!headers.contains_key("mcp-session-id"));
     pair.connection.close().await.unwrap();
-    assert_eq!(pair.notes.next().await, Heard::Closed("connection closed by this side".into()));
+    assert_eq!(
+        pair.notes.next().await,
+        Heard::Closed("connection closed by this side".into())
+    );
 }
 
 // proves: HTTP-016
@@ -106,7 +118,10 @@ async fn both_forms_of_an_answer_are_read() {
     for json_type in ["application/json", "Application/JSON; charset=utf-8"] {
         let call = pair.call(method::TOOLS_LIST);
         let seen = pair.server.expect(method::TOOLS_LIST).await;
-        let body = format!("{{\"jsonrpc\":\"2.0\",\n\"id\":{},\"result\":{{\"form\":1}}}}", seen.id());
+        let body = format!(
+            "{{\"jsonrpc\":\"2.0\",\n\"id\":{},\"result\":{{\"form\":1}}}}",
+            seen.id()
+        );
         seen.respond(200, &[("content-type", json_type)], body);
         assert_eq!(result(call).await, json!({"form": 1}));
     }
@@ -116,7 +131,9 @@ async fn both_forms_of_an_answer_are_read() {
         let id = seen.id();
         let stream = seen.stream_with(&[("content-type", stream_type)]);
         // One byte at a time, as the worst proxy would have it.
-        let event = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\ndata: \"result\":{{\"form\":2}}}}\n\n");
+        let event = format!(
+            "data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\ndata: \"result\":{{\"form\":2}}}}\n\n"
+        );
         for byte in event.into_bytes() {
             stream.raw(vec![byte]).await;
         }
@@ -198,7 +215,10 @@ async fn a_call_can_be_dropped_outside_of_the_runtime() {
         _ = &mut call => unreachable!(),
     };
     std::thread::spawn(move || drop(call)).join().unwrap();
-    pair.server.expect(method::NOTIFICATIONS_CANCELLED).await.accept();
+    pair.server
+        .expect(method::NOTIFICATIONS_CANCELLED)
+        .await
+        .accept();
     drop(seen);
 }
 
@@ -241,7 +261,10 @@ async fn a_session_id_that_may_not_be_used_is_refused() {
         ("has space", "byte 3"),
         ("tab\there", "byte 3"),
         ("", "is empty"),
-        (&"x".repeat(1_025), "1024 bytes, the limit of ClientOptions::with_session_id_bytes"),
+        (
+            &"x".repeat(1_025),
+            "1024 bytes, the limit of ClientOptions::with_session_id_bytes",
+        ),
     ] {
         let mut pair = Pair::new(quiet()).await;
         let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
@@ -266,7 +289,14 @@ async fn header_names_ignore_case() {
     let seen = pair.server.expect(method::INITIALIZE).await;
     let result = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}});
     let body = json!({"jsonrpc": "2.0", "id": seen.id(), "result": result}).to_string();
-    seen.respond(200, &[("CONTENT-TYPE", "application/json"), ("MCP-SESSION-ID", "s")], body);
+    seen.respond(
+        200,
+        &[
+            ("CONTENT-TYPE", "application/json"),
+            ("MCP-SESSION-ID", "s"),
+        ],
+        body,
+    );
     opening.await.unwrap().unwrap().unwrap();
     let headers = pair.headers_of(method::PING).await;
     assert_eq!(headers["mcp-session-id"], "s");

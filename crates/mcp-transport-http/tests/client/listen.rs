@@ -1,1 +1,185 @@
-//! listen
+//! What is said outside calls.
+
+use std::time::Duration;
+
+use mcp_types::method;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::support::*;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn note(n: u32) -> serde_json::Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/n", "params": {"n": n}})
+}
+
+fn heard(n: u32) -> Heard {
+    Heard::Notification("notifications/n".into(), Some(json!({"n": n})))
+}
+
+// proves: HTTP-031, HTTP-032
+#[tokio::test(start_paused = true)]
+async fn listening_begins_once_the_server_knows_that_the_handshake_is_complete() {
+    let mut pair = Pair::new(quiet_but_listening()).await;
+    let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
+    pair.server
+        .expect(method::INITIALIZE)
+        .await
+        .open(Some(SESSION), "2025-11-25");
+    opening.await.unwrap().unwrap().unwrap();
+    pair.server.is_left_alone_for(HOUR).await;
+    pair.notify(method::NOTIFICATIONS_INITIALIZED);
+    let seen = pair.server.expect(method::NOTIFICATIONS_INITIALIZED).await;
+    pair.server.is_left_alone_for(Duration::from_secs(1)).await;
+    seen.accept();
+    let listening = pair.server.expect_get().await;
+    assert_eq!(listening.header("accept"), Some("text/event-stream"));
+    assert_eq!(listening.header("last-event-id"), None);
+    assert_eq!(listening.header("content-type"), None);
+    let stream = listening.stream();
+    stream.event("", &note(1)).await;
+    assert_eq!(pair.notes.next().await, heard(1));
+}
+
+// proves: HTTP-034
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_outside_calls_is_fine() {
+    let mut pair = Pair::open(quiet_but_listening()).await;
+    pair.server.expect_get().await.status(405);
+    pair.server.is_left_alone_for(HOUR).await;
+    pair.headers_of(method::TOOLS_CALL).await;
+    pair.server.is_left_alone_for(HOUR).await;
+    assert!(pair.notes.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_breaks_off_goes_on_where_it_was() {
+    let mut pair = Pair::open(quiet_but_listening()).await;
+    let stream = pair.server.expect_get().await.stream();
+    stream.event("g/1", &note(1)).await;
+    assert_eq!(pair.notes.next().await, heard(1));
+    stream.raw("retry: 2000\n\n").await;
+    drop(stream);
+    let ended = Instant::now();
+    let again = pair.server.expect_get().await;
+    assert_eq!(ended.elapsed(), Duration::from_secs(2));
+    assert_eq!(again.header("last-event-id"), Some("g/1"));
+    let stream = again.stream();
+    stream.event("g/2", &note(2)).await;
+    assert_eq!(pair.notes.next().await, heard(2));
+    stream.cut().await;
+    let again = pair.server.expect_get().await;
+    assert_eq!(again.header("last-event-id"), Some("g/2"));
+    again.stream();
+}
+
+#[tokio::test(start_paused = true)]
+async fn silent_streams_that_are_cut_after_a_while_are_opened_again_for_ever() {
+    let mut pair = Pair::open(quiet_but_listening()).await;
+    for _ in 0..100 {
+        let stream = pair.server.expect_get().await.stream();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        stream.raw(":\n\n").await;
+        stream.cut().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_cannot_be_reached_is_left_alone_until_a_call_reaches_it() {
+    let mut pair = Pair::open(quiet_but_listening().with_reconnects(4, 100)).await;
+    // The first try, and four more.
+    for n in 0..5 {
+        let seen = pair.server.expect_get().await;
+        match n % 3 {
+            0 => seen.refuse(),
+            1 => seen.status(503),
+            _ => drop(seen.stream()),
+        }
+    }
+    pair.server.is_left_alone_for(HOUR).await;
+    pair.headers_of(method::PING).await;
+    let stream = pair.server.expect_get().await.stream();
+    stream.event("", &note(1)).await;
+    assert_eq!(pair.notes.next().await, heard(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_ends_listening_and_nothing_else() {
+    for status in [400, 401, 403, 404, 501, 200] {
+        let pair = Pair::new(quiet_but_listening()).await;
+        // Without a session a 404 is a refusal like any other.
+        let mut pair = pair.opened(None).await;
+        let seen = pair.server.expect_get().await;
+        if status == 501 {
+            // A fault of the server may pass; it is tried again, but not for ever.
+            seen.status(status);
+            for _ in 0..8 {
+                pair.server.expect_get().await.status(status);
+            }
+        } else {
+            seen.status(status);
+        }
+        pair.server.is_left_alone_for(HOUR).await;
+        let call = pair.call(method::PING);
+        pair.server.expect(method::PING).await.answer(&json!({}));
+        result(call).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_know_the_event_any_more_is_listened_to_anew() {
+    let mut pair = Pair::open(quiet_but_listening()).await;
+    let stream = pair.server.expect_get().await.stream();
+    stream.event("old", &note(1)).await;
+    drop(stream);
+    let again = pair.server.expect_get().await;
+    assert_eq!(again.header("last-event-id"), Some("old"));
+    again.status(400);
+    let again = pair.server.expect_get().await;
+    assert_eq!(again.header("last-event-id"), None);
+    again.stream();
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_outside_calls_are_answered() {
+    let mut pair = Pair::open(quiet_but_listening()).await;
+    let stream = pair.server.expect_get().await.stream();
+    let question = json!({"jsonrpc": "2.0", "id": 1, "method": "roots/list"});
+    stream.event("", &question).await;
+    let answer = pair.server.next().await;
+    assert_eq!(
+        answer.json(),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}})
+    );
+    answer.accept();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_outside_calls_reaches_its_call() {
+    let mut pair = Pair::open(quiet_but_listening()).await;
+    let stream = pair.server.expect_get().await.stream();
+    let call = pair.call(method::TOOLS_CALL);
+    let seen = pair.server.expect(method::TOOLS_CALL).await;
+    stream.answer("", &seen.id(), &json!({"n": 1})).await;
+    assert_eq!(result(call).await, json!({"n": 1}));
+    // One that nobody waits for is no harm.
+    stream.answer("", &json!(99), &json!({})).await;
+    stream.answer("", &json!("1"), &json!({})).await;
+    stream.event("", &note(1)).await;
+    assert_eq!(pair.notes.next().await, heard(1));
+}
+
+// proves: HTTP-040
+#[tokio::test(start_paused = true)]
+async fn nobody_listens_after_the_end_of_the_connection() {
+    let mut pair = Pair::open(quiet_but_listening()).await;
+    let stream = pair.server.expect_get().await.stream();
+    settle().await;
+    let connection = pair.connection.clone();
+    let closing = tokio::spawn(async move { connection.close().await });
+    stream.abandoned().await;
+    pair.server.next().await.status(200);
+    closing.await.unwrap().unwrap();
+    pair.server.is_left_alone_for(HOUR).await;
+}

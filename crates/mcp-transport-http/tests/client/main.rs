@@ -9,6 +9,7 @@ mod close;
 mod errors;
 mod limits;
 mod listen;
+mod log;
 mod order;
 mod questions;
 mod redirects;

@@ -16,7 +16,9 @@ async fn notifications_are_sent_one_after_the_other() {
     for n in 0..5 {
         let params = format!("{{\"n\":{n}}}");
         let params = Some(params.as_bytes());
-        pair.link.notify("notifications/test", params, Delivery::Always).unwrap();
+        pair.link
+            .notify("notifications/test", params, Delivery::Always)
+            .unwrap();
     }
     for n in 0..5 {
         let seen = pair.server.next().await;
@@ -33,7 +35,10 @@ async fn a_call_does_not_overtake_what_was_said_before_it() {
     pair.notify(method::NOTIFICATIONS_ROOTS_LIST_CHANGED);
     let call = pair.call(method::TOOLS_LIST);
     pair.notify("notifications/later");
-    let seen = pair.server.expect(method::NOTIFICATIONS_ROOTS_LIST_CHANGED).await;
+    let seen = pair
+        .server
+        .expect(method::NOTIFICATIONS_ROOTS_LIST_CHANGED)
+        .await;
     pair.server.is_left_alone_for(Duration::from_secs(1)).await;
     seen.accept();
     let mut both = [pair.server.next().await, pair.server.next().await];
@@ -91,7 +96,9 @@ async fn what_may_be_lost_gives_way_when_too_much_waits() {
     let mut pair = Pair::open(quiet().with_limits(limits)).await;
     let big = format!("{{\"text\":\"{}\"}}", "x".repeat(400));
     let send = |name: &str, delivery| {
-        pair.link.notify(name, Some(big.as_bytes()), delivery).unwrap();
+        pair.link
+            .notify(name, Some(big.as_bytes()), delivery)
+            .unwrap();
     };
     // The first is taken at once, so it does not wait.
     send("notifications/first", Delivery::Always);
@@ -105,9 +112,20 @@ async fn what_may_be_lost_gives_way_when_too_much_waits() {
     let mut names = Vec::new();
     for _ in 0..6 {
         let seen = pair.server.next().await;
-        names.push(seen.json()["method"].as_str().unwrap().rsplit('/').next().unwrap().to_owned());
+        names.push(
+            seen.json()["method"]
+                .as_str()
+                .unwrap()
+                .rsplit('/')
+                .next()
+                .unwrap()
+                .to_owned(),
+        );
         seen.accept();
     }
-    assert_eq!(names, ["first", "lossy", "lossy", "lossy", "always", "always"]);
+    assert_eq!(
+        names,
+        ["first", "lossy", "lossy", "lossy", "always", "always"]
+    );
     pair.server.is_left_alone_for(HOUR).await;
 }

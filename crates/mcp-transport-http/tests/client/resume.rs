@@ -1,1 +1,268 @@
-//! resume
+//! Streams that break off.
+
+use std::time::Duration;
+
+use mcp_types::method;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::support::*;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// A call whose stream has seen this event.
+macro_rules! streaming {
+    ($pair:ident, $method:expr, $event:expr) => {{
+        let call = $pair.call($method);
+        let seen = $pair.server.expect($method).await;
+        let id = seen.id();
+        let stream = seen.stream();
+        stream.raw($event).await;
+        (call, id, stream)
+    }};
+}
+
+// proves: HTTP-019, HTTP-020, HTTP-022, HTTP-047, HTTP-050
+#[tokio::test(start_paused = true)]
+async fn a_closed_connection_is_polled_for_the_rest_after_the_time_the_server_wants() {
+    let mut pair = Pair::open(quiet()).await;
+    let (call, id, stream) = streaming!(pair, method::TOOLS_CALL, "id: s/1\ndata:\n\n");
+    let ended = Instant::now();
+    stream.raw("retry: 1500\nid: s/2\ndata:\n\n").await;
+    drop(stream);
+
+    let again = pair.server.expect_get().await;
+    assert_eq!(ended.elapsed(), Duration::from_millis(1_500));
+    assert_eq!(again.header("last-event-id"), Some("s/2"));
+    assert_eq!(again.header("accept"), Some("text/event-stream"));
+    assert_eq!(again.header("mcp-session-id"), Some(SESSION));
+    assert!(again.body.is_empty());
+    let stream = again.stream();
+    let progress =
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"n": 1}});
+    stream.event("s/3", &progress).await;
+    let ended = Instant::now();
+    stream.cut().await;
+
+    // The wish holds for the stream, not for one connection.
+    let again = pair.server.expect_get().await;
+    assert_eq!(ended.elapsed(), Duration::from_millis(1_500));
+    assert_eq!(again.header("last-event-id"), Some("s/3"));
+    again
+        .stream()
+        .answer("s/4", &id, &json!({"done": true}))
+        .await;
+    assert_eq!(result(call).await, json!({"done": true}));
+    assert!(matches!(pair.notes.next().await, Heard::Notification(..)));
+    assert!(pair.notes.is_empty());
+    pair.server.is_left_alone_for(HOUR).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_was_cut_off_counts_and_its_event_does_not() {
+    let mut pair = Pair::open(quiet()).await;
+    let (call, id, stream) = streaming!(
+        pair,
+        method::TOOLS_CALL,
+        "id: 1\ndata:\n\nid: 2\nretry: 9000\n"
+    );
+    let ended = Instant::now();
+    stream.cut().await;
+    let again = pair.server.expect_get().await;
+    assert_eq!(ended.elapsed(), Duration::from_secs(9));
+    assert_eq!(again.header("last-event-id"), Some("1"));
+    again.stream().answer("", &id, &json!({})).await;
+    result(call).await;
+}
+
+// proves: HTTP-047
+#[tokio::test(start_paused = true)]
+async fn whatever_fails_on_the_way_back_is_tried_again_and_the_request_never() {
+    let mut pair = Pair::open(quiet()).await;
+    let (call, id, stream) = streaming!(pair, method::TOOLS_CALL, "id: 1\ndata:\n\n");
+    stream.cut().await;
+    // Half of 500 ms, 1 s, 2 s and so on.
+    let mut expected = Duration::from_millis(250);
+    for n in 0..7 {
+        let before = Instant::now();
+        let again = pair.server.expect_get().await;
+        assert_eq!(before.elapsed(), expected, "try {n}");
+        assert_eq!(again.header("last-event-id"), Some("1"));
+        match n {
+            0 => again.refuse(),
+            1 => drop(again),
+            2 => again.status(503),
+            3 => again.status(409),
+            4 => again.status(502),
+            // No news: the place to go on from is the same.
+            5 => drop(again.stream()),
+            _ => again.stream().answer("", &id, &json!({})).await,
+        }
+        expected = (expected * 2).min(Duration::from_secs(15));
+    }
+    result(call).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn tries_without_news_end_in_an_error() {
+    let mut pair = Pair::open(quiet().with_reconnects(4, 100)).await;
+    let (call, _, stream) = streaming!(pair, method::TOOLS_LIST, "id: 1\ndata:\n\n");
+    drop(stream);
+    for n in 0..4 {
+        let again = pair.server.expect_get().await;
+        match n % 3 {
+            // A stream that says how long to wait, and one that repeats where it is.
+            0 => again.stream().raw("retry: 10\n\n").await,
+            1 => again.stream().raw("id: 1\ndata:\n\n").await,
+            _ => drop(again.stream()),
+        }
+    }
+    let error = failure(call).await;
+    assert!(error.contains("asked 4 times"), "{error}");
+    assert!(error.contains("ClientOptions::with_reconnects"), "{error}");
+    assert!(error.contains("may have run"), "{error}");
+    pair.server.is_left_alone_for(HOUR).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn tries_with_news_are_limited_too() {
+    let mut pair = Pair::open(quiet().with_reconnects(3, 20)).await;
+    let (call, _, stream) = streaming!(pair, method::TOOLS_CALL, "retry: 0\nid: 0\ndata:\n\n");
+    drop(stream);
+    for n in 1..=20 {
+        let again = pair.server.expect_get().await;
+        again.stream().raw(format!("id: {n}\ndata:\n\n")).await;
+    }
+    let error = failure(call).await;
+    assert!(error.contains("asked 20 times"), "{error}");
+    pair.server.is_left_alone_for(HOUR).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_may_not_be_resumed_is_a_clear_error() {
+    for (status, text) in [(405, "405"), (400, "400"), (401, "401"), (204, "204")] {
+        let mut pair = Pair::open(quiet()).await;
+        let (call, _, stream) = streaming!(pair, method::TOOLS_CALL, "id: 1\ndata:\n\n");
+        drop(stream);
+        pair.server.expect_get().await.status(status);
+        let error = failure(call).await;
+        assert!(error.contains(text), "{error}");
+        assert!(error.contains("resume the stream of tools/call"), "{error}");
+        assert!(error.contains("may have run"), "{error}");
+        pair.server.is_left_alone_for(HOUR).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_lost_without_an_id_is_asked_for_again_once_if_that_does_no_harm() {
+    type Lose = fn(Seen);
+    let ways: [Lose; 4] = [
+        drop,
+        |seen| drop(seen.stream()),
+        |seen| seen.half(&[("content-type", "application/json")], "{\"jsonrpc\":"),
+        // An id that was taken back is none.
+        |seen| {
+            let stream = "id: 1\ndata:\n\nid\ndata:\n\n";
+            seen.half(&[("content-type", "text/event-stream")], stream);
+        },
+    ];
+    for lose in ways {
+        let mut pair = Pair::open(quiet()).await;
+        let call = pair.call(method::TOOLS_LIST);
+        let first = pair.server.expect(method::TOOLS_LIST).await;
+        let first_id = first.id();
+        lose(first);
+        let second = pair.server.expect(method::TOOLS_LIST).await;
+        // An id is never used twice.
+        assert_ne!(second.id(), first_id);
+        second.answer(&json!({"n": 2}));
+        assert_eq!(result(call).await, json!({"n": 2}));
+
+        let call = pair.call(method::TOOLS_LIST);
+        lose(pair.server.expect(method::TOOLS_LIST).await);
+        lose(pair.server.expect(method::TOOLS_LIST).await);
+        failure(call).await;
+
+        for name in [method::TOOLS_CALL, "example/unknown"] {
+            let call = pair.call(name);
+            lose(pair.server.expect(name).await);
+            let error = failure(call).await;
+            assert!(error.contains(&format!("{name} may have run")), "{error}");
+        }
+        pair.server.is_left_alone_for(HOUR).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_handshake_is_tried_twice_and_its_stream_resumed_in_its_session() {
+    let mut pair = Pair::new(quiet()).await;
+    let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
+    drop(pair.server.expect(method::INITIALIZE).await);
+    let seen = pair.server.expect(method::INITIALIZE).await;
+    let id = seen.id();
+    let headers = [
+        ("content-type", "text/event-stream"),
+        ("mcp-session-id", "s"),
+    ];
+    let stream = seen.stream_with(&headers);
+    stream.raw("id: 1\ndata:\n\n").await;
+    drop(stream);
+    let again = pair.server.expect_get().await;
+    assert_eq!(again.header("mcp-session-id"), Some("s"));
+    again
+        .stream()
+        .answer("", &id, &json!({"protocolVersion": "2025-11-25"}))
+        .await;
+    opening.await.unwrap().unwrap().unwrap();
+    let headers = pair.headers_of(method::PING).await;
+    assert_eq!(headers["mcp-session-id"], "s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_a_call_that_waits_to_resume_cancels_it() {
+    let mut pair = Pair::open(quiet()).await;
+    let (call, id, stream) = streaming!(pair, method::TOOLS_CALL, "retry: 60000\nid: 1\ndata:\n\n");
+    drop(stream);
+    settle().await;
+    call.abort();
+    let cancelled = pair.server.expect(method::NOTIFICATIONS_CANCELLED).await;
+    assert_eq!(cancelled.json()["params"]["requestId"], id);
+    cancelled.accept();
+    pair.server.is_left_alone_for(HOUR).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_malformed_answer_is_an_error_and_not_a_reason_to_come_back() {
+    let broken = [
+        "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{},\"error\":{\"code\":1,\"message\":\"\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{",
+        "<html>",
+        "\u{0}",
+    ];
+    for text in broken {
+        let mut pair = Pair::open(quiet()).await;
+        for json in [true, false] {
+            let call = pair.call(method::TOOLS_LIST);
+            let seen = pair.server.expect(method::TOOLS_LIST).await;
+            let text = text.replace("ID", &seen.id().to_string());
+            if json {
+                seen.respond(200, &[("content-type", "application/json")], text);
+            } else {
+                let stream = seen.stream();
+                stream.raw(format!("id: 1\ndata: {text}\n\n")).await;
+            }
+            let error = failure(call).await;
+            assert!(error.contains("malformed answer"), "{error}");
+        }
+        pair.server.is_left_alone_for(HOUR).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn noise_before_a_good_answer_is_tolerated() {
+    let mut pair = Pair::open(quiet()).await;
+    let (call, id, stream) = streaming!(pair, method::TOOLS_LIST, "data: hello\n\n");
+    stream.answer("", &id, &json!({})).await;
+    result(call).await;
+}
