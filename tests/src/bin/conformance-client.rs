@@ -54,7 +54,8 @@ impl Task {
 
     async fn run(&self) -> Result<(), Fault> {
         let client = match &*self.scenario {
-            "initialize" => self.list().await?,
+            // This server has nothing but the handshake.
+            "initialize" => self.connect(self.builder()).await?,
             "tools_call" => self.add().await?,
             "sse-retry" => self.reconnect().await?,
             "elicitation-sep1034-client-defaults" => self.accept_defaults().await?,

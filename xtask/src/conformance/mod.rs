@@ -14,9 +14,9 @@ mod table;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::programs::{Server, run as run_program, taken, target};
+use crate::programs::{BUILD, Server, run as run_program, taken, target};
 use crate::root;
 use crate::steps::{cargo, say};
 use checks::Verdict;
@@ -25,9 +25,6 @@ use suite::Suites;
 use table::Column;
 
 const SCRIPTS: &str = "tests/conformance";
-/// How long cargo may take to build our side.
-const BUILD: Duration = Duration::from_secs(1_800);
-
 const USAGE: &str =
     "usage: cargo xtask conformance [server|client] [--revision REVISION] [--bless]";
 

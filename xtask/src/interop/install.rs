@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::programs::{LIMIT, SHORT, Stamp, ask, copy, npm_ci, run};
-use crate::steps::say;
+use crate::programs::{BUILD, LIMIT, SHORT, Stamp, ask, copy, npm_ci, run};
+use crate::steps::{cargo, say};
 
 /// The oldest Node that every package from npm runs on.
 const NODE: u32 = 20;
@@ -17,11 +17,19 @@ pub(super) struct Installed {
 }
 
 impl Installed {
-    /// Gets what is missing. `scripts` is the folder with the lists of packages and the drivers.
-    pub(super) fn new(folder: PathBuf, scripts: &Path) -> Result<Self, String> {
+    /// Gets what is missing. `scripts` is the folder with the lists of packages and the drivers; `crates`, if anybody
+    /// needs them, the one with the programs in Rust.
+    pub(super) fn new(
+        folder: PathBuf,
+        scripts: &Path,
+        crates: Option<&Path>,
+    ) -> Result<Self, String> {
         let this = Self { folder };
         npm_ci(scripts, &this.npm(), NODE, |name| name.ends_with(".mjs"))?;
         this.venv(scripts)?;
+        if let Some(crates) = crates {
+            this.cargo(crates)?;
+        }
         Ok(this)
     }
 
@@ -30,19 +38,45 @@ impl Installed {
         self.folder.join("npm")
     }
 
-    /// The folder of scripts for Python.
-    pub(super) fn scripts_for_python(&self) -> PathBuf {
+    /// A script on the Python that has the packages.
+    pub(super) fn python_script(&self, name: &str) -> Command {
+        let mut command = Command::new(self.python());
+        let script = self.scripts_for_python().join(name);
+        command.args(["-W", "ignore"]).arg(script);
+        command
+    }
+
+    /// A program that was built from other people's crates.
+    pub(super) fn rust(&self, name: &str) -> PathBuf {
+        let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        self.crates().join("debug").join(file)
+    }
+
+    fn scripts_for_python(&self) -> PathBuf {
         self.folder.join("python")
     }
 
-    /// The Python that has the packages.
-    pub(super) fn python(&self) -> PathBuf {
+    fn crates(&self) -> PathBuf {
+        self.folder.join("rust")
+    }
+
+    fn python(&self) -> PathBuf {
         let venv = self.folder.join("venv");
         if cfg!(windows) {
             venv.join("Scripts").join("python.exe")
         } else {
             venv.join("bin").join("python")
         }
+    }
+
+    fn cargo(&self, crates: &Path) -> Result<(), String> {
+        let mut command = Command::new(cargo());
+        command
+            .args(["build", "--locked", "--target-dir"])
+            .arg(self.crates())
+            .current_dir(crates);
+        run(&mut command, BUILD, say)
+            .map_err(|error| format!("cargo build in {}: {error}", crates.display()))
     }
 
     fn venv(&self, scripts: &Path) -> Result<(), String> {

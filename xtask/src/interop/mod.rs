@@ -1,10 +1,11 @@
 //! `cargo xtask interop`: our client against servers of other projects, their clients against our server.
 //!
-//! The peers are pinned in `tests/interop` and installed under `target/interop`. A driver per peer prints one JSON
+//! The peers are pinned in `tests/interop` and `tests/peers`, and installed under `target/interop`. A driver per peer prints one JSON
 //! line per feature: `interop-client` of `mcp-tests` for servers, the scripts in `tests/interop` for clients. Every
 //! feature is a row, and has to be reported: it works, or the peer does not have it, which the driver shows and
 //! [`rows`] gives the reason for.
 
+mod driver;
 mod install;
 mod peers;
 mod rows;
@@ -15,38 +16,39 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::programs::{self, target};
+use crate::programs::{self, BUILD, Server, target};
 use crate::root;
 use crate::steps::{cargo, say};
+use driver::Ours;
 use install::Installed;
-use peers::{Ours, Peer};
+use peers::{PEERS, Peer};
 use table::Column;
 
 const SCRIPTS: &str = "tests/interop";
+const CRATES: &str = "tests/peers";
 const PAGE: &str = "docs/interop.md";
 
 /// How long one peer may take with all its features.
 const LIMIT: Duration = Duration::from_secs(600);
-/// How long cargo may take to build our side.
-const BUILD: Duration = Duration::from_secs(1_800);
 
 /// Runs the command: with all peers, or with those that are named.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let start = Instant::now();
-    let peers = chosen(args)?;
+    let peers = Peer::chosen(args)?;
     let root = root();
-    let scripts = root.join(SCRIPTS);
     build(root)?;
     let folder = target().join("interop");
     let ours = Ours::new(&folder.join("bin"))?;
-    let installed = Installed::new(folder, &scripts)?;
+    let crates = root.join(CRATES);
+    let crates = peers.iter().any(|peer| peer.is_rust()).then_some(&*crates);
+    let installed = Installed::new(folder, &root.join(SCRIPTS), crates)?;
     let columns: Vec<Column> = peers
         .iter()
-        .map(|peer| converse(*peer, &installed, &ours))
+        .map(|peer| converse(peer, &installed, &ours))
         .collect();
     say(&format!("\n{}", table::plain(&columns)));
-    if peers == Peer::ALL {
-        write_page(root, &scripts, &columns)?;
+    if args.is_empty() {
+        write_page(root, &columns)?;
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));
     let failures: Vec<String> = columns.iter().flat_map(Column::failures).collect();
@@ -54,18 +56,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         return Ok(());
     }
     Err(failures.join("\n"))
-}
-
-fn chosen(names: &[String]) -> Result<Vec<Peer>, String> {
-    if names.is_empty() {
-        return Ok(Peer::ALL.to_vec());
-    }
-    let find = |name: &String| {
-        let known = Peer::ALL.map(Peer::name).join(", ");
-        let peer = Peer::ALL.into_iter().find(|peer| peer.name() == name);
-        peer.ok_or_else(|| format!("interop knows the peers [{known}], not {name}"))
-    };
-    names.iter().map(find).collect()
 }
 
 fn build(root: &Path) -> Result<(), String> {
@@ -76,37 +66,44 @@ fn build(root: &Path) -> Result<(), String> {
 }
 
 /// Everything one peer has to show.
-fn converse(peer: Peer, installed: &Installed, ours: &Ours) -> Column {
+fn converse(peer: &'static Peer, installed: &Installed, ours: &Ours) -> Column {
     let mut column = Column::new(peer);
     // What an earlier run has left behind is not what a server shall find.
-    let _ = fs::remove_dir_all(peer.work(installed));
-    let mut driver = peer.driver(installed, ours);
-    let outcome = programs::run(&mut driver, LIMIT, |line| say(&column.take(line)));
-    if let Err(fault) = outcome {
+    let _ = fs::remove_dir_all(driver::work(peer, installed));
+    let mut driver = match driver::driver(peer, installed, ours) {
+        Ok(driver) => driver,
+        Err(fault) => {
+            column.fault(fault);
+            return column;
+        }
+    };
+    let outcome = programs::run(&mut driver.command, LIMIT, |line| say(&column.take(line)));
+    let ends = driver.servers.into_iter().map(Server::end);
+    for fault in std::iter::once(outcome).chain(ends).filter_map(Result::err) {
         column.fault(fault);
     }
     column
 }
 
-fn write_page(root: &Path, scripts: &Path, columns: &[Column]) -> Result<(), String> {
+fn write_page(root: &Path, columns: &[Column]) -> Result<(), String> {
     let mut page = "\
 <!-- Written by `cargo xtask interop`; do not edit. -->
 
 # Interoperability
 
-What this workspace and programs of other projects do with each other, over stdio, in one run of `cargo xtask interop`.
-The packages are pinned in `tests/interop`.
+What this workspace and programs of other projects do with each other, in one run of `cargo xtask interop`. The packages
+are pinned in `tests/interop` and `tests/peers`.
 
 | Peer | Package | Conversation |
 | --- | --- | --- |
 "
     .to_owned();
-    for peer in Peer::ALL {
-        let version = version(scripts, peer.package())?;
+    for peer in PEERS {
         page += &format!(
-            "| {} | `{} {version}` | {} |\n",
-            peer.name(),
-            peer.package(),
+            "| {} | `{} {}` | {} |\n",
+            peer.name,
+            peer.package,
+            version(root, peer.package)?,
             peer.conversation()
         );
     }
@@ -115,21 +112,31 @@ The packages are pinned in `tests/interop`.
 }
 
 /// The version that is pinned for a package.
-fn version(scripts: &Path, package: &str) -> Result<String, String> {
-    let read = |name: &str| {
-        fs::read_to_string(scripts.join(name)).map_err(|error| format!("{SCRIPTS}/{name}: {error}"))
+fn version(root: &Path, package: &str) -> Result<String, String> {
+    let read = |path: String| {
+        fs::read_to_string(root.join(&path)).map_err(|error| format!("{path}: {error}"))
     };
-    let list: serde_json::Value = serde_json::from_str(&read("package.json")?)
+    let list: serde_json::Value = serde_json::from_str(&read(format!("{SCRIPTS}/package.json"))?)
         .map_err(|error| format!("{SCRIPTS}/package.json: {error}"))?;
     if let Some(version) = list["dependencies"][package].as_str() {
         return Ok(version.to_owned());
     }
-    let pinned = read("requirements.in")?;
+    let pinned = read(format!("{SCRIPTS}/requirements.in"))?;
     let mut lines = pinned.lines();
-    let version = lines.find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
+    if let Some(version) = lines.find_map(|line| line.strip_prefix(package)?.strip_prefix("==")) {
+        return Ok(version.to_owned());
+    }
+    let crates: toml::Table = toml::from_str(&read(format!("{CRATES}/Cargo.toml"))?)
+        .map_err(|error| format!("{CRATES}/Cargo.toml: {error}"))?;
+    let version = crates.get("dependencies").and_then(|all| {
+        all.get(package)?
+            .get("version")?
+            .as_str()?
+            .strip_prefix('=')
+    });
     version
         .map(str::to_owned)
-        .ok_or_else(|| format!("{package} is pinned nowhere in {SCRIPTS}"))
+        .ok_or_else(|| format!("{package} is pinned nowhere in {SCRIPTS} or {CRATES}"))
 }
 
 #[cfg(test)]
@@ -137,26 +144,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn peers_are_chosen_by_name() {
-        assert_eq!(chosen(&[]), Ok(Peer::ALL.to_vec()));
-        assert_eq!(chosen(&["memory".to_owned()]), Ok(vec![Peer::Memory]));
-        let error = chosen(&["nobody".to_owned()]).unwrap_err();
-        assert!(
-            error.contains("nobody") && error.contains("python-client"),
-            "{error}"
-        );
-    }
-
-    #[test]
     fn every_package_is_pinned_and_no_registry_is_named() {
-        let scripts = root().join(SCRIPTS);
-        for peer in Peer::ALL {
-            let version = version(&scripts, peer.package()).unwrap();
+        for peer in PEERS {
+            let version = version(root(), peer.package).unwrap();
             assert!(
                 version.starts_with(|c: char| c.is_ascii_digit()),
                 "{version}"
             );
         }
+        let scripts = root().join(SCRIPTS);
         let lock = fs::read_to_string(scripts.join("package-lock.json")).unwrap();
         assert!(!lock.contains("\"resolved\"") && lock.contains("\"integrity\""));
         let lock = fs::read_to_string(scripts.join("requirements.txt")).unwrap();

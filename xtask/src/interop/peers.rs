@@ -1,141 +1,189 @@
-//! Who we talk to, and how each conversation is started.
+//! Who we talk to, over which transport.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use super::install::Installed;
-use crate::programs::taken;
+use super::rows::Transport;
 
 /// A program of another project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Peer {
-    /// The reference server with a bit of each.
-    Everything,
-    /// The reference server for files.
-    Filesystem,
-    /// The reference server that remembers.
-    Memory,
-    /// A server made with the Python SDK.
-    PythonServer,
-    /// The client of the Python SDK.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Peer {
+    /// The word for it on the command line, and the head of its column.
+    pub(super) name: &'static str,
+    /// The package it comes from, as the lists of pinned packages spell it.
+    pub(super) package: &'static str,
+    pub(super) transport: Transport,
+    pub(super) part: Part,
+}
+
+/// What the peer is, and who drives whom.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A published server that our client drives by the scenario of its name.
+    Published { scenario: &'static str },
+    /// A server of `tests/interop`.
+    Python {
+        scenario: &'static str,
+        script: &'static str,
+    },
+    /// A server of `tests/peers`.
+    Rust { scenario: &'static str },
+    /// The client of the Python SDK drives our server.
     PythonClient,
-    /// The client of the TypeScript SDK.
-    TypeScriptClient,
+    /// One of the clients of the TypeScript SDKs drives our server.
+    TypeScriptClient { sdk: &'static str },
+    /// The client of the Rust SDK drives our server.
+    RustClient,
+}
+
+const EVERYTHING: &str = "@modelcontextprotocol/server-everything";
+
+/// All, in the order of the columns.
+pub(super) const PEERS: &[Peer] = &[
+    published("everything", EVERYTHING),
+    published("filesystem", "@modelcontextprotocol/server-filesystem"),
+    published("memory", "@modelcontextprotocol/server-memory"),
+    stdio("python-server", "mcp", PYTHON),
+    stdio("python-client", "mcp", Part::PythonClient),
+    stdio("typescript-client", "@modelcontextprotocol/sdk", TYPESCRIPT),
+    stdio(
+        "typescript-2-client",
+        "@modelcontextprotocol/client",
+        TYPESCRIPT_2,
+    ),
+    http(
+        "everything-http",
+        EVERYTHING,
+        Part::Published {
+            scenario: "everything",
+        },
+    ),
+    http("python-server-http", "mcp", PYTHON),
+    http(
+        "fastmcp-http",
+        "fastmcp",
+        Part::Python {
+            scenario: "fastmcp",
+            script: "fastmcp_server.py",
+        },
+    ),
+    http("rmcp-server-http", "rmcp", Part::Rust { scenario: "rmcp" }),
+    http("python-client-http", "mcp", Part::PythonClient),
+    http(
+        "typescript-client-http",
+        "@modelcontextprotocol/sdk",
+        TYPESCRIPT,
+    ),
+    http(
+        "typescript-2-client-http",
+        "@modelcontextprotocol/client",
+        TYPESCRIPT_2,
+    ),
+    http("rmcp-client-http", "rmcp", Part::RustClient),
+];
+
+const PYTHON: Part = Part::Python {
+    scenario: "python",
+    script: "server.py",
+};
+const TYPESCRIPT: Part = Part::TypeScriptClient { sdk: "1" };
+const TYPESCRIPT_2: Part = Part::TypeScriptClient { sdk: "2" };
+
+const fn stdio(name: &'static str, package: &'static str, part: Part) -> Peer {
+    Peer {
+        name,
+        package,
+        transport: Transport::Stdio,
+        part,
+    }
+}
+
+const fn http(name: &'static str, package: &'static str, part: Part) -> Peer {
+    Peer {
+        name,
+        package,
+        transport: Transport::Http,
+        part,
+    }
+}
+
+const fn published(name: &'static str, package: &'static str) -> Peer {
+    stdio(name, package, Part::Published { scenario: name })
 }
 
 impl Peer {
-    /// All, in the order of the columns.
-    pub(super) const ALL: [Self; 6] = [
-        Self::Everything,
-        Self::Filesystem,
-        Self::Memory,
-        Self::PythonServer,
-        Self::PythonClient,
-        Self::TypeScriptClient,
-    ];
-
-    /// The word for it on the command line, and the head of its column.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Everything => "everything",
-            Self::Filesystem => "filesystem",
-            Self::Memory => "memory",
-            Self::PythonServer => "python-server",
-            Self::PythonClient => "python-client",
-            Self::TypeScriptClient => "typescript-client",
-        }
-    }
-
-    /// The package it comes from, as the lists of pinned packages spell it.
-    pub(super) fn package(self) -> &'static str {
-        match self {
-            Self::Everything => "@modelcontextprotocol/server-everything",
-            Self::Filesystem => "@modelcontextprotocol/server-filesystem",
-            Self::Memory => "@modelcontextprotocol/server-memory",
-            Self::PythonServer | Self::PythonClient => "mcp",
-            Self::TypeScriptClient => "@modelcontextprotocol/sdk",
-        }
-    }
-
     /// Who drives whom.
-    pub(super) fn conversation(self) -> &'static str {
-        match self {
-            Self::Everything | Self::Filesystem | Self::Memory => {
-                "our client drives the published server"
+    pub(super) fn conversation(&self) -> String {
+        match self.part {
+            Part::Published { .. } => "our client drives the published server".to_owned(),
+            Part::Python { script, .. } => {
+                format!("our client drives `tests/interop/{script}`, made with it")
             }
-            Self::PythonServer => "our client drives `tests/interop/server.py`, made with the SDK",
-            Self::PythonClient => "`tests/interop/client.py`, made with the SDK, drives our server",
-            Self::TypeScriptClient => {
-                "`tests/interop/client.mjs`, made with the SDK, drives our server"
+            Part::Rust { .. } => "our client drives `rmcp-server` of `tests/peers`".to_owned(),
+            Part::PythonClient => {
+                "its client drives our server, by `tests/interop/client.py`".to_owned()
             }
-        }
-    }
-
-    /// The folder it may fill.
-    pub(super) fn work(self, installed: &Installed) -> PathBuf {
-        installed.folder.join("work").join(self.name())
-    }
-
-    /// The driver, ready to start.
-    pub(super) fn driver(self, installed: &Installed, ours: &Ours) -> Command {
-        let work = self.work(installed);
-        match self {
-            Self::Everything | Self::Filesystem | Self::Memory => {
-                let program = format!("node_modules/{}/dist/index.js", self.package());
-                let mut command = ours.drive(self.name(), &work);
-                command.arg("node").arg(installed.npm().join(program));
-                match self {
-                    Self::Everything => command.arg("stdio"),
-                    Self::Filesystem => command.arg(&work),
-                    _ => command.env("MEMORY_FILE_PATH", work.join("graph.jsonl")),
-                };
-                command
+            Part::TypeScriptClient { .. } => {
+                "its client drives our server, by `tests/interop/client.mjs`".to_owned()
             }
-            Self::PythonServer => {
-                let mut command = ours.drive("python", &work);
-                let script = installed.scripts_for_python().join("server.py");
-                command
-                    .arg(installed.python())
-                    .args(["-W", "ignore"])
-                    .arg(script);
-                command
-            }
-            Self::PythonClient => {
-                let mut command = Command::new(installed.python());
-                let script = installed.scripts_for_python().join("client.py");
-                command.args(["-W", "ignore"]).arg(script).arg(work);
-                command.arg(&ours.client).arg(&ours.server);
-                command
-            }
-            Self::TypeScriptClient => {
-                let mut command = Command::new("node");
-                command.arg(installed.npm().join("client.mjs")).arg(work);
-                command.arg(&ours.client).arg(&ours.server);
-                command
+            Part::RustClient => {
+                "its client drives our server, by `rmcp-client` of `tests/peers`".to_owned()
             }
         }
     }
-}
 
-/// The programs of this workspace that take part.
-#[derive(Debug)]
-pub(super) struct Ours {
-    client: PathBuf,
-    server: PathBuf,
-}
-
-impl Ours {
-    /// Takes copies into a folder.
-    pub(super) fn new(folder: &Path) -> Result<Self, String> {
-        Ok(Self {
-            client: taken("interop-client", folder)?,
-            server: taken("everything-server", folder)?,
-        })
+    /// Whether a program has to be built for it.
+    pub(super) fn is_rust(&self) -> bool {
+        matches!(self.part, Part::Rust { .. } | Part::RustClient)
     }
 
-    fn drive(&self, scenario: &str, work: &Path) -> Command {
-        let mut command = Command::new(&self.client);
-        command.arg("drive").arg(scenario).arg(work);
-        command
+    /// The peers with these names; a transport stands for all that use it, and nothing for all.
+    pub(super) fn chosen(words: &[String]) -> Result<Vec<&'static Self>, String> {
+        if words.is_empty() {
+            return Ok(PEERS.iter().collect());
+        }
+        let mut chosen = Vec::new();
+        for word in words {
+            let named = |peer: &&Self| peer.name == word || peer.transport.name() == word;
+            let found: Vec<&Self> = PEERS.iter().filter(named).collect();
+            if found.is_empty() {
+                let known: Vec<&str> = PEERS.iter().map(|peer| peer.name).collect();
+                let known = known.join(", ");
+                return Err(format!(
+                    "interop knows stdio, http and the peers [{known}], not {word}"
+                ));
+            }
+            chosen.extend(found);
+        }
+        Ok(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(words: &[&str]) -> Result<Vec<&'static str>, String> {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        let peers = Peer::chosen(&words)?;
+        Ok(peers.into_iter().map(|peer| peer.name).collect())
+    }
+
+    #[test]
+    fn peers_are_chosen_by_name_or_by_transport() {
+        assert_eq!(chosen(&[]).unwrap().len(), PEERS.len());
+        assert_eq!(chosen(&["memory"]), Ok(vec!["memory"]));
+        let http = chosen(&["http"]).unwrap();
+        assert!(http.contains(&"fastmcp-http") && !http.contains(&"memory"));
+        let error = chosen(&["nobody"]).unwrap_err();
+        assert!(
+            error.contains("nobody") && error.contains("python-client"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn names_are_different() {
+        let mut names = chosen(&[]).unwrap();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), PEERS.len());
     }
 }

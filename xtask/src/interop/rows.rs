@@ -1,6 +1,42 @@
-//! The rows of the table, and what a peer may lack.
+//! The rows of the tables, and what a peer may lack.
 
 use super::peers::Peer;
+
+/// How the two sides are connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transport {
+    Stdio,
+    Http,
+}
+
+impl Transport {
+    pub(super) const ALL: [Self; 2] = [Self::Stdio, Self::Http];
+
+    /// The word on the command line.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+        }
+    }
+
+    /// The words for people.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "Streamable HTTP",
+        }
+    }
+
+    /// The features that a peer shows over it: the name drivers use, and the words for people.
+    pub(super) fn features(self) -> Vec<(&'static str, &'static str)> {
+        let own = match self {
+            Self::Stdio => PROGRAM,
+            Self::Http => SESSION,
+        };
+        FEATURES.iter().chain(own).copied().collect()
+    }
+}
 
 /// Features: the name drivers use, and the words for people.
 pub(super) const FEATURES: &[(&str, &str)] = &[
@@ -43,43 +79,73 @@ pub(super) const FEATURES: &[(&str, &str)] = &[
     ("revision-2025-03-26", "Revision 2025-03-26"),
     ("revision-2025-06-18", "Revision 2025-06-18"),
     ("revision-2025-11-25", "Revision 2025-11-25"),
-    ("shutdown", "Clean end, exit code 0"),
 ];
 
-/// What peers do not have, and why. A driver still has to show that it is not there.
-const ABSENT: &[(&[Peer], &[&str], &str)] = &[
+/// What only a program on a pipe shows.
+const PROGRAM: &[(&str, &str)] = &[("shutdown", "Clean end, exit code 0")];
+
+/// What only HTTP has.
+const SESSION: &[(&str, &str)] = &[
+    ("resumption", "Stream given back, answer on another"),
+    ("session-end", "Session ended, unknown afterwards"),
+];
+
+/// What peers do not have, by name, and why. A driver still has to show that it is not there.
+const ABSENT: &[(&[&str], &[&str], &str)] = &[
     (
         &[
-            Peer::Everything,
-            Peer::Filesystem,
-            Peer::Memory,
-            Peer::PythonServer,
-            Peer::TypeScriptClient,
+            "everything",
+            "filesystem",
+            "memory",
+            "python-server",
+            "typescript-client",
+            "everything-http",
+            "python-server-http",
+            "fastmcp-http",
+            "rmcp-server-http",
+            "typescript-client-http",
         ],
         &["discover"],
         "The client opens with `initialize`; it has nothing to fall back from.",
     ),
     (
-        &[Peer::Everything, Peer::Filesystem, Peer::Memory],
+        &["everything", "filesystem", "memory", "everything-http"],
         &["pagination"],
         "The server gives every list as one page and never a cursor.",
     ),
     (
         &[
-            Peer::PythonServer,
-            Peer::PythonClient,
-            Peer::TypeScriptClient,
+            "python-server",
+            "python-client",
+            "typescript-client",
+            "typescript-2-client",
+            "python-server-http",
+            "fastmcp-http",
+            "rmcp-server-http",
+            "python-client-http",
+            "typescript-client-http",
+            "typescript-2-client-http",
         ],
         &["tasks"],
-        "The server does not declare tasks: the Python SDK has none, and ours leaves the experiment of 2025-11-25 out.",
+        "The server does not declare tasks: the SDK has none of 2025-11-25, and ours leaves the experiment out.",
     ),
     (
-        &[Peer::Filesystem, Peer::Memory],
+        &["everything-http", "rmcp-server-http"],
+        &["resumption"],
+        "The server has no tool that gives the stream of its call back.",
+    ),
+    (
+        &["fastmcp-http"],
+        &["elicitation-url", "url-required", "subscribe"],
+        "The framework has no words for visits to a URL or for subscriptions.",
+    ),
+    (
+        &["filesystem", "memory"],
         &["progress", "cancellation", "tasks"],
         "Every tool of the server answers at once; none reports progress, waits, or is a task.",
     ),
     (
-        &[Peer::Filesystem, Peer::Memory],
+        &["filesystem", "memory"],
         &[
             "sampling",
             "elicitation",
@@ -91,7 +157,7 @@ const ABSENT: &[(&[Peer], &[&str], &str)] = &[
         "The server asks neither the user nor the model, whichever tool is called.",
     ),
     (
-        &[Peer::Filesystem],
+        &["filesystem"],
         &[
             "resources-list",
             "resources-read",
@@ -102,7 +168,7 @@ const ABSENT: &[(&[Peer], &[&str], &str)] = &[
         "The server does not declare resources.",
     ),
     (
-        &[Peer::Filesystem, Peer::Memory],
+        &["filesystem", "memory"],
         &[
             "prompts",
             "unknown-prompt",
@@ -113,67 +179,66 @@ const ABSENT: &[(&[Peer], &[&str], &str)] = &[
         "The server does not declare prompts, completion or logging.",
     ),
     (
-        &[Peer::Filesystem, Peer::Memory],
+        &["filesystem", "memory"],
         &["list-changed"],
         "The server's lists never change.",
     ),
     (
-        &[Peer::Memory],
+        &["memory"],
         &["templates"],
         "The server has resources, but no templates.",
     ),
     (
-        &[Peer::Memory],
+        &["memory"],
         &["roots", "roots-changed"],
         "The server does not ask for roots, though they are offered and changed.",
     ),
 ];
 
-/// The place of a feature in the table.
-pub(super) fn index(feature: &str) -> Option<usize> {
-    FEATURES.iter().position(|(name, _)| *name == feature)
-}
-
 /// Why the peer may lack the feature, if it may.
-pub(super) fn reason(peer: Peer, feature: &str) -> Option<&'static str> {
+pub(super) fn reason(peer: &Peer, feature: &str) -> Option<&'static str> {
     ABSENT
         .iter()
-        .find(|(peers, features, _)| peers.contains(&peer) && features.contains(&feature))
+        .find(|(peers, features, _)| peers.contains(&peer.name) && features.contains(&feature))
         .map(|(_, _, reason)| *reason)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interop::peers::PEERS;
 
     #[test]
     fn reasons_are_given_for_rows_that_exist_and_once_each() {
-        for peer in Peer::ALL {
-            let entries = ABSENT.iter().filter(|(peers, _, _)| peers.contains(&peer));
+        for peer in PEERS {
+            let known = peer.transport.features();
+            let entries = ABSENT
+                .iter()
+                .filter(|(peers, _, _)| peers.contains(&peer.name));
             let mut absent: Vec<&str> = entries
                 .flat_map(|(_, features, _)| *features)
                 .copied()
                 .collect();
-            assert!(
-                absent.iter().all(|feature| index(feature).is_some()),
-                "{absent:?}"
-            );
+            let is_known = |feature: &str| known.iter().any(|(name, _)| *name == feature);
+            assert!(absent.iter().all(|feature| is_known(feature)), "{absent:?}");
             let all = absent.len();
             absent.sort_unstable();
             absent.dedup();
-            assert_eq!(absent.len(), all, "{peer:?}");
+            assert_eq!(absent.len(), all, "{}", peer.name);
         }
+        let mut names = ABSENT.iter().flat_map(|(peers, _, _)| *peers);
+        assert!(names.all(|name| PEERS.iter().any(|peer| peer.name == *name)));
     }
 
     #[test]
     fn revisions_and_the_end_are_never_absent() {
-        for (feature, _) in FEATURES {
-            if feature.starts_with("revision-") || *feature == "shutdown" {
-                assert!(
-                    Peer::ALL
-                        .iter()
-                        .all(|peer| reason(*peer, feature).is_none())
-                );
+        for peer in PEERS {
+            for (feature, _) in peer.transport.features() {
+                if feature.starts_with("revision-")
+                    || ["shutdown", "session-end"].contains(&feature)
+                {
+                    assert_eq!(reason(peer, feature), None, "{}: {feature}", peer.name);
+                }
             }
         }
     }

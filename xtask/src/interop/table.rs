@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 
 use super::peers::Peer;
-use super::rows::{FEATURES, index, reason};
+use super::rows::{Transport, reason};
 
 /// A line of a driver.
 #[derive(Debug, Deserialize)]
@@ -30,26 +30,27 @@ pub(super) enum Cell {
 /// A column.
 #[derive(Debug)]
 pub(super) struct Column {
-    peer: Peer,
+    peer: &'static Peer,
+    /// One for each feature of the peer's transport.
     cells: Vec<Cell>,
     faults: Vec<String>,
 }
 
 impl Column {
-    pub(super) fn new(peer: Peer) -> Self {
+    pub(super) fn new(peer: &'static Peer) -> Self {
         Self {
             peer,
-            cells: vec![Cell::Silent; FEATURES.len()],
+            cells: vec![Cell::Silent; peer.transport.features().len()],
             faults: Vec::new(),
         }
     }
 
     /// Takes in one line of the driver; gives what to tell of it.
     pub(super) fn take(&mut self, line: &str) -> String {
-        let peer = self.peer.name();
+        let peer = self.peer.name;
         let report: Report = match serde_json::from_str(line) {
             Ok(report) => report,
-            Err(_) => return format!("{peer:18} {line}"),
+            Err(_) => return format!("{peer:24} {line}"),
         };
         let Report {
             feature,
@@ -63,7 +64,8 @@ impl Column {
             ("absent", None) => Cell::Fails(format!("has to be there: {detail}")),
             _ => Cell::Fails(detail.clone()),
         };
-        match index(feature) {
+        let features = self.peer.transport.features();
+        match features.iter().position(|(name, _)| name == feature) {
             Some(index) => match &self.cells[index] {
                 // What has failed once stays failed.
                 Cell::Fails(_) => {}
@@ -72,7 +74,7 @@ impl Column {
             None => self.fault(format!("speaks of {feature}, which is no row")),
         }
         let detail: String = detail.replace('\n', " ").chars().take(90).collect();
-        format!("{peer:18} {feature:22} {outcome:7} {detail}")
+        format!("{peer:24} {feature:22} {outcome:7} {detail}")
     }
 
     /// The driver itself failed.
@@ -82,8 +84,9 @@ impl Column {
 
     /// Everything that is wrong, one line each.
     pub(super) fn failures(&self) -> Vec<String> {
-        let peer = self.peer.name();
-        let cells = FEATURES.iter().zip(&self.cells);
+        let peer = self.peer.name;
+        let features = self.peer.transport.features();
+        let cells = features.iter().zip(&self.cells);
         let failed = cells.filter_map(|((feature, _), cell)| match cell {
             Cell::Fails(detail) => Some(format!("{peer}: {feature}: {detail}")),
             Cell::Silent => Some(format!("{peer}: {feature}: nothing was reported")),
@@ -94,15 +97,25 @@ impl Column {
     }
 }
 
-/// The table, for a terminal or a page: a head, then a line per feature; and the reasons, which
-/// cells refer to by number.
-pub(super) fn table(columns: &[Column]) -> (Vec<Vec<String>>, Vec<&'static str>) {
-    let mut reasons: Vec<&'static str> = Vec::new();
-    let head = std::iter::once("Feature").chain(columns.iter().map(|column| column.peer.name()));
+/// The columns of one transport as a table, for a terminal or a page: a head, then a line per feature. Cells refer to
+/// the reasons by number.
+fn table(
+    transport: Transport,
+    columns: &[Column],
+    reasons: &mut Vec<&'static str>,
+) -> Vec<Vec<String>> {
+    let columns: Vec<&Column> = columns
+        .iter()
+        .filter(|column| column.peer.transport == transport)
+        .collect();
+    if columns.is_empty() {
+        return Vec::new();
+    }
+    let head = std::iter::once("Feature").chain(columns.iter().map(|column| column.peer.name));
     let mut lines = vec![head.map(str::to_owned).collect::<Vec<_>>()];
-    for (index, (_, title)) in FEATURES.iter().enumerate() {
-        let mut line = vec![(*title).to_owned()];
-        for column in columns {
+    for (index, (_, title)) in transport.features().into_iter().enumerate() {
+        let mut line = vec![title.to_owned()];
+        for column in &columns {
             line.push(match &column.cells[index] {
                 Cell::Works => "yes".to_owned(),
                 Cell::Silent | Cell::Fails(_) => "FAILED".to_owned(),
@@ -118,40 +131,49 @@ pub(super) fn table(columns: &[Column]) -> (Vec<Vec<String>>, Vec<&'static str>)
         }
         lines.push(line);
     }
-    (lines, reasons)
+    lines
 }
 
 /// For a terminal: columns padded with blanks.
 pub(super) fn plain(columns: &[Column]) -> String {
-    let (lines, reasons) = table(columns);
     let mut text = String::new();
-    let width = |index: usize| {
-        lines
-            .iter()
-            .map(|line| line[index].len())
-            .max()
-            .unwrap_or(0)
-    };
-    for line in &lines {
-        for (index, cell) in line.iter().enumerate() {
-            // Writing to a string cannot fail, here and below.
-            let _ = write!(text, "{cell:width$}  ", width = width(index));
+    let mut reasons = Vec::new();
+    for transport in Transport::ALL {
+        let lines = table(transport, columns, &mut reasons);
+        let width = |index: usize| lines.iter().map(|line| line[index].len()).max();
+        for line in &lines {
+            for (index, cell) in line.iter().enumerate() {
+                // Writing to a string cannot fail, here and below.
+                let _ = write!(text, "{cell:width$}  ", width = width(index).unwrap_or(0));
+            }
+            text.truncate(text.trim_end().len());
+            text.push('\n');
         }
-        text.truncate(text.trim_end().len());
-        text.push('\n');
+        if !lines.is_empty() {
+            text.push('\n');
+        }
     }
     footnotes(&mut text, &reasons);
     text
 }
 
-/// For a page: the same in Markdown.
+/// For a page: the same in Markdown, a section for each transport.
 pub(super) fn markdown(columns: &[Column]) -> String {
-    let (lines, reasons) = table(columns);
     let mut text = String::new();
-    for (number, line) in lines.iter().enumerate() {
-        let _ = writeln!(text, "| {} |", line.join(" | "));
-        if number == 0 {
-            let _ = writeln!(text, "| --- {}|", "| --- ".repeat(columns.len()));
+    let mut reasons = Vec::new();
+    for transport in Transport::ALL {
+        let lines = table(transport, columns, &mut reasons);
+        for (number, line) in lines.iter().enumerate() {
+            if number == 0 {
+                let _ = writeln!(text, "## Over {}\n", transport.title());
+            }
+            let _ = writeln!(text, "| {} |", line.join(" | "));
+            if number == 0 {
+                let _ = writeln!(text, "|{}", " --- |".repeat(line.len()));
+            }
+        }
+        if !lines.is_empty() {
+            text.push('\n');
         }
     }
     footnotes(&mut text, &reasons);
@@ -159,7 +181,6 @@ pub(super) fn markdown(columns: &[Column]) -> String {
 }
 
 fn footnotes(text: &mut String, reasons: &[&str]) {
-    text.push('\n');
     for (number, reason) in reasons.iter().enumerate() {
         let _ = writeln!(text, "[^{}]: {reason}", number + 1);
     }
@@ -168,39 +189,46 @@ fn footnotes(text: &mut String, reasons: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interop::peers::PEERS;
+
+    fn peer(name: &str) -> &'static Peer {
+        PEERS.iter().find(|peer| peer.name == name).unwrap()
+    }
 
     fn line(feature: &str, outcome: &str) -> String {
         format!(r#"{{"feature":"{feature}","outcome":"{outcome}","detail":"so"}}"#)
     }
 
-    fn cell(peer: Peer, feature: &str, outcomes: &[&str]) -> Cell {
-        let mut column = Column::new(peer);
+    fn cell(name: &str, feature: &str, outcomes: &[&str]) -> Cell {
+        let mut column = Column::new(peer(name));
         for outcome in outcomes {
             column.take(&line(feature, outcome));
         }
-        column.cells[index(feature).unwrap()].clone()
+        let features = column.peer.transport.features();
+        let index = features.iter().position(|(name, _)| *name == feature);
+        column.cells[index.unwrap()].clone()
     }
 
     #[test]
     fn a_feature_works_only_if_its_driver_says_so_and_nobody_said_it_is_absent() {
-        assert_eq!(cell(Peer::Everything, "ping", &["ok"]), Cell::Works);
-        assert_eq!(cell(Peer::Everything, "ping", &[]), Cell::Silent);
-        for (peer, feature, outcome) in [
-            (Peer::Everything, "ping", "failed"),
-            (Peer::Everything, "ping", "fine"),
-            (Peer::Everything, "ping", "absent"),
-            (Peer::Memory, "prompts", "ok"),
+        assert_eq!(cell("everything", "ping", &["ok"]), Cell::Works);
+        assert_eq!(cell("everything", "ping", &[]), Cell::Silent);
+        for (name, feature, outcome) in [
+            ("everything", "ping", "failed"),
+            ("everything", "ping", "fine"),
+            ("everything", "ping", "absent"),
+            ("memory", "prompts", "ok"),
         ] {
-            let cell = cell(peer, feature, &[outcome]);
+            let cell = cell(name, feature, &[outcome]);
             assert!(matches!(cell, Cell::Fails(_)), "{feature} {outcome}");
         }
-        let cell = cell(Peer::Everything, "ping", &["failed", "ok"]);
+        let cell = cell("everything", "ping", &["failed", "ok"]);
         assert!(matches!(cell, Cell::Fails(_)));
     }
 
     #[test]
     fn what_is_absent_for_a_reason_is_a_footnote() {
-        let mut column = Column::new(Peer::Memory);
+        let mut column = Column::new(peer("memory"));
         column.take(&line("prompts", "absent"));
         column.take(&line("logging", "absent"));
         let page = markdown(&[column]);
@@ -220,9 +248,9 @@ mod tests {
 
     #[test]
     fn silence_strangers_and_faults_are_failures() {
-        let mut column = Column::new(Peer::Memory);
-        for (feature, _) in FEATURES {
-            let absent = reason(Peer::Memory, feature).is_some();
+        let mut column = Column::new(peer("memory"));
+        for (feature, _) in Transport::Stdio.features() {
+            let absent = reason(peer("memory"), feature).is_some();
             column.take(&line(feature, if absent { "absent" } else { "ok" }));
         }
         assert_eq!(column.failures(), [""; 0]);
@@ -235,6 +263,9 @@ mod tests {
                 "memory: died"
             ]
         );
-        assert_eq!(Column::new(Peer::Memory).failures().len(), FEATURES.len());
+        assert_eq!(
+            Column::new(peer("memory")).failures().len(),
+            Transport::Stdio.features().len()
+        );
     }
 }

@@ -6,12 +6,16 @@ mod process;
 mod server;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::root;
 
 pub(crate) use packages::{LIMIT, SHORT, Stamp, copy, major, npm_ci};
 pub(crate) use process::{ask, end_of, run};
 pub(crate) use server::Server;
+
+/// How long cargo may take to build something.
+pub(crate) const BUILD: Duration = Duration::from_secs(1_800);
 
 /// The folder that cargo builds into.
 pub(crate) fn target() -> PathBuf {

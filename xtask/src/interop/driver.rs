@@ -1,0 +1,161 @@
+//! How each conversation is started.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::install::Installed;
+use super::peers::{Part, Peer};
+use super::rows::Transport;
+use crate::programs::{Server, taken};
+
+/// Where our own servers listen.
+const ANY_PORT: &str = "127.0.0.1:0";
+
+/// A driver that is ready to start, and the servers that it needs, which run already.
+#[derive(Debug)]
+pub(super) struct Driver {
+    pub(super) command: Command,
+    pub(super) servers: Vec<Server>,
+}
+
+/// The programs of this workspace that take part.
+#[derive(Debug)]
+pub(super) struct Ours {
+    client: PathBuf,
+    server: PathBuf,
+}
+
+impl Ours {
+    /// Takes copies into a folder.
+    pub(super) fn new(folder: &Path) -> Result<Self, String> {
+        Ok(Self {
+            client: taken("interop-client", folder)?,
+            server: taken("everything-server", folder)?,
+        })
+    }
+
+    /// The everything server, and the same in small pages.
+    fn servers(&self) -> Result<Vec<Server>, String> {
+        let mut everything = Command::new(&self.server);
+        let mut pages = Command::new(&self.client);
+        Ok(vec![
+            Server::start(everything.args(["--http", ANY_PORT]), "/mcp")?,
+            Server::start(pages.args(["pages", "5", "--http", ANY_PORT]), "/mcp")?,
+        ])
+    }
+}
+
+/// The folder that a peer may fill.
+pub(super) fn work(peer: &Peer, installed: &Installed) -> PathBuf {
+    installed.folder.join("work").join(peer.name)
+}
+
+/// Starts what the driver of a peer needs.
+pub(super) fn driver(peer: &Peer, installed: &Installed, ours: &Ours) -> Result<Driver, String> {
+    match peer.part {
+        Part::Published { scenario } | Part::Python { scenario, .. } | Part::Rust { scenario } => {
+            drive(peer, scenario, installed, ours)
+        }
+        Part::PythonClient => {
+            let mut command = installed.python_script("client.py");
+            command.arg(peer.transport.name());
+            driven(peer, command, installed, ours)
+        }
+        Part::TypeScriptClient { sdk } => {
+            let mut command = Command::new("node");
+            let script = installed.npm().join("client.mjs");
+            command.arg(script).args([sdk, peer.transport.name()]);
+            driven(peer, command, installed, ours)
+        }
+        Part::RustClient => {
+            let command = Command::new(installed.rust("rmcp-client"));
+            driven(peer, command, installed, ours)
+        }
+    }
+}
+
+/// Our client drives a server.
+fn drive(
+    peer: &Peer,
+    scenario: &str,
+    installed: &Installed,
+    ours: &Ours,
+) -> Result<Driver, String> {
+    let folder = work(peer, installed);
+    let mut server = server(peer, installed, &folder);
+    let mut command = Command::new(&ours.client);
+    command.arg("drive").arg(scenario).arg(&folder);
+    let mut servers = Vec::new();
+    match peer.transport {
+        Transport::Stdio => {
+            command.arg(server.get_program()).args(server.get_args());
+            let set = |(name, value): (_, Option<_>)| Some((name, value?));
+            command.envs(server.get_envs().filter_map(set));
+        }
+        Transport::Http => {
+            let server = Server::start(&mut server, "/mcp")?;
+            command.arg("--http").arg(server.url());
+            servers.push(server);
+        }
+    }
+    Ok(Driver { command, servers })
+}
+
+/// The server of a peer.
+fn server(peer: &Peer, installed: &Installed, folder: &Path) -> Command {
+    match peer.part {
+        Part::Python { script, .. } => {
+            let mut command = installed.python_script(script);
+            if peer.transport == Transport::Http {
+                command.arg("--http");
+            }
+            command
+        }
+        Part::Rust { .. } => Command::new(installed.rust("rmcp-server")),
+        _ => published(peer, installed, folder),
+    }
+}
+
+/// A server from npm.
+fn published(peer: &Peer, installed: &Installed, folder: &Path) -> Command {
+    let program = format!("node_modules/{}/dist/index.js", peer.package);
+    let program = installed.npm().join(program);
+    let mut command = Command::new("node");
+    match peer.transport {
+        // It cannot tell which port it was given, so somebody else has to.
+        Transport::Http => command
+            .arg("--import")
+            .arg(installed.npm().join("announce.mjs"))
+            .arg(program)
+            .arg("streamableHttp")
+            .env("PORT", "0"),
+        Transport::Stdio => match peer.name {
+            "filesystem" => command.arg(program).arg(folder),
+            "memory" => {
+                let graph = folder.join("graph.jsonl");
+                command.arg(program).env("MEMORY_FILE_PATH", graph)
+            }
+            _ => command.arg(program).arg("stdio"),
+        },
+    };
+    command
+}
+
+/// A client of another project drives our server: as programs, or at their URLs.
+fn driven(
+    peer: &Peer,
+    mut command: Command,
+    installed: &Installed,
+    ours: &Ours,
+) -> Result<Driver, String> {
+    let servers = match peer.transport {
+        Transport::Stdio => {
+            command.arg(work(peer, installed));
+            command.arg(&ours.client).arg(&ours.server);
+            Vec::new()
+        }
+        Transport::Http => ours.servers()?,
+    };
+    command.args(servers.iter().map(Server::url));
+    Ok(Driver { command, servers })
+}
