@@ -1,0 +1,75 @@
+//! One connection: which HTTP it speaks, and serving it.
+
+use std::error::Error as StdError;
+use std::io;
+use std::time::Duration;
+
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::graceful::Watcher;
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use super::io::Patient;
+use super::serve::Route;
+
+/// How a connection that speaks HTTP/2 without being asked begins; no method of HTTP/1.1 does.
+const PREFACE: &[u8] = b"PRI ";
+/// How long to wait for the rest of a beginning that may be either.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How patient a connection is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// With the head of a request, and with a connection that waits for one.
+    pub(crate) head: Duration,
+    /// With a client that leaves unread what was written.
+    pub(crate) write: Duration,
+}
+
+/// Serves one connection to its end.
+pub(crate) async fn serve(
+    stream: TcpStream,
+    route: Route,
+    patience: Patience,
+    watcher: Watcher,
+) -> Result<(), Box<dyn StdError + Send + Sync>> {
+    let is_http2 = timeout(patience.head, speaks_http2(&stream)).await??;
+    let io = TokioIo::new(Patient::new(stream, patience.write));
+    if is_http2 {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(100)
+            .keep_alive_interval(patience.head)
+            .keep_alive_timeout(patience.head);
+        // Boxed, so that the many connections of HTTP/1.1 do not pay for its size.
+        Box::pin(watcher.watch(builder.serve_connection(io, route))).await?;
+    } else {
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(patience.head);
+        watcher.watch(builder.serve_connection(io, route)).await?;
+    }
+    Ok(())
+}
+
+/// Looks at how the connection begins without taking anything of it: what is taken would have to
+/// be put back, and hyper's buffer would grow to hold it.
+async fn speaks_http2(stream: &TcpStream) -> io::Result<bool> {
+    let mut start = [0; PREFACE.len()];
+    loop {
+        let seen = stream.peek(&mut start).await?;
+        let Some(seen) = start.get(..seen) else {
+            return Ok(false);
+        };
+        if seen.is_empty() || !PREFACE.starts_with(seen) {
+            return Ok(false);
+        }
+        if seen.len() == PREFACE.len() {
+            return Ok(true);
+        }
+        sleep(PAUSE).await;
+    }
+}
