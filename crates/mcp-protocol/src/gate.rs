@@ -85,27 +85,105 @@ pub fn server_offers(
     capabilities: &ServerCapabilities,
     rules: &'static Rules,
 ) -> Result<(), Unsupported> {
-    match method {
-        method::TOOLS_LIST | method::TOOLS_CALL => declared(capabilities.tools.is_some(), "tools"),
-        method::PROMPTS_LIST | method::PROMPTS_GET => {
-            declared(capabilities.prompts.is_some(), "prompts")
+    Offers::of(capabilities).serve(method, rules)
+}
+
+/// What a server declared that others look at, in two bytes: sessions are many.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offers(u16);
+
+impl Offers {
+    const TOOLS: u16 = 1;
+    const TOOLS_CHANGED: u16 = 1 << 1;
+    const PROMPTS: u16 = 1 << 2;
+    const PROMPTS_CHANGED: u16 = 1 << 3;
+    const RESOURCES: u16 = 1 << 4;
+    const RESOURCES_CHANGED: u16 = 1 << 5;
+    const SUBSCRIBE: u16 = 1 << 6;
+    const COMPLETIONS: u16 = 1 << 7;
+    const LOGGING: u16 = 1 << 8;
+    const TASKS: u16 = 1 << 9;
+
+    pub(crate) fn of(capabilities: &ServerCapabilities) -> Self {
+        let tools = capabilities.tools.as_ref();
+        let prompts = capabilities.prompts.as_ref();
+        let resources = capabilities.resources.as_ref();
+        let yes = Some(true);
+        let declared = [
+            (tools.is_some(), Self::TOOLS),
+            (
+                tools.and_then(|it| it.list_changed) == yes,
+                Self::TOOLS_CHANGED,
+            ),
+            (prompts.is_some(), Self::PROMPTS),
+            (
+                prompts.and_then(|it| it.list_changed) == yes,
+                Self::PROMPTS_CHANGED,
+            ),
+            (resources.is_some(), Self::RESOURCES),
+            (
+                resources.and_then(|it| it.list_changed) == yes,
+                Self::RESOURCES_CHANGED,
+            ),
+            (
+                resources.and_then(|it| it.subscribe) == yes,
+                Self::SUBSCRIBE,
+            ),
+            (capabilities.completions.is_some(), Self::COMPLETIONS),
+            (capabilities.logging.is_some(), Self::LOGGING),
+            (capabilities.tasks.is_some(), Self::TASKS),
+        ];
+        Self(
+            declared
+                .iter()
+                .filter(|(is, _)| *is)
+                .map(|(_, bit)| bit)
+                .sum(),
+        )
+    }
+
+    fn has(self, bit: u16) -> bool {
+        self.0 & bit != 0
+    }
+
+    pub(crate) fn logging(self) -> bool {
+        self.has(Self::LOGGING)
+    }
+
+    /// Whether this list-changed notification was announced.
+    pub(crate) fn announce(self, method: &str) -> bool {
+        self.has(match method {
+            method::NOTIFICATIONS_TOOLS_LIST_CHANGED => Self::TOOLS_CHANGED,
+            method::NOTIFICATIONS_PROMPTS_LIST_CHANGED => Self::PROMPTS_CHANGED,
+            method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => Self::RESOURCES_CHANGED,
+            _ => 0,
+        })
+    }
+
+    pub(crate) fn serve(self, method: &str, rules: &'static Rules) -> Result<(), Unsupported> {
+        let needs = |bit, name| declared(self.has(bit), name);
+        match method {
+            method::TOOLS_LIST | method::TOOLS_CALL => needs(Self::TOOLS, "tools"),
+            method::PROMPTS_LIST | method::PROMPTS_GET => needs(Self::PROMPTS, "prompts"),
+            method::RESOURCES_LIST | method::RESOURCES_TEMPLATES_LIST | method::RESOURCES_READ => {
+                needs(Self::RESOURCES, "resources")
+            }
+            method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
+                needs(Self::SUBSCRIBE, "resources.subscribe")
+            }
+            // 2024-11-05 has the method without a capability for it.
+            method::COMPLETION_COMPLETE if !rules.completions_capability => Ok(()),
+            method::COMPLETION_COMPLETE => needs(Self::COMPLETIONS, "completions"),
+            method::LOGGING_SET_LEVEL => needs(Self::LOGGING, "logging"),
+            method::TASKS_GET
+            | method::TASKS_RESULT
+            | method::TASKS_LIST
+            | method::TASKS_CANCEL => {
+                known(rules.tasks, "tasks", rules)?;
+                needs(Self::TASKS, "tasks")
+            }
+            _ => Ok(()),
         }
-        method::RESOURCES_LIST | method::RESOURCES_TEMPLATES_LIST | method::RESOURCES_READ => {
-            declared(capabilities.resources.is_some(), "resources")
-        }
-        method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
-            let subscribe = capabilities.resources.as_ref().and_then(|r| r.subscribe);
-            declared(subscribe == Some(true), "resources.subscribe")
-        }
-        // 2024-11-05 has the method without a capability for it.
-        method::COMPLETION_COMPLETE if !rules.completions_capability => Ok(()),
-        method::COMPLETION_COMPLETE => declared(capabilities.completions.is_some(), "completions"),
-        method::LOGGING_SET_LEVEL => declared(capabilities.logging.is_some(), "logging"),
-        method::TASKS_GET | method::TASKS_RESULT | method::TASKS_LIST | method::TASKS_CANCEL => {
-            known(rules.tasks, "tasks", rules)?;
-            declared(capabilities.tasks.is_some(), "tasks")
-        }
-        _ => Ok(()),
     }
 }
 

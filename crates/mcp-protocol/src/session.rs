@@ -15,6 +15,7 @@ use mcp_types::{
 };
 
 use crate::bucket::Bucket;
+use crate::gate::Offers;
 use crate::{
     Closed, Delivery, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision,
     ServerFacts, Service, gate, lock, lower,
@@ -55,7 +56,7 @@ struct Agreed {
     revision: Revision,
     client: Option<Implementation>,
     capabilities: ClientCapabilities,
-    facts: ServerFacts,
+    offers: Offers,
 }
 
 impl Session {
@@ -95,23 +96,8 @@ impl Session {
 
     /// Whether the handshake announced that this list-changed notification may come.
     pub fn announces(&self, method: &str) -> bool {
-        let Some(agreed) = self.agreed.get() else {
-            return false;
-        };
-        let capabilities = &agreed.facts.capabilities;
-        let announced = match method {
-            method::NOTIFICATIONS_TOOLS_LIST_CHANGED => {
-                capabilities.tools.as_ref().and_then(|c| c.list_changed)
-            }
-            method::NOTIFICATIONS_PROMPTS_LIST_CHANGED => {
-                capabilities.prompts.as_ref().and_then(|c| c.list_changed)
-            }
-            method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => {
-                capabilities.resources.as_ref().and_then(|c| c.list_changed)
-            }
-            _ => None,
-        };
-        announced == Some(true)
+        let agreed = self.agreed.get();
+        agreed.is_some_and(|agreed| agreed.offers.announce(method))
     }
 
     /// Whether a log message of this level should be sent: logging is declared, the handshake
@@ -120,7 +106,7 @@ impl Session {
     pub fn admits_log(&self, level: LoggingLevel, now: Instant) -> bool {
         self.agreed
             .get()
-            .is_some_and(|agreed| agreed.facts.capabilities.logging.is_some())
+            .is_some_and(|agreed| agreed.offers.logging())
             && level >= *lock(&self.log_level)
             && self.log_pace.take(now)
     }
@@ -237,7 +223,7 @@ impl ServerSession {
                 revision,
                 client: None,
                 capabilities: ClientCapabilities::default(),
-                facts: this.facts(),
+                offers: Offers::of(&this.facts().capabilities),
             };
             let fresh = this.session.agreed.set(agreed);
             debug_assert!(fresh.is_ok(), "the session was made here");
@@ -292,18 +278,15 @@ impl ServerSession {
         };
         let facts = self.facts();
         let revision = Revision::negotiate(&params.protocol_version, &facts.revisions);
-        let mut result = InitializeResult::new(
-            revision.as_str(),
-            facts.capabilities.clone(),
-            facts.info.clone(),
-        );
-        result.instructions.clone_from(&facts.instructions);
+        let offers = Offers::of(&facts.capabilities);
+        let mut result = InitializeResult::new(revision.as_str(), facts.capabilities, facts.info);
+        result.instructions = facts.instructions;
         lower::initialize_result(&mut result, revision.rules());
         let agreed = Agreed {
             revision,
             client: Some(params.client_info),
             capabilities: params.capabilities,
-            facts,
+            offers,
         };
         if self.session.agreed.set(agreed).is_err() {
             return Reply::error(ErrorObject::internal("the session is initialized already"));
@@ -324,14 +307,12 @@ impl ServerSession {
         if !gate::server_handles(method, rules) {
             return Some(ErrorObject::method_not_found(method));
         }
-        gate::server_offers(method, &agreed.facts.capabilities, rules)
-            .err()
-            .map(|missing| {
-                ErrorObject::new(
-                    mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND,
-                    format!("method {method:?} is not available: {missing}"),
-                )
-            })
+        agreed.offers.serve(method, rules).err().map(|missing| {
+            ErrorObject::new(
+                mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND,
+                format!("method {method:?} is not available: {missing}"),
+            )
+        })
     }
 }
 

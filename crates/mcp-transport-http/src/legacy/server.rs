@@ -70,7 +70,7 @@ impl LegacyEndpoint {
         self
     }
 
-    async fn serve<B>(&self, parts: Parts, body: B) -> Result<Response<Body>, Refusal>
+    async fn serve<B>(&self, parts: Box<Parts>, body: B) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body + Send,
         B::Data: Send,
@@ -85,7 +85,7 @@ impl LegacyEndpoint {
     }
 
     /// GET: opens a session, which lives as long as its stream.
-    fn open(&self, parts: Parts) -> Result<Response<Body>, Refusal> {
+    fn open(&self, parts: Box<Parts>) -> Result<Response<Body>, Refusal> {
         admission::check_accept(&parts.headers, admission::EVENTS)?;
         let shared = &self.shared;
         let principal = parts.extensions.get::<Principal>().cloned();
@@ -107,7 +107,7 @@ impl LegacyEndpoint {
             .with_outgoing(options.session_in_flight)
             .with_queue_bytes(options.queue_bytes);
         let inbound = ServerSession::new(Arc::clone(&shared.service));
-        let mux = Mux::on_behalf(inbound, limits, principal.clone(), Some(Box::new(parts)));
+        let mux = Mux::on_behalf(inbound, limits, principal.clone(), Some(parts));
         let session = Arc::new(Session {
             mux: Arc::clone(&mux),
             principal,
@@ -202,7 +202,7 @@ where
         let this = self.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let served = this.serve(parts, body).await;
+            let served = this.serve(Box::new(parts), body).await;
             Ok(served.unwrap_or_else(Refusal::into_response))
         })
     }

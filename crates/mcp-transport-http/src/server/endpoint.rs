@@ -149,7 +149,8 @@ where
         let shared = Arc::clone(&self.0);
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let served = shared.serve(parts, body).await;
+            // Boxed, because it is handed on from future to future.
+            let served = shared.serve(Box::new(parts), body).await;
             Ok(served.unwrap_or_else(Refusal::into_response))
         })
     }
@@ -165,7 +166,11 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Shared {
-    async fn serve<B>(self: &Arc<Self>, parts: Parts, body: B) -> Result<Response<Body>, Refusal>
+    async fn serve<B>(
+        self: &Arc<Self>,
+        parts: Box<Parts>,
+        body: B,
+    ) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body + Send,
         B::Data: Send,

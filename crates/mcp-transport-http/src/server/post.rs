@@ -31,7 +31,7 @@ use crate::headers::{JSON, PROTOCOL_VERSION, SESSION_ID};
 
 pub(crate) async fn serve<B>(
     shared: &Arc<Shared>,
-    parts: Parts,
+    parts: Box<Parts>,
     body: B,
 ) -> Result<Response<Body>, Refusal>
 where
@@ -91,7 +91,7 @@ fn accepted() -> Response<Body> {
 fn single_message(
     shared: &Arc<Shared>,
     message: Message<'_>,
-    parts: Parts,
+    parts: Box<Parts>,
 ) -> Result<Started, Refusal> {
     let session = shared.session(&parts).map_err(|refusal| match &message {
         Message::Request(request) => refusal.answering(Some(request.id.clone())),
@@ -125,7 +125,7 @@ fn batch_of_messages(
     shared: &Arc<Shared>,
     session: &Arc<HttpSession>,
     batch: &mcp_jsonrpc::Batch<'_>,
-    parts: Parts,
+    parts: Box<Parts>,
 ) -> Result<Started, Refusal> {
     let slot = shared.slot()?;
     let stream = stream_of(session, parts);
@@ -170,7 +170,7 @@ fn error_text(id: Option<&mcp_jsonrpc::RequestId>, error: &ErrorObject) -> Vec<u
     out
 }
 
-fn stream_of(session: &Arc<HttpSession>, parts: Parts) -> Arc<Stream> {
+fn stream_of(session: &Arc<HttpSession>, parts: Box<Parts>) -> Arc<Stream> {
     let principal = parts.extensions.get::<Principal>().cloned();
     let polling = session.inbound.session().revision().rules().polling;
     Stream::of_request(&session.streams, parts, principal, polling)
@@ -213,7 +213,7 @@ fn respond(session: &Arc<HttpSession>, answer: Answer<'_>) {
 fn initialize(
     shared: &Arc<Shared>,
     request: &Request<'_>,
-    parts: Parts,
+    parts: Box<Parts>,
 ) -> Result<Response<Body>, Refusal> {
     if let Some(text) = single(&parts.headers, &PROTOCOL_VERSION)? {
         let known = shared.revisions.iter().any(|it| it.as_str() == text);

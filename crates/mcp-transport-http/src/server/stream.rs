@@ -82,7 +82,7 @@ impl Streams {
 /// One stream.
 pub(crate) struct Stream {
     pub(crate) streams: Arc<Streams>,
-    parts: Option<Parts>,
+    parts: Option<Box<Parts>>,
     principal: Option<Principal>,
     /// A first event without data gives the client an id to come back with.
     polling: bool,
@@ -115,7 +115,7 @@ impl Stream {
     /// The stream of one request, on the connection that brought it.
     pub(crate) fn of_request(
         streams: &Arc<Streams>,
-        parts: Parts,
+        parts: Box<Parts>,
         principal: Option<Principal>,
         polling: bool,
     ) -> Arc<Self> {
@@ -147,7 +147,7 @@ impl Stream {
 
     fn new(
         streams: &Arc<Streams>,
-        parts: Option<Parts>,
+        parts: Option<Box<Parts>>,
         principal: Option<Principal>,
         polling: bool,
         state: State,
@@ -384,7 +384,7 @@ impl Link for Stream {
     }
 
     fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.parts.as_ref().map(|parts| parts as _)
+        self.parts.as_deref().map(|parts| parts as _)
     }
 
     fn principal(&self) -> Option<&Principal> {
