@@ -3,6 +3,7 @@
 pub mod everything;
 pub mod http;
 pub mod network;
+pub mod tcp;
 pub mod wire;
 
 /// The README and the guides, whose snippets are compiled and run.

@@ -12,6 +12,7 @@ mod chaos;
 mod client_answers;
 mod client_features;
 mod http;
+mod http_attacks;
 mod lifecycle;
 mod older;
 mod questions;

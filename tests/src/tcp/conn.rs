@@ -1,0 +1,193 @@
+//! One connection, read and written piece by piece.
+
+use std::io;
+use std::net::SocketAddr;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+
+use super::{Request, soon};
+
+/// A response, or its head.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// Its headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Its body, without the framing.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    fn read(head: &[u8]) -> Self {
+        let head = std::str::from_utf8(head).expect("a head in ASCII");
+        let mut lines = head.trim_end().split("\r\n");
+        let line = lines.next().expect("a first line");
+        let status = line.split(' ').nth(1).expect("a status");
+        let headers = lines.map(|line| {
+            let (name, value) = line.split_once(": ").expect("a header");
+            (name.to_ascii_lowercase(), value.to_owned())
+        });
+        Self {
+            status: status.parse().expect("a number"),
+            headers: headers.collect(),
+            body: Vec::new(),
+        }
+    }
+
+    /// The value of a header that is there once.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut values = self.headers.iter().filter(|(it, _)| it == name);
+        let (_, value) = values.next()?;
+        assert!(values.next().is_none(), "{name} is there once");
+        Some(value)
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("UTF-8")
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// What a tool answered.
+    pub fn said(&self) -> String {
+        let answer = self.json();
+        let text = answer["result"]["content"][0]["text"].as_str();
+        text.unwrap_or_else(|| panic!("no text in {answer}"))
+            .to_owned()
+    }
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Conn {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    /// How many bytes each read brought.
+    pub reads: Vec<usize>,
+}
+
+impl Conn {
+    /// Over a stream that is connected.
+    pub fn new(stream: TcpStream) -> Self {
+        Self {
+            stream,
+            buffer: Vec::new(),
+            reads: Vec::new(),
+        }
+    }
+
+    /// A connection whose client takes next to nothing before it is asked to.
+    pub async fn narrow(address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket
+            .set_recv_buffer_size(4 << 10)
+            .expect("a small buffer");
+        Self::new(soon(socket.connect(address)).await.expect("a connection"))
+    }
+
+    /// Sends these bytes.
+    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.try_send(bytes).await.expect("the server reads");
+    }
+
+    /// Sends these bytes, if the server still reads.
+    ///
+    /// # Errors
+    /// The server has closed the connection.
+    pub async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        soon(self.stream.write_all(bytes.as_ref())).await
+    }
+
+    /// Ends the client's half.
+    pub async fn finish(&mut self) {
+        soon(self.stream.shutdown())
+            .await
+            .expect("half a connection");
+    }
+
+    /// Sends a request and reads the whole response.
+    pub async fn ask(&mut self, request: &Request) -> Answer {
+        self.send(request.bytes()).await;
+        self.answer().await
+    }
+
+    /// The head of a response.
+    pub async fn head(&mut self) -> Answer {
+        let head = self.until(b"\r\n\r\n").await;
+        Answer::read(&head)
+    }
+
+    /// A response with all of its body.
+    pub async fn answer(&mut self) -> Answer {
+        let mut answer = self.head().await;
+        if answer.header("transfer-encoding") == Some("chunked") {
+            while let Some(chunk) = self.chunk().await {
+                answer.body.extend_from_slice(&chunk);
+            }
+        } else if let Some(length) = answer.header("content-length") {
+            let length = length.parse().expect("a length");
+            answer.body = self.exactly(length).await;
+        }
+        answer
+    }
+
+    /// The next piece of a response in chunks; nothing at its proper end.
+    pub async fn chunk(&mut self) -> Option<Vec<u8>> {
+        let line = self.until(b"\r\n").await;
+        let digits = std::str::from_utf8(&line).expect("text").trim_end();
+        let length = usize::from_str_radix(digits, 16).expect("a length");
+        let mut chunk = self.exactly(length + 2).await;
+        assert!(chunk.ends_with(b"\r\n"));
+        chunk.truncate(length);
+        (length > 0).then_some(chunk)
+    }
+
+    /// Whether something of a response is here, without waiting for it.
+    pub fn has_answer(&mut self) -> bool {
+        self.buffer.reserve(64 << 10);
+        matches!(self.stream.try_read_buf(&mut self.buffer), Ok(1..)) || !self.buffer.is_empty()
+    }
+
+    /// What comes until the server has closed the connection, in good order or not.
+    pub async fn closed(&mut self) -> Vec<u8> {
+        while matches!(self.fill().await, Ok(1..)) {}
+        std::mem::take(&mut self.buffer)
+    }
+
+    async fn until(&mut self, end: &[u8]) -> Vec<u8> {
+        loop {
+            let at = self.buffer.windows(end.len()).position(|it| it == end);
+            if let Some(at) = at {
+                return self.buffer.drain(..at + end.len()).collect();
+            }
+            self.more().await;
+        }
+    }
+
+    async fn exactly(&mut self, length: usize) -> Vec<u8> {
+        while self.buffer.len() < length {
+            self.more().await;
+        }
+        self.buffer.drain(..length).collect()
+    }
+
+    async fn more(&mut self) {
+        let read = self.fill().await.expect("the connection is open");
+        let had = self.buffer.escape_ascii();
+        assert!(read > 0, "the connection ended after {had}");
+    }
+
+    async fn fill(&mut self) -> io::Result<usize> {
+        self.buffer.reserve(64 << 10);
+        let read = soon(self.stream.read_buf(&mut self.buffer)).await?;
+        self.reads.push(read);
+        Ok(read)
+    }
+}

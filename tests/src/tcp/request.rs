@@ -1,0 +1,122 @@
+//! Requests as bytes, be they valid or not.
+
+use serde_json::Value;
+
+/// The message that opens a session.
+pub fn initialize() -> String {
+    serde_json::json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": crate::wire::initialize_params("2025-11-25", serde_json::json!({})),
+    })
+    .to_string()
+}
+
+/// A call of a tool with one text as its argument.
+pub fn tool(id: impl Into<Value>, name: &str, message: &str) -> String {
+    serde_json::json!({
+        "jsonrpc": "2.0", "id": id.into(), "method": "tools/call",
+        "params": {"name": name, "arguments": {"message": message}},
+    })
+    .to_string()
+}
+
+/// A request as it goes onto the wire, be it valid or not.
+#[derive(Debug, Clone)]
+pub struct Request {
+    line: String,
+    headers: Vec<(String, Vec<u8>)>,
+    body: Vec<u8>,
+}
+
+impl Request {
+    /// A message, as a client sends it.
+    pub fn post(body: impl Into<Vec<u8>>) -> Self {
+        let body = body.into();
+        let length = body.len().to_string();
+        let mut request = Self::of("POST /mcp HTTP/1.1")
+            .with("content-type", "application/json")
+            .with("content-length", length);
+        request.body = body;
+        request
+    }
+
+    /// Asks for a stream.
+    pub fn get() -> Self {
+        Self::of("GET /mcp HTTP/1.1").with("accept", "text/event-stream")
+    }
+
+    fn of(line: &str) -> Self {
+        let request = Self {
+            line: line.to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        };
+        request
+            .with("host", "localhost")
+            .with("accept", "application/json, text/event-stream")
+    }
+
+    /// The same with another first line.
+    #[must_use]
+    pub fn line(mut self, line: &str) -> Self {
+        line.clone_into(&mut self.line);
+        self
+    }
+
+    /// The same with this header, in place of those of its name.
+    #[must_use]
+    pub fn with(self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.without(name).and(name, value)
+    }
+
+    /// The same with one more header.
+    #[must_use]
+    pub fn and(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.headers
+            .push((name.to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// The same without the headers of this name.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(it, _)| it != name);
+        self
+    }
+
+    /// The same body in chunks, after no word of its length.
+    #[must_use]
+    pub fn chunked(mut self, piece: usize) -> Self {
+        let mut body = Vec::new();
+        for chunk in self.body.chunks(piece) {
+            body.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            body.extend_from_slice(chunk);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"0\r\n\r\n");
+        self.body = body;
+        self.without("content-length")
+            .with("transfer-encoding", "chunked")
+    }
+
+    /// The head alone.
+    pub fn head(&self) -> Vec<u8> {
+        let mut out = self.line.clone().into_bytes();
+        out.extend_from_slice(b"\r\n");
+        for (name, value) in &self.headers {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b": ");
+            out.extend_from_slice(value);
+            out.extend_from_slice(b"\r\n");
+        }
+        out.extend_from_slice(b"\r\n");
+        out
+    }
+
+    /// Head and body.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = self.head();
+        out.extend_from_slice(&self.body);
+        out
+    }
+}

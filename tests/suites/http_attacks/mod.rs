@@ -1,0 +1,98 @@
+//! Streamable HTTP against hostile and unlucky peers. The number a name starts with is the attack's
+//! in the threat model.
+
+mod source;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_server::{Args, Ctx, Server, Tool};
+use mcp_tests::tcp::Served;
+use mcp_transport_http::Options;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::Semaphore;
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    message: String,
+}
+
+/// What the tools of [`server`] did, and may do.
+#[derive(Clone)]
+struct Witness {
+    /// Calls that reached a handler.
+    calls: Arc<AtomicUsize>,
+    /// Calls of `wait` that run, and the most there were at once.
+    running: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+    /// `wait` takes one permit before it answers, and gives one when it starts.
+    go: Arc<Semaphore>,
+    started: Arc<Semaphore>,
+}
+
+impl Witness {
+    fn new() -> Self {
+        Self {
+            calls: Arc::default(),
+            running: Arc::default(),
+            most: Arc::default(),
+            go: Arc::new(Semaphore::new(0)),
+            started: Arc::new(Semaphore::new(0)),
+        }
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    /// Waits until this many calls of `wait` have started.
+    async fn started(&self, calls: u32) {
+        self.started.acquire_many(calls).await.unwrap().forget();
+    }
+}
+
+/// Counts a call as running until it ends, however it does.
+struct Runs(Arc<AtomicUsize>);
+
+impl Runs {
+    fn new(witness: &Witness) -> Self {
+        let running = witness.running.fetch_add(1, Ordering::SeqCst) + 1;
+        witness.most.fetch_max(running, Ordering::SeqCst);
+        Self(Arc::clone(&witness.running))
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// `echo` answers at once, `wait` once it may, `speaks` reports progress before it answers.
+fn server(witness: &Witness) -> Server {
+    let (echo, wait) = (witness.clone(), witness.clone());
+    Server::new("attacked", "1.0.0")
+        .tool(Tool::new("echo", move |Args(it): Args<Echo>| {
+            echo.calls.fetch_add(1, Ordering::SeqCst);
+            it.message
+        }))
+        .tool(Tool::new("wait", move |Args(it): Args<Echo>| {
+            let witness = wait.clone();
+            async move {
+                let _runs = Runs::new(&witness);
+                witness.calls.fetch_add(1, Ordering::SeqCst);
+                witness.started.add_permits(1);
+                witness.go.acquire().await.unwrap().forget();
+                it.message
+            }
+        }))
+        .tool(Tool::new("speaks", |Args(it): Args<Echo>, cx: Ctx| {
+            cx.log(mcp_types::LoggingLevel::Error, "soon");
+            it.message
+        }))
+}
+
+async fn served(witness: &Witness) -> Served {
+    Served::start(server(witness), Options::new()).await
+}

@@ -1,0 +1,185 @@
+//! T01, T02: whose request it is.
+
+use mcp_tests::tcp::{Request, tool};
+
+use super::{Witness, served};
+
+/// Values of `Host`, and whether they name this machine.
+const HOSTS: [(&[u8], bool); 42] = [
+    (b"localhost", true),
+    (b"LOCALHOST", true),
+    (b"localhost:1", true),
+    (b"localhost:65535", true),
+    (b"127.0.0.1", true),
+    (b"127.0.0.1:8080", true),
+    (b"[::1]", true),
+    (b"[::1]:8080", true),
+    (b"", false),
+    (b"evil.com", false),
+    (b"evil.com:80", false),
+    (b"127.0.0.1.evil.com", false),
+    (b"127.0.0.1.nip.io", false),
+    (b"localhost.evil.com", false),
+    (b"evil.localhost", false),
+    (b"localhost.", false),
+    (b"localhost.:80", false),
+    (b"0.0.0.0", false),
+    (b"127.0.0.2", false),
+    (b"127.1", false),
+    (b"127.0.0.01", false),
+    (b"2130706433", false),
+    (b"0x7f000001", false),
+    (b"[::]", false),
+    (b"::1", false),
+    (b"[::1", false),
+    (b"[::1]x", false),
+    (b"[::1%25lo]", false),
+    (b"[::ffff:127.0.0.1]", false),
+    (b"localhost:", false),
+    (b"localhost:0", false),
+    (b"localhost:080", false),
+    (b"localhost:+80", false),
+    (b"localhost:65536", false),
+    (b"localhost:80:80", false),
+    (b"localhost, evil.com", false),
+    (b"localhost evil.com", false),
+    (b"http://localhost", false),
+    (b"evil.com@localhost", false),
+    (b"localhost@evil.com", false),
+    (b"%6cocalhost", false),
+    (b"localhost\xff", false),
+];
+
+// 42 values of Host on the wire: the eight that name this machine reach the handler, no other does.
+#[tokio::test]
+async fn t01_only_the_names_of_this_machine_reach_the_handler() {
+    let witness = Witness::new();
+    let served = served(&witness).await;
+    let (mut conn, session) = served.open().await;
+    for (host, passes) in HOSTS {
+        let before = witness.calls();
+        let answer = conn
+            .ask(&session.tool(1, "echo", "x").with("host", host))
+            .await;
+        let shown = host.escape_ascii();
+        assert_eq!(answer.status == 200, passes, "{shown}: {answer:?}");
+        assert_eq!(witness.calls() - before, usize::from(passes), "{shown}");
+        if !passes {
+            assert_eq!(answer.status, 403, "{shown}");
+            assert!(answer.text().contains("Options::allow_host"), "{answer:?}");
+        }
+    }
+}
+
+// No Host, two of them, or a target that says another one: refused, whatever the version.
+#[tokio::test]
+async fn t01_a_request_without_one_host_is_refused() {
+    let witness = Witness::new();
+    let served = served(&witness).await;
+    let (_conn, session) = served.open().await;
+    let call = session.tool(1, "echo", "x");
+    let none = call.clone().without("host");
+    let here = |target: &str| call.clone().line(&format!("POST {target} HTTP/1.1"));
+    for (request, passes) in [
+        (none.clone(), false),
+        (none.clone().line("POST /mcp HTTP/1.0"), false),
+        (
+            none.clone().line("POST http://evil.com/mcp HTTP/1.1"),
+            false,
+        ),
+        (none.line("POST http://localhost/mcp HTTP/1.1"), true),
+        (call.clone().line("POST /mcp HTTP/1.0"), true),
+        (call.clone().and("host", "localhost"), false),
+        (call.clone().and("host", "evil.com"), false),
+        (
+            call.clone()
+                .with("host", "evil.com")
+                .and("host", "localhost"),
+            false,
+        ),
+        (call.clone().and("HOST", "localhost"), false),
+        (here("http://localhost/mcp"), true),
+        (here("http://evil.com/mcp"), false),
+        (here("http://localhost:81/mcp"), false),
+        (here("http://user@localhost/mcp"), false),
+        (here("http://localhost@evil.com/mcp"), false),
+    ] {
+        let before = witness.calls();
+        let mut conn = served.connect().await;
+        let answer = conn.ask(&request).await;
+        let head = String::from_utf8(request.head()).unwrap();
+        assert_eq!(answer.status, if passes { 200 } else { 403 }, "{head}");
+        assert_eq!(witness.calls() - before, usize::from(passes), "{head}");
+    }
+}
+
+// What a page may send without asking first never reaches the handler, and no answer lets a page
+// read it.
+#[tokio::test]
+async fn t02_what_a_page_sends_without_a_preflight_reaches_no_handler() {
+    let witness = Witness::new();
+    let served = served(&witness).await;
+    let (mut conn, session) = served.open().await;
+    let call = session.tool(1, "echo", "x");
+    let page = call
+        .clone()
+        .with("origin", "https://evil.example")
+        .with("sec-fetch-site", "cross-site");
+    let typed = |kind: &str| call.clone().with("content-type", kind);
+    for (request, status) in [
+        (typed("text/plain"), 415),
+        (typed("text/plain;charset=UTF-8"), 415),
+        (typed("application/x-www-form-urlencoded"), 415),
+        (typed("multipart/form-data; boundary=x"), 415),
+        (typed("text/plain; application/json"), 415),
+        (typed("text/plain, application/json"), 415),
+        (typed("application/json, text/plain"), 415),
+        (typed("application/jsonp"), 415),
+        (typed("").and("content-type", "application/json"), 415),
+        (call.clone().without("content-type"), 415),
+        (page.clone().with("content-type", "text/plain"), 403),
+        (page.clone(), 403),
+        (call.clone().with("origin", "null"), 403),
+        (
+            call.clone()
+                .with("origin", "https://localhost.evil.example"),
+            403,
+        ),
+        (
+            call.clone()
+                .with("origin", "http://localhost")
+                .and("origin", "http://localhost"),
+            403,
+        ),
+        (page.line("OPTIONS /mcp HTTP/1.1"), 403),
+        (call.clone().line("OPTIONS /mcp HTTP/1.1"), 405),
+    ] {
+        let answer = conn.ask(&request).await;
+        let head = String::from_utf8(request.head()).unwrap();
+        assert_eq!(answer.status, status, "{head}");
+        let opens = |(name, _): &(String, String)| name.starts_with("access-control-");
+        assert!(!answer.headers.iter().any(opens), "{answer:?}");
+    }
+    assert_eq!(witness.calls(), 0);
+    for request in [
+        typed("application/json; charset=utf-8"),
+        call.clone().with("origin", "http://localhost:5173"),
+    ] {
+        assert_eq!(conn.ask(&request).await.said(), "x");
+    }
+    assert_eq!(witness.calls(), 2);
+}
+
+// A page cannot open a session either.
+#[tokio::test]
+async fn t02_a_foreign_page_opens_no_session() {
+    let served = served(&Witness::new()).await;
+    let mut conn = served.connect().await;
+    let open = Request::post(mcp_tests::tcp::initialize()).with("origin", "http://evil.example");
+    let answer = conn.ask(&open).await;
+    assert_eq!(answer.status, 403);
+    assert_eq!(answer.header("mcp-session-id"), None);
+    let plain = Request::post(tool(1, "echo", "x")).with("content-type", "text/plain");
+    assert_eq!(conn.ask(&plain).await.status, 415);
+    assert_eq!(served.endpoint.sessions(), 0);
+}
