@@ -21,6 +21,7 @@ mod serve;
 mod session;
 mod store;
 mod stream;
+mod table;
 mod work;
 
 #[cfg(feature = "legacy")]
