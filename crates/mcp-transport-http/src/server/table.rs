@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
+use std::time::Duration;
 
 use mcp_protocol::{Closed, Principal};
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::id::SessionId;
@@ -15,12 +17,23 @@ use super::session::HttpSession;
 
 const SHARDS: usize = 16;
 
+/// How often a full table is looked through for those who find no place: many may ask, and each look
+/// is at every session.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// All sessions of an endpoint.
 pub(crate) struct Table {
     shards: [RwLock<HashMap<SessionId, Arc<HttpSession>>>; SHARDS],
     len: AtomicUsize,
     principals: Mutex<HashMap<Principal, usize>>,
-    sweeping: Mutex<bool>,
+    sweeping: Mutex<Sweeping>,
+}
+
+/// The task that ends what has expired, and when somebody without a place last did.
+#[derive(Default)]
+struct Sweeping {
+    task: Option<AbortHandle>,
+    looked: Option<Instant>,
 }
 
 /// Why there is no room for a session: what, and the setting.
@@ -35,7 +48,7 @@ impl Table {
             shards: std::array::from_fn(|_| RwLock::default()),
             len: AtomicUsize::new(0),
             principals: Mutex::default(),
-            sweeping: Mutex::new(false),
+            sweeping: Mutex::default(),
         }
     }
 
@@ -150,31 +163,44 @@ impl Table {
         }
     }
 
+    /// The same for somebody who found no place, unless it was done just now.
+    fn look(&self, options: &Options) {
+        let now = Instant::now();
+        {
+            let looked = &mut lock(&self.sweeping).looked;
+            if looked.is_some_and(|looked| now.saturating_duration_since(looked) < LOOK) {
+                return;
+            }
+            *looked = Some(now);
+        }
+        self.sweep(options);
+    }
+
     /// Starts the one task that ends what has expired, unless it runs. It ends with the table.
     pub(crate) fn keep_swept(self: &Arc<Self>, options: &Arc<Options>) {
-        let mut sweeping = lock(&self.sweeping);
-        if *sweeping {
+        let task = &mut lock(&self.sweeping).task;
+        if task.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            *sweeping = true;
-            runtime.spawn(sweep(Arc::downgrade(self), Arc::clone(options)));
+            let sweeps = runtime.spawn(sweep(Arc::downgrade(self), Arc::clone(options)));
+            *task = Some(sweeps.abort_handle());
         }
     }
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
+        if let Some(task) = lock(&self.sweeping).task.take() {
+            task.abort();
+        }
         self.close(&Closed::local());
     }
 }
 
 async fn sweep(table: Weak<Table>, options: Arc<Options>) {
     let shortest = options.idle.min(options.handshake).min(options.lifetime);
-    let pause = (shortest / 4).clamp(
-        std::time::Duration::from_millis(10),
-        std::time::Duration::from_secs(5),
-    );
+    let pause = (shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(5));
     loop {
         tokio::time::sleep(pause).await;
         let Some(table) = table.upgrade() else {
@@ -204,7 +230,7 @@ impl<'a> Place<'a> {
         let reserve = || table.reserve(principal.as_ref(), options);
         let reserved = reserve().or_else(|_| {
             // Some may have expired since the table was last looked through.
-            table.sweep(options);
+            table.look(options);
             reserve()
         });
         match reserved {

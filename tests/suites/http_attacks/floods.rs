@@ -1,0 +1,95 @@
+//! T18, T19: more than there is room for.
+
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use mcp_tests::http::Peer;
+use mcp_tests::tcp::Served;
+use mcp_transport_http::{Endpoint, Options};
+use serde_json::json;
+
+use super::{Witness, server};
+
+// At the cap a thousand requests are told at once to come back; who runs is not disturbed.
+#[tokio::test]
+async fn t18_at_the_cap_requests_are_shed_at_once() {
+    let witness = Witness::new();
+    let options = Options::new().with_in_flight(8);
+    let served = Served::start(server(&witness), options).await;
+    let (mut conn, session) = served.open().await;
+    let mut runs = Vec::new();
+    for id in 0..8 {
+        let mut conn = served.connect().await;
+        conn.send(session.tool(id, "wait", "at last").bytes()).await;
+        runs.push(conn);
+    }
+    witness.started(8).await;
+    let start = Instant::now();
+    for id in 100..1_100 {
+        let answer = conn.ask(&session.tool(id, "echo", "x")).await;
+        assert_eq!(answer.status, 503);
+        assert_eq!(answer.header("retry-after"), Some("1"));
+        assert_eq!(answer.json()["id"], id);
+        assert!(answer.text().contains("Options::with_in_flight"));
+    }
+    let each = start.elapsed() / 1_000;
+    assert!(each < Duration::from_millis(5), "{each:?}");
+    assert_eq!(witness.calls(), 8);
+    assert_eq!(served.endpoint.in_flight(), 8);
+    witness.go.add_permits(8);
+    for mut conn in runs {
+        let answer = conn.answer().await;
+        assert!(answer.text().contains("at last"), "{answer:?}");
+    }
+    assert_eq!(conn.ask(&session.tool(1, "echo", "x")).await.said(), "x");
+}
+
+// 20,000 handshakes of clients that never come back: the table fills to its cap, refuses cheaply,
+// is empty after the time a handshake has, and then takes new sessions.
+#[tokio::test(start_paused = true)]
+async fn t19_abandoned_handshakes_leave_nothing_behind() {
+    let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
+    let start = Instant::now();
+    let mut refused = 0;
+    for _ in 0..20_000 {
+        let reply = Peer::new(&endpoint)
+            .initialize("2025-11-25", json!({}))
+            .await;
+        match reply.status {
+            StatusCode::OK => {}
+            StatusCode::SERVICE_UNAVAILABLE => refused += 1,
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(endpoint.sessions(), 10_000);
+    assert_eq!(refused, 10_000);
+    assert!(
+        start.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        start.elapsed()
+    );
+    tokio::time::sleep(Duration::from_secs(70)).await;
+    assert_eq!(endpoint.sessions(), 0);
+    Peer::open(&endpoint).await;
+    assert_eq!(endpoint.sessions(), 1);
+}
+
+// A table that is full of sessions whose time is over has room at once, even if the task that
+// clears it has not come by.
+#[tokio::test(start_paused = true)]
+async fn t19_a_place_is_free_when_its_session_has_expired() {
+    let options = Options::new().with_max_sessions(1);
+    let endpoint = Endpoint::with_options(server(&Witness::new()), options).unwrap();
+    Peer::new(&endpoint)
+        .initialize("2025-11-25", json!({}))
+        .await;
+    let reply = Peer::new(&endpoint)
+        .initialize("2025-11-25", json!({}))
+        .await;
+    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    tokio::time::advance(Duration::from_secs(61)).await;
+    let reply = Peer::new(&endpoint)
+        .initialize("2025-11-25", json!({}))
+        .await;
+    assert_eq!(reply.status, StatusCode::OK);
+}
