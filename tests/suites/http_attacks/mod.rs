@@ -1,6 +1,9 @@
 //! Streamable HTTP against hostile and unlucky peers. The number a name starts with is the attack's
 //! in the threat model.
 
+mod floods;
+mod shutdown;
+mod slow;
 mod source;
 
 use std::sync::Arc;

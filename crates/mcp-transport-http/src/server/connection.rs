@@ -11,12 +11,19 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::io::Patient;
+use super::options::Options;
 use super::serve::Route;
 
-/// How a connection that speaks HTTP/2 without being asked begins; no method of HTTP/1.1 does.
-const PREFACE: &[u8] = b"PRI ";
-/// How long to wait for the rest of a beginning that may be either.
+/// How a connection that speaks HTTP/2 without being asked begins; no request of HTTP/1.1 does. All
+/// of it is waited for here, where there is a limit: hyper has none for half of it.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// How long to wait for the rest of a beginning that may be either; each time twice as long, so
+/// that a client which leaves it at that costs nothing.
 const PAUSE: Duration = Duration::from_millis(5);
+/// The smallest buffer hyper can read a head into.
+const LEAST_BUFFER: usize = 8 << 10;
+/// What is buffered of a stream of HTTP/2 whose client does not read.
+const STREAM_BUFFER: usize = 64 << 10;
 
 /// How patient a connection is.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +32,18 @@ pub(crate) struct Patience {
     pub(crate) head: Duration,
     /// With a client that leaves unread what was written.
     pub(crate) write: Duration,
+    /// The longest head, and what is buffered for a client that does not read.
+    pub(crate) buffer: usize,
+}
+
+impl Patience {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            head: options.head_timeout,
+            write: options.write_stall,
+            buffer: options.head_bytes.max(LEAST_BUFFER),
+        }
+    }
 }
 
 /// Serves one connection to its end.
@@ -41,6 +60,8 @@ pub(crate) async fn serve(
         builder
             .timer(TokioTimer::new())
             .max_concurrent_streams(100)
+            .max_header_list_size(u32::try_from(patience.buffer).unwrap_or(u32::MAX))
+            .max_send_buf_size(STREAM_BUFFER)
             .keep_alive_interval(patience.head)
             .keep_alive_timeout(patience.head);
         // Boxed, so that the many connections of HTTP/1.1 do not pay for its size.
@@ -49,7 +70,8 @@ pub(crate) async fn serve(
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
-            .header_read_timeout(patience.head);
+            .header_read_timeout(patience.head)
+            .max_buf_size(patience.buffer);
         watcher.watch(builder.serve_connection(io, route)).await?;
     }
     Ok(())
@@ -59,6 +81,7 @@ pub(crate) async fn serve(
 /// be put back, and hyper's buffer would grow to hold it.
 async fn speaks_http2(stream: &TcpStream) -> io::Result<bool> {
     let mut start = [0; PREFACE.len()];
+    let mut pause = PAUSE;
     loop {
         let seen = stream.peek(&mut start).await?;
         let Some(seen) = start.get(..seen) else {
@@ -70,6 +93,7 @@ async fn speaks_http2(stream: &TcpStream) -> io::Result<bool> {
         if seen.len() == PREFACE.len() {
             return Ok(true);
         }
-        sleep(PAUSE).await;
+        sleep(pause).await;
+        pause *= 2;
     }
 }

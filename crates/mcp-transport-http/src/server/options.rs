@@ -37,6 +37,10 @@ pub struct Options {
     pub(crate) grace: Duration,
     #[cfg(feature = "legacy")]
     pub(crate) legacy: bool,
+    pub(crate) connections: usize,
+    pub(crate) head_bytes: usize,
+    pub(crate) head_timeout: Duration,
+    pub(crate) write_stall: Duration,
 }
 
 impl Default for Options {
@@ -67,6 +71,10 @@ impl Default for Options {
             grace: Duration::from_secs(5),
             #[cfg(feature = "legacy")]
             legacy: false,
+            connections: 16_384,
+            head_bytes: 64 << 10,
+            head_timeout: Duration::from_secs(30),
+            write_stall: Duration::from_secs(30),
         }
     }
 }
@@ -156,7 +164,8 @@ impl Options {
         self
     }
 
-    /// Sets how long a request body may take to arrive. Default 60 s; then 408.
+    /// Sets how long a request body may take to arrive, however slowly it trickles. Default 60 s;
+    /// then 408.
     #[must_use]
     pub fn with_body_timeout(mut self, limit: Duration) -> Self {
         self.body_timeout = limit;
@@ -280,6 +289,38 @@ impl Options {
     #[must_use]
     pub fn with_legacy(mut self) -> Self {
         self.legacy = true;
+        self
+    }
+
+    /// Sets how many connections [`serve_with`](crate::serve_with) has open at once. Default
+    /// 16,384; the next waits to be accepted. An HTTP server of your own has limits of its own.
+    #[must_use]
+    pub fn with_connections(mut self, connections: usize) -> Self {
+        self.connections = connections;
+        self
+    }
+
+    /// Sets the longest head of a request that [`serve_with`](crate::serve_with) reads, in bytes.
+    /// Default 64 KiB, at least 8 KiB; a longer one is answered with 431.
+    #[must_use]
+    pub fn with_head_bytes(mut self, bytes: usize) -> Self {
+        self.head_bytes = bytes;
+        self
+    }
+
+    /// Sets how long [`serve_with`](crate::serve_with) waits for the head of a request, on a new
+    /// connection and on one that was used before. Default 30 s; then the connection is closed.
+    #[must_use]
+    pub fn with_head_timeout(mut self, limit: Duration) -> Self {
+        self.head_timeout = limit;
+        self
+    }
+
+    /// Sets how long a client of [`serve_with`](crate::serve_with) may read nothing of what was
+    /// written to it. Default 30 s; then the connection is closed.
+    #[must_use]
+    pub fn with_write_stall(mut self, limit: Duration) -> Self {
+        self.write_stall = limit;
         self
     }
 

@@ -15,13 +15,13 @@ use hyper_util::server::graceful::GracefulShutdown;
 use mcp_protocol::Service;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower_service::Service as _;
 
 use super::body::Body;
 use super::connection::{self, Patience};
 use super::endpoint::Endpoint;
-
 use super::refusal::Refusal;
 
 /// Where [`serve`] and [`serve_with`] serve.
@@ -31,13 +31,6 @@ const PATH: &str = "/mcp";
 const SSE_PATH: &str = "/sse";
 #[cfg(feature = "legacy")]
 const MESSAGE_PATH: &str = "/message";
-/// Connections there may be at once; the next waits to be accepted.
-const CONNECTIONS: usize = 16_384;
-/// How long a client may take to send the head of a request, and how long a connection may wait
-/// for one.
-const HEAD: Duration = Duration::from_secs(30);
-/// How long a client may leave unread what was written.
-const WRITE_STALL: Duration = Duration::from_secs(30);
 /// How long connections get to end after the endpoint has closed.
 const LAST: Duration = Duration::from_secs(1);
 
@@ -56,7 +49,8 @@ const LAST: Duration = Duration::from_secs(1);
 /// The server is not fit to be served, or the address cannot be listened on.
 ///
 /// # Cancel safety
-/// Dropping the future stops listening; connections that are open go on until they end.
+/// Dropping the future stops listening and closes every connection; handlers that run go on until
+/// they end.
 pub async fn serve(address: impl ToSocketAddrs, service: impl Service) -> Result<(), Error> {
     let endpoint = Endpoint::new(service)?;
     let listener = TcpListener::bind(address).await.map_err(Error::listen)?;
@@ -64,8 +58,8 @@ pub async fn serve(address: impl ToSocketAddrs, service: impl Service) -> Result
 }
 
 /// Serves an endpoint at the path `/mcp` of a listener, over HTTP/1.1 and HTTP/2, until
-/// `shutdown` completes; then [closes the endpoint](Endpoint::close) and waits for the
-/// connections to end.
+/// `shutdown` completes; then [closes the endpoint](Endpoint::close), lets the connections end, and
+/// closes those that do not.
 ///
 /// Requests carry the address they came from as a [`PeerAddr`] in their extensions.
 ///
@@ -73,7 +67,8 @@ pub async fn serve(address: impl ToSocketAddrs, service: impl Service) -> Result
 /// The listener fails for good.
 ///
 /// # Cancel safety
-/// Dropping the future stops listening; connections that are open go on until they end.
+/// Dropping the future stops listening and closes every connection; handlers that run go on until
+/// they end.
 pub async fn serve_with(
     listener: TcpListener,
     endpoint: Endpoint,
@@ -87,7 +82,10 @@ pub async fn serve_with(
              with Options::allow_host"
         );
     }
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let patience = Patience::new(endpoint.options());
+    let places = endpoint.options().connections.min(Semaphore::MAX_PERMITS);
+    let places = Arc::new(Semaphore::new(places));
+    let mut connections = JoinSet::new();
     let graceful = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
     loop {
@@ -96,9 +94,10 @@ pub async fn serve_with(
             let place = Arc::clone(&places).acquire_owned().await.ok();
             (listener.accept().await, place)
         };
-        let (stream, place) = match race(accepted, shutdown.as_mut()).await {
+        let (stream, peer, place) = match next(accepted, &mut connections, shutdown.as_mut()).await
+        {
             None => break,
-            Some((Ok((stream, peer)), place)) => ((stream, peer), place),
+            Some((Ok((stream, peer)), place)) => (stream, peer, place),
             Some((Err(error), _)) => {
                 // Out of descriptors, or the peer is gone already: neither is for good.
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -106,7 +105,6 @@ pub async fn serve_with(
                 continue;
             }
         };
-        let (stream, peer) = stream;
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
         }
@@ -115,11 +113,7 @@ pub async fn serve_with(
             peer,
         };
         let watcher = graceful.watcher();
-        let patience = Patience {
-            head: HEAD,
-            write: WRITE_STALL,
-        };
-        tokio::spawn(async move {
+        connections.spawn(async move {
             if let Err(error) = connection::serve(stream, route, patience, watcher).await {
                 tracing::debug!(error, "a connection ended badly");
             }
@@ -129,19 +123,26 @@ pub async fn serve_with(
     drop(listener);
     endpoint.close().await;
     if timeout(LAST, graceful.shutdown()).await.is_err() {
-        tracing::debug!("some connections did not end in time");
+        tracing::debug!("closed connections that did not end in time");
     }
+    connections.shutdown().await;
     Ok(())
 }
 
-/// The first future's output, unless the second completes before.
-async fn race<T>(first: impl Future<Output = T>, mut second: Pin<&mut impl Future>) -> Option<T> {
-    let mut first = pin!(first);
+/// The next connection, unless `shutdown` completes before. Meanwhile it clears away the
+/// connections that have ended.
+async fn next<T>(
+    accepted: impl Future<Output = T>,
+    connections: &mut JoinSet<()>,
+    mut shutdown: Pin<&mut impl Future<Output = ()>>,
+) -> Option<T> {
+    let mut accepted = pin!(accepted);
     std::future::poll_fn(|cx| {
-        if second.as_mut().poll(cx).is_ready() {
+        if shutdown.as_mut().poll(cx).is_ready() {
             return Poll::Ready(None);
         }
-        first.as_mut().poll(cx).map(Some)
+        while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
+        accepted.as_mut().poll(cx).map(Some)
     })
     .await
 }

@@ -1,0 +1,98 @@
+//! The end of a server that is in use.
+
+use std::time::Duration;
+
+use mcp_tests::tcp::Served;
+use mcp_transport_http::Options;
+use tokio::runtime::Handle;
+
+use super::{Witness, served, server};
+
+/// Waits until no more than this many tasks are left.
+async fn tasks(left: usize) {
+    let ended = async {
+        while Handle::current().metrics().num_alive_tasks() > left {
+            tokio::task::yield_now().await;
+        }
+    };
+    let limit = Duration::from_secs(10);
+    tokio::time::timeout(limit, ended).await.expect("all end");
+}
+
+// Open streams, a running call and idle connections: each ends as HTTP ends, within the grace, and
+// no task is left.
+#[tokio::test]
+async fn a_shutdown_ends_everything_in_good_order() {
+    let before = Handle::current().metrics().num_alive_tasks();
+    let witness = Witness::new();
+    let served = served(&witness).await;
+    let (mut stream, session) = served.open().await;
+    stream.send(session.get().bytes()).await;
+    assert_eq!(stream.head().await.status, 200);
+    let (mut idle, _) = served.open().await;
+    let mut silent = served.connect().await;
+    let mut runs = served.connect().await;
+    runs.send(session.tool(7, "wait", "in time").bytes()).await;
+    let head = runs.head().await;
+    assert_eq!(head.header("content-type"), Some("text/event-stream"));
+    witness.started(1).await;
+    let address = served.address;
+    let stopping = tokio::spawn(served.stop());
+    while tokio::net::TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    // Nobody else is let in, and who runs may finish.
+    witness.go.add_permits(1);
+    let mut text = String::new();
+    while let Some(chunk) = runs.chunk().await {
+        text.push_str(std::str::from_utf8(&chunk).unwrap());
+    }
+    assert!(text.contains("in time"), "{text}");
+    assert_eq!(stream.chunk().await, None);
+    for conn in [&mut stream, &mut idle, &mut silent, &mut runs] {
+        assert_eq!(conn.closed().await, b"");
+    }
+    stopping.await.unwrap();
+    tasks(before).await;
+}
+
+// A handler that never ends, a client that never reads and one that sends half a request: the
+// grace passes, then they are cut.
+#[tokio::test]
+async fn a_shutdown_waits_for_nobody_for_ever() {
+    let before = Handle::current().metrics().num_alive_tasks();
+    let witness = Witness::new();
+    let grace = Duration::from_millis(50);
+    let served = Served::start(server(&witness), Options::new().with_grace(grace)).await;
+    let (mut stuck, session) = served.open().await;
+    stuck.send(session.tool(1, "wait", "never").bytes()).await;
+    stuck.head().await;
+    witness.started(1).await;
+    let mut half = served.connect().await;
+    let whole = session.tool(2, "echo", &"x".repeat(10_000)).bytes();
+    half.send(&whole[..whole.len() - 1]).await;
+    let mut unread = mcp_tests::tcp::Conn::narrow(served.address).await;
+    let big = session.tool(3, "echo", &"x".repeat(4_000_000)).bytes();
+    unread.send(big).await;
+    unread.head().await;
+    served.stop().await;
+    assert!(stuck.closed().await.ends_with(b"\r\n0\r\n\r\n"));
+    half.closed().await;
+    tasks(before).await;
+    assert_eq!(witness.running.load(std::sync::atomic::Ordering::SeqCst), 0);
+}
+
+// Dropping the future ends the listener and its connections.
+#[tokio::test]
+async fn a_server_that_is_dropped_leaves_no_connection_behind() {
+    let before = Handle::current().metrics().num_alive_tasks();
+    let served = served(&Witness::new()).await;
+    let (mut stream, session) = served.open().await;
+    stream.send(session.get().bytes()).await;
+    assert_eq!(stream.head().await.status, 200);
+    let (mut idle, _) = served.open().await;
+    served.drop_it().await;
+    assert_eq!(idle.closed().await, b"");
+    assert_eq!(stream.closed().await, b"");
+    tasks(before).await;
+}
