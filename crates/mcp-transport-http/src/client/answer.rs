@@ -19,6 +19,9 @@ use super::stream::{self, is_passing};
 use super::wire::Broken;
 use crate::headers::{EVENT_STREAM, JSON};
 
+/// Room that is made for an answer before it is there.
+const MOST_AHEAD: usize = 1 << 20;
+
 /// Why a request has no answer.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -160,8 +163,9 @@ impl Asked<'_> {
                         continue;
                     }
                     if rest.is_empty() {
+                        // What is announced need not come.
                         let announced = usize::try_from(announced).unwrap_or(0);
-                        rest.reserve(announced.max(length));
+                        rest.reserve(announced.min(MOST_AHEAD).max(length));
                         rest.extend_from_slice(&first);
                     }
                     rest.extend_from_slice(&data);

@@ -116,14 +116,20 @@ fn unreadable(
     // Text that breaks off has no kind, but it may have got as far as the id.
     let is_answer = error.is_response() || error.kind() == ParseErrorKind::Syntax;
     if let Some(id) = error.id().filter(|_| is_answer) {
-        tracing::warn!(%error, "the server sent a malformed answer");
+        tracing::warn!(
+            error = quoted(&error.to_string()),
+            "the server sent a malformed answer"
+        );
         let failure = Err(CallError::Malformed(error.clone()));
         if is(id, mine) {
             return Heard::Answer(failure);
         }
         core.outgoing.complete(id, failure);
     } else {
-        tracing::warn!(%error, "the server sent something that is no message");
+        tracing::warn!(
+            error = quoted(&error.to_string()),
+            "the server sent something that is no message"
+        );
         let wanted = guarded(|| core.inbound.unreadable(frame, &error));
         if let Some(id) = error.id().filter(|_| error.is_answerable())
             && wanted.unwrap_or(true)

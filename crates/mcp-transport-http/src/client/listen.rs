@@ -110,7 +110,10 @@ async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> 
         // The new session ends this wait, or the connection does.
         std::future::pending::<()>().await;
     }
-    if status == StatusCode::METHOD_NOT_ALLOWED {
+    if matches!(
+        status,
+        StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED
+    ) {
         tracing::debug!("the server says nothing outside calls");
         return End::Unwanted;
     }

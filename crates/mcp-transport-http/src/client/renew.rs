@@ -78,7 +78,10 @@ async fn begin(core: &Arc<Core>) -> Result<Arc<Facts>, Problem> {
         ));
     };
     let (answer, facts) = open::open(core, Some(&params)).await.map_err(problem)?;
-    let result = answer.map_err(|error| Problem::Final(error.to_string()))?;
+    let result = answer.map_err(|error| {
+        let said = quoted(&error.to_string());
+        Problem::Final(format!("it refused initialize: {said}"))
+    })?;
     agrees(core, &result)?;
 
     let mut message = Vec::new();
@@ -92,7 +95,10 @@ async fn begin(core: &Arc<Core>) -> Result<Arc<Facts>, Problem> {
         match attempt(core, &facts, method, Some(&params)).await {
             Ok(Ok(_)) => {}
             Err(Failure::SessionLost { .. }) => return Err(forgotten_again()),
-            Ok(Err(error)) => tracing::warn!(method, %error, "not restored in the new session"),
+            Ok(Err(error)) => {
+                let error = quoted(&error.to_string());
+                tracing::warn!(method, error, "not restored in the new session");
+            }
             Err(failure) => tracing::warn!(method, ?failure, "not restored in the new session"),
         }
     }

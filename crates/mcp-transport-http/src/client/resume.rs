@@ -9,6 +9,10 @@ use ::http::HeaderValue;
 use super::options::Reconnect;
 use crate::sse::Event;
 
+/// The part of the first bound that is waited for even if the server wants no waiting: a stream of
+/// news that each come with an end must not keep this side busy.
+const LEAST: u32 = 16;
+
 /// One stream, over all the connections that carry it.
 pub(super) struct Resume<'a> {
     policy: &'a Reconnect,
@@ -84,7 +88,7 @@ impl<'a> Resume<'a> {
         }
         // The server's word is enough as long as coming back brings something.
         let wait = match self.retry {
-            Some(retry) if self.attempts == 0 => retry,
+            Some(retry) if self.attempts == 0 => retry.max(self.policy.base / LEAST),
             retry => self
                 .policy
                 .delay(self.attempts)

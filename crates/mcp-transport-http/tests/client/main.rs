@@ -5,6 +5,7 @@
 
 mod auth;
 mod calls;
+mod chaos;
 mod close;
 mod errors;
 mod limits;
