@@ -82,6 +82,7 @@ async fn begin(core: &Arc<Core>) -> Result<Arc<Facts>, Problem> {
         let said = quoted(&error.to_string());
         Problem::Final(format!("it refused initialize: {said}"))
     })?;
+    core.session.begin(&facts);
     agrees(core, &result)?;
 
     let mut message = Vec::new();

@@ -25,8 +25,12 @@ pub(super) struct Facts {
 #[derive(Debug, Clone)]
 pub(super) enum Phase {
     Open(Arc<Facts>),
-    /// The server has forgotten this one, and another is being opened.
-    Renewing(Arc<Facts>),
+    /// The server has forgotten a session, and another is being opened.
+    Renewing {
+        lost: Arc<Facts>,
+        /// The other, once the server knows it.
+        next: Option<Arc<Facts>>,
+    },
 }
 
 /// The session of a connection, through all its lives.
@@ -67,11 +71,11 @@ impl Session {
         }
     }
 
-    /// The session as it is, even if the server has forgotten it: `None` then.
+    /// The session the server knows, as far as this side can tell.
     pub(super) fn known(&self) -> Option<Arc<Facts>> {
         match &*self.phase.borrow() {
             Phase::Open(facts) => Some(Arc::clone(facts)),
-            Phase::Renewing(_) => None,
+            Phase::Renewing { next, .. } => next.clone(),
         }
     }
 
@@ -86,12 +90,21 @@ impl Session {
         self.phase.send_replace(Phase::Open(facts));
     }
 
+    /// The server knows a new session, which is not ready yet.
+    pub(super) fn begin(&self, facts: &Arc<Facts>) {
+        self.phase.send_modify(|phase| {
+            if let Phase::Renewing { next, .. } = phase {
+                *next = Some(Arc::clone(facts));
+            }
+        });
+    }
+
     /// Marks a session as forgotten; `true` for the first who says so.
     pub(super) fn lose(&self, lost: &Facts) -> bool {
         self.phase.send_if_modified(|phase| match phase {
             Phase::Open(open) if open.generation == lost.generation => {
-                let open = Arc::clone(open);
-                *phase = Phase::Renewing(open);
+                let lost = Arc::clone(open);
+                *phase = Phase::Renewing { lost, next: None };
                 true
             }
             _ => false,
@@ -101,7 +114,7 @@ impl Session {
     /// The number of the session after this one.
     pub(super) fn next_generation(&self) -> u64 {
         match &*self.phase.borrow() {
-            Phase::Open(facts) | Phase::Renewing(facts) => facts.generation + 1,
+            Phase::Open(last) | Phase::Renewing { lost: last, .. } => last.generation + 1,
         }
     }
 

@@ -36,19 +36,18 @@ struct Vandal {
 
 impl Vandal {
     async fn serve(mut self, mut server: Server) -> HashMap<Value, u32> {
-        loop {
-            let seen = server.next().await;
-            if seen.head.method == http::Method::DELETE {
-                seen.status(200);
-                return self.seen;
-            }
+        while let Some(seen) = server.next_if_any().await {
             self.react(seen).await;
         }
+        self.seen
     }
 
     async fn react(&mut self, seen: Seen) {
         if seen.head.method == http::Method::GET {
             return self.resume(seen).await;
+        }
+        if seen.head.method == http::Method::DELETE {
+            return seen.status(200);
         }
         let message = seen.json();
         match message["method"].as_str() {
@@ -171,6 +170,7 @@ async fn every_call_ends_once_whatever_the_server_does() {
         let left = format!("{:?}", pair.link);
         assert!(left.contains("in_flight: (0, 0)"), "run {seed}: {left}");
         pair.connection.close().await.unwrap();
+        drop(pair);
         for (n, times) in timeout(Duration::from_secs(60), serving)
             .await
             .unwrap()

@@ -293,6 +293,10 @@ async fn another_revision_ends_the_connection() {
         seen.open(Some(NEXT), "2025-03-26");
     })
     .await;
+    // The session that nobody wanted is ended.
+    let end = pair.server.next().await;
+    assert_eq!(end.head.method, http::Method::DELETE);
+    assert_eq!(end.header("mcp-session-id"), Some(NEXT));
     assert!(
         reason.contains("revision \"2025-03-26\" instead of 2025-11-25"),
         "{reason}"
@@ -359,6 +363,24 @@ async fn closing_does_not_wait_for_a_new_session() {
     assert_eq!(failure(call).await, "connection closed by this side");
     stuck.abandoned().await;
     pair.server.is_left_alone_for(HOUR).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_session_that_is_not_ready_is_ended_too() {
+    let mut pair = Pair::open(quiet()).await;
+    let call = pair.call(method::TOOLS_LIST);
+    pair.server.expect(method::TOOLS_LIST).await.status(404);
+    let seen = pair.server.expect(method::INITIALIZE).await;
+    seen.open(Some(NEXT), "2025-11-25");
+    let stuck = pair.server.expect(method::NOTIFICATIONS_INITIALIZED).await;
+    let closing = tokio::spawn(pair.connection.close());
+    let end = pair.server.next().await;
+    assert_eq!(end.head.method, http::Method::DELETE);
+    assert_eq!(end.header("mcp-session-id"), Some(NEXT));
+    end.status(200);
+    closing.await.unwrap().unwrap();
+    failure(call).await;
+    stuck.abandoned().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -106,6 +106,11 @@ impl Server {
         seen.expect("no request came").unwrap()
     }
 
+    /// The next request; `None` once nothing of the client is left.
+    pub(crate) async fn next_if_any(&mut self) -> Option<Seen> {
+        timeout(PATIENCE, self.0.recv()).await.unwrap()
+    }
+
     /// Checks that nothing is sent for this long.
     pub(crate) async fn is_left_alone_for(&mut self, time: Duration) {
         if let Ok(Some(seen)) = timeout(time, self.0.recv()).await {
