@@ -87,7 +87,7 @@ const PROGRAM: &[(&str, &str)] = &[("shutdown", "Clean end, exit code 0")];
 /// What only HTTP has.
 const SESSION: &[(&str, &str)] = &[
     ("resumption", "Stream given back, answer on another"),
-    ("session-end", "Session ended, unknown afterwards"),
+    ("session-end", "Session ended"),
 ];
 
 /// What peers do not have, by name, and why. A driver still has to show that it is not there.

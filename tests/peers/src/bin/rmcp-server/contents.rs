@@ -17,12 +17,17 @@ pub(crate) fn templates() -> Value {
 pub(crate) fn read(uri: &str) -> Result<Value, ErrorData> {
     let contents = match uri.strip_prefix("peer://").unwrap_or_default() {
         "note" => json!({ "uri": uri, "mimeType": "text/plain", "text": "a note" }),
-        "bytes" => json!({ "uri": uri, "mimeType": "application/octet-stream", "blob": "AAECAw==" }),
+        "bytes" => {
+            json!({ "uri": uri, "mimeType": "application/octet-stream", "blob": "AAECAw==" })
+        }
         path => match path.strip_prefix("greeting/") {
             Some(name) => json!({ "uri": uri, "text": format!("hello {name}") }),
             None => {
                 let data = json!({ "uri": uri });
-                return Err(ErrorData::resource_not_found("no such resource", Some(data)));
+                return Err(ErrorData::resource_not_found(
+                    "no such resource",
+                    Some(data),
+                ));
             }
         },
     };
@@ -40,7 +45,10 @@ pub(crate) fn prompts() -> Value {
 pub(crate) fn prompt(params: &Value) -> Result<Value, ErrorData> {
     let (name, arguments) = (&params["name"], &params["arguments"]);
     if name != "review" {
-        return Err(ErrorData::invalid_params(format!("there is no prompt {name}"), None));
+        return Err(ErrorData::invalid_params(
+            format!("there is no prompt {name}"),
+            None,
+        ));
     }
     let language = arguments["language"].as_str().unwrap_or("rust");
     let code = arguments["code"].as_str().unwrap_or_default();
@@ -57,6 +65,10 @@ pub(crate) fn complete(params: &Value) -> Value {
         _ => &["ada", "alan"],
     };
     let start = params["argument"]["value"].as_str().unwrap_or_default();
-    let values: Vec<&str> = words.iter().copied().filter(|word| word.starts_with(start)).collect();
+    let values: Vec<&str> = words
+        .iter()
+        .copied()
+        .filter(|word| word.starts_with(start))
+        .collect();
     json!({ "completion": { "total": values.len(), "hasMore": false, "values": values } })
 }

@@ -43,7 +43,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A type of the SDK from its JSON.
 fn made<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 /// A type of the SDK as its JSON.
@@ -119,7 +120,11 @@ impl ServerHandler for Peer {
         Ok(result.into())
     }
 
-    async fn subscribe(&self, params: SubscribeRequestParams, cx: Context) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        params: SubscribeRequestParams,
+        cx: Context,
+    ) -> Result<(), ErrorData> {
         lock(&self.subscribed).push(params.uri.clone());
         self.log(&cx, format!("subscribed to {}", params.uri)).await
     }

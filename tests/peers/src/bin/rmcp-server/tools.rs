@@ -35,11 +35,19 @@ fn all() -> Vec<Value> {
     let text = || json!({ "type": "string" });
     let number = || json!({ "type": "number" });
     let mut tools = vec![
-        tool("add", "Adds two numbers", &[("a", number()), ("b", number())]),
+        tool(
+            "add",
+            "Adds two numbers",
+            &[("a", number()), ("b", number())],
+        ),
         tool("echo", "Says it back", &[("text", text())]),
         tool("weather", "Gives structured output", &[("city", text())]),
         tool("count", "Reports progress", &[("steps", number())]),
-        tool("ask_model", "Asks the client's model", &[("prompt", text())]),
+        tool(
+            "ask_model",
+            "Asks the client's model",
+            &[("prompt", text())],
+        ),
         tool("ask_url", "Sends the user to a URL", &[("url", text())]),
         tool("touch", "Says that a resource changed", &[("uri", text())]),
     ];
@@ -49,7 +57,10 @@ fn all() -> Vec<Value> {
         ("was_cancelled", "Whether the tool that waits was cancelled"),
         ("ask_user", "Asks the user to fill in a form"),
         ("ask_roots", "Asks for the roots"),
-        ("needs_url", "Needs a URL to be visited first, if it is told to"),
+        (
+            "needs_url",
+            "Needs a URL to be visited first, if it is told to",
+        ),
         ("change", "Says that every list changed"),
     ] {
         tools.push(tool(name, description, &[]));
@@ -63,7 +74,9 @@ fn all() -> Vec<Value> {
 }
 
 fn tool(name: &str, description: &str, required: &[(&str, Value)]) -> Value {
-    let properties = required.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone()));
+    let properties = required
+        .iter()
+        .map(|(name, schema)| ((*name).to_owned(), schema.clone()));
     let names: Vec<&str> = required.iter().map(|(name, _)| *name).collect();
     json!({
         "name": name,
@@ -119,7 +132,10 @@ pub(crate) async fn call(
             let uri = text("uri").to_owned();
             if lock(&peer.subscribed).contains(&uri) {
                 let updated = made(json!({ "uri": uri }))?;
-                cx.peer.notify_resource_updated(updated).await.map_err(lost)?;
+                cx.peer
+                    .notify_resource_updated(updated)
+                    .await
+                    .map_err(lost)?;
             }
             said("touched")
         }
@@ -135,10 +151,17 @@ pub(crate) async fn call(
                 "messages": [{ "role": "user", "content": content }],
                 "maxTokens": 50
             });
-            let answer = cx.peer.create_message(made(question)?).await.map_err(lost)?;
+            let answer = cx
+                .peer
+                .create_message(made(question)?)
+                .await
+                .map_err(lost)?;
             let answer = shown(answer);
             let text = answer["content"]["text"].as_str().unwrap_or_default();
-            said(format!("{}: {text}", answer["model"].as_str().unwrap_or_default()))
+            said(format!(
+                "{}: {text}",
+                answer["model"].as_str().unwrap_or_default()
+            ))
         }
         "ask_user" => ask_user(cx).await?,
         "ask_url" => ask_url(text("url"), cx).await?,
@@ -156,12 +179,19 @@ pub(crate) async fn call(
                     "elicitationId": "visit-2"
                 });
                 let data = json!({ "elicitations": [visit] });
-                return Err(ErrorData::new(ErrorCode(-32042), "a visit is needed", Some(data)));
+                return Err(ErrorData::new(
+                    ErrorCode(-32042),
+                    "a visit is needed",
+                    Some(data),
+                ));
             }
             said("visited")
         }
         other => {
-            return Err(ErrorData::invalid_params(format!("there is no tool {other}"), None));
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool {other}"),
+                None,
+            ));
         }
     })
 }
@@ -212,7 +242,11 @@ async fn ask_user(cx: &Context) -> Result<Value, ErrorData> {
             "required": ["name", "sugar"]
         }
     });
-    let answer = cx.peer.create_elicitation(made(question)?).await.map_err(lost)?;
+    let answer = cx
+        .peer
+        .create_elicitation(made(question)?)
+        .await
+        .map_err(lost)?;
     let answer = shown(answer);
     Ok(match answer["action"].as_str() {
         Some("accept") => said(answer["content"].to_string()),
@@ -227,7 +261,11 @@ async fn ask_url(url: &str, cx: &Context) -> Result<Value, ErrorData> {
         "url": url,
         "elicitationId": "visit-1"
     });
-    let answer = cx.peer.create_elicitation(made(question)?).await.map_err(lost)?;
+    let answer = cx
+        .peer
+        .create_elicitation(made(question)?)
+        .await
+        .map_err(lost)?;
     let answer = shown(answer);
     let action = answer["action"].as_str().unwrap_or_default();
     if action == "accept" {

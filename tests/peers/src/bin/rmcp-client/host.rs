@@ -1,0 +1,167 @@
+//! The host around the client: answers what the server asks, and remembers what it said.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientConfig, CreateMessageRequestParams, CreateMessageResult, CustomNotification,
+    ElicitRequestParams, ElicitResult, ListRootsResult, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ResourceUpdatedNotificationParam,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ClientHandler, ErrorData, RoleClient};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::report::Fault;
+use crate::{made, shown};
+
+/// How long something that has been provoked may take to arrive.
+const WAIT: Duration = Duration::from_secs(60);
+
+/// Everything the server said that was no answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) progress: Vec<Value>,
+    pub(crate) logs: Vec<Value>,
+    pub(crate) updated: Vec<String>,
+    pub(crate) changed: Vec<&'static str>,
+    pub(crate) over: Vec<String>,
+    pub(crate) samples: usize,
+    pub(crate) questions: Vec<Value>,
+}
+
+/// The host.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    seen: watch::Sender<Seen>,
+    revision: String,
+    answer: Arc<Mutex<Value>>,
+    roots: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl Host {
+    pub(crate) fn new(revision: &str) -> Self {
+        Self {
+            seen: watch::Sender::new(Seen::default()),
+            revision: revision.to_owned(),
+            answer: Arc::new(Mutex::new(json!({ "action": "cancel" }))),
+            roots: Arc::new(Mutex::new(vec!["file:///workshop"])),
+        }
+    }
+
+    /// Sets what the user says to the next questions.
+    pub(crate) fn answer(&self, answer: Value) {
+        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answer;
+    }
+
+    /// Sets the roots.
+    pub(crate) fn root_at(&self, roots: &[&'static str]) {
+        *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = roots.to_vec();
+    }
+
+    /// What was said so far.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen.borrow().clone()
+    }
+
+    /// Waits until the server has said something.
+    pub(crate) async fn until(
+        &self,
+        what: &str,
+        mut said: impl FnMut(&Seen) -> bool,
+    ) -> Result<Seen, Fault> {
+        let mut seen = self.seen.subscribe();
+        match tokio::time::timeout(WAIT, seen.wait_for(|seen| said(seen))).await {
+            Ok(Ok(seen)) => Ok(seen.clone()),
+            Ok(Err(_)) => Err("the host is gone".into()),
+            Err(_) => Err(format!("{what} did not arrive within {} s", WAIT.as_secs()).into()),
+        }
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Seen)) {
+        self.seen.send_modify(note);
+    }
+}
+
+type Told = NotificationContext<RoleClient>;
+type Asked = RequestContext<RoleClient>;
+
+impl ClientHandler for Host {
+    fn get_info(&self) -> ClientConfig {
+        made(json!({
+            "protocolVersion": self.revision,
+            "clientInfo": { "name": "interop-rmcp", "version": "1.0.0" },
+            "capabilities": {
+                "roots": { "listChanged": true },
+                "sampling": {},
+                "elicitation": { "form": {}, "url": {} }
+            }
+        }))
+    }
+
+    async fn create_message(
+        &self,
+        params: CreateMessageRequestParams,
+        _: Asked,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        self.note(|seen| seen.samples += 1);
+        let params = shown(params);
+        let content = &params["messages"][0]["content"];
+        let text = content["text"].as_str().or(content[0]["text"].as_str());
+        let heard = format!("the model heard: {}", text.unwrap_or_default());
+        Ok(made(json!({
+            "model": "interop-model",
+            "role": "assistant",
+            "content": { "type": "text", "text": heard }
+        })))
+    }
+
+    async fn list_roots(&self, _: Asked) -> Result<ListRootsResult, ErrorData> {
+        let roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        let roots: Vec<Value> = roots.iter().map(|uri| json!({ "uri": uri })).collect();
+        Ok(made(json!({ "roots": roots })))
+    }
+
+    async fn create_elicitation(
+        &self,
+        params: ElicitRequestParams,
+        _: Asked,
+    ) -> Result<ElicitResult, ErrorData> {
+        self.note(|seen| seen.questions.push(shown(params)));
+        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(made(answer.clone()))
+    }
+
+    async fn on_progress(&self, params: ProgressNotificationParam, _: Told) {
+        self.note(|seen| seen.progress.push(shown(params)));
+    }
+
+    async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: Told) {
+        self.note(|seen| seen.logs.push(shown(params)));
+    }
+
+    async fn on_resource_updated(&self, params: ResourceUpdatedNotificationParam, _: Told) {
+        self.note(|seen| seen.updated.push(params.uri.to_string()));
+    }
+
+    async fn on_tool_list_changed(&self, _: Told) {
+        self.note(|seen| seen.changed.push("tool"));
+    }
+
+    async fn on_prompt_list_changed(&self, _: Told) {
+        self.note(|seen| seen.changed.push("prompt"));
+    }
+
+    async fn on_resource_list_changed(&self, _: Told) {
+        self.note(|seen| seen.changed.push("resource"));
+    }
+
+    /// The SDK has no type for the end of a visit.
+    async fn on_custom_notification(&self, notification: CustomNotification, _: Told) {
+        let id = notification.params.unwrap_or_default()["elicitationId"].clone();
+        if let Some(id) = id.as_str() {
+            self.note(|seen| seen.over.push(id.to_owned()));
+        }
+    }
+}
