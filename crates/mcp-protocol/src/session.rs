@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode};
@@ -55,7 +55,8 @@ struct Roots {
 struct Agreed {
     revision: Revision,
     client: Option<Implementation>,
-    capabilities: ClientCapabilities,
+    /// `None` for a client that declares nothing: sessions are many.
+    capabilities: Option<Box<ClientCapabilities>>,
     offers: Offers,
 }
 
@@ -86,7 +87,9 @@ impl Session {
 
     /// What the client declared it can do.
     pub fn client_capabilities(&self) -> Option<&ClientCapabilities> {
-        self.agreed.get().map(|agreed| &agreed.capabilities)
+        static NOTHING: LazyLock<ClientCapabilities> = LazyLock::new(ClientCapabilities::default);
+        let declared = self.agreed.get()?.capabilities.as_deref();
+        Some(declared.unwrap_or(&NOTHING))
     }
 
     /// Whether the handshake is complete and the session has not ended.
@@ -222,7 +225,7 @@ impl ServerSession {
             let agreed = Agreed {
                 revision,
                 client: None,
-                capabilities: ClientCapabilities::default(),
+                capabilities: None,
                 offers: Offers::of(&this.facts().capabilities),
             };
             let fresh = this.session.agreed.set(agreed);
@@ -285,7 +288,9 @@ impl ServerSession {
         let agreed = Agreed {
             revision,
             client: Some(params.client_info),
-            capabilities: params.capabilities,
+            capabilities: Some(params.capabilities)
+                .filter(|capabilities| *capabilities != ClientCapabilities::default())
+                .map(Box::new),
             offers,
         };
         if self.session.agreed.set(agreed).is_err() {

@@ -32,6 +32,7 @@ fn counting(runs: &Arc<AtomicUsize>) -> Server {
         .tool(Tool::new("work", move |Args(echo): Args<Echo>| {
             silent.fetch_add(1, Ordering::AcqRel);
             async move {
+                // sleep: the clock is paused
                 sleep(WORK).await;
                 echo.message
             }
@@ -43,6 +44,7 @@ fn counting(runs: &Arc<AtomicUsize>) -> Server {
                 async move {
                     for step in 0..30 {
                         cx.progress(f64::from(step), 30.0);
+                        // sleep: the clock is paused
                         sleep(WORK / 30).await;
                     }
                     echo.message
@@ -64,6 +66,7 @@ async fn connect(network: &Network) -> Client {
         .await
         .unwrap();
     // Lets the handshake and the listening stream come to rest.
+    // sleep: the clock is paused
     sleep(Duration::from_millis(10)).await;
     client
 }
@@ -88,14 +91,17 @@ async fn outage(tool: &str, at: Option<Duration>, lasts: Duration) -> Run {
     let trouble = async {
         match at {
             Some(at) => {
+                // sleep: the clock is paused
                 sleep(at).await;
                 network.cut();
             }
             None => network.cut_at_the_answer(),
         }
         if at.is_none() {
+            // sleep: the clock is paused
             sleep(WORK).await;
         }
+        // sleep: the clock is paused
         sleep(lasts).await;
         network.mend();
     };

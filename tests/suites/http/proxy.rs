@@ -69,6 +69,7 @@ async fn served(runs: &Arc<AtomicUsize>) -> (SocketAddr, JoinSet<()>) {
         Server::new("counts", "1").tool(Tool::new("work", move |Args(echo): Args<Echo>| {
             runs.fetch_add(1, Ordering::AcqRel);
             async move {
+                // sleep: sockets do not wait for a paused clock
                 sleep(WORK).await;
                 echo.message
             }
@@ -108,8 +109,10 @@ async fn a_cut_connection_costs_no_answer() {
             let before = proxy.accepted.load(Ordering::Acquire);
             let call = client.call_tool("work", json!({"message": "the answer"}));
             let (outcome, ()) = tokio::join!(call, async {
+                // sleep: sockets do not wait for a paused clock
                 sleep(at).await;
                 proxy.up.send_replace(false);
+                // sleep: sockets do not wait for a paused clock
                 sleep(outage).await;
                 proxy.up.send_replace(true);
             });

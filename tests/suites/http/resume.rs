@@ -125,6 +125,7 @@ async fn an_answer_is_kept_for_its_window_and_then_clearly_gone() {
 fn releases() -> Server {
     Server::new("releases", "1").tool(Tool::new("long", |cx: Ctx| async move {
         let released = cx.release(Duration::from_millis(700));
+        // sleep: the clock is paused
         tokio::time::sleep(Duration::from_secs(3)).await;
         format!("released: {released}")
     }))

@@ -90,7 +90,7 @@ struct Answer {
     sure: bool,
 }
 
-// proves: ELIC-001
+// proves: HTTP-024
 #[tokio::test]
 async fn a_question_travels_on_the_stream_of_its_call_and_is_answered_by_post() {
     let service = Server::new("asks", "1").tool(Tool::new("ask", |cx: Ctx| async move {
