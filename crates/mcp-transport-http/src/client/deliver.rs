@@ -54,7 +54,7 @@ async fn send(core: &Arc<Core>, note: Note) {
         match deliver(core, &facts, note.message.clone()).await {
             Ok(()) => {
                 if note.opens {
-                    listen::start(core);
+                    lead(core).await;
                 }
                 return;
             }
@@ -73,6 +73,15 @@ async fn send(core: &Arc<Core>, note: Note) {
         }
     }
     tracing::warn!("a notification was not delivered, the server forgot the session twice");
+}
+
+/// Starts listening, and gives that a lead: a server that asks outside the call it works on loses
+/// the question if nobody listens yet.
+async fn lead(core: &Arc<Core>) {
+    if core.options.listen {
+        listen::start(core);
+        let _ = timeout(core.options.listen_lead, core.listening.answered()).await;
+    }
 }
 
 /// Sends a message within a session and waits until it is accepted. What breaks on the way is

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use ::http::StatusCode;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::answer::Form;
@@ -22,7 +23,22 @@ use super::wire;
 
 /// Whether somebody listens.
 #[derive(Default)]
-pub(super) struct Listening(AtomicU8);
+pub(super) struct Listening {
+    state: AtomicU8,
+    /// The server has said whether it has something to say.
+    answered: watch::Sender<bool>,
+}
+
+impl Listening {
+    /// Completes when the server was asked once whether it has something to say. Cancel safe.
+    pub(super) async fn answered(&self) {
+        let _ = self
+            .answered
+            .subscribe()
+            .wait_for(|answered| *answered)
+            .await;
+    }
+}
 
 /// Nobody has listened yet, or the server does not want it.
 const OFF: u8 = 0;
@@ -32,14 +48,14 @@ const ASLEEP: u8 = 2;
 
 /// Starts listening, unless somebody does or nobody wants it. There is a session.
 pub(super) fn start(core: &Arc<Core>) {
-    if !core.options.listen || core.listening.0.swap(ON, Ordering::AcqRel) == ON {
+    if !core.options.listen || core.listening.state.swap(ON, Ordering::AcqRel) == ON {
         return;
     }
     let shared = Arc::clone(core);
     core.tasks.spawn(async move {
         let ended = either(shared.ended(), run(&shared)).await;
         if let Either::Second(state) = ended {
-            shared.listening.0.store(state, Ordering::Release);
+            shared.listening.state.store(state, Ordering::Release);
         }
     });
 }
@@ -47,7 +63,7 @@ pub(super) fn start(core: &Arc<Core>) {
 /// Listens again if that was given up because the server could not be reached: a call has just
 /// reached it.
 pub(super) fn wake(core: &Arc<Core>) {
-    if core.listening.0.load(Ordering::Relaxed) == ASLEEP {
+    if core.listening.state.load(Ordering::Relaxed) == ASLEEP {
         start(core);
     }
 }
@@ -96,7 +112,9 @@ async fn run(core: &Arc<Core>) -> u8 {
 
 /// Listens on one connection.
 async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> End {
-    let response = match core.get(facts, resume.last().cloned()).await {
+    let response = core.get(facts, resume.last().cloned()).await;
+    core.listening.answered.send_replace(true);
+    let response = match response {
         Ok(response) => response,
         Err(wire::Broken::Refused(error)) => {
             tracing::warn!(%error, "the server is not listened to");

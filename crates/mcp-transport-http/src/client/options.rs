@@ -17,6 +17,7 @@ pub struct Options {
     pub(super) blocking: usize,
     pub(super) restored: usize,
     pub(super) listen: bool,
+    pub(super) listen_lead: Duration,
     pub(super) reconnect: Reconnect,
     pub(super) redirects: usize,
     pub(super) retry_after: Duration,
@@ -62,6 +63,7 @@ impl Default for Options {
             blocking: 64,
             restored: 1_024,
             listen: true,
+            listen_lead: Duration::from_secs(1),
             reconnect: Reconnect {
                 attempts: 8,
                 total: 1_000,
@@ -139,6 +141,15 @@ impl Options {
     #[must_use]
     pub fn without_listening(mut self) -> Self {
         self.listen = false;
+        self
+    }
+
+    /// Sets how long, once the handshake is complete, the first calls wait for that stream to be
+    /// open. Default 1 s. Some servers ask the questions of a call there, and lose them as long as
+    /// nobody listens.
+    #[must_use]
+    pub fn with_listen_lead(mut self, longest: Duration) -> Self {
+        self.listen_lead = longest;
         self
     }
 
@@ -235,6 +246,7 @@ impl fmt::Debug for Options {
             .field("blocking", &self.blocking)
             .field("restored", &self.restored)
             .field("listen", &self.listen)
+            .field("listen_lead", &self.listen_lead)
             .field("reconnect", &self.reconnect)
             .field("redirects", &self.redirects)
             .field("retry_after", &self.retry_after)

@@ -42,6 +42,32 @@ async fn listening_begins_once_the_server_knows_that_the_handshake_is_complete()
     assert_eq!(pair.notes.next().await, heard(1));
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_first_call_gives_listening_a_lead_but_not_for_long() {
+    for (answered, lead) in [(true, 0), (false, 3)] {
+        let options = quiet_but_listening().with_listen_lead(Duration::from_secs(3));
+        let mut pair = Pair::open(options).await;
+        let call = pair.call(method::TOOLS_CALL);
+        let listening = pair.server.expect_get().await;
+        pair.server
+            .is_left_alone_for(Duration::from_millis(2_999))
+            .await;
+        let began = Instant::now();
+        let (_stream, _pending) = match answered {
+            true => (Some(listening.stream()), None),
+            false => (None, Some(listening)),
+        };
+        let seen = pair.server.expect(method::TOOLS_CALL).await;
+        assert!(
+            began.elapsed() <= Duration::from_millis(lead),
+            "{:?}",
+            began.elapsed()
+        );
+        seen.answer(&json!({}));
+        result(call).await;
+    }
+}
+
 // proves: HTTP-034
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_outside_calls_is_fine() {
