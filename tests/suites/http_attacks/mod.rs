@@ -1,7 +1,11 @@
 //! Streamable HTTP against hostile and unlucky peers. The number a name starts with is the attack's
 //! in the threat model.
 
+mod bodies;
 mod floods;
+mod h2;
+mod headers;
+mod json;
 mod shutdown;
 mod slow;
 mod source;

@@ -2,6 +2,7 @@
 
 use mcp_tests::tcp::{Request, tool};
 
+use super::h2::H2;
 use super::{Witness, served};
 
 /// Values of `Host`, and whether they name this machine.
@@ -182,4 +183,36 @@ async fn t02_a_foreign_page_opens_no_session() {
     let plain = Request::post(tool(1, "echo", "x")).with("content-type", "text/plain");
     assert_eq!(conn.ask(&plain).await.status, 415);
     assert_eq!(served.endpoint.sessions(), 0);
+}
+
+// Over HTTP/2 the host is in the target; a Host header that says another one is refused.
+#[tokio::test]
+async fn t01_over_http2_the_target_names_the_host() {
+    let witness = Witness::new();
+    let served = served(&witness).await;
+    let (_conn, session) = served.open().await;
+    let mut h2 = H2::connect(served.address).await;
+    for (uri, host, passes) in [
+        ("http://localhost/mcp", None, true),
+        ("http://127.0.0.1:9/mcp", None, true),
+        ("http://evil.example/mcp", None, false),
+        ("http://localhost/mcp", Some("localhost"), true),
+        ("http://localhost/mcp", Some("evil.example"), false),
+        ("http://evil.example/mcp", Some("localhost"), false),
+    ] {
+        let before = witness.calls();
+        let mut headers = vec![("mcp-session-id", session.id())];
+        headers.extend(host.map(|host| ("host", host)));
+        let reply = h2.post(uri, &headers, tool(1, "echo", "x")).await;
+        assert_eq!(
+            reply.status,
+            if passes { 200 } else { 403 },
+            "{uri} {host:?}"
+        );
+        assert_eq!(
+            witness.calls() - before,
+            usize::from(passes),
+            "{uri} {host:?}"
+        );
+    }
 }

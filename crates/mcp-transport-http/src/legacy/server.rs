@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::work::spawn;
 use crate::server::{
-    Body, Endpoint, Refusal, SessionId, Shared, admission, event_stream, frames, lock,
+    Body, Endpoint, Refusal, SessionId, Shared, admission, event_stream, frames, intake, lock,
 };
 
 /// The query parameter of the address messages are sent to.
@@ -131,10 +131,10 @@ impl LegacyEndpoint {
         B: http_body::Body + Send,
         B::Data: Send,
     {
-        admission::check_content_type(&parts.headers)?;
+        admission::check_content(&parts.headers)?;
         let shared = &self.shared;
         let session = self.session(parts)?;
-        let whole = admission::read(body, &parts.headers, &shared.options, &shared.bodies).await?;
+        let whole = intake::read(body, &parts.headers, &shared.options, &shared.bodies).await?;
         if let Err(error) = parse(&whole.bytes, &shared.options.frame) {
             let error = error.to_error_object();
             return Err(Refusal::with_error(StatusCode::BAD_REQUEST, error));

@@ -11,6 +11,7 @@ mod endpoint;
 mod events;
 pub(crate) mod frames;
 mod id;
+pub(crate) mod intake;
 mod io;
 mod options;
 mod post;

@@ -23,6 +23,7 @@ use super::body::Body;
 use super::endpoint::{Shared, event_stream, unsupported};
 use super::events::Events;
 use super::id::{SessionId, random_u64};
+use super::intake;
 use super::refusal::Refusal;
 use super::session::HttpSession;
 use super::stream::{Identity, Stream};
@@ -38,9 +39,9 @@ where
     B: http_body::Body + Send,
     B::Data: Send,
 {
-    admission::check_content_type(&parts.headers)?;
+    admission::check_content(&parts.headers)?;
     admission::check_accept(&parts.headers, BOTH)?;
-    let whole = admission::read(body, &parts.headers, &shared.options, &shared.bodies).await?;
+    let whole = intake::read(body, &parts.headers, &shared.options, &shared.bodies).await?;
     let frame = match parse(&whole.bytes, &shared.options.frame) {
         Ok(frame) => frame,
         Err(error) => return Err(unreadable(&error)),

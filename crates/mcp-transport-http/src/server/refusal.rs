@@ -1,6 +1,6 @@
 //! Why a request is not served, as status and JSON-RPC error.
 
-use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use mcp_jsonrpc::{ErrorObject, RequestId, write_error};
 
@@ -13,8 +13,15 @@ pub(crate) struct Refusal {
     status: StatusCode,
     id: Option<RequestId>,
     error: ErrorObject,
-    allow: Option<&'static str>,
-    retry_after: Option<u32>,
+    hint: Option<Hint>,
+}
+
+/// What the client may do instead, as a header.
+#[derive(Debug)]
+enum Hint {
+    Methods(&'static str),
+    Later,
+    Unpacked,
 }
 
 impl Refusal {
@@ -28,20 +35,14 @@ impl Refusal {
             status,
             id: None,
             error,
-            allow: None,
-            retry_after: None,
+            hint: None,
         }
     }
 
     /// The server has no room now.
     pub(crate) fn busy(message: impl Into<String>) -> Self {
-        Self {
-            retry_after: Some(1),
-            ..Self::with_error(
-                StatusCode::SERVICE_UNAVAILABLE,
-                ErrorObject::internal(message.into()),
-            )
-        }
+        let error = ErrorObject::internal(message.into());
+        Self::with_error(StatusCode::SERVICE_UNAVAILABLE, error).hinting(Hint::Later)
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -49,10 +50,18 @@ impl Refusal {
     }
 
     pub(crate) fn method_not_allowed(allow: &'static str, message: &str) -> Self {
-        Self {
-            allow: Some(allow),
-            ..Self::new(StatusCode::METHOD_NOT_ALLOWED, message)
-        }
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, message).hinting(Hint::Methods(allow))
+    }
+
+    /// The body is compressed, which could make much of little.
+    pub(crate) fn encoded(message: impl Into<String>) -> Self {
+        let refusal = Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+        refusal.hinting(Hint::Unpacked)
+    }
+
+    fn hinting(mut self, hint: Hint) -> Self {
+        self.hint = Some(hint);
+        self
     }
 
     /// The error answers this request.
@@ -69,11 +78,13 @@ impl Refusal {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        if let Some(allow) = self.allow {
-            headers.insert(ALLOW, HeaderValue::from_static(allow));
-        }
-        if let Some(seconds) = self.retry_after {
-            headers.insert(RETRY_AFTER, seconds.into());
+        if let Some(hint) = self.hint {
+            let (name, value) = match hint {
+                Hint::Methods(methods) => (ALLOW, methods),
+                Hint::Later => (RETRY_AFTER, "1"),
+                Hint::Unpacked => (ACCEPT_ENCODING, "identity"),
+            };
+            headers.insert(name, HeaderValue::from_static(value));
         }
         response
     }

@@ -1,0 +1,193 @@
+//! T07: bodies that are too long, compressed, or not what they say.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::Frame;
+use mcp_tests::tcp::{Request, Served, Session, tool};
+use mcp_transport_http::{Endpoint, Options};
+use tower_service::Service as _;
+
+use super::h2::H2;
+use super::{Witness, served, server};
+
+/// The limit there is if none is set.
+const LIMIT: usize = 4 << 20;
+
+/// A call that is exactly so long.
+fn of_length(bytes: usize) -> String {
+    let call = tool(1, "echo", "");
+    tool(1, "echo", &"x".repeat(bytes - call.len()))
+}
+
+async fn opened(witness: &Witness) -> (Served, Session) {
+    let served = served(witness).await;
+    let (_, session) = served.open().await;
+    (served, session)
+}
+
+// The last byte that fits is served and the next is 413, by a length that is announced, in chunks,
+// and over HTTP/2; what is too long reaches no handler.
+#[tokio::test]
+async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
+    let witness = Witness::new();
+    let (served, session) = opened(&witness).await;
+    let (fits, over) = (of_length(LIMIT), of_length(LIMIT + 1));
+
+    let mut conn = served.connect().await;
+    let answer = conn.ask(&session.post(fits.clone())).await;
+    assert_eq!(answer.status, 200);
+    // What is announced is not waited for.
+    conn.send(session.post(over.clone()).head()).await;
+    let answer = conn.answer().await;
+    assert_eq!(answer.status, 413);
+    assert!(answer.text().contains("Options::with_body_bytes"));
+
+    let mut conn = served.connect().await;
+    let answer = conn.ask(&session.post(fits.clone()).chunked(60_000)).await;
+    assert_eq!(answer.status, 200);
+    let mut chunked = session.post(over.clone()).chunked(60_000).bytes();
+    chunked.truncate(chunked.len() - "\r\n0\r\n\r\n".len());
+    conn.send(chunked).await;
+    assert_eq!(conn.answer().await.status, 413);
+
+    let mut h2 = H2::connect(served.address).await;
+    let headers = [("mcp-session-id", session.id())];
+    let reply = h2.post("http://localhost/mcp", &headers, fits).await;
+    assert_eq!(reply.status, 200);
+    assert!(reply.text().await.contains("xxx"));
+    let reply = h2.post("http://localhost/mcp", &headers, over).await;
+    assert_eq!(reply.status, 413);
+    assert!(reply.text().await.contains("Options::with_body_bytes"));
+
+    assert_eq!(witness.calls(), 3);
+}
+
+/// A body without an end, and how much was taken of it.
+struct Endless(Arc<AtomicUsize>);
+
+const PIECE: usize = 16 << 10;
+
+impl http_body::Body for Endless {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.0.fetch_add(PIECE, Ordering::Relaxed);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b' '; PIECE])))))
+    }
+}
+
+// Of a body without an end no more is taken than the limit and the piece that crosses it.
+#[tokio::test]
+async fn t07_no_more_is_read_than_the_limit() {
+    let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
+    let taken = Arc::<AtomicUsize>::default();
+    let request = http::Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .body(Endless(Arc::clone(&taken)))
+        .unwrap();
+    let Ok(response) = endpoint.clone().call(request).await;
+    assert_eq!(response.status(), 413);
+    assert_eq!(taken.load(Ordering::Relaxed), LIMIT + PIECE);
+}
+
+// A compressed body is refused unread, whatever it is compressed with; nothing is unpacked.
+#[tokio::test]
+async fn t07_a_compressed_body_is_refused() {
+    let witness = Witness::new();
+    let (served, session) = opened(&witness).await;
+    let mut conn = served.connect().await;
+    let call = session.tool(1, "echo", "x");
+    for encoding in [
+        "gzip",
+        "GZIP",
+        "br",
+        "deflate",
+        "zstd",
+        "identity, gzip",
+        "",
+        "\u{e9}",
+    ] {
+        let answer = conn
+            .ask(&call.clone().with("content-encoding", encoding))
+            .await;
+        assert_eq!(answer.status, 415, "{encoding}");
+        assert_eq!(answer.header("accept-encoding"), Some("identity"));
+        assert!(answer.text().contains("Content-Encoding"), "{answer:?}");
+    }
+    let twice = call
+        .clone()
+        .and("content-encoding", "identity")
+        .and("content-encoding", "gzip");
+    assert_eq!(conn.ask(&twice).await.status, 415);
+    assert_eq!(witness.calls(), 0);
+    let plain = call.with("content-encoding", "Identity");
+    assert_eq!(conn.ask(&plain).await.said(), "x");
+}
+
+// All bodies together have a limit: what comes when it is used up is told to come back, and the
+// room is free again after.
+#[tokio::test]
+async fn t07_bodies_share_a_limit() {
+    let options = Options::new().with_bodies_bytes(100_000);
+    let served = Served::start(server(&Witness::new()), options).await;
+    let (_, session) = served.open().await;
+    let half = session.post(of_length(80_000)).bytes();
+    let mut one = served.connect().await;
+    one.send(&half[..half.len() - 1]).await;
+    let mut two = served.connect().await;
+    let answer = loop {
+        let answer = two.ask(&session.post(of_length(50_000))).await;
+        // The first may still be on its way.
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert!(answer.text().contains("Options::with_bodies_bytes"));
+    one.send(&half[half.len() - 1..]).await;
+    assert_eq!(one.answer().await.status, 200);
+    let mut two = served.connect().await;
+    assert_eq!(two.ask(&session.post(of_length(50_000))).await.status, 200);
+}
+
+// A body that is cut off, longer than it says, or framed twice is never a second request.
+#[tokio::test]
+async fn t07_what_follows_a_body_is_no_request_of_its_own() {
+    let witness = Witness::new();
+    let (served, session) = opened(&witness).await;
+    // Cut off: nothing of it is executed.
+    let whole = session.tool(1, "echo", "cut").bytes();
+    let mut conn = served.connect().await;
+    conn.send(&whole[..whole.len() - 1]).await;
+    conn.finish().await;
+    let said = conn.closed().await;
+    assert!(
+        !said.starts_with(b"HTTP/1.1 200"),
+        "{}",
+        said.escape_ascii()
+    );
+    // Framed twice: the chunks count, and nothing after them does.
+    let hidden = session.tool(2, "echo", "hidden").bytes();
+    let twice = session.tool(3, "echo", "seen").chunked(1_000);
+    let twice = twice.and("content-length", "4");
+    let mut conn = served.connect().await;
+    conn.send([twice.bytes(), hidden].concat()).await;
+    let said = conn.closed().await;
+    let answers = said.windows(9).filter(|it| it == b"HTTP/1.1 ").count();
+    assert_eq!(answers, 1, "{}", said.escape_ascii());
+    // Two lengths that differ are no request at all.
+    let differ = Request::post(tool(4, "echo", "x")).and("content-length", "1");
+    let mut conn = served.connect().await;
+    assert_eq!(conn.ask(&differ).await.status, 400);
+    assert_eq!(witness.calls(), 1);
+}

@@ -1,0 +1,267 @@
+//! T10, T12 to T15: bodies that are hard on a parser, or mean two things.
+
+use http::{Method, StatusCode};
+use mcp_tests::http::Peer;
+use mcp_transport_http::Endpoint;
+use serde_json::{Value, json};
+
+use super::{Witness, server};
+
+async fn open(witness: &Witness) -> Peer {
+    let endpoint = Endpoint::new(server(witness)).unwrap();
+    Peer::open_as(&endpoint, "2025-11-25", json!({})).await
+}
+
+/// The one error that comes of this body.
+async fn error(peer: &Peer, body: impl Into<bytes::Bytes>) -> Value {
+    let reply = peer.send(Method::POST, body).await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    reply.json().await["error"].clone()
+}
+
+// Megabytes of nesting, as a body and as arguments, are refused on a stack of 256 KiB.
+#[test]
+fn t10_deep_nesting_is_refused_on_a_small_stack() {
+    let nested = || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let witness = Witness::new();
+            let peer = open(&witness).await;
+            for piece in ["[", "{\"a\":"] {
+                let deep = piece.repeat((4 << 20) / piece.len());
+                assert_eq!(error(&peer, deep.clone()).await["code"], -32600);
+                let arguments = format!(
+                    "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":\
+                     {{\"name\":\"echo\",\"arguments\":{{\"message\":{}",
+                    &deep[..3 << 20]
+                );
+                assert_eq!(error(&peer, arguments).await["code"], -32600);
+            }
+            assert_eq!(witness.calls(), 0);
+        });
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10);
+    thread.spawn(nested).unwrap().join().unwrap();
+}
+
+// Ids are strings or integers and come back letter by letter; everything else is refused before a
+// handler sees it.
+#[tokio::test]
+async fn t12_an_id_is_echoed_exactly_or_refused() {
+    let witness = Witness::new();
+    let peer = open(&witness).await;
+    let call = |id: &str| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":\
+             {{\"name\":\"echo\",\"arguments\":{{\"message\":\"x\"}}}}}}"
+        )
+    };
+    let longest = format!("\"{}\"", "i".repeat(1_024));
+    for id in [
+        "0",
+        "1",
+        "-1",
+        "9007199254740993",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "\"\"",
+        "\"7\"",
+        "\" \"",
+        "\"null\"",
+        "\"\u{e9}\u{1f600}\"",
+        "\"a\\\"b\\\\c\"",
+        &longest,
+    ] {
+        let reply = peer.send(Method::POST, call(id)).await;
+        assert_eq!(reply.status, StatusCode::OK, "{id}");
+        let text = reply.text().await;
+        assert!(text.contains(&format!("\"id\":{id},")), "{id}: {text}");
+    }
+    let calls = witness.calls();
+    assert_eq!(calls, 13);
+    let too_long = format!("\"{}\"", "i".repeat(1_025));
+    for (id, code) in [
+        ("1.0", -32600),
+        ("1.5", -32600),
+        ("1e2", -32600),
+        ("1e400", -32600),
+        ("-0", -32600),
+        ("-0.0", -32600),
+        ("9223372036854775808", -32600),
+        ("-9223372036854775809", -32600),
+        ("123456789012345678901234567890", -32600),
+        ("null", -32600),
+        ("true", -32600),
+        ("false", -32600),
+        ("[]", -32600),
+        ("[1]", -32600),
+        ("{}", -32600),
+        ("{\"id\":1}", -32600),
+        (&too_long, -32600),
+        ("01", -32700),
+        ("+1", -32700),
+        ("0x1", -32700),
+        ("NaN", -32700),
+        ("'1'", -32700),
+        ("1,\"id\":1", -32600),
+        ("1,\"id\":2", -32600),
+    ] {
+        let error = error(&peer, call(id)).await;
+        assert_eq!(error["code"], code, "{id}: {error}");
+    }
+    assert_eq!(witness.calls(), calls);
+}
+
+// A key that another parser might take for one of ours is not, and a key that is there twice is an
+// error: no reading of these bodies runs the handler.
+#[tokio::test]
+async fn t13_no_key_is_read_two_ways() {
+    let witness = Witness::new();
+    let peer = open(&witness).await;
+    let call = r#"{"name":"echo","arguments":{"message":"x"}}"#;
+    let other = r#"{"name":"wait","arguments":{"message":"x"}}"#;
+    let bodies = [
+        // Folded and padded: unknown members, and then there is no method.
+        format!(r#"{{"jsonrpc":"2.0","id":1,"Method":"tools/call","params":{call}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"METHOD":"tools/call","params":{call}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"metho\u0064\u0000":"tools/call","params":{call}}}"#),
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"metho\u{17f}\":\"tools/call\",\"params\":{call}}}"
+        ),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method ":"tools/call","params":{call}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1," method":"tools/call","params":{call}}}"#),
+        format!(r#"{{"JSONRPC":"2.0","id":1,"method":"tools/call","params":{call}}}"#),
+        format!(r#"{{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{call}}}"#),
+        format!(r#"{{"jsonrpc":2.0,"id":1,"method":"tools/call","params":{call}}}"#),
+        format!(r#"{{"id":1,"method":"tools/call","params":{call}}}"#),
+        // Twice.
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{call}}}"#
+        ),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping","params":{call}}}"#
+        ),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call},"params":{other}}}"#
+        ),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{other},"params":{call}}}"#
+        ),
+        format!(
+            r#"{{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}}"#
+        ),
+        // Twice, once spelled with an escape.
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"\u006dethod":"ping","method":"tools/call","params":{call}}}"#
+        ),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","\u0070arams":{other},"params":{call}}}"#
+        ),
+        // Two messages, or a message and more.
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}}{{}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}} x"#),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call},"result":{{}}}}"#
+        ),
+        // Params that are no object.
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["echo",{"message":"x"}]}"#
+            .to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"echo"}"#.to_owned(),
+    ];
+    for body in bodies {
+        let reply = peer.send(Method::POST, body.clone()).await;
+        let status = reply.status;
+        let answer = reply.json().await;
+        assert!(
+            answer["error"]["code"].is_i64(),
+            "{status} {body}: {answer}"
+        );
+    }
+    // Keys of a message's inside are no better.
+    let twice = [
+        r#"{"name":"echo","name":"wait","arguments":{"message":"x"}}"#,
+        r#"{"name":"wait","arguments":{"message":"x"},"name":"echo"}"#,
+        r#"{"Name":"echo","arguments":{"message":"x"}}"#,
+        r#"{"name":"echo","Arguments":{"message":"x"}}"#,
+        r#"{"name":"echo","arguments":{"Message":"x"}}"#,
+        r#"{"name":"echo","arguments":{"message":"x","message":"y"}}"#,
+    ];
+    for params in twice {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        let answer = peer.send(Method::POST, body).await.json().await;
+        let fails = answer["error"]["code"].is_i64() || answer["result"]["isError"] == true;
+        assert!(fails, "{params}: {answer}");
+    }
+    assert_eq!(witness.calls(), 0);
+}
+
+// A million tiny requests in one body are one error, and none of them runs, also where a revision
+// has batches.
+#[tokio::test]
+async fn t14_a_million_requests_in_one_body_are_one_error() {
+    let witness = Witness::new();
+    let endpoint = Endpoint::new(server(&witness)).unwrap();
+    let mut bodies = vec![format!("[{}0]", "0,".repeat(1_000_000))];
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"x"}}},"#;
+    let call = call.repeat((4 << 20) / call.len());
+    bodies.push(format!("[{}]", call.trim_end_matches(',')));
+    for revision in ["2025-11-25", "2025-03-26"] {
+        let peer = Peer::open_as(&endpoint, revision, json!({})).await;
+        for body in &bodies {
+            let start = std::time::Instant::now();
+            assert_eq!(error(&peer, body.clone()).await["code"], -32600);
+            let took = start.elapsed();
+            assert!(took < std::time::Duration::from_millis(500), "{took:?}");
+        }
+    }
+    assert_eq!(witness.calls(), 0);
+}
+
+// Bytes that are no text cost their request alone: the next call of the session is answered.
+#[tokio::test]
+async fn t15_what_is_no_text_costs_its_request_alone() {
+    let witness = Witness::new();
+    let peer = open(&witness).await;
+    let call = tool_text("MARK");
+    let marked = |with: &[u8]| {
+        let (before, after) = call.split_once("MARK").unwrap();
+        [before.as_bytes(), with, after.as_bytes()].concat()
+    };
+    let frames = [
+        marked(b"\xff\xfe"),
+        marked(b"\xc0\xaf"),
+        marked(b"\xed\xa0\x80"),
+        marked(b"\xf4\x90\x80\x80"),
+        marked(b"\xe2\x82"),
+        marked(b"\n"),
+        marked(b"\x00"),
+        [b"\xff\xfe".as_slice(), call.as_bytes()].concat(),
+        [b"\xef\xbb\xbf".as_slice(), call.as_bytes()].concat(),
+        call.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        b"\0".repeat(1_000),
+        Vec::new(),
+    ];
+    for (at, frame) in frames.into_iter().enumerate() {
+        let error = error(&peer, frame.clone()).await;
+        assert_eq!(error["code"], -32700, "{}: {error}", frame.escape_ascii());
+        assert_eq!(witness.calls(), at);
+        let reply = peer.tool(1, "echo", json!({"message": "well"})).await;
+        assert_eq!(reply.status, StatusCode::OK);
+    }
+    // Half of a pair of surrogates is text nobody can write: refused where it becomes a string.
+    let calls = witness.calls();
+    let answer = peer
+        .send(Method::POST, marked(b"\\ud800"))
+        .await
+        .json()
+        .await;
+    let fails = answer["error"]["code"].is_i64() || answer["result"]["isError"] == true;
+    assert!(fails, "{answer}");
+    assert_eq!(witness.calls(), calls);
+}
+
+fn tool_text(message: &str) -> String {
+    mcp_tests::tcp::tool(1, "echo", message)
+}
