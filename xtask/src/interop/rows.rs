@@ -125,6 +125,7 @@ const ABSENT: &[(&[&str], &[&str], &str)] = &[
             "python-client-http",
             "typescript-client-http",
             "typescript-2-client-http",
+            "rmcp-client-http",
         ],
         &["tasks"],
         "The server does not declare tasks: the SDK has none of 2025-11-25, and ours leaves the experiment out.",
