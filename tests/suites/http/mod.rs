@@ -2,6 +2,7 @@
 
 mod faults;
 mod legacy;
+mod legacy_client;
 mod post;
 mod proxy;
 mod resume;

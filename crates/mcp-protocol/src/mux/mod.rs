@@ -14,8 +14,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
 
 use mcp_jsonrpc::{
-    ErrorObject, Frame, Limits, Message, Notification, ParseError, Request, Response, parse,
-    write_error, write_notification,
+    ErrorObject, Frame, Limits, Message, Notification, ParseError, Request, RequestId, Response,
+    parse, write_error, write_notification,
 };
 use mcp_types::method;
 
@@ -278,6 +278,11 @@ impl Mux {
     /// while requests of the peer go on and can still be answered.
     pub fn end_of_input(&self, reason: &Closed) {
         self.outgoing.close(reason);
+    }
+
+    /// Fails a request of this side that could not be delivered; `false` if it is not waited for.
+    pub fn fail(&self, id: &RequestId, error: crate::CallError) -> bool {
+        self.outgoing.complete(id, Err(error))
     }
 
     /// How many requests are in flight: of the peer, and of this side.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use ::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use mcp_protocol::{Answer, CallError, TransportError};
 
 use super::body::ResponseBody;
@@ -88,7 +88,7 @@ impl Asked<'_> {
     pub(super) async fn read(&self, response: Response<ResponseBody>) -> Result<Answer, Failure> {
         let status = response.status();
         if !status.is_success() {
-            return self.refused(response).await;
+            return Box::pin(self.refused(response)).await;
         }
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             let problem = format!(

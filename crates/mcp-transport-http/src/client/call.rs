@@ -23,7 +23,8 @@ pub(super) fn start(core: Arc<Core>, method: &'static str, params: Option<Vec<u8
     let after = core.outbox.position();
     Call::new(async move {
         if method == method::INITIALIZE {
-            return open::first(&core, params).await;
+            // Boxed, like all that is rare: a call is as large as the largest thing it may do.
+            return Box::pin(open::first(&core, params)).await;
         }
         let said = core.until_closed(core.outbox.sent_up_to(after)).await;
         said.map_err(CallError::Closed)?;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
-use ::http::{HeaderValue, Response};
 use bytes::Bytes;
+use http::{HeaderValue, Response};
 use mcp_jsonrpc::write_notification;
 use mcp_protocol::{Call, CallError, Closed, Delivery, Inbound, Incoming, Link, Outgoing, guarded};
 use mcp_types::method;
@@ -35,6 +35,9 @@ pub(super) struct Core {
     pub(super) listening: Listening,
     pub(super) tasks: Tasks,
     pub(super) places: Places,
+    /// What carries messages to a server that knows only the transport of 2024-11-05.
+    #[cfg(feature = "legacy")]
+    pub(super) legacy: OnceLock<Arc<mcp_protocol::Mux>>,
     stage: watch::Sender<Stage>,
     closed: OnceLock<Closed>,
     this: Weak<Self>,
@@ -86,6 +89,8 @@ impl Core {
             listening: Listening::default(),
             tasks: Tasks::new(),
             places: Places::new(&options),
+            #[cfg(feature = "legacy")]
+            legacy: OnceLock::new(),
             stage: watch::Sender::new(Stage::Open),
             closed: OnceLock::new(),
             this: this.clone(),
@@ -171,6 +176,10 @@ impl Core {
         let reason = self.closed.get_or_init(Closed::local);
         self.outgoing.close(reason);
         self.incoming.cancel_all();
+        #[cfg(feature = "legacy")]
+        if let Some(mux) = self.legacy.get() {
+            mux.close(reason.clone());
+        }
         self.stage.send_replace(Stage::Closing);
         let told = guarded(|| self.inbound.closed(reason));
         if told.is_err() {
@@ -230,6 +239,10 @@ impl Link for Core {
         if let Some(reason) = self.closed.get() {
             return Err(reason.clone());
         }
+        #[cfg(feature = "legacy")]
+        if let Some(mux) = self.legacy.get() {
+            return mux.notify(method, params, delivery);
+        }
         let mut message = Vec::new();
         write_notification(&mut message, method, params);
         let note = Note {
@@ -244,6 +257,10 @@ impl Link for Core {
     }
 
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
+        #[cfg(feature = "legacy")]
+        if let Some(mux) = self.legacy.get() {
+            return mux.request(method, params);
+        }
         match self.this.upgrade() {
             Some(core) => call::start(core, method, params),
             None => Call::failed(CallError::Closed(Closed::local())),

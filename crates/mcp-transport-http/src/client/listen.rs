@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use ::http::StatusCode;
+use http::StatusCode;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
@@ -153,7 +153,7 @@ async fn refused(
     core: &Core,
     facts: &Facts,
     resume: &mut Resume<'_>,
-    response: ::http::Response<super::body::ResponseBody>,
+    response: http::Response<super::body::ResponseBody>,
 ) -> End {
     let refusal = Refusal::read(core, response).await;
     let error = refusal.error(core, facts, "to be listened to");

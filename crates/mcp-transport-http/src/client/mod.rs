@@ -27,7 +27,8 @@ mod endpoint;
 mod events;
 mod handle;
 mod hear;
-mod http;
+#[cfg(feature = "legacy")]
+mod legacy;
 mod listen;
 mod open;
 mod options;
@@ -41,12 +42,13 @@ mod service;
 mod session;
 mod stream;
 mod tasks;
+mod transport;
 mod wire;
 
 pub use self::authorize::{AfterRefusal, Authorize};
 pub use self::body::RequestBody;
-pub use self::http::Http;
 pub use self::options::Options;
+pub use self::transport::Http;
 
 /// Takes a lock whatever a panicking holder left behind: every critical section here leaves the
 /// data consistent at each step.

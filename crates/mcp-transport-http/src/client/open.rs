@@ -4,26 +4,36 @@
 
 use std::sync::Arc;
 
+use ::http::StatusCode;
 use mcp_jsonrpc::{RequestId, write_request};
+#[cfg(feature = "legacy")]
+use mcp_protocol::Link as _;
 use mcp_protocol::{Answer, CallError, TransportError};
 use mcp_types::method;
 
 use super::answer::{Asked, Failure, failed};
 use super::call::Pending;
 use super::core::Core;
+#[cfg(feature = "legacy")]
+use super::legacy;
 use super::session::{Facts, session_id};
 
 /// The first session of a connection, for whoever calls `initialize`.
 pub(super) async fn first(core: &Arc<Core>, params: Option<Vec<u8>>) -> Result<Answer, CallError> {
     let mut may_repeat = true;
     loop {
-        let error = match open(core, params.as_deref()).await {
+        let mut status = None;
+        let error = match attempt(core, params.as_deref(), &mut status).await {
             Ok((answer, facts)) => {
                 if answer.is_ok() {
                     core.session.opened_with(params.as_deref());
                     core.session.open(facts);
                 }
                 return Ok(answer);
+            }
+            #[cfg(feature = "legacy")]
+            Err(Failure::Final(error)) if status.is_some_and(legacy::may_be_old) => {
+                return older(core, params, error).await;
             }
             Err(Failure::Final(error)) => return Err(error),
             // A session that nobody uses ends by itself.
@@ -44,13 +54,44 @@ pub(super) async fn first(core: &Arc<Core>, params: Option<Vec<u8>>) -> Result<A
     }
 }
 
-/// Sends `initialize` outside any session, and waits for the answer and the session it opens.
-///
-/// This is the one place where a session begins. The fallback to the transport of 2024-11-05
-/// belongs here: a server of that age refuses the message with 400, 404 or 405.
+/// A server that refused `initialize` may be of an age that had two endpoints. If it is not, its
+/// refusal stands.
+#[cfg(feature = "legacy")]
+async fn older(
+    core: &Arc<Core>,
+    params: Option<Vec<u8>>,
+    refused: CallError,
+) -> Result<Answer, CallError> {
+    match legacy::connect(core).await {
+        Ok(mux) => {
+            tracing::debug!(endpoint = %core.wire.endpoint, "the server is of 2024-11-05");
+            let mux = core.legacy.get_or_init(|| mux);
+            if let Some(reason) = core.closed() {
+                mux.close(reason.clone());
+            }
+            mux.request(method::INITIALIZE, params).await
+        }
+        Err(error) => {
+            tracing::debug!(%error, "the server is not of 2024-11-05 either");
+            Err(refused)
+        }
+    }
+}
+
+/// Opens a session again.
 pub(super) async fn open(
     core: &Arc<Core>,
     params: Option<&[u8]>,
+) -> Result<(Answer, Arc<Facts>), Failure> {
+    attempt(core, params, &mut None).await
+}
+
+/// Sends `initialize` outside any session, and waits for the answer and the session it opens.
+/// Tells the status of the response, if there is one.
+async fn attempt(
+    core: &Arc<Core>,
+    params: Option<&[u8]>,
+    status: &mut Option<StatusCode>,
 ) -> Result<(Answer, Arc<Facts>), Failure> {
     let nobody = Arc::default();
     let pending = Pending::open(core, &nobody, method::INITIALIZE)?;
@@ -65,6 +106,7 @@ pub(super) async fn open(
     let mut opened = Arc::clone(&nobody);
     let exchange = async {
         let response = core.post_opening(message.into()).await?;
+        *status = Some(response.status());
         if response.status().is_success() {
             let id = session_id(response.headers(), core.options.session_id_bytes);
             opened = Arc::new(Facts {

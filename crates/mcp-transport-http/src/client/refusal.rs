@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ::http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
-use ::http::{HeaderMap, Response, StatusCode};
+use http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, Response, StatusCode};
 use mcp_jsonrpc::{ErrorObject, Frame, Message, RequestId, parse};
 use mcp_protocol::TransportError;
 use tokio::time::timeout;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ::http::HeaderValue;
+use http::HeaderValue;
 
 use super::options::Reconnect;
 use crate::sse::Event;

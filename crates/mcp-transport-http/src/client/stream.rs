@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use ::http::{Response, StatusCode};
+use http::{Response, StatusCode};
 use mcp_jsonrpc::ParseError;
 use mcp_protocol::{Answer, CallError, TransportError};
 use tokio::task::yield_now;
@@ -48,7 +48,7 @@ pub(super) async fn follow(asked: &Asked<'_>, mut events: Events) -> Result<Answ
             }
             End::Cut(reason) => reason,
         };
-        events = reconnect(asked, &mut resume, reason).await?;
+        events = Box::pin(reconnect(asked, &mut resume, reason)).await?;
     }
 }
 

@@ -80,7 +80,16 @@ impl Wire {
     /// Sends a message and waits for the head of the response, as long as it takes. Dropping the
     /// future abandons the exchange.
     pub(super) async fn send(&self, letter: &Letter) -> Result<Response<ResponseBody>, Broken> {
-        let mut target = self.endpoint.clone();
+        self.send_to(&self.endpoint, letter).await
+    }
+
+    /// The same to another address of the server.
+    pub(super) async fn send_to(
+        &self,
+        target: &Endpoint,
+        letter: &Letter,
+    ) -> Result<Response<ResponseBody>, Broken> {
+        let mut target = target.clone();
         let mut refused = false;
         let mut redirects = 0;
         loop {

@@ -8,4 +8,4 @@
 
 #[cfg(feature = "server")]
 pub(crate) mod server;
-mod work;
+pub(crate) mod work;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ::http::header::{self, HeaderName};
-use ::http::{HeaderMap, HeaderValue, Request, Response};
+use http::header::{self, HeaderName};
+use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body::Body;
 use mcp_protocol::{BoxFuture, Connection, Inbound, Transport, TransportError};
 use tower_service::Service;

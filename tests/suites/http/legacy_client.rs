@@ -1,0 +1,159 @@
+//! The two-endpoint transport of 2024-11-05, the client's side.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_client::{Client, Error};
+use mcp_server::{Ctx, Elicited, Server, Tool};
+use mcp_transport_http::{Endpoint, Http, Options, serve_with};
+use mcp_types::{ElicitAction, ElicitResult};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use super::{Gate, pass, server};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Sure {
+    sure: bool,
+}
+
+/// Serves until the sender is dropped.
+async fn served(service: Server) -> (SocketAddr, oneshot::Sender<()>, JoinSet<()>) {
+    let options = Options::new()
+        .with_legacy()
+        .with_grace(std::time::Duration::ZERO);
+    let endpoint = Endpoint::with_options(service, options).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let ended = async { stopped.await.unwrap_or_default() };
+        serve_with(listener, endpoint, ended).await.unwrap();
+    });
+    (address, stop, task)
+}
+
+fn client() -> mcp_client::Builder {
+    Client::builder("new", "1").on_elicit(|_| async {
+        ElicitResult::new(ElicitAction::Accept)
+            .with_content([("sure".to_owned(), true.into())].into())
+    })
+}
+
+// proves: HTTP-067, HTTP-069, SSE-006
+#[tokio::test]
+async fn an_old_server_is_found_and_spoken_to_as_it_knows() {
+    let gate = Gate::new();
+    let service = server(&gate).tool(Tool::new("ask", |cx: Ctx| async move {
+        match cx.elicit::<Sure>("Sure?").await {
+            Ok(Elicited::Accepted(answer)) => answer.sure.to_string(),
+            other => format!("{:?}", other.is_ok()),
+        }
+    }));
+    let (address, _stop, _task) = served(service).await;
+    let transport = Http::new(format!("http://{address}/sse")).unwrap();
+    let client = client().connect(transport).await.unwrap();
+    assert_eq!(client.server().name, "http");
+    let result = client
+        .call_tool("echo", json!({"message": "hi"}))
+        .await
+        .unwrap();
+    assert_eq!(result.joined_text(), "hi");
+    let result = client.call_tool("ask", json!({})).await.unwrap();
+    assert_eq!(result.joined_text(), "true");
+    let calls: Vec<_> = (0..20)
+        .map(|n| {
+            client
+                .call_tool("echo", json!({"message": n.to_string()}))
+                .into_future()
+        })
+        .collect();
+    for (n, call) in calls.into_iter().enumerate() {
+        assert_eq!(call.await.unwrap().joined_text(), n.to_string());
+    }
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_end_of_the_stream_fails_what_waits_and_says_why() {
+    let gate = Gate::new();
+    let (address, stop, mut task) = served(server(&gate)).await;
+    let transport = Http::new(format!("http://{address}/sse")).unwrap();
+    let client = client().connect(transport).await.unwrap();
+    let call = tokio::spawn(
+        client
+            .call_tool("wait", json!({"message": "x"}))
+            .into_future(),
+    );
+    pass(&gate.started).await;
+    drop(stop);
+    let error = call.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Closed(_)), "{error}");
+    assert!(client.closed().await.to_string().contains("stream"));
+    while task.join_next().await.is_some() {}
+}
+
+/// A server that answers each connection's first request with the same text, and counts them.
+async fn answers(text: &'static str) -> (SocketAddr, Arc<AtomicUsize>, JoinSet<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let gets = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&gets);
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = [0; 4_096];
+            let length = socket.read(&mut request).await.unwrap();
+            let is_get = request[..length].starts_with(b"GET");
+            if is_get {
+                count.fetch_add(1, Ordering::AcqRel);
+            }
+            let event = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
+                         event: endpoint\ndata: http://127.0.0.1:1/steal?sessionId=secret\n\n";
+            let text = if is_get { event } else { text };
+            socket.write_all(text.as_bytes()).await.unwrap();
+        }
+    });
+    (address, gets, task)
+}
+
+// proves: HTTP-068
+#[tokio::test]
+async fn only_three_refusals_lead_to_the_old_transport() {
+    for (status, old) in [
+        (400, true),
+        (404, true),
+        (405, true),
+        (401, false),
+        (403, false),
+        (500, false),
+    ] {
+        let text =
+            format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        let (address, gets, _task) = answers(text.leak()).await;
+        let transport = Http::new(format!("http://{address}/mcp")).unwrap();
+        let error = client().connect(transport).await.unwrap_err().to_string();
+        assert!(
+            error.contains(&status.to_string()),
+            "the first refusal is told: {error}"
+        );
+        assert_eq!(gets.load(Ordering::Acquire) > 0, old, "{status}");
+    }
+}
+
+// What the server tells as its address is another origin here, so nothing is sent there.
+#[tokio::test]
+async fn an_address_of_another_origin_gets_nothing() {
+    let text = "HTTP/1.1 405 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let (address, gets, _task) = answers(text).await;
+    let transport = Http::new(format!("http://{address}/mcp")).unwrap();
+    let error = client().connect(transport).await.unwrap_err().to_string();
+    assert_eq!(gets.load(Ordering::Acquire), 1);
+    assert!(!error.contains("secret"), "{error}");
+}
