@@ -1,4 +1,5 @@
-//! The fixture server as a program: `everything-server --stdio` or `--http ADDRESS`.
+//! The fixture server as a program: `everything-server --stdio`, or `--http ADDRESS` with the endpoint `/mcp`, and
+//! `/sse` for clients of 2024-11-05 after `--legacy`.
 
 use mcp_tests::everything::{serve_http, server};
 use mcp_transport_http::Options;
@@ -10,6 +11,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     match *args {
         ["--stdio"] => Ok(mcp_transport_stdio::serve(server()).await?),
         ["--http", address] => serve_http(address, server(), Options::new()).await,
-        _ => Err("usage: everything-server --stdio | --http ADDRESS".into()),
+        ["--http", address, "--legacy"] => {
+            serve_http(address, server(), Options::new().with_legacy()).await
+        }
+        _ => Err("usage: everything-server --stdio | --http ADDRESS [--legacy]".into()),
     }
 }
