@@ -181,6 +181,7 @@ pub struct Reply {
 
 /// One event of a stream, read by the rules, apart from comments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Event {
     /// The `id` line.
     pub id: Option<String>,

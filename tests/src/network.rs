@@ -172,7 +172,7 @@ impl http_body::Body for Carried {
             this.network.cut();
             return Poll::Ready(Some(Err(reset())));
         }
-        Poll::Ready(frame.map(|Ok(frame)| Ok(frame)))
+        Poll::Ready(frame.map(|frame| frame.map_err(|never| match never {})))
     }
 }
 

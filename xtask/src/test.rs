@@ -26,6 +26,18 @@ const LINTS: &[(&str, &str)] = &[
         "clippy, stdio without child processes",
         "clippy -p mcp-transport-stdio --no-default-features -- -D warnings",
     ),
+    (
+        "clippy, http server alone",
+        "clippy -p mcp-transport-http --no-default-features --features server -- -D warnings",
+    ),
+    (
+        "clippy, http client alone",
+        "clippy -p mcp-transport-http --no-default-features --features client -- -D warnings",
+    ),
+    (
+        "clippy, http neither",
+        "clippy -p mcp-transport-http --no-default-features --features legacy -- -D warnings",
+    ),
 ];
 
 const TESTS: &[(&str, &str)] = &[

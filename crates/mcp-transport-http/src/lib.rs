@@ -20,13 +20,15 @@
 
 #[cfg(feature = "client")]
 mod client;
+#[cfg(any(feature = "client", feature = "server"))]
 mod headers;
-#[cfg(feature = "legacy")]
+#[cfg(all(feature = "legacy", any(feature = "client", feature = "server")))]
 mod legacy;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "client")]
 mod sse;
+#[cfg(any(feature = "client", feature = "server"))]
 mod threads;
 
 #[cfg(feature = "client")]

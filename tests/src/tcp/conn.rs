@@ -11,6 +11,7 @@ use super::{Request, soon};
 
 /// A response, or its head.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Answer {
     /// Its status.
     pub status: u16,

@@ -33,7 +33,7 @@ async fn a_request_is_answered_with_one_object_and_a_notification_with_nothing()
     assert_eq!(reply.text().await, "");
 }
 
-// proves: HTTP-001, HTTP-012, HTTP-013, HTTP-070, HTTP-071
+// proves: HTTP-001, HTTP-012, HTTP-013, HTTP-065, HTTP-070, HTTP-071
 #[tokio::test]
 async fn what_cannot_be_served_says_why_and_executes_nothing() {
     let endpoint = endpoint(&Gate::new());
@@ -86,12 +86,6 @@ async fn what_cannot_be_served_says_why_and_executes_nothing() {
             "2025-11-25",
         ),
         (
-            peer.clone()
-                .with("mcp-protocol-version", Some("2025-06-18")),
-            400,
-            "negotiated",
-        ),
-        (
             peer.clone().with("host", Some("evil.example")),
             403,
             "allow_host",
@@ -111,6 +105,16 @@ async fn what_cannot_be_served_says_why_and_executes_nothing() {
         assert!(message.contains(hint), "{hint}: {message}");
         assert!(body["error"]["code"].is_i64());
     }
+    // The session's revision counts, whatever the header says.
+    let other = peer
+        .clone()
+        .with("mcp-protocol-version", Some("2025-03-26"));
+    let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
+    assert_eq!(other.post(batch).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        other.call(1, "ping", json!({})).await.status,
+        StatusCode::OK
+    );
     for (body, status, code) in [
         ("{\"jsonrpc\":\"2.0\"}", 400, -32600),
         ("{\"jsonrpc\":\"2.0\",\"method\":1}", 400, -32600),

@@ -29,6 +29,18 @@ const BUDGETS: &[Budget] = &[
         features: "mcp-server/macros",
         limit: 35,
     },
+    Budget {
+        name: "HTTP server",
+        packages: &["mcp-server", "mcp-transport-http"],
+        features: "mcp-server/macros,mcp-transport-http/server",
+        limit: 60,
+    },
+    Budget {
+        name: "HTTP client with TLS",
+        packages: &["mcp-client", "mcp-transport-http"],
+        features: "mcp-transport-http/tls",
+        limit: 80,
+    },
 ];
 
 /// Prints the counts; more than the limit is a violation.

@@ -102,7 +102,7 @@ impl LegacyEndpoint {
         });
         let options = &shared.options;
         let limits = MuxLimits::default()
-            .with_frame(options.frame.clone())
+            .with_frame(options.frame)
             .with_incoming(options.session_in_flight)
             .with_outgoing(options.session_in_flight)
             .with_queue_bytes(options.queue_bytes);

@@ -403,8 +403,8 @@ impl Shared {
     }
 }
 
-/// The version header agrees with what was negotiated. It may be missing: older revisions do not
-/// know it.
+/// The version header names a revision that is served. It may be missing: older revisions do not
+/// know it. One that was not negotiated is no fault either: the session's counts.
 ///
 /// Specification: transports, protocol version header.
 fn check_revision(
@@ -416,15 +416,14 @@ fn check_revision(
         return Ok(());
     };
     let agreed = session.inbound.session().revision();
-    if text == agreed.as_str() {
+    let is_served = || {
+        text.parse()
+            .is_ok_and(|revision| served.contains(&revision))
+    };
+    if text == agreed.as_str() || is_served() {
         return Ok(());
     }
-    match text.parse::<Revision>() {
-        Ok(revision) if served.contains(&revision) => Err(Refusal::bad_request(format!(
-            "Mcp-Protocol-Version is {revision}, the session negotiated {agreed}; send that"
-        ))),
-        _ => Err(unsupported(text, served)),
-    }
+    Err(unsupported(text, served))
 }
 
 pub(crate) fn unsupported(text: &str, served: &[Revision]) -> Refusal {
