@@ -125,6 +125,16 @@ impl Conn {
         Answer::read(&head)
     }
 
+    /// The head of a response, unless the connection ends before.
+    pub async fn try_head(&mut self) -> Option<Answer> {
+        while !self.buffer.windows(4).any(|it| it == b"\r\n\r\n") {
+            if !matches!(self.fill().await, Ok(1..)) {
+                return None;
+            }
+        }
+        Some(self.head().await)
+    }
+
     /// A response with all of its body.
     pub async fn answer(&mut self) -> Answer {
         let mut answer = self.head().await;

@@ -5,10 +5,15 @@ mod bodies;
 mod floods;
 mod h2;
 mod headers;
+mod isolation;
 mod json;
+#[cfg(target_os = "linux")]
+mod memory;
+mod reset;
 mod shutdown;
 mod slow;
 mod source;
+mod unread;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp_server::{Args, Ctx, Server, Tool};
 use mcp_tests::tcp::Served;
 use mcp_transport_http::Options;
+use mcp_types::LoggingLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Semaphore;
@@ -76,7 +82,11 @@ impl Drop for Runs {
     }
 }
 
-/// `echo` answers at once, `wait` once it may, `speaks` reports progress before it answers.
+/// How much `floods` says before it answers: more than all buffers of a connection together.
+const FLOOD: (usize, usize) = (400, 16 << 10);
+
+/// `echo` answers at once, `wait` once it may, `speaks` says something before it answers, and
+/// `floods` far too much.
 fn server(witness: &Witness) -> Server {
     let (echo, wait) = (witness.clone(), witness.clone());
     Server::new("attacked", "1.0.0")
@@ -95,9 +105,21 @@ fn server(witness: &Witness) -> Server {
             }
         }))
         .tool(Tool::new("speaks", |Args(it): Args<Echo>, cx: Ctx| {
-            cx.log(mcp_types::LoggingLevel::Error, "soon");
+            cx.log(LoggingLevel::Error, "soon");
             it.message
         }))
+        .tool(Tool::new(
+            "floods",
+            |Args(it): Args<Echo>, cx: Ctx| async move {
+                let (events, bytes) = FLOOD;
+                for _ in 0..events {
+                    cx.log(LoggingLevel::Error, "x".repeat(bytes));
+                    // So that the connection takes what it can.
+                    tokio::task::yield_now().await;
+                }
+                it.message
+            },
+        ))
 }
 
 async fn served(witness: &Witness) -> Served {

@@ -17,8 +17,9 @@ pub(crate) struct Queue {
     pub(crate) ending: bool,
 }
 
-/// How much one frame carries at most, one event excepted.
-const FRAME: usize = 64 << 10;
+/// How much one frame carries at most, one event excepted. A connection takes one more when its
+/// buffer is almost full.
+const FRAME: usize = 16 << 10;
 
 /// How much is left for a client that has let too much gather, one event at least.
 const HEAD: usize = 4 << 10;

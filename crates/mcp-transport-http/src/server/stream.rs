@@ -209,9 +209,13 @@ impl Stream {
             return Err(Closed::local());
         }
         self.begin(&mut state);
-        if delivery == Delivery::Lossy && self.is_lost(&state) {
-            tracing::trace!("dropped a notification, the client does not read");
-            return Ok(());
+        if self.is_lost(&state) {
+            tracing::trace!("dropped a message, the client does not read");
+            return match delivery {
+                Delivery::Lossy => Ok(()),
+                _ if state.queue.is_some() => Err(Closed::stalled("Options::with_queue")),
+                _ => Err(Closed::eof()),
+            };
         }
         self.event(&mut state, |out| frames::message(out, write));
         Ok(())
@@ -233,13 +237,12 @@ impl Stream {
         state.wake();
     }
 
-    /// Whether what can be missed is better dropped.
+    /// Whether what is said now gets nowhere: it is kept in no store, and waits for nobody or
+    /// for somebody who has let too much gather.
     fn is_lost(&self, state: &State) -> bool {
         let options = &self.streams.options;
-        match &state.queue {
-            Some(queue) => self.streams.key(0).is_none() && queue.is_full(options),
-            None => self.streams.key(0).is_none(),
-        }
+        let queue = state.queue.as_ref();
+        self.streams.key(0).is_none() && queue.is_none_or(|queue| queue.is_full(options))
     }
 
     /// Numbers an event, keeps it, and queues it for the connection there is.
@@ -257,7 +260,8 @@ impl Stream {
             out.push(b'\n');
         }
         write(&mut out);
-        let event = Bytes::from(out);
+        // It may be kept for long: for what it is, not for what it was given room for.
+        let event = Bytes::from(out.into_boxed_slice());
         let stored = match (key, &self.streams.options.store) {
             (Some(key), Some(store)) => store.append(key, state.sequence, event.clone()),
             _ => Stored::Now,

@@ -1,0 +1,211 @@
+//! T03, T05: nothing of one client reaches another.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use mcp_protocol::Principal;
+use mcp_server::{Args, Ctx, Server, Tool};
+use mcp_tests::http::{Peer, Reply};
+use mcp_transport_http::{Endpoint, Options};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::task::{JoinSet, yield_now};
+
+use super::{Witness, server};
+
+const CLIENTS: u64 = 200;
+/// What each does one after the other, and at once.
+const WAVES: u64 = 50;
+const AT_ONCE: u64 = 5;
+
+/// Random enough to shuffle with, and the same for the same seed.
+#[derive(Clone)]
+struct Dice(u64);
+
+impl Dice {
+    fn new() -> Self {
+        let seed = match std::env::var("MCP_SEED") {
+            Ok(seed) => seed.parse().expect("a number"),
+            Err(_) => RandomState::new().hash_one(0),
+        };
+        println!("MCP_SEED={seed}");
+        Self(seed)
+    }
+
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nonce {
+    nonce: String,
+    speaks: bool,
+    yields: u64,
+}
+
+/// Answers with the nonce, sooner or later, and perhaps tells it before.
+fn nonces() -> Server {
+    Server::new("nonces", "1").tool(Tool::new(
+        "nonce",
+        |Args(it): Args<Nonce>, cx: Ctx| async move {
+            if it.speaks {
+                cx.progress_with(1.0, 2.0, &it.nonce);
+            }
+            for _ in 0..it.yields {
+                yield_now().await;
+            }
+            it.nonce
+        },
+    ))
+}
+
+/// What came of a call.
+#[derive(Debug, PartialEq, Eq)]
+enum Came {
+    Answer,
+    Nothing,
+}
+
+/// Reads a response to its end; all in it is of this call.
+async fn read(mut reply: Reply, id: &str, nonce: &str) -> Came {
+    assert_eq!(reply.status, StatusCode::OK);
+    let check = |answer: serde_json::Value| {
+        assert_eq!(answer["id"], id, "{answer}");
+        let text = &answer["result"]["content"][0]["text"];
+        assert_eq!(text, nonce, "{answer}");
+    };
+    if reply.kind() == "application/json" {
+        check(reply.json().await);
+        return Came::Answer;
+    }
+    let mut came = Came::Nothing;
+    while let Some(message) = reply.message().await {
+        assert_eq!(came, Came::Nothing, "{message} after the answer");
+        if message["method"] == "notifications/progress" {
+            assert_eq!(message["params"]["progressToken"], id, "{message}");
+            assert_eq!(message["params"]["message"], nonce, "{message}");
+        } else {
+            check(message);
+            came = Came::Answer;
+        }
+    }
+    came
+}
+
+/// All calls of one client, whose ids are those of all the others; gives how many were answered.
+async fn client(peer: Peer, number: u64, mut dice: Dice, cancels: bool) -> u64 {
+    let mut answered = 0;
+    for wave in 0..WAVES {
+        let mut calls = JoinSet::new();
+        for call in 0..AT_ONCE {
+            let (peer, mut dice) = (peer.clone(), Dice(dice.roll(u64::MAX)));
+            calls.spawn(async move {
+                let id = format!("{wave}-{call}");
+                let nonce = format!("nonce of {number} {wave} {call}");
+                let arguments = json!({
+                    "nonce": nonce, "speaks": dice.roll(3) == 0, "yields": dice.roll(4),
+                });
+                let params = json!({
+                    "name": "nonce", "arguments": arguments, "_meta": {"progressToken": id},
+                });
+                let cancelled = dice.roll(5) == 0;
+                let cancel = async {
+                    for _ in 0..dice.roll(6) {
+                        yield_now().await;
+                    }
+                    if cancelled {
+                        let params = json!({"requestId": id});
+                        let cancel = json!({
+                            "jsonrpc": "2.0", "method": "notifications/cancelled",
+                            "params": params,
+                        });
+                        let reply = peer.post(cancel).await;
+                        assert_eq!(reply.status, StatusCode::ACCEPTED);
+                    }
+                };
+                let answer = async {
+                    let reply = peer.call(id.as_str(), "tools/call", params).await;
+                    read(reply, &id, &nonce).await
+                };
+                let (came, ()) = tokio::join!(answer, cancel);
+                assert!(came == Came::Answer || (cancelled && cancels), "{nonce}");
+                u64::from(came == Came::Answer)
+            });
+        }
+        while let Some(call) = calls.join_next().await {
+            answered += call.unwrap();
+        }
+    }
+    answered
+}
+
+async fn storm(options: Options, sessions: bool) {
+    let start = Instant::now();
+    let mut dice = Dice::new();
+    let endpoint = Endpoint::with_options(nonces(), options).unwrap();
+    let mut clients = JoinSet::new();
+    for number in 0..CLIENTS {
+        let peer = match sessions {
+            true => Peer::open(&endpoint).await,
+            false => Peer::new(&endpoint).with("mcp-protocol-version", Some("2025-11-25")),
+        };
+        let dice = Dice(dice.roll(u64::MAX));
+        clients.spawn(client(peer, number, dice, sessions));
+    }
+    let mut answered = 0;
+    while let Some(client) = clients.join_next().await {
+        answered += client.unwrap();
+    }
+    let all = CLIENTS * WAVES * AT_ONCE;
+    // Those that were cancelled in time are not answered.
+    let least = if sessions { all / 2 } else { all };
+    assert!((least..=all).contains(&answered), "{answered}");
+    assert_eq!(endpoint.in_flight(), 0);
+    assert!(
+        start.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        start.elapsed()
+    );
+    println!("{answered} of {all} in {:?}", start.elapsed());
+}
+
+// 200 clients with sessions, 50,000 calls, the same ids in each, some cancelled: every answer and
+// every progress carries its caller's nonce.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn t05_answers_reach_their_callers_with_sessions() {
+    storm(Options::new(), true).await;
+}
+
+// The same without sessions, where all share one: a cancellation of somebody else's id does nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn t05_answers_reach_their_callers_without_sessions() {
+    storm(Options::new().without_sessions(), false).await;
+}
+
+// What another principal's session has kept is not replayed to a thief of its ids.
+#[tokio::test]
+async fn t03_a_replay_is_refused_to_another_principal() {
+    let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
+    let mut alice = Peer::new(&endpoint);
+    alice.principal = Some(Principal::new("alice"));
+    alice.initialize("2025-11-25", json!({})).await;
+    let opened = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    alice.post(opened).await;
+    let mut call = alice.tool(1, "speaks", json!({"message": "hers"})).await;
+    let first = call.event().await.unwrap().id;
+    let mut bob = alice.clone();
+    bob.principal = Some(Principal::new("bob"));
+    let reply = bob.get(first.as_deref()).await;
+    assert_eq!(reply.status, StatusCode::NOT_FOUND);
+    assert!(!reply.text().await.contains("hers"));
+    drop(call);
+    let reply = alice.get(first.as_deref()).await;
+    assert_eq!(reply.answer().await["result"]["content"][0]["text"], "hers");
+}

@@ -1,0 +1,102 @@
+//! T11: little text that is much in memory, told from outside of the process that holds it.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use bytes::Bytes;
+use mcp_tests::tcp::{Conn, Session};
+use tokio::net::TcpStream;
+
+/// A server in a process of its own, ended with the test.
+struct Process {
+    child: Child,
+    address: String,
+}
+
+impl Process {
+    fn start() -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bench-server"))
+            .args(["--http", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        let stdout = child.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut url).unwrap();
+        let address = url.trim().strip_prefix("http://").unwrap();
+        let address = address.strip_suffix("/mcp").unwrap().to_owned();
+        Self { child, address }
+    }
+
+    async fn connect(&self) -> Conn {
+        Conn::new(TcpStream::connect(&self.address).await.unwrap())
+    }
+
+    /// The most memory it ever had, in bytes.
+    fn peak(&self) -> usize {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib: usize = line.unwrap().trim_end_matches("kB").trim().parse().unwrap();
+        kib << 10
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself, and then there is nothing to do.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const BODY: usize = 4 << 20;
+const PARALLEL: usize = 64;
+
+/// As many small objects as fit.
+fn objects(bytes: usize) -> String {
+    let object = "{\"a\":1},";
+    let objects = object.repeat(bytes / object.len());
+    format!("[{}]", objects.trim_end_matches(','))
+}
+
+// 64 parallel bodies of 4 MiB, each half a million objects, as a body and as arguments: all are
+// refused, none is built, and the server stays below 256 MiB.
+#[tokio::test]
+async fn t11_little_text_does_not_become_much_memory() {
+    let server = Process::start();
+    let session = Session::open(&mut server.connect().await).await;
+    let before = server.peak();
+    let call = |arguments: &str| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\
+             \"echo\",\"arguments\":{{\"message\":{arguments}}}}}}}"
+        )
+    };
+    let bodies = [objects(BODY - 8), call(&objects(BODY - 256))];
+    for body in bodies {
+        let request = Bytes::from(session.post(body).bytes());
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..PARALLEL {
+            let (mut conn, request) = (server.connect().await, request.clone());
+            calls.spawn(async move {
+                // What is refused for lack of room may not be read to its end.
+                let _ = conn.try_send(request).await;
+                let said = conn.try_head().await;
+                said.map(|answer| answer.status)
+            });
+        }
+        while let Some(status) = calls.join_next().await {
+            let status = status.unwrap();
+            assert!(matches!(status, None | Some(400 | 503)), "{status:?}");
+        }
+    }
+    let grown = server.peak() - before;
+    assert!(grown < 256 << 20, "{} MiB", grown >> 20);
+    let mut conn = server.connect().await;
+    assert_eq!(
+        conn.ask(&session.tool(2, "echo", "well")).await.said(),
+        "well"
+    );
+    println!("{} MiB, {} MiB before", grown >> 20, before >> 20);
+}

@@ -1,0 +1,253 @@
+//! T20: HTTP/2 frames no client would send, written by hand.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use mcp_tests::tcp::{Served, Session, tool};
+use mcp_transport_http::Options;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::{Witness, server};
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GO_AWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
+
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut out = length[1..].to_vec();
+    out.extend_from_slice(&[kind, flags]);
+    out.extend_from_slice(&stream.to_be_bytes());
+    out.extend_from_slice(payload);
+    out
+}
+
+/// A header as a literal that no table keeps.
+fn literal(name: &str, value: &str) -> Vec<u8> {
+    let length = |text: &str| {
+        u8::try_from(text.len())
+            .ok()
+            .filter(|it| *it < 127)
+            .unwrap()
+    };
+    let mut out = vec![0, length(name)];
+    out.extend_from_slice(name.as_bytes());
+    out.push(length(value));
+    out.extend_from_slice(value.as_bytes());
+    out
+}
+
+/// The head of a POST of this session.
+fn head(session: &Session) -> Vec<u8> {
+    [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", "/mcp"),
+        (":authority", "localhost"),
+        ("content-type", "application/json"),
+        ("mcp-session-id", session.id()),
+    ]
+    .iter()
+    .flat_map(|(name, value)| literal(name, value))
+    .collect()
+}
+
+fn post(stream: u32, head: &[u8], body: &str) -> Vec<u8> {
+    let mut out = frame(HEADERS, END_HEADERS, stream, head);
+    out.extend(frame(DATA, END_STREAM, stream, body.as_bytes()));
+    out
+}
+
+/// A connection on which anything can be said, and what the server said.
+struct Raw {
+    stream: TcpStream,
+    said: Vec<u8>,
+}
+
+impl Raw {
+    async fn connect(served: &Served) -> Self {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let mut start = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+        start.extend(frame(SETTINGS, 0, 0, &[]));
+        stream.write_all(&start).await.unwrap();
+        Self {
+            stream,
+            said: Vec::new(),
+        }
+    }
+
+    /// Says this, and takes what is there; false once the server listens no more.
+    async fn say(&mut self, frames: &[u8]) -> bool {
+        let mut rest = frames;
+        while !rest.is_empty() {
+            self.said.reserve(64 << 10);
+            let (mut read, mut write) = self.stream.split();
+            tokio::select! {
+                written = write.write(rest) => match written {
+                    Ok(written) => rest = &rest[written..],
+                    Err(_) => return false,
+                },
+                read = read.read_buf(&mut self.said) => match read {
+                    Ok(1..) => {}
+                    _ => return false,
+                },
+            }
+        }
+        !self.went_away()
+    }
+
+    async fn closed(&mut self) {
+        let read = self.stream.read_to_end(&mut self.said);
+        // A reset is an end as well.
+        let _ = tokio::time::timeout(Duration::from_secs(10), read)
+            .await
+            .expect("the connection is ended");
+    }
+
+    /// The kinds of the frames the server sent.
+    fn kinds(&self) -> Vec<u8> {
+        let mut kinds = Vec::new();
+        let mut rest = &self.said[..];
+        while let [a, b, c, kind, tail @ ..] = rest {
+            kinds.push(*kind);
+            let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+            rest = tail.get(5 + length..).unwrap_or_default();
+        }
+        kinds
+    }
+
+    fn went_away(&self) -> bool {
+        self.kinds().contains(&GO_AWAY)
+    }
+}
+
+const CAP: usize = 16;
+
+async fn capped(witness: &Witness) -> Served {
+    let options = Options::new().with_in_flight(CAP);
+    Served::start(server(witness), options).await
+}
+
+/// The server is none the worse: all that runs can end, and then there is room again.
+async fn recovers(served: &Served, session: &Session, witness: &Witness) {
+    assert!(witness.most.load(Ordering::SeqCst) <= CAP);
+    assert!(served.endpoint.in_flight() <= CAP);
+    witness.go.add_permits(CAP);
+    let start = Instant::now();
+    while served.endpoint.in_flight() > 0 {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        tokio::task::yield_now().await;
+    }
+    let mut conn = served.connect().await;
+    assert_eq!(
+        conn.ask(&session.tool(1, "echo", "well")).await.said(),
+        "well"
+    );
+}
+
+// 100,000 calls of a handler that waits, each taken back at once: never do more run than may, and
+// the server ends the connection.
+#[tokio::test]
+async fn t20_calls_that_are_taken_back_count_until_they_end() {
+    let witness = Witness::new();
+    let served = capped(&witness).await;
+    let (_conn, session) = served.open().await;
+    let head = head(&session);
+    let mut raw = Raw::connect(&served).await;
+    let cancel = 8_u32.to_be_bytes();
+    let mut next = 1;
+    let ended = loop {
+        let mut frames = Vec::new();
+        for _ in 0..500 {
+            frames.extend(post(next, &head, &tool(next, "wait", "x")));
+            frames.extend(frame(RST_STREAM, 0, next, &cancel));
+            next += 2;
+        }
+        if !raw.say(&frames).await {
+            break true;
+        }
+        assert!(served.endpoint.in_flight() <= CAP);
+        if next > 200_000 {
+            break false;
+        }
+    };
+    assert!(ended, "the connection is not ended");
+    raw.closed().await;
+    assert!(raw.went_away(), "{:?}", raw.kinds());
+    recovers(&served, &session, &witness).await;
+}
+
+// Calls that are taken back only after they have started keep their places too.
+#[tokio::test]
+async fn t20_calls_that_have_started_keep_their_places() {
+    let witness = Witness::new();
+    let served = capped(&witness).await;
+    let (_conn, session) = served.open().await;
+    let head = head(&session);
+    let mut raw = Raw::connect(&served).await;
+    for n in 0..CAP as u32 {
+        let stream = 2 * n + 1;
+        assert!(raw.say(&post(stream, &head, &tool(n, "wait", "x"))).await);
+        witness.started(1).await;
+        let cancel = frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+        assert!(raw.say(&cancel).await);
+    }
+    let mut conn = served.connect().await;
+    let answer = conn.ask(&session.tool("one more", "wait", "x")).await;
+    assert_eq!(answer.status, 503);
+    assert_eq!(witness.calls(), CAP);
+    recovers(&served, &session, &witness).await;
+}
+
+// A client that makes the server reset its streams fares no better.
+#[tokio::test]
+async fn t20_streams_the_server_has_to_reset_count_as_well() {
+    let witness = Witness::new();
+    let served = capped(&witness).await;
+    let (_conn, session) = served.open().await;
+    let head = head(&session);
+    let mut raw = Raw::connect(&served).await;
+    let mut next = 1;
+    loop {
+        let mut frames = Vec::new();
+        for _ in 0..100 {
+            frames.extend(post(next, &head, &tool(next, "wait", "x")));
+            // A window may not be widened by nothing.
+            frames.extend(frame(WINDOW_UPDATE, 0, next, &[0; 4]));
+            next += 2;
+        }
+        if !raw.say(&frames).await {
+            break;
+        }
+        assert!(next < 200_000, "the connection is not ended");
+    }
+    raw.closed().await;
+    recovers(&served, &session, &witness).await;
+}
+
+// Headers without an end are cut off, long before they are a burden.
+#[tokio::test]
+async fn t20_headers_without_an_end_are_cut_off() {
+    let witness = Witness::new();
+    let served = capped(&witness).await;
+    let (_conn, session) = served.open().await;
+    let mut raw = Raw::connect(&served).await;
+    let more = literal("x-more", &"x".repeat(100)).repeat(100);
+    let mut open = raw.say(&frame(HEADERS, 0, 1, &head(&session))).await;
+    let mut sent = 0;
+    while open && sent < 64 << 20 {
+        sent += more.len();
+        open = raw.say(&frame(CONTINUATION, 0, 1, &more)).await;
+    }
+    assert!(!open, "{sent} bytes of headers");
+    raw.closed().await;
+    recovers(&served, &session, &witness).await;
+}

@@ -1,0 +1,179 @@
+//! T17: readers that stop reading.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use mcp_protocol::BoxFuture;
+use mcp_server::Resource;
+use mcp_tests::http::Peer;
+use mcp_tests::tcp::{Conn, Served, tool};
+use mcp_transport_http::{
+    Endpoint, EventStore, Options, Replay, SessionId, StoreError, Stored, StreamKey,
+};
+use serde_json::json;
+
+use super::h2::H2;
+use super::{FLOOD, Witness, server};
+
+const READERS: usize = 20;
+
+/// Keeps no event, and knows which ones somebody else still holds.
+#[derive(Debug, Clone, Default)]
+struct Scales(Arc<Mutex<Vec<Bytes>>>);
+
+impl Scales {
+    /// How many bytes of events are in queues and buffers.
+    fn held(&self) -> usize {
+        let mut events = self.0.lock().unwrap();
+        events.retain(|event| !event.is_unique());
+        events.iter().map(Bytes::len).sum()
+    }
+}
+
+impl EventStore for Scales {
+    fn append(&self, _: StreamKey, sequence: u64, event: Bytes) -> Stored {
+        if sequence.is_multiple_of(100) {
+            self.held();
+        }
+        self.0.lock().unwrap().push(event);
+        Stored::Now
+    }
+
+    fn replay(&self, _: StreamKey, _: u64) -> BoxFuture<'_, Result<Replay, StoreError>> {
+        Box::pin(std::future::ready(Ok(Replay::Gone)))
+    }
+
+    fn forget_stream(&self, _: StreamKey) {}
+    fn forget_session(&self, _: SessionId) {}
+    fn expire(&self, _: tokio::time::Instant) {}
+}
+
+/// A call that says too much, of which only the head of the response is read.
+async fn unread(served: &Served) -> Conn {
+    let (_, session) = served.open().await;
+    let mut conn = Conn::narrow(served.address).await;
+    conn.send(session.tool(1, "floods", "x").bytes()).await;
+    assert_eq!(conn.head().await.status, 200);
+    conn
+}
+
+async fn calls_end(served: &Served) {
+    let start = Instant::now();
+    while served.endpoint.in_flight() > 0 {
+        assert!(start.elapsed() < Duration::from_secs(10), "a handler waits");
+        tokio::task::yield_now().await;
+    }
+}
+
+// Streams of 6 MiB that nobody reads: their handlers end, each holds next to nothing, and calls
+// beside them are answered as if they were not there.
+#[tokio::test]
+async fn t17_an_unread_stream_holds_little_and_delays_nobody() {
+    let scales = Scales::default();
+    let options = Options::new().with_store(scales.clone());
+    let served = Served::start(server(&Witness::new()), options).await;
+    let (mut well, session) = served.open().await;
+    let mut longest = Duration::ZERO;
+    let mut conns = Vec::new();
+    for _ in 0..READERS {
+        conns.push(unread(&served).await);
+        let start = Instant::now();
+        assert_eq!(
+            well.ask(&session.tool(1, "echo", "well")).await.said(),
+            "well"
+        );
+        longest = longest.max(start.elapsed());
+    }
+    // No handler waits for a reader.
+    calls_end(&served).await;
+    assert!(longest < Duration::from_secs(1), "{longest:?}");
+    let held = scales.held();
+    // The connection's buffer, the event that crosses its limit, and those that are left in the
+    // queue.
+    let each = (64 << 10) + 3 * FLOOD.1;
+    assert!(held <= READERS * each, "{held} bytes");
+    // They may still read what is there, up to a proper end.
+    let mut read = 0;
+    while let Some(chunk) = conns[0].chunk().await {
+        read += chunk.len();
+    }
+    assert!(read < FLOOD.0 * FLOOD.1, "{read}: it was cut");
+}
+
+// A connection that takes nothing for too long is closed; the session is not.
+#[tokio::test]
+async fn t17_a_client_that_does_not_read_loses_its_connection() {
+    let options = Options::new()
+        .with_write_stall(Duration::from_millis(300))
+        // The rest is more than the buffers of a connection take.
+        .with_queue(10_000, 64 << 20)
+        .without_store();
+    let served = Served::start(server(&Witness::new()), options).await;
+    let (_, session) = served.open().await;
+    let mut conn = Conn::narrow(served.address).await;
+    conn.send(session.tool(1, "floods", "x").bytes()).await;
+    assert_eq!(conn.head().await.status, 200);
+    calls_end(&served).await;
+    // The number of tasks tells when it is gone.
+    let alive = || {
+        tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks()
+    };
+    let (before, start) = (alive(), Instant::now());
+    while alive() == before {
+        assert!(start.elapsed() < Duration::from_secs(10), "it is kept");
+        tokio::task::yield_now().await;
+    }
+    let said = conn.closed().await;
+    assert!(
+        !said.ends_with(b"0\r\n\r\n"),
+        "the client must not take it for the end"
+    );
+    let mut conn = served.connect().await;
+    assert_eq!(
+        conn.ask(&session.tool(2, "echo", "well")).await.said(),
+        "well"
+    );
+}
+
+// Over HTTP/2 an unread stream does not delay the others of its connection.
+#[tokio::test]
+async fn t17_an_unread_stream_does_not_delay_its_connection() {
+    let served = Served::start(server(&Witness::new()), Options::new()).await;
+    let (_, session) = served.open().await;
+    let headers = [("mcp-session-id", session.id())];
+    let mut h2 = H2::connect(served.address).await;
+    let uri = "http://localhost/mcp";
+    let unread = h2.post(uri, &headers, tool(1, "floods", "x")).await;
+    for id in 2..20 {
+        let reply = h2.post(uri, &headers, tool(id, "echo", "well")).await;
+        assert!(reply.text().await.contains("well"));
+    }
+    calls_end(&served).await;
+    drop(unread);
+}
+
+// News for a stream that nobody reads, and that no store keeps, are dropped beyond the limit.
+#[tokio::test]
+async fn t17_unread_news_do_not_gather_without_a_store() {
+    let service = server(&Witness::new()).resource(Resource::new("mem://one", "one", || "1"));
+    let options = Options::new().without_store().with_queue(50, 1 << 20);
+    let endpoint = Endpoint::with_options(service.clone(), options).unwrap();
+    let peer = Peer::open(&endpoint).await;
+    let reply = peer
+        .call(1, "resources/subscribe", json!({"uri": "mem://one"}))
+        .await;
+    assert_eq!(reply.status, 200);
+    let mut stream = peer.get(None).await;
+    for _ in 0..10_000 {
+        service.resource_updated("mem://one");
+    }
+    peer.delete().await;
+    let mut news = 0;
+    while stream.message().await.is_some() {
+        news += 1;
+    }
+    assert!((1..=51).contains(&news), "{news}");
+}
