@@ -37,6 +37,6 @@ pub use client::{AfterRefusal, Authorize, Http, Options as ClientOptions, Reques
 pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]
 pub use server::{
-    Allowed, Body, Endpoint, Error, EventStore, MemoryStore, Options, PeerAddr, Replay, SessionId,
+    Body, Endpoint, Error, EventStore, MemoryStore, Options, PeerAddr, Replay, SessionId,
     StoreError, Stored, StreamKey, serve, serve_with,
 };

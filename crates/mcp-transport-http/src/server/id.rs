@@ -23,6 +23,11 @@ impl SessionId {
         Ok(Self(id))
     }
 
+    /// The id of these bytes, as [`as_bytes`](Self::as_bytes) gave them. An endpoint makes its own.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// Its bytes, for an [`EventStore`](crate::EventStore) outside this process. They are as
     /// secret as the id.
     pub fn as_bytes(&self) -> &[u8; 32] {

@@ -30,7 +30,6 @@ pub(crate) use endpoint::{Shared, event_stream};
 #[cfg(feature = "legacy")]
 pub(crate) use refusal::Refusal;
 
-pub use allowed::Allowed;
 pub use body::Body;
 pub use endpoint::Endpoint;
 pub use id::SessionId;

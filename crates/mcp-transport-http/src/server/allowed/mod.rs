@@ -15,7 +15,7 @@ pub(crate) use check::{Checked, Verdict, host, origin};
 
 /// Which values of `Host`, or of `Origin`, reach the server.
 #[derive(Debug, Clone)]
-pub struct Allowed {
+pub(crate) struct Allowed {
     any: bool,
     /// Beside the loopback names, which are always in.
     entries: Vec<Entry>,
@@ -41,7 +41,7 @@ enum Entry {
 
 impl Allowed {
     /// `localhost`, `127.0.0.1` and `[::1]`, on every port; as origins, over http and https.
-    pub fn loopback() -> Self {
+    pub(crate) fn loopback() -> Self {
         Self {
             any: false,
             entries: Vec::new(),
@@ -50,7 +50,7 @@ impl Allowed {
     }
 
     /// Everything, and nothing is looked at: a missing or malformed value passes too.
-    pub fn any() -> Self {
+    pub(crate) fn any() -> Self {
         Self {
             any: true,
             ..Self::loopback()
@@ -64,7 +64,7 @@ impl Allowed {
     /// Case does not matter and there are no wildcards. A value that is neither is an error when
     /// the server is built.
     #[must_use]
-    pub fn allow(mut self, value: &str) -> Self {
+    pub(crate) fn allow(mut self, value: &str) -> Self {
         match Entry::parse(value) {
             Ok(entry) => self.entries.push(entry),
             Err(why) => {

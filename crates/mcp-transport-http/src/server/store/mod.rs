@@ -27,6 +27,13 @@ pub struct StreamKey {
     pub stream: u32,
 }
 
+impl StreamKey {
+    /// The stream of this number. An endpoint makes its own; this is for those who test a store.
+    pub const fn new(session: SessionId, stream: u32) -> Self {
+        Self { session, stream }
+    }
+}
+
 /// Keeps the events of streams, so that a client whose connection broke gets what it missed.
 ///
 /// The events of a stream are numbered from 1 without gaps, and appended in that order. None of
