@@ -93,6 +93,11 @@ impl Conn {
         Self::new(soon(socket.connect(address)).await.expect("a connection"))
     }
 
+    /// Where it comes from.
+    pub fn address(&self) -> SocketAddr {
+        self.stream.local_addr().expect("an address")
+    }
+
     /// Sends these bytes.
     pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.try_send(bytes).await.expect("the server reads");

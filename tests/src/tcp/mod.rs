@@ -93,24 +93,43 @@ impl Served {
 
 /// What a client knows of its session.
 #[derive(Debug, Clone)]
-pub struct Session(String);
+pub struct Session {
+    id: String,
+    path: String,
+}
 
 impl Session {
     /// Opens one by a handshake on this connection.
     pub async fn open(conn: &mut Conn) -> Self {
-        let answer = conn.ask(&Request::post(initialize())).await;
+        Self::open_at(conn, "/mcp").await
+    }
+
+    /// The same for an endpoint at this path.
+    pub async fn open_at(conn: &mut Conn, path: &str) -> Self {
+        let answer = conn.ask(&Request::post(initialize()).at(path)).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         let id = answer.header("mcp-session-id").expect("a session");
-        let session = Self(id.to_owned());
+        let session = Self {
+            path: path.to_owned(),
+            ..Self::known(id)
+        };
         let opened = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         let answer = conn.ask(&session.post(opened)).await;
         assert_eq!(answer.status, 202, "{answer:?}");
         session
     }
 
+    /// One whose id is known.
+    pub fn known(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            path: "/mcp".to_owned(),
+        }
+    }
+
     /// Its id.
     pub fn id(&self) -> &str {
-        &self.0
+        &self.id
     }
 
     /// One message of it.
@@ -130,7 +149,8 @@ impl Session {
 
     fn own(&self, request: Request) -> Request {
         request
-            .with("mcp-session-id", &self.0)
+            .at(&self.path)
+            .with("mcp-session-id", &self.id)
             .with("mcp-protocol-version", "2025-11-25")
     }
 }

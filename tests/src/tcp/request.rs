@@ -63,6 +63,13 @@ impl Request {
         self
     }
 
+    /// The same for another path.
+    #[must_use]
+    pub fn at(self, path: &str) -> Self {
+        let line = self.line.replacen("/mcp", path, 1);
+        self.line(&line)
+    }
+
     /// The same with this header, in place of those of its name.
     #[must_use]
     pub fn with(self, name: &str, value: impl AsRef<[u8]>) -> Self {

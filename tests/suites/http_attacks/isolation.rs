@@ -30,7 +30,7 @@ impl Dice {
             Ok(seed) => seed.parse().expect("a number"),
             Err(_) => RandomState::new().hash_one(0),
         };
-        println!("MCP_SEED={seed}");
+        eprintln!("MCP_SEED={seed}");
         Self(seed)
     }
 
@@ -173,7 +173,6 @@ async fn storm(options: Options, sessions: bool) {
         "{:?}",
         start.elapsed()
     );
-    println!("{answered} of {all} in {:?}", start.elapsed());
 }
 
 // 200 clients with sessions, 50,000 calls, the same ids in each, some cancelled: every answer and

@@ -17,6 +17,9 @@ impl Process {
     fn start() -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bench-server"))
             .args(["--http", "127.0.0.1:0"])
+            // What is freed goes back at once. By default glibc keeps blocks of this size, up to as
+            // much again, and it is not told apart from what the server holds.
+            .env("MALLOC_MMAP_THRESHOLD_", "131072")
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -61,7 +64,7 @@ fn objects(bytes: usize) -> String {
 }
 
 // 64 parallel bodies of 4 MiB, each half a million objects, as a body and as arguments: all are
-// refused, none is built, and the server stays below 256 MiB.
+// refused, none is built, and the server holds no more than its limit on bodies and a little.
 #[tokio::test]
 async fn t11_little_text_does_not_become_much_memory() {
     let server = Process::start();
@@ -92,11 +95,10 @@ async fn t11_little_text_does_not_become_much_memory() {
         }
     }
     let grown = server.peak() - before;
-    assert!(grown < 256 << 20, "{} MiB", grown >> 20);
+    assert!(grown < 160 << 20, "{} MiB", grown >> 20);
     let mut conn = server.connect().await;
     assert_eq!(
         conn.ask(&session.tool(2, "echo", "well")).await.said(),
         "well"
     );
-    println!("{} MiB, {} MiB before", grown >> 20, before >> 20);
 }

@@ -5,10 +5,13 @@ mod bodies;
 mod floods;
 mod h2;
 mod headers;
+mod held;
 mod isolation;
 mod json;
 #[cfg(target_os = "linux")]
 mod memory;
+mod mounts;
+mod pieces;
 mod reset;
 mod shutdown;
 mod slow;

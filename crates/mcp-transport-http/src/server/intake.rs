@@ -122,6 +122,9 @@ where
     })
 }
 
+/// What is reserved for a body that comes in pieces, if it may be that long.
+const STEP: usize = 256 << 10;
+
 /// The pieces of a body. One that comes in one piece is not copied.
 struct Gathered {
     first: Bytes,
@@ -151,8 +154,10 @@ impl Gathered {
         }
         let needed = self.len() + length;
         if needed > self.rest.capacity() {
-            // Twice as much each time, but no more than may come.
-            let room = needed.saturating_mul(2).min(self.most).max(needed);
+            // In few steps, because each leaves a hole as long as itself in memory; what is
+            // reserved and not written to costs nothing.
+            let room = needed.saturating_mul(4).max(STEP);
+            let room = room.min(self.most).max(needed);
             self.rest.reserve_exact(room - self.rest.len());
         }
         if self.rest.is_empty() {

@@ -1,0 +1,172 @@
+//! An answer is one write, so that nobody's delayed acknowledgement holds up the rest of it.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use mcp_tests::tcp::{Conn, Request, Session, initialize};
+use mcp_transport_http::Endpoint;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
+use tokio::net::TcpListener;
+use tower_service::Service as _;
+
+use super::{Witness, served, server};
+
+/// Counts what would be system calls.
+struct Counted {
+    stream: DuplexStream,
+    writes: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    fn count(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+        }
+        written
+    }
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.count(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        self.count(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+fn endpoint() -> Endpoint {
+    Endpoint::new(server(&Witness::new())).unwrap()
+}
+
+/// Serves a connection the way a program does that has hyper already.
+async fn mount<S>(endpoint: Endpoint, stream: S)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let service = service_fn(move |request| endpoint.clone().call(request));
+    let io = TokioIo::new(stream);
+    // A client that leaves is no failure.
+    let _ = http1::Builder::new().serve_connection(io, service).await;
+}
+
+/// Sends a request and reads until `end`; gives what came.
+async fn exchange(client: &mut DuplexStream, request: &Request, end: &str) -> String {
+    client.write_all(&request.bytes()).await.unwrap();
+    let mut said = Vec::new();
+    while !said.ends_with(end.as_bytes()) {
+        assert_ne!(client.read_buf(&mut said).await.unwrap(), 0);
+    }
+    String::from_utf8(said).unwrap()
+}
+
+// The answer to the handshake, a JSON answer, an empty one, an error, and a stream that is complete
+// with its head and its end: each is one write.
+#[tokio::test]
+async fn every_answer_is_one_write() {
+    let (mut client, stream) = tokio::io::duplex(1 << 20);
+    let writes = Arc::<AtomicUsize>::default();
+    let counted = Counted {
+        stream,
+        writes: Arc::clone(&writes),
+    };
+    tokio::spawn(mount(endpoint(), counted));
+    let wrote = || writes.swap(0, Ordering::SeqCst);
+    let said = exchange(&mut client, &Request::post(initialize()), "}").await;
+    assert_eq!(wrote(), 1, "{said}");
+    let (_, id) = said.split_once("mcp-session-id: ").unwrap();
+    let session = Session::known(id.split_once('\r').unwrap().0);
+    let opened = session.post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let unknown = session.post(r#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#);
+    let stream = "0\r\n\r\n";
+    for (request, holds, end) in [
+        (opened, "202 Accepted", "\r\n\r\n"),
+        (session.tool(1, "echo", "hi"), "hi", "}"),
+        (session.tool(1, "echo", &"x".repeat(100_000)), "xxx", "}"),
+        (unknown, "-32601", "}"),
+        (session.post("{"), "400 Bad Request", "}"),
+        (session.tool(2, "speaks", "spoken"), "spoken", stream),
+    ] {
+        let said = exchange(&mut client, &request, end).await;
+        assert!(said.contains(holds), "{said}");
+        assert_eq!(wrote(), 1, "{said}");
+    }
+}
+
+// The same seen from the client of our own listener: one read brings the whole answer.
+#[tokio::test]
+async fn every_answer_arrives_in_one_piece() {
+    let served = served(&Witness::new()).await;
+    let (mut conn, session) = served.open().await;
+    for name in ["echo", "speaks"] {
+        conn.reads.clear();
+        let answer = conn.ask(&session.tool(1, name, "whole")).await;
+        assert!(answer.text().contains("whole"), "{answer:?}");
+        assert_eq!(conn.reads.len(), 1, "{:?}", conn.reads);
+    }
+}
+
+// 400 calls one after the other on a listener without TCP_NODELAY: with a second write each would
+// take the 40 ms of a delayed acknowledgement.
+#[tokio::test]
+async fn no_answer_waits_for_an_acknowledgement() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let endpoint = endpoint();
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        assert!(!stream.nodelay().unwrap());
+        mount(endpoint, stream).await;
+    });
+    let mut conn = Conn::new(tokio::net::TcpStream::connect(address).await.unwrap());
+    let session = Session::open(&mut conn).await;
+    let start = Instant::now();
+    for id in 0..200 {
+        for name in ["echo", "speaks"] {
+            let answer = conn.ask(&session.tool(id, name, "soon")).await;
+            assert!(answer.text().contains("soon"), "{answer:?}");
+        }
+    }
+    let each = start.elapsed() / 400;
+    assert!(each < Duration::from_millis(10), "{each:?}");
+}
