@@ -19,3 +19,4 @@ mod questions;
 mod rows;
 mod server_features;
 mod tools;
+mod wire;

@@ -1,0 +1,129 @@
+//! Older revisions: what is stripped, replaced and refused, in both directions. What needs no Rust to be told is in
+//! `tests/fixtures/wire/`.
+
+mod batches;
+mod client;
+mod server;
+
+use mcp_server::{Args, Ctx, Elicited, Json, Prompt, Resource, Server, Tool};
+use mcp_types::{Annotations, ContentBlock, Icon, Meta, ResourceLink, TextContent};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The revisions with a handshake.
+pub(crate) const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// The revisions from this one on.
+fn since(revision: &str) -> Vec<&'static str> {
+    REVISIONS.into_iter().filter(|r| *r >= revision).collect()
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Out {
+    n: u32,
+}
+
+fn meta() -> Meta {
+    serde_json::from_value(json!({ "com.example/x": 1 })).unwrap()
+}
+
+/// A server that uses every decoration there is.
+pub(crate) fn decorated() -> Server {
+    let icon = || Icon::new("https://example.com/i.png");
+    let notes = || {
+        serde_json::from_value::<Annotations>(
+            json!({ "priority": 0.5, "lastModified": "2025-01-01T00:00:00Z" }),
+        )
+        .unwrap()
+    };
+    Server::new("s", "1")
+        .title("S")
+        .description("d")
+        .website("https://example.com")
+        .icon(icon())
+        .tool(
+            Tool::new("structured", || Json(Out { n: 7 }))
+                .title("T")
+                .icon(icon())
+                .meta(meta())
+                .read_only(true),
+        )
+        .tool(Tool::new("blocks", move || {
+            let mut text = TextContent::new("x");
+            text.meta = Some(meta());
+            text.annotations = Some(notes());
+            vec![
+                ContentBlock::Text(text),
+                ContentBlock::Audio(mcp_types::AudioContent::new("AAAA", "audio/wav")),
+                ContentBlock::ResourceLink(
+                    ResourceLink::new("x://y", "link").with_icons(vec![icon()]),
+                ),
+            ]
+        }))
+        .tool(Tool::new("progress", |cx: Ctx| {
+            cx.progress_with(1.0, 2.0, "half");
+            "x"
+        }))
+        .prompt(
+            Prompt::new("p", |Args(_): Args<Arg>| "x")
+                .title("P")
+                .icon(icon())
+                .meta(meta())
+                .complete_from("a", ["x"]),
+        )
+        .resource(
+            Resource::text("x://r", "r", "t")
+                .title("R")
+                .icon(icon())
+                .meta(meta())
+                .annotations(notes()),
+        )
+        .resource(
+            Resource::new("x://t/{v}", "t", || "t")
+                .title("T")
+                .icon(icon())
+                .meta(meta()),
+        )
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Arg {
+    #[expect(dead_code, reason = "only listed")]
+    a: Option<String>,
+}
+
+/// Whether a member is there exactly in the revisions since `first`.
+fn check(revision: &str, value: &Value, member: &str, first: &str) {
+    let there = value.get(member).is_some();
+    assert_eq!(
+        there,
+        since(first).contains(&revision),
+        "{revision} {member}: {value}"
+    );
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Form {
+    name: String,
+}
+
+/// A server that asks by form and by URL.
+pub(crate) fn asking() -> Server {
+    Server::new("s", "1")
+        .tool(Tool::new("form", async |cx: Ctx| {
+            Ok::<_, mcp_protocol::AskError>(match cx.elicit::<Form>("Who?").await? {
+                Elicited::Accepted(form) => form.name,
+                _ => "-".to_owned(),
+            })
+        }))
+        .tools(everything_tools())
+}
+
+fn everything_tools() -> Vec<Tool> {
+    vec![Tool::new("url", async |cx: Ctx| {
+        cx.elicit_url("Go", "https://example.com/")
+            .await
+            .map(|asked| asked.accepted)
+    })]
+}

@@ -1,0 +1,64 @@
+//! Who is under test, by the name in a transcript's header.
+
+use mcp_client::{Builder, Client};
+use mcp_server::Server;
+use mcp_tests::everything;
+use mcp_types::{AudioContent, Root, SamplingMessageContentBlock, TextContent};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::older;
+
+/// A server.
+pub(super) fn server(name: &str) -> Server {
+    match name {
+        "everything" => everything::server(),
+        "decorated" => older::decorated(),
+        "asking" => older::asking(),
+        "empty" => Server::new("empty", "1").logging(false),
+        other => panic!("no server is called {other}"),
+    }
+}
+
+/// A client; what its host is told goes to `heard`.
+pub(super) fn host(name: &str, heard: &mpsc::Sender<Value>) -> Builder {
+    let builder = Client::builder("host", "1");
+    match name {
+        "plain" => builder,
+        "host" => telling(builder, heard),
+        other => panic!("no client is called {other}"),
+    }
+}
+
+/// A host with everything. Its user and its model do what the question says.
+fn telling(builder: Builder, heard: &mpsc::Sender<Value>) -> Builder {
+    let tell = {
+        let heard = heard.clone();
+        move |what: Value| heard.try_send(what).expect("room")
+    };
+    let (logs, changes) = (tell.clone(), tell);
+    builder
+        .roots([Root::new("file:///a").with_name("A")])
+        .on_log(move |message| logs(json!({ "log": message.data })))
+        .on_change(move |changed| changes(json!({ "changed": format!("{changed:?}") })))
+        .on_elicit(async |form| match &*form.params.message {
+            "choose several" => form.accept(json!({ "many": ["a", "b"] })),
+            "decline" => form.decline(),
+            _ => form.accept(json!({})),
+        })
+        .on_elicit_url(async |url| url.accept())
+        .on_sample(async |ask| {
+            let mut answer = ask.reply("model", "hi");
+            let text = || SamplingMessageContentBlock::Text(TextContent::new("hi"));
+            match ask.params.system_prompt.as_deref() {
+                Some("answer in a list") => answer.content = vec![text()].into(),
+                Some("answer twice") => answer.content = vec![text(), text()].into(),
+                Some("answer aloud") => {
+                    let audio = AudioContent::new("AAAA", "audio/wav");
+                    answer.content = vec![SamplingMessageContentBlock::Audio(audio)].into();
+                }
+                _ => {}
+            }
+            Ok(answer)
+        })
+}

@@ -1,0 +1,154 @@
+//! Transcripts: conversations of `tests/fixtures/wire/`, one a file, that read like a specification.
+//!
+//! A file begins with a title and what it is about, all in comments:
+//!
+//! ```text
+//! # An array is no message where batches do not exist
+//! # guards: older-revisions 2, "JSON-RPC batch, receive"
+//! # proves: BASE-036
+//! # role: server
+//! # carriers: stdio http sse
+//! # revisions: 2024-11-05 2025-06-18 2025-11-25
+//! # fixture: everything
+//! ```
+//!
+//! `guards` or `proves` may be missing, but not both; `proves` is counted by `cargo xtask support`. The role under test
+//! is `server` or `client`, the other side is the script. The conversation is held once per carrier and revision.
+//! Then come its steps, in order; an indented line continues the one above, other comments are prose:
+//!
+//! | Step | Means |
+//! | --- | --- |
+//! | `open {capabilities}` | the handshake, in which the script declares these |
+//! | `> text` | the script sends this, letter by letter |
+//! | `= 400` | the HTTP status of what was sent; without it, that of an accepted message |
+//! | `< json` | the side under test sends this next |
+//! | `silent` | it sends nothing, and still answers a ping; every open conversation ends so |
+//! | `connect` | a client connects; the script is to answer its `initialize` itself |
+//! | `connected`, `refused words` | how that ended |
+//! | `call name method {params}` | the client is told to make a request, which gets a name |
+//! | `result name json`, `fails name words` | how that ended |
+//! | `heard json` | what the host was told next; nothing else may have been told at the end |
+//!
+//! `stdio`, `http`, `sse`, `since DATE` and `before DATE` in front of a step restrict it. What is expected has to be
+//! contained in what came: other members do not matter, but arrays have exactly these elements (a batch in any order).
+//! Strings stand for values: `"$none"` for a member that is not there, `"$any"` for whatever is, `"…words…"` for text
+//! with these words in it. `"$name"` keeps a value when it is seen first, has to be equal later, and is replaced where
+//! it is sent; `"$revision"` is the revision of the conversation.
+
+mod case;
+mod client;
+mod fixtures;
+mod matching;
+mod scripted;
+mod server;
+mod talk;
+
+use std::fs;
+use std::path::Path;
+
+use case::{Case, Role};
+
+/// All transcripts, by file name.
+fn transcripts() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/wire");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// Holds every conversation of a transcript; the failures, each with what was said.
+fn follow(name: &str, text: &str) -> Vec<String> {
+    let case = match Case::parse(text) {
+        Ok(case) => case,
+        Err((line, problem)) => return vec![format!("{name}:{line}: {problem}")],
+    };
+    let mut failures = Vec::new();
+    for &carrier in &case.carriers {
+        for &revision in &case.revisions {
+            // A runtime of its own: what one conversation leaves behind does not meet the next.
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .start_paused(true)
+                .build()
+                .unwrap();
+            let held = runtime.block_on(async {
+                match case.role {
+                    Role::Server => server::hold(&case, carrier, revision).await,
+                    Role::Client => client::hold(&case, carrier, revision).await,
+                }
+            });
+            if let Err(failed) = held {
+                failures.push(format!(
+                    "{name}:{} ({} over {}, {revision}): {}\n{}",
+                    failed.line,
+                    case.role.name(),
+                    carrier.name(),
+                    case.title,
+                    failed.report,
+                ));
+            }
+        }
+    }
+    failures
+}
+
+#[test]
+fn every_transcript_is_followed() {
+    let transcripts = transcripts();
+    assert!(
+        !transcripts.is_empty(),
+        "the transcripts are not where they were"
+    );
+    let failures: Vec<String> = transcripts
+        .iter()
+        .flat_map(|(name, text)| follow(name, text))
+        .collect();
+    assert!(failures.is_empty(), "\n{}", failures.join("\n\n"));
+}
+
+/// The report on a conversation that is not as it is written.
+fn report(steps: &str) -> String {
+    let head = "# Title\n# guards: x\n# role: server\n# carriers: stdio\n# revisions: 2025-11-25\n\
+                # fixture: everything\n\n";
+    follow("x.txt", &format!("{head}{steps}")).join("\n")
+}
+
+#[test]
+fn what_differs_is_told_by_place() {
+    let ping = "> {\"jsonrpc\": \"2.0\", \"id\": 7, \"method\": \"ping\"}\n";
+    assert_eq!(report(&format!("open {{}}\n{ping}< {{\"id\": 7}}\n")), "");
+    let report = report(&format!(
+        "open {{}}\n{ping}< {{\"id\": 8, \"result\": {{\"a\": 1}}}}\n"
+    ));
+    for words in [
+        "x.txt:10 (server over stdio, 2025-11-25): Title",
+        "/id: expected 8, got 7",
+        "/result/a: expected 1, got nothing",
+        "> {\"jsonrpc\": \"2.0\", \"id\": 7, \"method\": \"ping\"}",
+    ] {
+        assert!(report.contains(words), "{words} is not in\n{report}");
+    }
+}
+
+#[test]
+fn what_was_not_expected_is_told() {
+    let ping = "> {\"jsonrpc\": \"2.0\", \"id\": 7, \"method\": \"ping\"}\n";
+    let said = report(&format!("open {{}}\n{ping}"));
+    assert!(
+        said.contains("x.txt:9 ") && said.contains("silence"),
+        "{said}"
+    );
+    let said = report("open {}\n< {}\n");
+    assert!(said.contains("nothing came"), "{said}");
+    let said = report("open {}\nshout\n");
+    assert!(said.starts_with("x.txt:9: no step"), "{said}");
+    let said = report("open {}\n< {\"id\": }\n");
+    assert!(said.starts_with("x.txt:9: "), "{said}");
+}
