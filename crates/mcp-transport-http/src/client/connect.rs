@@ -1,16 +1,21 @@
 //! The HTTP client that comes with this crate: pooled connections, HTTP/1.1.
 
+use std::io;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::Uri;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use mcp_protocol::TransportError;
+use mcp_protocol::{BoxFuture, TransportError};
+use tokio::time::timeout;
+use tower_service::Service;
 
 use super::body::RequestBody;
 use super::endpoint::Endpoint;
 use super::options::Options;
-use super::service::{Carrier, Tower};
+use super::service::{BoxError, Carrier, Tower};
 
 /// How often the system asks whether the other end of a silent connection is there, and how often
 /// in vain until the connection is given up.
@@ -37,9 +42,10 @@ pub(super) fn carrier(
         .pool_idle_timeout(options.idle_timeout)
         .pool_max_idle_per_host(options.idle_connections);
     if endpoint.is_secure() {
-        secure(&builder, tcp)
+        secure(&builder, tcp, options.connect_timeout)
     } else {
-        let client = builder.build::<_, RequestBody>(tcp);
+        let connector = Timely::new(tcp, options.connect_timeout);
+        let client = builder.build::<_, RequestBody>(connector);
         Ok(Box::new(Tower::new(client)))
     }
 }
@@ -48,6 +54,7 @@ pub(super) fn carrier(
 fn secure(
     builder: &hyper_util::client::legacy::Builder,
     mut tcp: HttpConnector,
+    limit: Duration,
 ) -> Result<Box<dyn Carrier>, TransportError> {
     use std::sync::Arc;
 
@@ -68,7 +75,7 @@ fn secure(
         .https_only()
         .enable_http1()
         .wrap_connector(tcp);
-    let client = builder.build::<_, RequestBody>(connector);
+    let client = builder.build::<_, RequestBody>(Timely::new(connector, limit));
     Ok(Box::new(Tower::new(client)))
 }
 
@@ -76,11 +83,56 @@ fn secure(
 fn secure(
     _builder: &hyper_util::client::legacy::Builder,
     _tcp: HttpConnector,
+    _limit: Duration,
 ) -> Result<Box<dyn Carrier>, TransportError> {
     Err(TransportError::new(
         "https needs TLS: enable the feature \"tls\" of mcp-transport-http, or bring an HTTP \
          client of your own with Http::service",
     ))
+}
+
+/// A connector with a limit on all it does: names, sockets and TLS.
+#[derive(Clone)]
+struct Timely<C> {
+    inner: C,
+    limit: Duration,
+}
+
+impl<C> Timely<C> {
+    fn new(inner: C, limit: Duration) -> Self {
+        Self { inner, limit }
+    }
+}
+
+impl<C> Service<Uri> for Timely<C>
+where
+    C: Service<Uri>,
+    C::Response: Send,
+    C::Error: Into<BoxError>,
+    C::Future: Send + 'static,
+{
+    type Response = C::Response;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<C::Response, BoxError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, target: Uri) -> Self::Future {
+        let limit = self.limit;
+        let connecting = self.inner.call(target);
+        Box::pin(async move {
+            let connected = timeout(limit, connecting).await.map_err(|_| {
+                let text = format!(
+                    "no connection within {} s, the limit of ClientOptions::with_connect_timeout",
+                    limit.as_secs_f64()
+                );
+                io::Error::new(io::ErrorKind::TimedOut, text)
+            })?;
+            connected.map_err(Into::into)
+        })
+    }
 }
 
 /// Whether an error says that no connection could be made, so that nothing was sent.
@@ -90,8 +142,8 @@ pub(super) fn is_unreached(error: &(dyn std::error::Error + 'static)) -> bool {
         if let Some(error) = current.downcast_ref::<hyper_util::client::legacy::Error>() {
             return error.is_connect();
         }
-        if let Some(error) = current.downcast_ref::<std::io::Error>() {
-            return error.kind() == std::io::ErrorKind::ConnectionRefused;
+        if let Some(error) = current.downcast_ref::<io::Error>() {
+            return error.kind() == io::ErrorKind::ConnectionRefused;
         }
         error = current.source();
     }

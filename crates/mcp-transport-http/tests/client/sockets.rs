@@ -4,6 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(feature = "tls")]
+use std::time::Duration;
 
 use mcp_protocol::{Connection, Link, Transport};
 use mcp_transport_http::{ClientOptions, Http};
@@ -344,5 +346,40 @@ async fn no_event_id_makes_a_second_header() {
         };
         assert_eq!(lines(&head, "last-event-id").len(), 1, "{byte:#x}");
         assert_eq!(head.matches("\r\n\r\n").count(), 1);
+    }
+}
+
+#[cfg(feature = "tls")]
+#[tokio::test]
+async fn a_server_without_tls_cannot_be_reached_by_https() {
+    for (greeting, problem) in [
+        (
+            &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
+            "cannot be reached",
+        ),
+        // One that says nothing is not waited for.
+        (b"", "ClientOptions::with_connect_timeout"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            socket.write_all(greeting).await.unwrap();
+            let mut bytes = Vec::new();
+            while socket
+                .read_buf(&mut bytes)
+                .await
+                .is_ok_and(|count| count > 0)
+            {}
+        });
+        let options = ClientOptions::new().with_connect_timeout(Duration::from_millis(100));
+        let http = Http::new(format!("https://{address}/mcp"))
+            .unwrap()
+            .options(options);
+        let (_connection, link) = start(http, ear().0).await;
+        let opening = spawn(link.request(method::INITIALIZE, Some(initialize())));
+        let error = failure(opening).await;
+        assert!(error.contains("cannot be reached"), "{error}");
+        assert!(error.contains(problem), "{error}");
     }
 }
