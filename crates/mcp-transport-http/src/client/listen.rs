@@ -138,11 +138,13 @@ async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> 
     if !status.is_success() {
         return refused(core, facts, resume, response).await;
     }
-    if let Form::Other(problem) = Form::of(response.headers()) {
-        tracing::warn!(
-            problem,
-            "the server is not listened to, it answers with no stream"
-        );
+    let problem = match Form::of(response.headers()) {
+        Form::Events => None,
+        Form::Json => Some("it answers with JSON".to_owned()),
+        Form::Other(problem) => Some(format!("it answers with {problem}")),
+    };
+    if let Some(problem) = problem {
+        tracing::warn!(problem, "the server is not listened to");
         return End::Unwanted;
     }
     let events = Events::new(response.into_body(), &core.options);

@@ -154,6 +154,15 @@ async fn a_refusal_ends_listening_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_stream_ends_listening() {
+    let mut pair = Pair::open(quiet_but_listening()).await;
+    pair.server.expect_get().await.json_body(200, &note(1));
+    pair.server.is_left_alone_for(HOUR).await;
+    pair.headers_of(method::PING).await;
+    assert!(pair.notes.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_know_the_event_any_more_is_listened_to_anew() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     let stream = pair.server.expect_get().await.stream();

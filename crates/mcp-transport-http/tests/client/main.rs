@@ -12,6 +12,7 @@ mod limits;
 mod listen;
 mod log;
 mod order;
+mod pair;
 mod questions;
 mod redirects;
 mod renew;

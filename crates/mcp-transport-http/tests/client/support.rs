@@ -1,33 +1,28 @@
-//! A server made of channels, and a client that writes down what it hears.
+//! A server made of channels.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, StatusCode, header};
+use http::{Request, Response, StatusCode, header};
 use http_body::{Body, Frame};
-use mcp_jsonrpc::{Notification, Request as Question};
-use mcp_protocol::{
-    Answer, Call, CallError, Closed, Connection, Exchange, Inbound, Link, Reply, Transport,
-};
-use mcp_transport_http::{ClientOptions, Http, RequestBody};
-use mcp_types::method;
+use mcp_transport_http::{Http, RequestBody};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tower_service::Service;
+
+pub(crate) use crate::pair::*;
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) const URL: &str = "http://server.test/mcp";
 pub(crate) const SESSION: &str = "session-4711";
 /// Longer than anything that is waited for; with the clock paused it costs nothing.
-const PATIENCE: Duration = Duration::from_secs(7 * 24 * 3_600);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// The client's end of the channels: an HTTP client of no network.
 #[derive(Clone)]
@@ -274,207 +269,6 @@ impl Stream {
     }
 }
 
-/// What a client heard.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Heard {
-    Notification(String, Option<Value>),
-    Question(String),
-    Closed(String),
-}
-
-type OnQuestion = dyn Fn(&Question<'_>, Exchange) -> Reply + Send + Sync;
-
-/// A client's side: writes down what it hears, and answers with `on_question`.
-pub(crate) struct Ear {
-    heard: mpsc::Sender<Heard>,
-    batches: bool,
-    on_question: Box<OnQuestion>,
-    deadline: Option<Duration>,
-}
-
-pub(crate) struct Notes(mpsc::Receiver<Heard>);
-
-impl Notes {
-    pub(crate) async fn next(&mut self) -> Heard {
-        timeout(PATIENCE, self.0.recv()).await.unwrap().unwrap()
-    }
-
-    pub(crate) fn is_empty(&mut self) -> bool {
-        self.0.try_recv().is_err()
-    }
-}
-
-pub(crate) fn ear() -> (Ear, Notes) {
-    let (heard, notes) = mpsc::channel(4_096);
-    let ear = Ear {
-        heard,
-        batches: false,
-        on_question: Box::new(|_, _| Reply::ok(mcp_protocol::Payload::Empty)),
-        deadline: None,
-    };
-    (ear, Notes(notes))
-}
-
-impl Ear {
-    pub(crate) fn answering(
-        mut self,
-        answer: impl Fn(&Question<'_>, Exchange) -> Reply + Send + Sync + 'static,
-    ) -> Self {
-        self.on_question = Box::new(answer);
-        self
-    }
-
-    pub(crate) fn with_batches(mut self) -> Self {
-        self.batches = true;
-        self
-    }
-
-    pub(crate) fn with_deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
-        self
-    }
-
-    fn note(&self, heard: Heard) {
-        // Some tests do not listen.
-        let full = matches!(
-            self.heard.try_send(heard),
-            Err(mpsc::error::TrySendError::Full(_))
-        );
-        assert!(!full, "more was heard than any test wants");
-    }
-}
-
-impl Inbound for Ear {
-    fn request(&self, request: &Question<'_>, exchange: Exchange) -> Reply {
-        self.note(Heard::Question(request.method.to_string()));
-        (self.on_question)(request, exchange)
-    }
-
-    fn notification(&self, notification: &Notification<'_>) {
-        let params = notification.params;
-        self.note(Heard::Notification(
-            notification.method.to_string(),
-            params.map(|params| serde_json::from_str(params).unwrap()),
-        ));
-    }
-
-    fn accepts_batches(&self) -> bool {
-        self.batches
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        self.deadline
-    }
-
-    fn closed(&self, reason: &Closed) {
-        self.note(Heard::Closed(reason.to_string()));
-    }
-}
-
-/// A client, a server, and what the client hears.
-pub(crate) struct Pair {
-    pub(crate) connection: Arc<dyn Connection>,
-    pub(crate) link: Arc<dyn Link>,
-    pub(crate) server: Server,
-    pub(crate) notes: Notes,
-}
-
-/// The options of most tests: no stream for what is said outside calls, and waits of half their
-/// bound.
-pub(crate) fn quiet() -> ClientOptions {
-    ClientOptions::new()
-        .without_listening()
-        .with_random(|| 1 << 63)
-}
-
-pub(crate) fn http(wire: Wire, options: ClientOptions) -> Http {
-    Http::new(URL).unwrap().service(wire).options(options)
-}
-
-impl Pair {
-    pub(crate) async fn new(options: ClientOptions) -> Self {
-        let (wire, server) = wire();
-        Self::with(http(wire, options), server, ear()).await
-    }
-
-    pub(crate) async fn with(http: Http, server: Server, (ear, notes): (Ear, Notes)) -> Self {
-        let connection = Box::new(http).start(Arc::new(ear)).await.unwrap();
-        Self {
-            link: connection.link(),
-            connection,
-            server,
-            notes,
-        }
-    }
-
-    /// A pair that has shaken hands over a session.
-    pub(crate) async fn open(options: ClientOptions) -> Self {
-        Self::new(options).await.opened(Some(SESSION)).await
-    }
-
-    pub(crate) async fn opened(mut self, session: Option<&str>) -> Self {
-        let opening = spawn(self.link.request(method::INITIALIZE, Some(initialize())));
-        let seen = self.server.expect(method::INITIALIZE).await;
-        seen.open(session, "2025-11-25");
-        opening.await.unwrap().unwrap().unwrap();
-        self.connection.negotiated("2025-11-25");
-        self.notify(method::NOTIFICATIONS_INITIALIZED);
-        let seen = self.server.expect(method::NOTIFICATIONS_INITIALIZED).await;
-        seen.accept();
-        self
-    }
-
-    /// A call that runs on its own.
-    pub(crate) fn call(&self, method: &'static str) -> JoinHandle<Result<Answer, CallError>> {
-        spawn(self.link.request(method, None))
-    }
-
-    pub(crate) fn notify(&self, method: &str) {
-        let always = mcp_protocol::Delivery::Always;
-        self.link.notify(method, None, always).unwrap();
-    }
-
-    /// Calls, answers, and gives the request that was seen.
-    pub(crate) async fn headers_of(&mut self, method: &'static str) -> HeaderMap {
-        let call = self.call(method);
-        let seen = self.server.expect(method).await;
-        let headers = seen.head.headers.clone();
-        seen.answer(&json!({}));
-        call.await.unwrap().unwrap().unwrap();
-        headers
-    }
-}
-
-pub(crate) fn initialize() -> Vec<u8> {
-    br#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#
-        .to_vec()
-}
-
-pub(crate) fn spawn(call: Call) -> JoinHandle<Result<Answer, CallError>> {
-    tokio::spawn(call)
-}
-
-/// The result of a call.
-pub(crate) async fn result(call: JoinHandle<Result<Answer, CallError>>) -> Value {
-    let answer = call.await.unwrap().unwrap().unwrap();
-    answer.decode().unwrap()
-}
-
-/// What a call that failed says.
-pub(crate) async fn failure(call: JoinHandle<Result<Answer, CallError>>) -> String {
-    match call.await.unwrap() {
-        Err(error) => error.to_string(),
-        Ok(answer) => panic!("{answer:?}"),
-    }
-}
-
-/// Lets everything run that can.
-pub(crate) async fn settle() {
-    for _ in 0..32 {
-        tokio::task::yield_now().await;
-    }
-}
-
 #[expect(dead_code, reason = "shows that a body of any error type is accepted")]
 fn accepts_infallible_bodies(http: Http, service: Accepting) -> Http {
     http.service(service)
@@ -497,9 +291,4 @@ impl Service<Request<RequestBody>> for Accepting {
         *response.status_mut() = StatusCode::ACCEPTED;
         std::future::ready(Ok(response))
     }
-}
-
-/// As [`quiet`], with a stream for what is said outside calls.
-pub(crate) fn quiet_but_listening() -> ClientOptions {
-    ClientOptions::new().with_random(|| 1 << 63)
 }
