@@ -1,9 +1,10 @@
 //! T01, T02: whose request it is.
 
-use mcp_tests::tcp::{Request, tool};
+use mcp_tests::tcp::{Request, Served, tool};
+use mcp_transport_http::Options;
 
 use super::h2::H2;
-use super::{Witness, served};
+use super::{Witness, served, server};
 
 /// Values of `Host`, and whether they name this machine.
 const HOSTS: [(&[u8], bool); 42] = [
@@ -171,6 +172,42 @@ async fn t02_what_a_page_sends_without_a_preflight_reaches_no_handler() {
     assert_eq!(witness.calls(), 2);
 }
 
+// Every method looks at where a request comes from: a foreign page gets 403 and an error without an
+// id, also for a handshake; what comes from no page passes.
+// proves: HTTP-002, HTTP-003, HTTP-004
+#[tokio::test]
+async fn t02_a_foreign_origin_is_refused_by_every_method() {
+    let served = served(&Witness::new()).await;
+    let (mut conn, session) = served.open().await;
+    let ping = session.post(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let requests = [
+        Request::post(mcp_tests::tcp::initialize()),
+        ping.clone(),
+        session.get(),
+        ping.clone().line("DELETE /mcp HTTP/1.1"),
+    ];
+    for request in &requests {
+        for origin in [
+            "https://evil.example",
+            "null",
+            "http://localhost.evil.example",
+        ] {
+            let answer = conn.ask(&request.clone().with("origin", origin)).await;
+            assert_eq!(answer.status, 403, "{origin}");
+            let error = answer.json();
+            assert_eq!(error["error"]["code"], -32600, "{error}");
+            assert!(error.get("id").is_none(), "{error}");
+            assert!(answer.text().contains("Options::allow_origin"), "{error}");
+        }
+    }
+    for request in requests {
+        let mut conn = served.connect().await;
+        conn.send(request.bytes()).await;
+        let status = conn.head().await.status;
+        assert!(matches!(status, 200 | 204), "{status}");
+    }
+}
+
 // A page cannot open a session either.
 #[tokio::test]
 async fn t02_a_foreign_page_opens_no_session() {
@@ -215,4 +252,39 @@ async fn t01_over_http2_the_target_names_the_host() {
             "{uri} {host:?}"
         );
     }
+}
+
+// The endpoints for clients of 2024-11-05 look at the same things.
+#[tokio::test]
+async fn t01_t02_the_older_endpoints_are_no_way_around() {
+    let witness = Witness::new();
+    let served = Served::start(server(&witness), Options::new().with_legacy()).await;
+    let mut stream = served.connect().await;
+    let listen = Request::get().at("/sse");
+    stream.send(listen.bytes()).await;
+    assert_eq!(stream.head().await.status, 200);
+    let told = stream.chunk().await.unwrap();
+    let told = String::from_utf8(told).unwrap();
+    let (_, path) = told.split_once("data: ").unwrap();
+    let path = path.trim_end();
+    let call = Request::post(tool(1, "echo", "x")).at(path);
+    for (request, status) in [
+        (listen.clone().with("host", "evil.example"), 403),
+        (listen.clone().with("origin", "http://evil.example"), 403),
+        (listen.without("host"), 403),
+        (call.clone().with("host", "evil.example"), 403),
+        (call.clone().with("origin", "http://evil.example"), 403),
+        (call.clone().with("content-type", "text/plain"), 415),
+        (call.clone().with("content-encoding", "gzip"), 415),
+        (
+            Request::post(tool(1, "echo", "x")).at("/message?sessionId=guess"),
+            404,
+        ),
+    ] {
+        let mut conn = served.connect().await;
+        let answer = conn.ask(&request).await;
+        let head = String::from_utf8(request.head()).unwrap();
+        assert_eq!(answer.status, status, "{head}");
+    }
+    assert_eq!(witness.calls(), 0);
 }
