@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Connection, Revision, Timeouts, Transport};
+use mcp_protocol::{Connection, Revision, Timeouts, Transport, lower};
 use mcp_types::{
     ClientCapabilities, CreateMessageResult, ElicitResult, ElicitationCapability, Icon,
     Implementation, InitializeRequest, InitializeRequestParams, InitializeResult, JsonObject,
@@ -224,7 +224,9 @@ impl Builder {
             .clone()
             .transpose()
             .map_err(|error| Error::Invalid(error.to_string()))?;
-        let capabilities = self.capabilities();
+        // Before anything is agreed, the offer decides what the server may know of.
+        let mut capabilities = self.capabilities();
+        lower::client_capabilities(&mut capabilities, self.offer.rules());
         let progress = Arc::new(Table::default());
         let inbound = Arc::new(ClientInbound::new(
             self.handlers.clone(),
@@ -266,7 +268,9 @@ impl Builder {
         capabilities: ClientCapabilities,
     ) -> Result<(InitializeResult, Revision), Error> {
         let offered = self.offer.as_str();
-        let params = InitializeRequestParams::new(offered, capabilities, self.info.clone());
+        let mut info = self.info.clone();
+        lower::implementation(&mut info, self.offer.rules());
+        let params = InitializeRequestParams::new(offered, capabilities, info);
         let params = serde_json::to_vec(&params).map_err(|e| Error::Invalid(e.to_string()))?;
         let link = connection.link();
         let limit = self.timeouts.idle.min(self.timeouts.cap);

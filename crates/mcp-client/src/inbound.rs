@@ -85,7 +85,9 @@ impl ClientInbound {
             .map_err(|_| ErrorObject::method_not_found(method))?;
         match method {
             method::ROOTS_LIST => {
-                let roots = lock(&self.roots).clone();
+                let mut roots = lock(&self.roots).clone();
+                let rules = revision.rules();
+                roots.iter_mut().for_each(|root| lower::root(root, rules));
                 Ok(Reply::ok(Payload::of(ListRootsResult::new(roots))))
             }
             method::ELICITATION_CREATE => match params(request.params)? {

@@ -165,12 +165,9 @@ impl RequestContext {
         sampling::check(&params).map_err(AskError::Invalid)?;
         for message in &mut params.messages {
             if !rules.sampling_tools {
-                message.content = lower::single(&mut message.content, rules)?;
                 message.meta = None;
             }
-            for block in message.content.iter() {
-                lower::sampling_block(block, rules)?;
-            }
+            lower::sampling_content(&mut message.content, rules)?;
         }
         self.ask(method::SAMPLING_CREATE_MESSAGE, Some(to_value(&params)?))
             .await

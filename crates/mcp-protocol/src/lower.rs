@@ -4,10 +4,11 @@
 //! no-op for the newest revision. On input nothing is raised: unknown members are ignored.
 
 use mcp_types::{
-    Annotations, BlobResourceContents, CallToolResult, CompleteRequestParams, ContentBlock,
-    CreateMessageResult, ElicitResult, ElicitValue, EmbeddedResource, GetPromptResult,
-    Implementation, InitializeResult, OneOrMany, Prompt, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate, SamplingMessageContentBlock, ServerCapabilities, Tool,
+    Annotations, BlobResourceContents, CallToolResult, ClientCapabilities, CompleteRequestParams,
+    CompletionReference, ContentBlock, CreateMessageResult, ElicitResult, ElicitValue,
+    ElicitationCapability, EmbeddedResource, GetPromptResult, Implementation, InitializeResult,
+    OneOrMany, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Root,
+    SamplingMessageContentBlock, ServerCapabilities, Tool,
 };
 
 use crate::gate::{Unsupported, known};
@@ -39,6 +40,23 @@ pub fn implementation(info: &mut Implementation, rules: &Rules) {
 pub fn server_capabilities(capabilities: &mut ServerCapabilities, rules: &Rules) {
     if !rules.completions_capability {
         capabilities.completions = None;
+    }
+    if !rules.tasks {
+        capabilities.tasks = None;
+    }
+}
+
+/// What a client declares with an offer of this revision.
+pub fn client_capabilities(capabilities: &mut ClientCapabilities, rules: &Rules) {
+    if !rules.elicitation_modes {
+        let modes = capabilities.elicitation.take();
+        let forms = modes.is_some_and(|modes| modes.form.is_some() || modes.url.is_none());
+        capabilities.elicitation =
+            (forms && rules.elicitation).then(ElicitationCapability::default);
+    }
+    if let (false, Some(sampling)) = (rules.sampling_tools, &mut capabilities.sampling) {
+        sampling.tools = None;
+        sampling.context = None;
     }
     if !rules.tasks {
         capabilities.tasks = None;
@@ -190,6 +208,18 @@ pub fn complete_params(params: &mut CompleteRequestParams, rules: &Rules) {
     if !rules.completion_context {
         params.context = None;
     }
+    if let (false, CompletionReference::Prompt(prompt)) =
+        (rules.titles_and_meta, &mut params.reference)
+    {
+        prompt.title = None;
+    }
+}
+
+/// A root as it is listed.
+pub fn root(root: &mut Root, rules: &Rules) {
+    if !rules.titles_and_meta {
+        root.meta = None;
+    }
 }
 
 /// A client's sampling answer.
@@ -200,17 +230,27 @@ pub fn create_message_result(
     result: &mut CreateMessageResult,
     rules: &'static Rules,
 ) -> Result<(), Unsupported> {
+    sampling_content(&mut result.content, rules)
+}
+
+/// The content of a sampling message or answer.
+pub(crate) fn sampling_content(
+    content: &mut OneOrMany<SamplingMessageContentBlock>,
+    rules: &'static Rules,
+) -> Result<(), Unsupported> {
     if !rules.sampling_tools {
-        result.content = single(&mut result.content, rules)?;
+        *content = single(content, rules)?;
     }
-    for block in result.content.iter() {
-        sampling_block(block, rules)?;
+    match content {
+        OneOrMany::One(block) => sampling_block(block, rules),
+        OneOrMany::Many(blocks) => blocks
+            .iter_mut()
+            .try_for_each(|block| sampling_block(block, rules)),
     }
-    Ok(())
 }
 
 /// Turns an array of one into its element; longer ones do not exist before 2025-11-25.
-pub(crate) fn single(
+fn single(
     content: &mut OneOrMany<SamplingMessageContentBlock>,
     rules: &'static Rules,
 ) -> Result<OneOrMany<SamplingMessageContentBlock>, Unsupported> {
@@ -226,19 +266,28 @@ pub(crate) fn single(
         .map_or_else(|| OneOrMany::Many(Vec::new()), OneOrMany::One))
 }
 
-pub(crate) fn sampling_block(
-    block: &SamplingMessageContentBlock,
+fn sampling_block(
+    block: &mut SamplingMessageContentBlock,
     rules: &'static Rules,
 ) -> Result<(), Unsupported> {
-    match block {
-        SamplingMessageContentBlock::Audio(_) => {
-            known(rules.annotations_and_audio, "audio content", rules)
+    use SamplingMessageContentBlock as Block;
+    let (meta, notes) = match block {
+        Block::Text(text) => (&mut text.meta, &mut text.annotations),
+        Block::Image(image) => (&mut image.meta, &mut image.annotations),
+        Block::Audio(audio) => {
+            known(rules.annotations_and_audio, "audio content", rules)?;
+            (&mut audio.meta, &mut audio.annotations)
         }
-        SamplingMessageContentBlock::ToolUse(_) | SamplingMessageContentBlock::ToolResult(_) => {
-            known(rules.sampling_tools, "tool use in sampling", rules)
+        Block::ToolUse(_) | Block::ToolResult(_) => {
+            return known(rules.sampling_tools, "tool use in sampling", rules);
         }
-        _ => Ok(()),
+        _ => return Ok(()),
+    };
+    if !rules.titles_and_meta {
+        *meta = None;
+        annotations(notes);
     }
+    Ok(())
 }
 
 /// A client's answer to a form.

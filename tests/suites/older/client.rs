@@ -4,8 +4,8 @@ use mcp_client::{Client, Error};
 use mcp_protocol::Revision;
 use mcp_tests::everything;
 use mcp_tests::wire::{Wire, connect};
-use mcp_types::{SamplingMessageContentBlock, TextContent};
-use serde_json::json;
+use mcp_types::{Icon, Root, SamplingMessageContentBlock as Block};
+use serde_json::{Value, json};
 
 use super::{REVISIONS, check};
 
@@ -14,19 +14,23 @@ async fn a_client_sends_an_older_server_nothing_it_does_not_know() {
     for revision in REVISIONS {
         let builder = Client::builder("host", "1").on_sample(async |ask| {
             let mut answer = ask.reply("m", "x");
-            let block = SamplingMessageContentBlock::Text(TextContent::new("x"));
-            answer.content = vec![block].into();
+            let text = json!({
+                "type": "text", "text": "x", "_meta": { "a": 1 },
+                "annotations": { "priority": 1.0, "lastModified": "2025-01-01T00:00:00Z" }
+            });
+            answer.content = vec![serde_json::from_value::<Block>(text).unwrap()].into();
             Ok(answer)
         });
         let capabilities = json!({ "completions": {}, "prompts": {} });
         let (mut wire, client) = Wire::accept(builder, revision, capabilities).await;
         assert_eq!(client.revision().as_str(), revision);
-        let reference = mcp_types::PromptReference::new("p");
+        let reference = mcp_types::PromptReference::new("p").with_title("P");
         let resolved = [("b".to_owned(), "2".to_owned())].into();
         let call = client.complete(reference, "a", "", resolved);
         let completing = tokio::spawn(async move { call.await });
         let request = wire.expect("completion/complete").await;
         check(revision, &request["params"], "context", "2025-06-18");
+        check(revision, &request["params"]["ref"], "title", "2025-06-18");
         wire.answer(&request, json!({ "completion": { "values": [] } }))
             .await;
         completing.await.unwrap().unwrap();
@@ -37,6 +41,18 @@ async fn a_client_sends_an_older_server_nothing_it_does_not_know() {
             answer["content"].is_array(),
             revision == "2025-11-25",
             "{answer}"
+        );
+        let block = match &answer["content"] {
+            Value::Array(blocks) => &blocks[0],
+            block => block,
+        };
+        check(revision, block, "_meta", "2025-06-18");
+        assert_eq!(block["annotations"]["priority"], 1.0);
+        check(
+            revision,
+            &block["annotations"],
+            "lastModified",
+            "2025-06-18",
         );
     }
 }
@@ -95,5 +111,72 @@ async fn every_revision_works_from_end_to_end() {
         let missing = client.read_resource("test://no").await.unwrap_err();
         assert!(matches!(missing, Error::Rejected(error) if error.code.0 == -32002));
         client.close().await.unwrap();
+    }
+}
+
+// Before the handshake nothing is agreed; what is offered decides what may be sent.
+#[tokio::test]
+async fn an_offer_has_what_its_revision_has() {
+    for revision in Revision::ALL {
+        let builder = Client::builder("host", "1")
+            .revision(revision)
+            .title("Host")
+            .icon(Icon::new("https://example.com/i.png"))
+            .roots([])
+            .sampling_tools()
+            .sampling_context()
+            .on_sample(async |ask| Ok(ask.reply("m", "x")))
+            .on_elicit(async |form| form.decline())
+            .on_elicit_url(async |url| url.decline());
+        let (mut wire, transport) = Wire::server();
+        let connecting = tokio::spawn(builder.connect(transport));
+        let offer = wire.welcome(revision.as_str(), json!({})).await;
+        let revision = revision.as_str();
+        assert_eq!(offer["protocolVersion"], revision);
+        check(revision, &offer["clientInfo"], "title", "2025-06-18");
+        check(revision, &offer["clientInfo"], "icons", "2025-11-25");
+        let declared = &offer["capabilities"];
+        assert_eq!(declared["roots"], json!({ "listChanged": true }));
+        check(revision, &declared["sampling"], "tools", "2025-11-25");
+        check(revision, &declared["sampling"], "context", "2025-11-25");
+        check(revision, declared, "elicitation", "2025-06-18");
+        if revision == "2025-06-18" {
+            assert_eq!(declared["elicitation"], json!({}));
+        }
+        connecting.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_root_has_no_metadata_where_it_has_none() {
+    for revision in REVISIONS {
+        let mut root = Root::new("file:///a");
+        root.meta = serde_json::from_value(json!({ "com.example/x": 1 })).unwrap();
+        let builder = Client::builder("host", "1").roots([root]);
+        let (mut wire, _client) = Wire::accept(builder, revision, json!({})).await;
+        let answer = wire.call("roots/list", Value::Null).await;
+        check(revision, &answer["roots"][0], "_meta", "2025-06-18");
+    }
+}
+
+// 2024-11-05 has the method and no capability for it: whoever asks finds out.
+#[tokio::test]
+async fn completion_may_be_tried_where_it_cannot_be_declared() {
+    for revision in REVISIONS {
+        let builder = Client::builder("host", "1");
+        let (mut wire, client) = Wire::accept(builder, revision, json!({ "prompts": {} })).await;
+        let reference = mcp_types::PromptReference::new("p");
+        let call = client.complete(reference, "a", "", [].into());
+        let completing = tokio::spawn(async move { call.await });
+        if revision == "2024-11-05" {
+            let request = wire.expect("completion/complete").await;
+            wire.refuse(&request, -32601, "no such method").await;
+            let error = completing.await.unwrap().unwrap_err();
+            assert_eq!(error.rejection().unwrap().code.0, -32601);
+        } else {
+            let error = completing.await.unwrap().unwrap_err();
+            assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+            wire.silent().await;
+        }
     }
 }

@@ -6,7 +6,10 @@ mod client;
 mod server;
 
 use mcp_server::{Args, Ctx, Elicited, Json, Prompt, Resource, Server, Tool};
-use mcp_types::{Annotations, ContentBlock, Icon, Meta, ResourceLink, TextContent};
+use mcp_types::{
+    Annotations, AudioContent, ContentBlock, EmbeddedResource, Icon, Meta, PromptArgument,
+    PromptMessage, ResourceContents, ResourceLink, Role, TextContent, TextResourceContents,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -28,15 +31,36 @@ fn meta() -> Meta {
     serde_json::from_value(json!({ "com.example/x": 1 })).unwrap()
 }
 
+fn icon() -> Icon {
+    Icon::new("https://example.com/i.png")
+}
+
+fn notes() -> Annotations {
+    let notes = json!({ "priority": 0.5, "lastModified": "2025-01-01T00:00:00Z" });
+    serde_json::from_value(notes).unwrap()
+}
+
+fn contents() -> ResourceContents {
+    let mut contents = TextResourceContents::new("x://m", "m");
+    contents.meta = Some(meta());
+    ResourceContents::Text(contents)
+}
+
+/// One block of each kind that was not always there, or has what was not.
+fn blocks() -> Vec<ContentBlock> {
+    let mut text = TextContent::new("x");
+    text.meta = Some(meta());
+    text.annotations = Some(notes());
+    vec![
+        ContentBlock::Text(text),
+        ContentBlock::Audio(AudioContent::new("AAAA", "audio/wav")),
+        ContentBlock::ResourceLink(ResourceLink::new("x://y", "link").with_icons(vec![icon()])),
+        ContentBlock::Resource(EmbeddedResource::new(contents())),
+    ]
+}
+
 /// A server that uses every decoration there is.
 pub(crate) fn decorated() -> Server {
-    let icon = || Icon::new("https://example.com/i.png");
-    let notes = || {
-        serde_json::from_value::<Annotations>(
-            json!({ "priority": 0.5, "lastModified": "2025-01-01T00:00:00Z" }),
-        )
-        .unwrap()
-    };
     Server::new("s", "1")
         .title("S")
         .description("d")
@@ -49,18 +73,7 @@ pub(crate) fn decorated() -> Server {
                 .meta(meta())
                 .read_only(true),
         )
-        .tool(Tool::new("blocks", move || {
-            let mut text = TextContent::new("x");
-            text.meta = Some(meta());
-            text.annotations = Some(notes());
-            vec![
-                ContentBlock::Text(text),
-                ContentBlock::Audio(mcp_types::AudioContent::new("AAAA", "audio/wav")),
-                ContentBlock::ResourceLink(
-                    ResourceLink::new("x://y", "link").with_icons(vec![icon()]),
-                ),
-            ]
-        }))
+        .tool(Tool::new("blocks", blocks))
         .tool(Tool::new("progress", |cx: Ctx| {
             cx.progress_with(1.0, 2.0, "half");
             "x"
@@ -70,8 +83,14 @@ pub(crate) fn decorated() -> Server {
                 .title("P")
                 .icon(icon())
                 .meta(meta())
+                .arguments(vec![PromptArgument::new("a").with_title("A")])
                 .complete_from("a", ["x"]),
         )
+        .prompt(Prompt::new("q", || {
+            let blocks = blocks().into_iter();
+            let messages = blocks.map(|block| PromptMessage::new(Role::User, block));
+            messages.collect::<Vec<_>>()
+        }))
         .resource(
             Resource::text("x://r", "r", "t")
                 .title("R")
@@ -79,6 +98,7 @@ pub(crate) fn decorated() -> Server {
                 .meta(meta())
                 .annotations(notes()),
         )
+        .resource(Resource::new("x://m", "m", contents))
         .resource(
             Resource::new("x://t/{v}", "t", || "t")
                 .title("T")

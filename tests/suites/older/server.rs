@@ -39,12 +39,38 @@ async fn decorations_are_left_out_where_they_are_unknown() {
             check(revision, item, "title", "2025-06-18");
             check(revision, item, "_meta", "2025-06-18");
             check(revision, item, "icons", "2025-11-25");
+            if method == "prompts/list" {
+                check(revision, &item["arguments"][0], "title", "2025-06-18");
+            }
             if method == "resources/list" {
                 assert_eq!(item["annotations"]["priority"], 0.5);
                 check(revision, &item["annotations"], "lastModified", "2025-06-18");
             }
         }
     }
+}
+
+/// The blocks of the fixture, in a tool's result or in a prompt.
+fn check_blocks(revision: &str, blocks: &[Value]) {
+    check(revision, &blocks[0], "_meta", "2025-06-18");
+    let notes = &blocks[0]["annotations"];
+    assert_eq!(notes["priority"], 0.5);
+    check(revision, notes, "lastModified", "2025-06-18");
+    if revision == "2024-11-05" {
+        assert_eq!(blocks[1]["type"], "resource");
+        assert_eq!(blocks[1]["resource"]["mimeType"], "audio/wav");
+        assert_eq!(blocks[1]["resource"]["blob"], "AAAA");
+    } else {
+        assert_eq!(blocks[1]["type"], "audio");
+    }
+    if since("2025-06-18").contains(&revision) {
+        assert_eq!(blocks[2]["type"], "resource_link");
+        check(revision, &blocks[2], "icons", "2025-11-25");
+    } else {
+        assert_eq!(blocks[2], json!({ "type": "text", "text": "link: x://y" }));
+    }
+    assert_eq!(blocks[3]["resource"]["text"], "m");
+    check(revision, &blocks[3]["resource"], "_meta", "2025-06-18");
 }
 
 #[tokio::test]
@@ -55,26 +81,13 @@ async fn content_is_replaced_where_its_kind_is_unknown() {
         check(revision, &result, "structuredContent", "2025-06-18");
         assert_eq!(result["content"][0]["text"], "{\"n\":7}");
         let blocks = wire.tool("blocks", json!({})).await["content"].clone();
-        check(revision, &blocks[0], "_meta", "2025-06-18");
-        check(
-            revision,
-            &blocks[0]["annotations"],
-            "lastModified",
-            "2025-06-18",
-        );
-        if revision == "2024-11-05" {
-            assert_eq!(blocks[1]["type"], "resource");
-            assert_eq!(blocks[1]["resource"]["mimeType"], "audio/wav");
-            assert_eq!(blocks[1]["resource"]["blob"], "AAAA");
-        } else {
-            assert_eq!(blocks[1]["type"], "audio");
-        }
-        if since("2025-06-18").contains(&revision) {
-            assert_eq!(blocks[2]["type"], "resource_link");
-            check(revision, &blocks[2], "icons", "2025-11-25");
-        } else {
-            assert_eq!(blocks[2], json!({ "type": "text", "text": "link: x://y" }));
-        }
+        check_blocks(revision, blocks.as_array().unwrap());
+        let prompt = wire.call("prompts/get", json!({ "name": "q" })).await;
+        let messages = prompt["messages"].as_array().unwrap().iter();
+        let blocks: Vec<Value> = messages.map(|message| message["content"].clone()).collect();
+        check_blocks(revision, &blocks);
+        let read = wire.call("resources/read", json!({ "uri": "x://m" })).await;
+        check(revision, &read["contents"][0], "_meta", "2025-06-18");
         let params = json!({ "name": "progress", "_meta": { "progressToken": 1 } });
         wire.request("tools/call", params).await;
         let progress = wire.expect("notifications/progress").await;
@@ -165,6 +178,7 @@ async fn forms_are_fitted_to_2025_06_18() {
     assert_eq!(result["isError"], true, "{result}");
     let titled = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let schema = serde_json::from_value(json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
             "properties": { "c": { "type": "string", "oneOf": [{ "const": "a", "title": "A" }] } }
         }))?;
@@ -176,38 +190,145 @@ async fn forms_are_fitted_to_2025_06_18() {
     let mut wire = Wire::open(titled, "2025-06-18", json!({ "elicitation": {} })).await;
     wire.request("tools/call", json!({ "name": "ask" })).await;
     let question = wire.expect("elicitation/create").await;
+    let asked = &question["params"]["requestedSchema"];
+    assert!(asked.get("$schema").is_none(), "{asked}");
     assert_eq!(
-        question["params"]["requestedSchema"]["properties"]["c"],
+        asked["properties"]["c"],
         json!({ "type": "string", "enum": ["a"], "enumNames": ["A"] })
     );
 }
 
+/// A server whose tool `ask` asks the model this, and tells what is wrong if it cannot.
+fn sampling(params: Value) -> Server {
+    Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
+        let params = serde_json::from_value(params.clone()).unwrap();
+        async move { cx.sample(params).await.map(|answer| answer.model) }
+    }))
+}
+
 #[tokio::test]
 async fn sampling_is_fitted_to_revisions_without_tools() {
-    let server = || {
-        Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
-            let params = serde_json::from_value(json!({
-                "messages": [{
-                    "role": "user",
-                    "content": [{ "type": "text", "text": "x" }],
-                    "_meta": { "a": 1 }
-                }],
-                "maxTokens": 5
-            }))?;
-            cx.sample(params).await?;
-            Ok::<_, mcp_server::HandlerError>("asked")
-        }))
-    };
+    let params = json!({
+        "messages": [{
+            "role": "user",
+            "content": [{
+                "type": "text", "text": "x", "_meta": { "a": 1 },
+                "annotations": { "priority": 1.0, "lastModified": "2025-01-01T00:00:00Z" }
+            }],
+            "_meta": { "a": 1 }
+        }],
+        "includeContext": "thisServer",
+        "maxTokens": 5
+    });
     for revision in REVISIONS {
-        let mut wire = Wire::open(server(), revision, json!({ "sampling": {} })).await;
+        let server = sampling(params.clone());
+        let mut wire = Wire::open(server, revision, json!({ "sampling": {} })).await;
         wire.request("tools/call", json!({ "name": "ask" })).await;
         let question = wire.expect("sampling/createMessage").await;
         let message = &question["params"]["messages"][0];
-        assert_eq!(
-            message["content"].is_array(),
-            revision == "2025-11-25",
-            "{message}"
-        );
+        let content = &message["content"];
+        let newest = revision == "2025-11-25";
+        assert_eq!(content.is_array(), newest, "{message}");
         check(revision, message, "_meta", "2025-11-25");
+        let block = if newest { &content[0] } else { content };
+        check(revision, block, "_meta", "2025-06-18");
+        assert_eq!(block["annotations"]["priority"], 1.0);
+        check(
+            revision,
+            &block["annotations"],
+            "lastModified",
+            "2025-06-18",
+        );
+        // Since it has a capability of its own, only a client that declares it is asked.
+        let context = question["params"].get("includeContext");
+        assert_eq!(context.is_some(), !newest, "{question}");
+        let answer = json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "y" } });
+        wire.answer(&question, answer).await;
+        assert_eq!(wire.recv().await["result"]["content"][0]["text"], "m");
+    }
+}
+
+#[tokio::test]
+async fn a_question_the_revision_cannot_carry_is_an_error_that_says_so() {
+    let text = json!({ "type": "text", "text": "x" });
+    let audio = json!({ "type": "audio", "data": "AAAA", "mimeType": "audio/wav" });
+    let used = json!({ "type": "tool_use", "id": "u", "name": "t", "input": {} });
+    let result = json!({ "type": "tool_result", "toolUseId": "u", "content": [] });
+    let ask = |content: Value| json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 5 });
+    let mut tools = ask(text.clone());
+    tools["tools"] = json!([{ "name": "t", "inputSchema": { "type": "object" } }]);
+    let used = json!({ "messages": [
+        { "role": "assistant", "content": used },
+        { "role": "user", "content": result }
+    ], "maxTokens": 5 });
+    for (params, first) in [
+        (ask(audio), "2025-03-26"),
+        (ask(json!([text, text])), "2025-11-25"),
+        (tools, "2025-11-25"),
+        (used, "2025-11-25"),
+    ] {
+        for revision in REVISIONS {
+            let capabilities = json!({ "sampling": { "tools": {} } });
+            let mut wire = Wire::open(sampling(params.clone()), revision, capabilities).await;
+            let id = wire.request("tools/call", json!({ "name": "ask" })).await;
+            let next = wire.recv().await;
+            if since(first).contains(&revision) {
+                assert_eq!(next["method"], "sampling/createMessage", "{revision}");
+            } else {
+                assert_eq!(
+                    (&next["id"], &next["result"]["isError"]),
+                    (&id, &json!(true))
+                );
+                assert!(next.to_string().contains(revision), "{next}");
+                wire.silent().await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn required_urls_have_a_code_since_2025_11_25_and_are_text_before() {
+    let capabilities = json!({ "elicitation": { "form": {}, "url": {} } });
+    for revision in REVISIONS {
+        let server = Server::new("s", "1").tool(Tool::new("visit", async |cx: Ctx| {
+            Err::<String, _>(cx.urls_required([("Connect", "https://example.com/c")]))
+        }));
+        let mut wire = Wire::open(server, revision, capabilities.clone()).await;
+        let answer = wire
+            .answer_to("tools/call", json!({ "name": "visit" }))
+            .await;
+        if revision == "2025-11-25" {
+            assert_eq!(answer["error"]["code"], -32042);
+            continue;
+        }
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("https://example.com/c"), "{text}");
+    }
+}
+
+// Our server has no tasks yet; what one day declares them is fitted by the same functions.
+#[test]
+fn tasks_are_declared_to_nobody_who_does_not_know_them() {
+    for revision in mcp_protocol::Revision::ALL {
+        let tool =
+            json!({ "name": "t", "inputSchema": {}, "execution": { "taskSupport": "optional" } });
+        let mut tool = serde_json::from_value(tool).unwrap();
+        mcp_protocol::lower::tool(&mut tool, revision.rules());
+        let mut declared = serde_json::from_value(json!({ "tasks": {} })).unwrap();
+        mcp_protocol::lower::server_capabilities(&mut declared, revision.rules());
+        let revision = revision.as_str();
+        check(
+            revision,
+            &serde_json::to_value(tool).unwrap(),
+            "execution",
+            "2025-11-25",
+        );
+        check(
+            revision,
+            &serde_json::to_value(declared).unwrap(),
+            "tasks",
+            "2025-11-25",
+        );
     }
 }
