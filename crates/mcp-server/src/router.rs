@@ -278,7 +278,7 @@ impl Core {
         let target = match &params.reference {
             CompletionReference::Prompt(prompt) => &prompt.name,
             CompletionReference::Resource(template) => &template.uri,
-            _ => return Err(ErrorObject::invalid_params("unknown kind of ref")),
+            other => return Err(unknown_reference(other)),
         };
         settings.check(&Guarded {
             method: method::COMPLETION_COMPLETE,
@@ -345,6 +345,17 @@ fn check_argument(known: bool, name: &str) -> Result<(), ErrorObject> {
 fn unknown_prompt(name: &str) -> ErrorObject {
     let name: String = name.chars().take(128).collect();
     ErrorObject::invalid_params(format!("unknown prompt {name:?}"))
+}
+
+fn unknown_reference(reference: &CompletionReference) -> ErrorObject {
+    let kind = match reference {
+        CompletionReference::Unknown(value) => value["type"].as_str().unwrap_or_default(),
+        _ => "",
+    };
+    let kind: String = kind.chars().take(128).collect();
+    ErrorObject::invalid_params(format!(
+        "unknown type of ref {kind:?}; there are ref/prompt and ref/resource"
+    ))
 }
 
 fn typed<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {

@@ -136,8 +136,7 @@ impl LegacyEndpoint {
         let session = self.session(parts)?;
         let whole = intake::read(body, &parts.headers, &shared.options, &shared.bodies).await?;
         if let Err(error) = parse(&whole.bytes, &shared.options.frame) {
-            let error = error.to_error_object();
-            return Err(Refusal::with_error(StatusCode::BAD_REQUEST, error));
+            return Err(Refusal::unreadable(&error));
         }
         if session.mux.is_congested() {
             return Err(Refusal::busy(

@@ -11,8 +11,7 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
 use mcp_jsonrpc::{
-    ErrorObject, Frame, Message, Notification, ParseError, Request, Response as Answer, parse,
-    write_error,
+    ErrorObject, Frame, Message, Notification, Request, Response as Answer, parse, write_error,
 };
 use mcp_protocol::{Inbound as _, Principal, Refused, ServerSession, guarded};
 use mcp_types::method;
@@ -44,7 +43,7 @@ where
     let whole = intake::read(body, &parts.headers, &shared.options, &shared.bodies).await?;
     let frame = match parse(&whole.bytes, &shared.options.frame) {
         Ok(frame) => frame,
-        Err(error) => return Err(unreadable(&error)),
+        Err(error) => return Err(Refusal::unreadable(&error)),
     };
     let begun = match frame {
         Frame::Single(Message::Request(request)) if request.method == method::INITIALIZE => {
@@ -76,11 +75,6 @@ enum Started {
     Nothing,
     Answered(Arc<HttpSession>, Arc<Stream>, Vec<u8>),
     Runs(Arc<HttpSession>, Work),
-}
-
-fn unreadable(error: &ParseError) -> Refusal {
-    let id = error.id().filter(|_| !error.is_response()).cloned();
-    Refusal::with_error(StatusCode::BAD_REQUEST, error.to_error_object()).answering(id)
 }
 
 fn accepted() -> Response<Body> {

@@ -2,7 +2,7 @@
 
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use mcp_jsonrpc::{ErrorObject, RequestId, write_error};
+use mcp_jsonrpc::{ErrorObject, ParseError, RequestId, write_error};
 
 use super::body::Body;
 use crate::headers::JSON;
@@ -37,6 +37,12 @@ impl Refusal {
             error,
             hint: None,
         }
+    }
+
+    /// The body is no message. The error answers it if it was a request whose id could be read.
+    pub(crate) fn unreadable(error: &ParseError) -> Self {
+        let id = error.id().filter(|_| !error.is_response()).cloned();
+        Self::with_error(StatusCode::BAD_REQUEST, error.to_error_object()).answering(id)
     }
 
     /// The server has no room now.
