@@ -309,9 +309,14 @@ impl Inbound for ClientInbound {
     }
 
     /// Text that is no JSON is the server's program printing where it must not. It is not
-    /// answered; the transport, which knows the lines, counts and quotes it.
-    fn unreadable(&self, _frame: &[u8], error: &ParseError) -> bool {
-        error.kind() != ParseErrorKind::Syntax || error.id().is_some()
+    /// answered; the transport, which knows the lines, counts and quotes it. Nor is anything else
+    /// that has no id, where error answers need one; only JSON-RPC itself demands that of arrays.
+    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
+        let agreed = self.agreed.get();
+        error.id().is_some()
+            || error.kind() != ParseErrorKind::Syntax
+                && (frame.trim_ascii_start().starts_with(b"[")
+                    || agreed.is_none_or(|(revision, _)| revision.rules().error_without_id))
     }
 
     fn closed(&self, reason: &Closed) {

@@ -1,9 +1,12 @@
 //! Who is under test, by the name in a transcript's header.
 
 use mcp_client::{Builder, Client};
-use mcp_server::Server;
+use mcp_server::{Ctx, HandlerError, Server, Tool};
 use mcp_tests::everything;
-use mcp_types::{AudioContent, Root, SamplingMessageContentBlock, TextContent};
+use mcp_types::{
+    AudioContent, CreateMessageRequestParams, Root, SamplingMessage, SamplingMessageContentBlock,
+    TextContent,
+};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -15,9 +18,19 @@ pub(super) fn server(name: &str) -> Server {
         "everything" => everything::server(),
         "decorated" => older::decorated(),
         "asking" => older::asking(),
+        "relays" => relays(),
         "empty" => Server::new("empty", "1").logging(false),
         other => panic!("no server is called {other}"),
     }
+}
+
+/// A server that tells what the model answered, as it came.
+fn relays() -> Server {
+    Server::new("relays", "1").tool(Tool::new("ask", async |cx: Ctx| {
+        let question = CreateMessageRequestParams::new(vec![SamplingMessage::user("x")], 5);
+        let answer = cx.sample(question).await?;
+        Ok::<_, HandlerError>(serde_json::to_string(&answer.content)?)
+    }))
 }
 
 /// A client; what its host is told goes to `heard`.
