@@ -19,4 +19,5 @@ mod questions;
 mod rows;
 mod server_features;
 mod tools;
+mod users;
 mod wire;

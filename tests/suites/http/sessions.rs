@@ -113,7 +113,7 @@ async fn a_session_is_served_only_to_the_principal_that_opened_it() {
     assert_eq!(reply.status, StatusCode::OK);
 }
 
-// proves: HTTP-026
+// proves: HTTP-026, LIFE-027
 #[tokio::test(start_paused = true)]
 async fn an_idle_session_ends_and_a_used_one_does_not() {
     let gate = Gate::new();

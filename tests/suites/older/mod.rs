@@ -3,6 +3,7 @@
 
 mod batches;
 mod client;
+mod http;
 mod server;
 
 use mcp_server::{Args, Ctx, Elicited, Json, Prompt, Resource, Server, Tool};

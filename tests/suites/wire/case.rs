@@ -125,16 +125,8 @@ impl Case {
         for (at, line) in lines {
             header.take(line).map_err(|problem| (at + 1, problem))?;
         }
-        let (role, carriers, revisions, fixture) =
-            header.whole().map_err(|problem| (1, problem))?;
-        Ok(Self {
-            title: title.to_owned(),
-            role,
-            carriers,
-            revisions,
-            fixture,
-            steps: steps(body, head.lines().count() + 2)?,
-        })
+        let steps = steps(body, head.lines().count() + 2)?;
+        header.case(title, steps).map_err(|problem| (1, problem))
     }
 }
 
@@ -179,13 +171,18 @@ impl Header {
         Ok(())
     }
 
-    fn whole(self) -> Result<(Role, Vec<Carrier>, Vec<&'static str>, String), String> {
+    fn case(self, title: &str, steps: Vec<Step>) -> Result<Case, String> {
         if !self.guarded || self.carriers.is_empty() || self.revisions.is_empty() {
             return Err("guards or proves, carriers and revisions are needed".to_owned());
         }
-        let role = self.role.ok_or("the role is missing")?;
-        let fixture = self.fixture.ok_or("the fixture is missing")?;
-        Ok((role, self.carriers, self.revisions, fixture))
+        Ok(Case {
+            title: title.to_owned(),
+            role: self.role.ok_or("the role is missing")?,
+            carriers: self.carriers,
+            revisions: self.revisions,
+            fixture: self.fixture.ok_or("the fixture is missing")?,
+            steps,
+        })
     }
 }
 

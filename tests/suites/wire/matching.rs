@@ -70,11 +70,8 @@ impl Known {
             out.push(format!("{path}: expected {what}, got {got}"));
         };
         match (expected, got) {
-            (Value::String(name), _) if name == "$none" => {
-                if got.is_some() {
-                    differ("nothing");
-                }
-            }
+            (Value::String(name), None) if name == "$none" => {}
+            (Value::String(name), Some(_)) if name == "$none" => differ("nothing"),
             (_, None) => differ(&expected.to_string()),
             (Value::String(name), Some(_)) if name == "$any" => {}
             (Value::String(name), Some(got)) if name.starts_with('$') => {

@@ -1,0 +1,221 @@
+//! What differs over HTTP: which transport, which headers, and how a stream begins and ends.
+
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{HeaderMap, Method, Request, StatusCode};
+use mcp_client::{Builder, Client};
+use mcp_protocol::Revision;
+use mcp_server::{Ctx, Server, Tool};
+use mcp_tests::everything;
+use mcp_tests::http::Peer;
+use mcp_tests::network::Network;
+use mcp_transport_http::{Endpoint, Http, Options, serve_with};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tower_service::Service;
+
+use super::REVISIONS;
+
+/// A network that keeps the headers of every request.
+#[derive(Clone)]
+struct Recorder {
+    network: Network,
+    seen: Arc<Mutex<Vec<(Method, HeaderMap)>>>,
+}
+
+impl<B> Service<Request<B>> for Recorder
+where
+    Network: Service<Request<B>>,
+{
+    type Response = <Network as Service<Request<B>>>::Response;
+    type Error = <Network as Service<Request<B>>>::Error;
+    type Future = <Network as Service<Request<B>>>::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.network.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let head = (request.method().clone(), request.headers().clone());
+        self.seen.lock().unwrap().push(head);
+        self.network.call(request)
+    }
+}
+
+fn builder(revision: Revision) -> Builder {
+    Client::builder("host", "1")
+        .revision(revision)
+        .on_elicit(async |form| form.accept(json!({ "username": "u", "email": "e@x" })))
+}
+
+/// Lists, calls, and is asked, where the revision has questions.
+async fn talk(client: &Client, revision: Revision) {
+    assert_eq!(client.revision(), revision);
+    assert!(client.list_tools().await.unwrap().len() > 10);
+    let sum = client.call_tool("add", json!({ "a": 1, "b": 2 })).await;
+    assert_eq!(sum.unwrap().joined_text(), "3");
+    let asked = client
+        .call_tool("test_elicitation", json!({ "message": "?" }))
+        .await
+        .unwrap();
+    let asks = revision >= Revision::V2025_06_18;
+    assert_eq!(asked.is_error == Some(true), !asks);
+}
+
+// The header exists since 2025-06-18 and does no harm before.
+// proves: LIFE-014
+#[tokio::test]
+async fn every_revision_works_over_streamable_http_and_names_itself_in_every_request() {
+    for revision in Revision::ALL {
+        let recorder = Recorder {
+            network: Network::to(&Endpoint::new(everything::server()).unwrap()),
+            seen: Arc::default(),
+        };
+        let transport = Http::new("http://localhost/mcp").unwrap();
+        let client = builder(revision)
+            .connect(transport.service(recorder.clone()))
+            .await
+            .unwrap();
+        talk(&client, revision).await;
+        client.close().await.unwrap();
+        let seen = recorder.seen.lock().unwrap();
+        let methods = |method: Method| seen.iter().filter(|(it, _)| *it == method).count();
+        assert!(methods(Method::POST) > 4, "{seen:?}");
+        assert!(
+            methods(Method::GET) > 0 && methods(Method::DELETE) == 1,
+            "{seen:?}"
+        );
+        assert!(seen[0].1.get("mcp-protocol-version").is_none());
+        for (method, headers) in &seen[1..] {
+            let named = headers.get("mcp-protocol-version");
+            assert_eq!(named.unwrap(), revision.as_str(), "{method}");
+            assert!(headers.contains_key("mcp-session-id"), "{method}");
+        }
+    }
+}
+
+// Framing follows the transport, features follow the revision.
+#[tokio::test]
+async fn every_revision_works_over_the_two_endpoints_of_the_oldest() {
+    let options = Options::new().with_legacy().with_grace(Duration::ZERO);
+    let endpoint = Endpoint::with_options(everything::server(), options).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(serve_with(listener, endpoint, async {
+        stopped.await.unwrap_or_default();
+    }));
+    for revision in Revision::ALL {
+        let transport = Http::new(format!("http://{address}/sse")).unwrap();
+        let client = builder(revision).connect(transport).await.unwrap();
+        talk(&client, revision).await;
+        client.close().await.unwrap();
+    }
+    drop(stop);
+    serving.await.unwrap().unwrap();
+}
+
+fn releases() -> Server {
+    Server::new("releases", "1").tool(Tool::new("long", |cx: Ctx| async move {
+        let released = cx.release(Duration::from_millis(700));
+        cx.progress(1.0, 2.0);
+        // sleep: the clock is paused
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        format!("released: {released}")
+    }))
+}
+
+// A first event without data, and a stream that ends before its answer, exist since 2025-11-25.
+#[tokio::test(start_paused = true)]
+async fn only_the_newest_revision_has_streams_that_are_polled() {
+    for revision in REVISIONS {
+        let endpoint = Endpoint::new(releases()).unwrap();
+        let peer = Peer::open_as(&endpoint, revision, json!({})).await;
+        let polls = revision == "2025-11-25";
+        let params = json!({ "name": "long", "_meta": { "progressToken": 1 } });
+        let mut call = peer.call(1, "tools/call", params).await;
+        let first = call.event().await.unwrap();
+        assert!(first.id.is_some(), "{revision}: {first:?}");
+        assert_eq!(first.data.as_deref() == Some(""), polls, "{revision}");
+        let mut last = None;
+        let mut id = first.id.clone();
+        while let Some(event) = call.event().await {
+            id = event.id.clone().or(id);
+            last = event.data.is_some().then_some(event).or(last);
+        }
+        let answered = last.is_some_and(|event| event.json()["id"] == 1);
+        assert_eq!(answered, !polls, "{revision}");
+        if polls {
+            let answer = peer.get(id.as_deref()).await.answer().await;
+            assert_eq!(answer["result"]["content"][0]["text"], "released: true");
+        }
+    }
+}
+
+// An event without data is unknown before 2025-11-25 on this stream, too.
+#[tokio::test]
+async fn a_listening_stream_of_an_older_revision_begins_with_news() {
+    for revision in &REVISIONS[..3] {
+        let server = releases();
+        let endpoint = Endpoint::new(server.clone()).unwrap();
+        let peer = Peer::open_as(&endpoint, revision, json!({})).await;
+        let mut stream = peer.get(None).await;
+        assert_eq!(stream.status, StatusCode::OK);
+        server.add_tools([Tool::new("more", || "more")]).unwrap();
+        let first = stream.event().await.unwrap();
+        assert_eq!(first.json()["method"], "notifications/tools/list_changed");
+    }
+}
+
+// Without the header the session tells its revision; a header nobody knows is refused, whatever
+// the session is.
+#[tokio::test]
+async fn a_session_needs_no_version_header_and_refuses_a_bad_one() {
+    for revision in REVISIONS {
+        let endpoint = Endpoint::new(everything::server()).unwrap();
+        let peer = Peer::open_as(&endpoint, revision, json!({})).await;
+        let batch = json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }]);
+        let without = peer.clone().with("mcp-protocol-version", None);
+        let status = without.post(batch).await.status;
+        assert_eq!(status == StatusCode::OK, revision == "2025-03-26");
+        let tools = without.call(2, "tools/list", json!({})).await.json().await;
+        let titled = tools["result"]["tools"].as_array().unwrap().iter();
+        assert_eq!(
+            titled
+                .clone()
+                .any(|tool| tool.get("outputSchema").is_some()),
+            revision >= "2025-06-18"
+        );
+        let bad = peer
+            .clone()
+            .with("mcp-protocol-version", Some("2099-01-01"));
+        for method in [Method::POST, Method::GET, Method::DELETE] {
+            let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
+            let reply = bad.send(method.clone(), ping).await;
+            assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{revision} {method}");
+        }
+        let reply = peer.call(4, "ping", Value::Null).await;
+        assert_eq!(reply.status, StatusCode::OK);
+        assert_eq!(peer.delete().await.status, StatusCode::NO_CONTENT);
+        let gone = peer.call(5, "ping", Value::Null).await;
+        assert_eq!(gone.status, StatusCode::NOT_FOUND);
+    }
+}
+
+// Origin has been checked from the beginning.
+#[tokio::test]
+async fn a_foreign_page_is_refused_at_every_revision() {
+    for revision in REVISIONS {
+        let endpoint = Endpoint::new(everything::server()).unwrap();
+        let peer = Peer::open_as(&endpoint, revision, json!({})).await;
+        let foreign = peer.with("origin", Some("https://evil.example"));
+        for method in [Method::POST, Method::GET, Method::DELETE] {
+            let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+            let reply = foreign.send(method, ping).await;
+            assert_eq!(reply.status, StatusCode::FORBIDDEN, "{revision}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Users of one server over HTTP: what one is asked, no other answers, and what one says, no other sees.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body::{Body, Frame};
+use mcp_client::Client;
+use mcp_protocol::{BoxFuture, Principal};
+use mcp_server::{Ctx, Elicited, HandlerError, Server, Tool};
+use mcp_tests::http::{Peer, Reply};
+use mcp_tests::network::{Carried, Network};
+use mcp_transport_http::{Endpoint, Http};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tower_service::Service;
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Key {
+    key: String,
+    /// Whoever the user says to be.
+    user: Option<String>,
+}
+
+/// `ask` keeps what its user enters, for that user; `tell` tells what is kept for whoever calls.
+fn server() -> Server {
+    type Kept = Arc<Mutex<BTreeMap<Principal, String>>>;
+    let kept = Kept::default();
+    let tells = Arc::clone(&kept);
+    Server::new("keeps", "1")
+        .tool(Tool::new("ask", move |cx: Ctx| {
+            let kept = Arc::clone(&kept);
+            async move {
+                let Some(user) = cx.principal().cloned() else {
+                    return Err(HandlerError::new("nobody is known"));
+                };
+                let Elicited::Accepted(entered) = cx.elicit::<Key>("Your key?").await? else {
+                    return Ok("nothing".to_owned());
+                };
+                kept.lock().unwrap().insert(user, entered.key);
+                Ok("kept".to_owned())
+            }
+        }))
+        .tool(Tool::new("tell", move |cx: Ctx| {
+            let kept = tells.lock().unwrap();
+            let mine = cx.principal().and_then(|user| kept.get(user));
+            mine.cloned().unwrap_or_else(|| "nothing".to_owned())
+        }))
+}
+
+/// A session of this user, or of nobody in particular.
+async fn open(endpoint: &Endpoint, user: Option<&str>) -> Peer {
+    let mut peer = Peer::new(endpoint);
+    peer.principal = user.map(Principal::new);
+    let capabilities = json!({ "elicitation": {} });
+    let reply = peer.initialize("2025-11-25", capabilities).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    let opened = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(peer.post(opened).await.status, StatusCode::ACCEPTED);
+    peer
+}
+
+/// Begins a call of `ask`; the response under way and the question.
+async fn ask(peer: &Peer) -> (Reply, Value) {
+    let mut call = peer.tool("call", "ask", json!({})).await;
+    let question = call.message().await.unwrap();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    (call, question)
+}
+
+fn answer(question: &Value, content: Value) -> Value {
+    let result = json!({ "action": "accept", "content": content });
+    json!({ "jsonrpc": "2.0", "id": question["id"], "result": result })
+}
+
+async fn tell(peer: &Peer) -> String {
+    let told = peer.tool("tell", "tell", json!({})).await.answer().await;
+    told["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+// proves: ELIC-050, ELIC-058, ELIC-078, SEC-007
+#[tokio::test]
+async fn only_who_was_asked_can_answer() {
+    let endpoint = Endpoint::new(server()).unwrap();
+    let alice = open(&endpoint, Some("alice")).await;
+    let bob = open(&endpoint, Some("bob")).await;
+    let (mut call, question) = ask(&alice).await;
+    let forged = answer(&question, json!({ "key": "forged" }));
+    // With a session of his own it is an answer to nothing he was asked.
+    assert_eq!(bob.post(forged.clone()).await.status, StatusCode::ACCEPTED);
+    // Her session id is no key without her token, with another, or with none.
+    for user in [Some("bob"), None] {
+        let mut thief = alice.clone();
+        thief.principal = user.map(Principal::new);
+        let status = thief.post(forged.clone()).await.status;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+    }
+    // Nor does another session of hers answer what this one was asked.
+    let elsewhere = open(&endpoint, Some("alice")).await;
+    let status = elsewhere.post(forged).await.status;
+    assert_eq!(status, StatusCode::ACCEPTED);
+    assert_eq!(tell(&alice).await, "nothing");
+    alice
+        .post(answer(&question, json!({ "key": "hers" })))
+        .await;
+    let result = call.message().await.unwrap();
+    assert_eq!(result["result"]["content"][0]["text"], "kept");
+    assert_eq!(tell(&alice).await, "hers");
+}
+
+// proves: ELIC-049, ELIC-052, ELIC-074
+#[tokio::test]
+async fn what_a_user_enters_belongs_to_that_user_whoever_they_say_to_be() {
+    let endpoint = Endpoint::new(server()).unwrap();
+    let (alice, bob) = (
+        open(&endpoint, Some("alice")).await,
+        open(&endpoint, Some("bob")).await,
+    );
+    let (mut call, question) = ask(&bob).await;
+    let content = json!({ "key": "his", "user": "alice" });
+    bob.post(answer(&question, content)).await;
+    call.message().await.unwrap();
+    assert_eq!(tell(&alice).await, "nothing");
+    assert_eq!(tell(&bob).await, "his");
+    // The same user has it in another session, too; nobody has it without a user.
+    assert_eq!(tell(&open(&endpoint, Some("bob")).await).await, "his");
+    assert_eq!(tell(&open(&endpoint, None).await).await, "nothing");
+}
+
+// A scheme of the two sides' own: a header, and a layer before the endpoint that understands it.
+// proves: BASE-018
+#[tokio::test]
+async fn a_private_scheme_of_authentication_can_be_agreed_on() {
+    let endpoint = Endpoint::new(server()).unwrap();
+    let layer = Badges(Network::to(&endpoint));
+    let connect = async |badge: Option<&str>| {
+        let mut transport = Http::new("http://localhost/mcp").unwrap();
+        if let Some(badge) = badge {
+            transport = transport.header("x-badge", badge).unwrap();
+        }
+        let builder = Client::builder("host", "1")
+            .on_elicit(async |form| form.accept(json!({ "key": "a key" })));
+        builder.connect(transport.service(layer.clone())).await
+    };
+    let client = connect(Some("17")).await.unwrap();
+    let kept = client.call_tool("ask", json!({})).await.unwrap();
+    assert_eq!(kept.joined_text(), "kept");
+    let error = connect(None).await.unwrap_err().to_string();
+    assert!(error.contains("401"), "{error}");
+}
+
+/// Lets those in that have a badge, in its holder's name.
+#[derive(Clone)]
+struct Badges(Network);
+
+impl<B> Service<Request<B>> for Badges
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Shown>;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, io::Result<Response<Shown>>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let Some(badge) = request.headers().get("x-badge") else {
+            let mut refused = Response::new(Shown(None));
+            *refused.status_mut() = StatusCode::UNAUTHORIZED;
+            return Box::pin(std::future::ready(Ok(refused)));
+        };
+        let holder = Principal::new(badge.to_str().unwrap());
+        request.extensions_mut().insert(holder);
+        let served = self.0.call(request);
+        Box::pin(async move { Ok(served.await?.map(|body| Shown(Some(body)))) })
+    }
+}
+
+/// The body of a response, if there is one.
+struct Shown(Option<Carried>);
+
+impl Body for Shown {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match &mut self.0 {
+            Some(body) => Pin::new(body).poll_frame(cx),
+            None => Poll::Ready(None),
+        }
+    }
+}
