@@ -1,6 +1,6 @@
 //! Questions of the server.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
@@ -108,7 +108,7 @@ async fn a_handler_that_takes_too_long_is_answered_for() {
 #[tokio::test]
 async fn a_blocking_handler_has_a_thread_of_its_own_and_they_are_limited() {
     let (release, blocked) = std::sync::mpsc::channel::<()>();
-    let blocked = Arc::new(std::sync::Mutex::new(blocked));
+    let blocked = Arc::new(Mutex::new(blocked));
     let (ear, notes) = ear();
     let ear = ear.answering(move |_, _| {
         let blocked = Arc::clone(&blocked);
@@ -214,7 +214,10 @@ async fn the_end_of_the_connection_ends_the_handlers() {
     let dropped = Arc::new(Notify::new());
     let (ear, notes) = ear();
     let tells = Arc::clone(&dropped);
+    let asked = Arc::new(Mutex::new(None));
+    let keeps = Arc::clone(&asked);
     let ear = ear.answering(move |_, exchange| {
+        *keeps.lock().unwrap() = Some(exchange.clone());
         struct Tells(Arc<Notify>);
         impl Drop for Tells {
             fn drop(&mut self) {
@@ -233,6 +236,8 @@ async fn the_end_of_the_connection_ends_the_handlers() {
     settle().await;
     drop(pair.connection);
     dropped.notified().await;
+    // Whatever the handler started elsewhere can tell.
+    assert!(asked.lock().unwrap().take().unwrap().is_cancelled());
     let end = pair.server.next().await;
     assert_eq!(end.head.method, http::Method::DELETE);
     end.status(405);

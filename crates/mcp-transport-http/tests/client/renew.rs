@@ -115,6 +115,23 @@ async fn everybody_who_notices_waits_for_one_new_session() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_notices_late_finds_the_new_session() {
+    let mut pair = Pair::open(quiet()).await;
+    let late = pair.call(method::TOOLS_LIST);
+    let late_seen = pair.server.expect(method::TOOLS_LIST).await;
+    let call = pair.call(method::PING);
+    pair.server.expect(method::PING).await.status(404);
+    reopen(&mut pair.server).await;
+    pair.server.expect(method::PING).await.answer(&json!({}));
+    result(call).await;
+    late_seen.status(404);
+    let again = pair.server.expect(method::TOOLS_LIST).await;
+    assert_eq!(again.header("mcp-session-id"), Some(NEXT));
+    again.answer(&json!({}));
+    result(late).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_second_loss_of_one_call_is_an_error() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_LIST);
