@@ -18,7 +18,16 @@ const EDGES: &[(&str, Option<&[&str]>)] = &[
     ("mcp-macros", Some(&[])),
     ("mcp-transport-stdio", Some(PROTOCOL)),
     ("mcp-transport-http", Some(PROTOCOL)),
-    ("mcp-auth", Some(PROTOCOL)),
+    (
+        "mcp-auth",
+        Some(&[
+            "mcp-jsonrpc",
+            "mcp-types",
+            "mcp-protocol",
+            "mcp-server",
+            "mcp-transport-http",
+        ]),
+    ),
     (
         "mcp-server",
         Some(&["mcp-jsonrpc", "mcp-types", "mcp-protocol", "mcp-macros"]),
@@ -29,7 +38,10 @@ const EDGES: &[(&str, Option<&[&str]>)] = &[
 ];
 
 /// Edges that only the tests and examples of a crate have: an attribute is shown through the crate that re-exports it.
-const TEST_EDGES: &[(&str, &[&str])] = &[("mcp-macros", &["mcp-server", "mcp-tests"])];
+const TEST_EDGES: &[(&str, &[&str])] = &[
+    ("mcp-auth", &["mcp-client"]),
+    ("mcp-macros", &["mcp-server", "mcp-tests"]),
+];
 
 const CORE: &[&str] = &["mcp-jsonrpc", "mcp-types"];
 const PROTOCOL: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-protocol"];

@@ -3,6 +3,9 @@
 //! The suite starts it once for each scenario, which the environment names. It does what the scenario asks for, with
 //! the public API alone, and exits with 0 if all went as it has to.
 
+mod auth;
+mod browser;
+
 use std::time::Duration;
 
 use mcp_client::{Builder, Client};
@@ -53,6 +56,9 @@ impl Task {
     }
 
     async fn run(&self) -> Result<(), Fault> {
+        if let Some(scenario) = self.scenario.strip_prefix("auth/") {
+            return self.authorize(scenario).await;
+        }
         let client = match &*self.scenario {
             // This server has nothing but the handshake.
             "initialize" => self.connect(self.builder()).await?,

@@ -1,0 +1,301 @@
+//! What a program says of itself before a client can sign in.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use http::{Request, Response};
+use http_body::Body;
+use tower_service::Service;
+use url::Url;
+
+use super::callback::UserAgent;
+use super::discovery::{Known, ResourceMetadata, ServerMetadata};
+use super::error::{Error, Kind, quoted};
+use super::grant::{Assert, Enterprise, Grant};
+use super::http::{
+    BoxError, Carrier, FormBody, Guard, Guarded, Limits, Resolver, System, Tower, Web, carrier,
+};
+use super::inner::{Clock, Inner, Setup, State, Watch};
+use super::oauth::OAuth;
+use super::registration::{Credentials, Profile, document_url};
+use super::scopes::Scopes;
+use super::step::Step;
+use super::store::{MemoryStore, TokenStore};
+
+/// Describes the client of one server; see [`OAuth::client`].
+///
+/// What is not said is found out: who gives out tokens, who the client is there, which scopes it
+/// needs.
+#[must_use = "it does nothing until it is built"]
+pub struct Builder {
+    server: String,
+    name: String,
+    uri: Option<String>,
+    grant: Grant,
+    known: Known,
+    credentials: Option<Credentials>,
+    document: Option<String>,
+    scopes: Option<Scopes>,
+    offline: bool,
+    proven: bool,
+    private: bool,
+    limits: Limits,
+    patience: Duration,
+    store: Arc<dyn TokenStore>,
+    resolver: Arc<dyn Resolver>,
+    carrier: Option<Arc<dyn Carrier>>,
+    clock: Clock,
+    watch: Option<Watch>,
+}
+
+impl Builder {
+    pub(crate) fn new(server: String) -> Self {
+        Self {
+            server,
+            name: "MCP client".to_owned(),
+            uri: None,
+            grant: Grant::Nobody,
+            known: Known::default(),
+            credentials: None,
+            document: None,
+            scopes: None,
+            offline: true,
+            proven: false,
+            private: false,
+            limits: Limits::default(),
+            patience: Duration::from_secs(300),
+            store: Arc::new(MemoryStore::new()),
+            resolver: Arc::new(System),
+            carrier: None,
+            clock: Arc::new(SystemTime::now),
+            watch: None,
+        }
+    }
+
+    /// Acts for a user, who is asked through this. See [`Loopback`](super::Loopback) for programs
+    /// on the user's machine.
+    pub fn user_agent(mut self, agent: impl UserAgent) -> Self {
+        self.grant = Grant::User(Arc::new(agent));
+        self
+    }
+
+    /// Acts for itself, with the credentials of [`credentials`](Self::credentials).
+    pub fn client_credentials(mut self) -> Self {
+        self.grant = Grant::Client;
+        self
+    }
+
+    /// Acts for itself, with what its platform says of it (workload identity): an assertion that
+    /// the authorization server trusts.
+    pub fn workload(mut self, assertion: impl Assert) -> Self {
+        self.grant = Grant::Assertion(Arc::new(assertion));
+        self
+    }
+
+    /// Acts for a user who signed in to their organisation, which decides for them.
+    pub fn enterprise(mut self, enterprise: Enterprise) -> Self {
+        self.grant = Grant::Enterprise(Arc::new(enterprise));
+        self
+    }
+
+    /// Who the client is, if an authorization server knows it already. Otherwise its
+    /// [document](Self::client_metadata_url) is shown, or it is registered.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.known.issuer.clone_from(&credentials.issuer);
+        self.credentials = Some(credentials);
+        self
+    }
+
+    /// The `https` URL of a document that describes this client. It is its id where authorization
+    /// servers support that.
+    pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
+        self.document = Some(url.into());
+        self
+    }
+
+    /// How the client is called where it is registered, and where people can read about it.
+    pub fn client_name(mut self, name: impl Into<String>, uri: Option<String>) -> Self {
+        self.name = name.into();
+        self.uri = uri;
+        self
+    }
+
+    /// Asks for these scopes, separated by spaces, instead of those that the server suggests. What
+    /// the server demands is asked for too.
+    pub fn scopes(mut self, scopes: &str) -> Self {
+        self.scopes = Some(Scopes::parse(scopes));
+        self
+    }
+
+    /// Does not ask for tokens that outlive the user's visit (`offline_access`). By default they
+    /// are asked for where the authorization server gives them out.
+    pub fn without_offline_access(mut self) -> Self {
+        self.offline = false;
+        self
+    }
+
+    /// Takes only tokens that are bound to a key of this client (DPoP), which are of no use to
+    /// whoever steals them. By default they are used where the server demands them.
+    pub fn require_proof(mut self) -> Self {
+        self.proven = true;
+        self
+    }
+
+    /// Where tokens and registrations are kept. Default: in memory, until the program ends.
+    pub fn store(mut self, store: impl TokenStore) -> Self {
+        self.store = Arc::new(store);
+        self
+    }
+
+    /// Uses this instead of the server's own metadata.
+    pub fn resource_metadata(mut self, document: ResourceMetadata) -> Self {
+        self.known.resource = Some(document);
+        self
+    }
+
+    /// Uses this instead of the authorization server's own metadata.
+    pub fn server_metadata(mut self, document: ServerMetadata) -> Self {
+        self.known.server = Some(document);
+        self
+    }
+
+    /// Does not sign in to servers of 2025-03-26, which have no metadata of their own and give out
+    /// their own tokens.
+    pub fn strict(mut self) -> Self {
+        self.known.strict = true;
+        self
+    }
+
+    /// Lets servers name authorization servers in private networks. The services that hand out the
+    /// credentials of machines stay out of reach.
+    pub fn allow_private_networks(mut self) -> Self {
+        self.private = true;
+        self
+    }
+
+    /// Sets how many bytes of a response are read, how long one may take, and how many redirects
+    /// are followed. Default 1 MiB, 10 s and 3.
+    pub fn limits(mut self, body: usize, patience: Duration, redirects: usize) -> Self {
+        self.limits = Limits {
+            body,
+            patience,
+            redirects,
+        };
+        self
+    }
+
+    /// Sets how long a user may take to decide. Default 5 minutes.
+    pub fn consent_timeout(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Finds addresses in this way instead of asking the system. They are checked all the same.
+    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
+        self.resolver = Arc::new(resolver);
+        self
+    }
+
+    /// Sends requests through this instead of the HTTP client that comes with this crate. It has
+    /// to keep away from addresses in private networks by itself: only what is written in a URL is
+    /// checked before a request is given to it. It may not follow redirects.
+    pub fn service<S, B>(mut self, service: S) -> Self
+    where
+        S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        self.carrier = Some(Arc::new(Tower::new(service)));
+        self
+    }
+
+    /// What time it is. Default: what the system says.
+    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Is told of every step. They are logged too, at level DEBUG.
+    pub fn on_step(mut self, watch: impl Fn(&Step) + Send + Sync + 'static) -> Self {
+        self.watch = Some(Arc::new(watch));
+        self
+    }
+
+    /// The client.
+    ///
+    /// # Errors
+    /// Something that was said cannot be, such as a server that is not reached by TLS.
+    pub fn build(self) -> Result<OAuth, Error> {
+        let server = Url::parse(self.server.trim()).map_err(|error| {
+            let shown = quoted(self.server.split('?').next().unwrap_or_default());
+            let message = format!("{shown} is not a URL; write it as in https://example.com/mcp");
+            Error::caused(Kind::Setup, message, error)
+        })?;
+        let guard = Guard::new(&server, self.private)?;
+        let document = self.document.as_deref().map(document_url).transpose()?;
+        let carrier = match self.carrier {
+            Some(carrier) => carrier,
+            None => {
+                let guarded = Guarded {
+                    resolver: self.resolver,
+                    guard: guard.clone(),
+                };
+                Arc::from(carrier(guarded, self.limits.patience)?)
+            }
+        };
+        let needs = matches!(self.grant, Grant::Client | Grant::Enterprise(_));
+        if needs && self.credentials.is_none() {
+            return Err(Error::new(
+                Kind::Setup,
+                "a client that acts for itself or for an organisation has to be known to the \
+                 authorization server; give its credentials with Builder::credentials",
+            ));
+        }
+        let setup = Setup {
+            grant: self.grant,
+            known: self.known,
+            credentials: self.credentials,
+            document,
+            profile: Profile {
+                name: self.name,
+                uri: self.uri,
+            },
+            scopes: self.scopes,
+            offline: self.offline,
+            proven: self.proven,
+            patience: self.patience,
+            clock: self.clock,
+            watch: self.watch,
+        };
+        let inner = Inner {
+            server,
+            web: Web {
+                carrier,
+                guard,
+                limits: self.limits,
+            },
+            setup,
+            store: self.store,
+            nonces: super::token::Nonces::default(),
+            flight: Arc::default(),
+            state: Mutex::new(State::default()),
+        };
+        Ok(OAuth {
+            inner: Arc::new(inner),
+        })
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("credentials", &self.credentials)
+            .field("document", &self.document)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,143 @@
+//! What comes back from the user's browser.
+
+use std::fmt;
+
+use mcp_protocol::BoxFuture;
+use url::form_urlencoded;
+
+use super::error::Error;
+use crate::Secret;
+
+/// More parameters than any server sends; the rest is not read.
+const MOST: usize = 32;
+
+/// The parameters of a redirect back to the client. It prints as nothing: it may hold a code.
+#[derive(Clone)]
+pub struct Callback(Vec<(String, Secret)>);
+
+impl Callback {
+    /// Reads the URL that the browser was sent back to, or its query alone.
+    pub fn parse(url: &str) -> Self {
+        let query = url.split_once('?').map_or(url, |(_, query)| query);
+        let query = query.split('#').next().unwrap_or_default();
+        let pairs = form_urlencoded::parse(query.as_bytes()).take(MOST);
+        let pairs = pairs.map(|(name, value)| (name.into_owned(), value.into_owned().into()));
+        Self(pairs.collect())
+    }
+
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        let mut all = self.0.iter();
+        let found = all.find(|(known, _)| known == name);
+        found.map(|(_, value)| value.expose())
+    }
+
+    /// Whether something that counts is there more than once: RFC 6749, section 3.1.
+    pub(crate) fn repeats(&self) -> bool {
+        ["code", "state", "iss", "error"].iter().any(|name| {
+            let named = self.0.iter().filter(|(known, _)| known == name);
+            named.count() > 1
+        })
+    }
+}
+
+impl fmt::Debug for Callback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Callback(…)")
+    }
+}
+
+/// Takes the user to the authorization server, and brings back what the browser brings back.
+///
+/// For programs with a terminal there is [`Loopback`](super::Loopback); for those who have a
+/// redirect URI of their own, [`Redirect`].
+pub trait UserAgent: Send + Sync + 'static {
+    /// Gets ready for one visit. The redirect URI has to be known before the user leaves, because
+    /// the client is registered with it.
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>>;
+}
+
+/// One visit to an authorization server.
+pub trait Visit: Send + 'static {
+    /// Where the authorization server sends the browser back to: `https`, or `http` on this
+    /// machine.
+    fn redirect_uri(&self) -> &str;
+
+    /// Shows this URL to the user and waits for the browser to come back. Dropping the future ends
+    /// the visit.
+    ///
+    /// The URL was made safe to open, but it is not made for a shell: hand it to the system as one
+    /// argument.
+    ///
+    /// # Errors
+    /// The user could not be asked, or went away; see [`Error::user_agent`].
+    fn visit<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>>;
+}
+
+/// A redirect URI that the program receives by itself, and a function that takes the user there
+/// and back.
+pub struct Redirect<F> {
+    uri: String,
+    visit: F,
+}
+
+impl<F, V> Redirect<F>
+where
+    F: Fn(String) -> V + Clone + Send + Sync + 'static,
+    V: Future<Output = Result<Callback, Error>> + Send + 'static,
+{
+    /// `visit` is given the URL to show to the user, and waits for the browser to come to `uri`.
+    pub fn new(uri: impl Into<String>, visit: F) -> Self {
+        Self {
+            uri: uri.into(),
+            visit,
+        }
+    }
+}
+
+impl<F, V> UserAgent for Redirect<F>
+where
+    F: Fn(String) -> V + Clone + Send + Sync + 'static,
+    V: Future<Output = Result<Callback, Error>> + Send + 'static,
+{
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>> {
+        let visit: Box<dyn Visit> = Box::new(Self::new(self.uri.clone(), self.visit.clone()));
+        Box::pin(async { Ok(visit) })
+    }
+}
+
+impl<F, V> Visit for Redirect<F>
+where
+    F: Fn(String) -> V + Clone + Send + Sync + 'static,
+    V: Future<Output = Result<Callback, Error>> + Send + 'static,
+{
+    fn redirect_uri(&self) -> &str {
+        &self.uri
+    }
+
+    fn visit<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
+        Box::pin((self.visit)(url.to_owned()))
+    }
+}
+
+impl<F> fmt::Debug for Redirect<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Redirect").field(&self.uri).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_and_its_query_say_the_same() {
+        for text in ["http://h/cb?code=a%20b&state=s#x", "code=a+b&state=s"] {
+            let callback = Callback::parse(text);
+            assert_eq!(callback.parameter("code"), Some("a b"));
+            assert_eq!(callback.parameter("state"), Some("s"));
+            assert!(!format!("{callback:?}").contains("a b"));
+        }
+        assert!(Callback::parse("state=1&x=1&state=2").repeats());
+        assert!(!Callback::parse("x=1&x=2").repeats());
+    }
+}

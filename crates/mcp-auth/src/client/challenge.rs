@@ -1,0 +1,242 @@
+//! What a server asks for when it refuses a request: the `WWW-Authenticate` header.
+//!
+//! Specification: [RFC 9110, section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1),
+//! [RFC 6750, section 3](https://www.rfc-editor.org/rfc/rfc6750#section-3).
+
+use http::HeaderMap;
+use http::header::WWW_AUTHENTICATE;
+
+use super::scopes::Scopes;
+
+/// More challenges than any server has; the rest is not read.
+const MOST: usize = 16;
+
+/// One challenge: a scheme, and what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    scheme: String,
+    parameters: Vec<(String, String)>,
+}
+
+impl Challenge {
+    /// The scheme, as it was written. Schemes are compared without regard to case.
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// Whether it is of this scheme.
+    pub fn is(&self, scheme: &str) -> bool {
+        self.scheme.eq_ignore_ascii_case(scheme)
+    }
+
+    /// The value of a parameter; of the first one, if there are several of that name.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let mut all = self.parameters.iter();
+        let found = all.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The scopes it names.
+    pub fn scopes(&self) -> Option<Scopes> {
+        let scopes = Scopes::parse(self.parameter("scope")?);
+        (!scopes.is_empty()).then_some(scopes)
+    }
+
+    /// All challenges of a response. What does not keep to the grammar is skipped.
+    pub fn all(headers: &HeaderMap) -> Vec<Self> {
+        let mut all = Vec::new();
+        for value in headers.get_all(WWW_AUTHENTICATE) {
+            Reader::new(&String::from_utf8_lossy(value.as_bytes())).read(&mut all);
+        }
+        all.truncate(MOST);
+        all
+    }
+
+    /// The one for OAuth.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+        let all = Self::all(headers);
+        let mut ours = all
+            .into_iter()
+            .filter(|it| it.is("Bearer") || it.is("DPoP"));
+        let first = ours.next()?;
+        // Of several, the one that leads to the metadata.
+        if first.parameter("resource_metadata").is_some() {
+            return Some(first);
+        }
+        let better = ours.find(|it| it.parameter("resource_metadata").is_some());
+        Some(better.unwrap_or(first))
+    }
+}
+
+/// Reads one header value from the left to the right.
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { rest: text }
+    }
+
+    /// The commas between challenges and those between parameters look alike: what follows one is
+    /// a parameter if there is a `=` behind its name, and a scheme otherwise.
+    fn read(mut self, all: &mut Vec<Challenge>) {
+        while all.len() <= MOST {
+            self.skip(|c| c == ',' || is_space(c));
+            if self.rest.is_empty() {
+                return;
+            }
+            let word = self.word();
+            if word.is_empty() {
+                // No token: somebody's mistake, up to the next comma.
+                self.skip(|c| c != ',');
+                continue;
+            }
+            let spaced = self.rest.starts_with(is_space);
+            self.skip(is_space);
+            if self.rest.starts_with('=') {
+                self.rest = self.rest.strip_prefix('=').unwrap_or_default();
+                self.skip(is_space);
+                let value = self.value();
+                if let Some(challenge) = all.last_mut() {
+                    challenge.parameters.push((word.to_owned(), value));
+                }
+                continue;
+            }
+            all.push(Challenge {
+                scheme: word.to_owned(),
+                parameters: Vec::new(),
+            });
+            if spaced {
+                self.skip_token68();
+            }
+        }
+    }
+
+    fn skip(&mut self, matches: impl Fn(char) -> bool) {
+        self.rest = self.rest.trim_start_matches(matches);
+    }
+
+    fn word(&mut self) -> &'a str {
+        let end = self.rest.find(|c| !is_token(c)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    fn value(&mut self) -> String {
+        let Some(inside) = self.rest.strip_prefix('"') else {
+            let end = self.rest.find([',', ' ', '\t']).unwrap_or(self.rest.len());
+            let (value, rest) = self.rest.split_at(end);
+            self.rest = rest;
+            return value.to_owned();
+        };
+        let mut value = String::new();
+        let mut chars = inside.chars();
+        while let Some(char) = chars.next() {
+            match char {
+                '"' => break,
+                '\\' => value.extend(chars.next()),
+                char => value.push(char),
+            }
+        }
+        self.rest = chars.as_str();
+        value
+    }
+
+    /// `Negotiate YII=`: credentials instead of parameters.
+    fn skip_token68(&mut self) {
+        let end = self.rest.find([',', ' ', '\t']).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        let bare = word.trim_end_matches('=');
+        let is_68 = bare
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-._~+/".contains(c));
+        let ends = rest.trim_start_matches(is_space);
+        if !bare.is_empty() && is_68 && (ends.is_empty() || ends.starts_with(',')) {
+            self.rest = ends;
+        }
+    }
+}
+
+fn is_space(char: char) -> bool {
+    matches!(char, ' ' | '\t')
+}
+
+fn is_token(char: char) -> bool {
+    char.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(char)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(values: &[&str]) -> Vec<Challenge> {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(WWW_AUTHENTICATE, value.parse().unwrap());
+        }
+        Challenge::all(&headers)
+    }
+
+    // proves: AUTH-022, M-AUTH-059
+    #[test]
+    fn quoted_strings_several_challenges_and_mixed_case() {
+        let found = all(&[
+            r#"Basic realm="a, b=\"c\"" , bEaRer Scope="x y",resource_metadata = "https://h/a", ERROR=invalid_token"#,
+            "Negotiate YII+/=, DPoP algs=\"ES256\"",
+        ]);
+        let schemes: Vec<&str> = found.iter().map(Challenge::scheme).collect();
+        assert_eq!(schemes, ["Basic", "bEaRer", "Negotiate", "DPoP"]);
+        assert_eq!(found[0].parameter("realm"), Some("a, b=\"c\""));
+        assert!(found[1].is("Bearer"));
+        assert_eq!(found[1].parameter("resource_metadata"), Some("https://h/a"));
+        assert_eq!(found[1].parameter("error"), Some("invalid_token"));
+        assert_eq!(found[1].scopes().unwrap().to_string(), "x y");
+        assert_eq!(found[2].parameter("YII+/"), None);
+        assert_eq!(found[3].parameter("algs"), Some("ES256"));
+    }
+
+    #[test]
+    fn a_bare_scheme_is_a_challenge() {
+        assert_eq!(all(&["Bearer"])[0].scheme(), "Bearer");
+        let two = all(&["Bearer, Basic realm=x"]);
+        assert_eq!(two.len(), 2);
+        assert_eq!(two[1].parameter("realm"), Some("x"));
+    }
+
+    #[test]
+    fn anything_is_read_without_a_fault() {
+        for text in [
+            "",
+            ",",
+            ",,,",
+            "=",
+            "=x",
+            "\"",
+            "Bearer \"",
+            "Bearer a=",
+            "Bearer a=\"",
+            "Bearer a=\"\\",
+            "a=b",
+            "Bearer scope",
+            "Bearer scope=\"x\" error",
+            "{}",
+            "Bearer a==b",
+            "((((",
+            "x=\"y\"z",
+        ] {
+            let _ = all(&[text]);
+        }
+        let many = "Bearer, ".repeat(10_000);
+        assert!(all(&[&many]).len() <= MOST);
+    }
+
+    #[test]
+    fn the_challenge_that_leads_to_the_metadata_is_taken() {
+        let mut headers = HeaderMap::new();
+        let value = "Basic realm=x, Bearer realm=y, DPoP resource_metadata=\"https://h/m\"";
+        headers.append(WWW_AUTHENTICATE, value.parse().unwrap());
+        assert!(Challenge::of(&headers).unwrap().is("DPoP"));
+    }
+}

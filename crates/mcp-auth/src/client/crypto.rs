@@ -1,0 +1,221 @@
+//! The little cryptography that a client needs: hashes, random text, signatures.
+
+use ring::digest::{SHA256, digest};
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
+};
+use std::fmt;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+use super::error::{Error, Kind};
+use crate::Secret;
+use crate::codec::{base64url, pem};
+
+/// The SHA-256 of a text, as base64url: what PKCE and the `ath` of a proof are.
+pub(crate) fn sha256(text: &str) -> String {
+    base64url(digest(&SHA256, text.as_bytes()).as_ref())
+}
+
+/// 256 random bits, as base64url: 43 characters.
+pub(crate) fn random() -> Result<String, Error> {
+    let mut bytes = Zeroizing::new([0_u8; 32]);
+    getrandom::fill(&mut *bytes).map_err(|error| {
+        Error::caused(
+            Kind::Setup,
+            "the system has no random numbers",
+            Box::new(error),
+        )
+    })?;
+    Ok(base64url(&*bytes))
+}
+
+/// A private key that signs assertions and proofs.
+#[derive(Clone)]
+pub struct SigningKey {
+    pair: Arc<Pair>,
+    id: Option<String>,
+}
+
+enum Pair {
+    Es256(EcdsaKeyPair),
+    Rs256(RsaKeyPair),
+}
+
+impl SigningKey {
+    /// Reads a private key in PEM (PKCS #8): an elliptic curve key on P-256 signs with ES256, an
+    /// RSA key of 2,048 bits or more with RS256.
+    ///
+    /// # Errors
+    /// It is none of the two. The error says nothing of the key.
+    pub fn from_pem(text: &Secret) -> Result<Self, Error> {
+        let Some(der) = pem(text.expose(), "PRIVATE KEY").map(Zeroizing::new) else {
+            return Err(Error::new(
+                Kind::Setup,
+                "the key is no PEM file with a PRIVATE KEY in it; \
+                 convert it with \"openssl pkcs8 -topk8 -nocrypt\"",
+            ));
+        };
+        Self::from_der(&der)
+    }
+
+    pub(crate) fn from_der(der: &[u8]) -> Result<Self, Error> {
+        let random = SystemRandom::new();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &random)
+            .map(Pair::Es256)
+            .or_else(|_| RsaKeyPair::from_pkcs8(der).map(Pair::Rs256))
+            .map_err(|_| {
+                Error::new(
+                    Kind::Setup,
+                    "the private key is neither a P-256 key nor an RSA key of 2,048 bits or more",
+                )
+            })?;
+        Ok(Self {
+            pair: Arc::new(pair),
+            id: None,
+        })
+    }
+
+    /// A fresh P-256 key, and how to keep it.
+    pub(crate) fn generate() -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
+        let random = SystemRandom::new();
+        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
+        let document =
+            document.map_err(|_| Error::new(Kind::Setup, "the system cannot make a P-256 key"))?;
+        let der = Zeroizing::new(document.as_ref().to_vec());
+        Ok((Self::from_der(&der)?, der))
+    }
+
+    /// Names the key in what it signs, for servers that know several of this client.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// The name of the algorithm it signs with.
+    pub fn algorithm(&self) -> &'static str {
+        match &*self.pair {
+            Pair::Es256(_) => "ES256",
+            Pair::Rs256(_) => "RS256",
+        }
+    }
+
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The public half, as proofs carry it; only of a P-256 key.
+    pub(crate) fn jwk(&self) -> Option<serde_json::Value> {
+        let Pair::Es256(pair) = &*self.pair else {
+            return None;
+        };
+        // An uncompressed point: a byte that says so, and two coordinates.
+        let point = pair.public_key().as_ref();
+        let (x, y) = point.get(1..)?.split_at_checked(32)?;
+        Some(serde_json::json!({
+            "kty": "EC", "crv": "P-256", "x": base64url(x), "y": base64url(y),
+        }))
+    }
+
+    /// A JSON Web Token with this header and these claims.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub(crate) fn token(
+        &self,
+        header: &serde_json::Value,
+        claims: &serde_json::Value,
+    ) -> Result<String, Error> {
+        let part = |value: &serde_json::Value| base64url(value.to_string().as_bytes());
+        let mut token = format!("{}.{}", part(header), part(claims));
+        let signature = self.sign(token.as_bytes());
+        let signature =
+            signature.ok_or_else(|| Error::new(Kind::Setup, "signing with the key failed"))?;
+        token.push('.');
+        token.push_str(&base64url(&signature));
+        Ok(token)
+    }
+
+    fn sign(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let random = SystemRandom::new();
+        match &*self.pair {
+            Pair::Es256(pair) => {
+                let signature = pair.sign(&random, message).ok()?;
+                Some(signature.as_ref().to_vec())
+            }
+            Pair::Rs256(pair) => {
+                let mut signature = vec![0; pair.public().modulus_len()];
+                pair.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature)
+                    .ok()?;
+                Some(signature)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SigningKey")
+            .field("algorithm", &self.algorithm())
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::decode;
+    use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
+    use serde_json::json;
+
+    #[test]
+    fn the_challenge_of_pkce_is_that_of_the_standard() {
+        // RFC 7636, appendix B.
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        assert_eq!(
+            sha256(verifier),
+            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+        );
+    }
+
+    #[test]
+    fn random_text_is_long_and_never_the_same() {
+        let (one, two) = (random().unwrap(), random().unwrap());
+        assert_eq!(one.len(), 43);
+        assert_ne!(one, two);
+    }
+
+    #[test]
+    fn a_token_verifies_with_the_public_half_it_carries() {
+        let (key, der) = SigningKey::generate().unwrap();
+        assert_eq!(key.algorithm(), "ES256");
+        let again = SigningKey::from_der(&der).unwrap();
+        assert_eq!(key.jwk(), again.jwk());
+        let token = again
+            .token(&json!({"alg": "ES256"}), &json!({"a": 1}))
+            .unwrap();
+        let (message, signature) = token.rsplit_once('.').unwrap();
+        let public = match &*key.pair {
+            Pair::Es256(pair) => pair.public_key().as_ref().to_vec(),
+            Pair::Rs256(_) => unreachable!(),
+        };
+        UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, public)
+            .verify(message.as_bytes(), &decode(signature).unwrap())
+            .unwrap();
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused_and_not_quoted() {
+        for text in [
+            "hunter2",
+            "-----BEGIN PRIVATE KEY-----\naHVudGVyMg==\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nhunter2!\n-----END PRIVATE KEY-----",
+        ] {
+            let error = SigningKey::from_pem(&text.into()).unwrap_err();
+            assert!(!format!("{error:?}{error}").contains("hunter2"));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Finds out why nobody can sign in to a server.
+
+use std::fmt;
+
+use super::challenge::Challenge;
+use super::discovery::{Discovery, Found, Trail};
+use super::error::Error;
+use super::http::shown;
+use super::oauth::OAuth;
+
+/// How far a sign-in to a server would come. It prints as lines of text for people.
+#[derive(Debug)]
+pub struct Diagnosis {
+    server: String,
+    answer: String,
+    challenge: Option<Challenge>,
+    trail: Trail,
+    found: Result<Found, Error>,
+}
+
+/// Asks the server at this URL what it asks for, and looks for everything that a sign-in needs.
+/// Nobody is registered, nobody is asked, and no credentials are sent.
+///
+/// # Errors
+/// The URL is not one that a client could sign in to.
+pub async fn diagnose(server: impl Into<String>) -> Result<Diagnosis, Error> {
+    Ok(OAuth::client(server).build()?.diagnose().await)
+}
+
+impl OAuth {
+    /// Looks for everything that a sign-in needs, with the settings of this client, and signs in to
+    /// nothing.
+    pub async fn diagnose(&self) -> Diagnosis {
+        let inner = &self.inner;
+        let asked = inner.web.get(&inner.server).await;
+        let (answer, challenge) = match &asked {
+            Ok(reply) => (reply.status.to_string(), Challenge::of(&reply.headers)),
+            Err(error) => (error.to_string(), None),
+        };
+        let discovery = Discovery {
+            web: &inner.web,
+            server: &inner.server,
+            known: &inner.setup.known,
+        };
+        let mut trail = Trail::default();
+        let found = discovery.run(challenge.as_ref(), &mut trail).await;
+        Diagnosis {
+            server: shown(&inner.server),
+            answer,
+            challenge,
+            trail,
+            found,
+        }
+    }
+}
+
+impl Diagnosis {
+    /// What the server asks for when it is asked without credentials.
+    pub fn challenge(&self) -> Option<&Challenge> {
+        self.challenge.as_ref()
+    }
+
+    /// Each URL that was tried, and what came of it.
+    pub fn trail(&self) -> &Trail {
+        &self.trail
+    }
+
+    /// Who would give out tokens.
+    ///
+    /// # Errors
+    /// Why nobody does.
+    pub fn issuer(&self) -> Result<&str, &Error> {
+        self.found
+            .as_ref()
+            .map(|found| found.server.issuer.as_str())
+    }
+
+    fn told(&self, f: &mut fmt::Formatter<'_>, found: &Found) -> fmt::Result {
+        let server = &found.server;
+        writeln!(
+            f,
+            "tokens for {} come from {}",
+            found.resource, server.issuer
+        )?;
+        if !found.is_published {
+            writeln!(
+                f,
+                "  it publishes nothing: taken for a server of 2025-03-26"
+            )?;
+        }
+        let pkce =
+            super::discovery::lists(server.code_challenge_methods_supported.as_deref(), "S256");
+        let rows = [
+            ("codes are protected (S256)", pkce || !found.is_published),
+            (
+                "the client may be a URL",
+                server.client_id_metadata_document_supported,
+            ),
+            (
+                "clients can register",
+                server.registration_endpoint.is_some(),
+            ),
+            (
+                "refresh tokens can be asked for",
+                server.knows_scope(super::consent::OFFLINE),
+            ),
+        ];
+        for (what, is) in rows {
+            writeln!(f, "  {what}: {}", if is { "yes" } else { "no" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} answers {}", self.server, self.answer)?;
+        match &self.challenge {
+            None => writeln!(f, "  it asks for nothing")?,
+            Some(challenge) => {
+                writeln!(f, "  it asks for {}", challenge.scheme())?;
+                for name in ["error", "scope", "resource_metadata"] {
+                    if let Some(value) = challenge.parameter(name) {
+                        writeln!(f, "  {name}: {}", super::error::quoted(value))?;
+                    }
+                }
+            }
+        }
+        for attempt in self.trail.attempts() {
+            let outcome = attempt.failure.as_deref().unwrap_or("found");
+            writeln!(f, "{}: {outcome}", attempt.url)?;
+        }
+        match &self.found {
+            Ok(found) => self.told(f, found),
+            Err(error) => writeln!(f, "{error}"),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Where the documents are, in which order.
+
+use url::Url;
+
+/// Where a server's own document may be if no challenge says so: for its path, then for its root.
+///
+/// Specification: authorization, protected resource metadata discovery.
+pub(crate) fn of_resource(server: &Url) -> Vec<Url> {
+    let mut all = vec![inserted(server, "oauth-protected-resource")];
+    if has_path(server) {
+        all.push(at(server, "/.well-known/oauth-protected-resource"));
+    }
+    all
+}
+
+/// Where an issuer's document may be.
+///
+/// Specification: authorization, authorization server metadata discovery.
+pub(crate) fn of_issuer(issuer: &Url) -> Vec<Url> {
+    let mut all = vec![
+        inserted(issuer, "oauth-authorization-server"),
+        inserted(issuer, "openid-configuration"),
+    ];
+    if has_path(issuer) {
+        let path = issuer.path().trim_end_matches('/');
+        all.push(at(
+            issuer,
+            &format!("{path}/.well-known/openid-configuration"),
+        ));
+    }
+    all
+}
+
+/// The URL of a server without what is not part of its name: query, fragment, and the slash that
+/// parsing adds to a bare host.
+///
+/// Specification: authorization, canonical server URI.
+pub(crate) fn canonical(server: &Url) -> String {
+    let mut url = server.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url.as_str().trim_end_matches('/').to_owned()
+}
+
+/// Whether a resource by this name includes this server: the same origin, and the same path or
+/// one above it.
+pub(crate) fn covers(resource: &str, server: &Url) -> bool {
+    let Ok(resource) = Url::parse(resource) else {
+        return false;
+    };
+    if resource.fragment().is_some() || resource.origin() != server.origin() {
+        return false;
+    }
+    let above = resource.path().trim_end_matches('/');
+    let rest = server.path().strip_prefix(above);
+    let same_path = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let same_query = resource.query().is_none() || resource.query() == server.query();
+    same_path && same_query
+}
+
+fn has_path(url: &Url) -> bool {
+    !url.path().trim_end_matches('/').is_empty()
+}
+
+fn inserted(url: &Url, document: &str) -> Url {
+    let path = url.path().trim_end_matches('/');
+    at(url, &format!("/.well-known/{document}{path}"))
+}
+
+fn at(url: &Url, path: &str) -> Url {
+    let mut url = url.clone();
+    url.set_path(path);
+    url.set_query(None);
+    url.set_fragment(None);
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn urls(all: &[Url]) -> Vec<&str> {
+        all.iter().map(Url::as_str).collect()
+    }
+
+    // proves: AUTH-016, M-AUTH-058
+    #[test]
+    fn the_document_of_a_server_is_at_its_path_then_at_its_root() {
+        let of = |url: &str| of_resource(&Url::parse(url).unwrap());
+        assert_eq!(
+            urls(&of("https://h:8443/a/mcp?x=1")),
+            [
+                "https://h:8443/.well-known/oauth-protected-resource/a/mcp",
+                "https://h:8443/.well-known/oauth-protected-resource",
+            ]
+        );
+        let root = of("https://h/");
+        assert_eq!(
+            urls(&root),
+            ["https://h/.well-known/oauth-protected-resource"]
+        );
+    }
+
+    // proves: AUTH-025, AUTH-026, M-AUTH-060, M-AUTH-061
+    #[test]
+    fn the_documents_of_an_issuer_in_order() {
+        let of = |url: &str| of_issuer(&Url::parse(url).unwrap());
+        assert_eq!(
+            urls(&of("https://h/tenant1")),
+            [
+                "https://h/.well-known/oauth-authorization-server/tenant1",
+                "https://h/.well-known/openid-configuration/tenant1",
+                "https://h/tenant1/.well-known/openid-configuration",
+            ]
+        );
+        assert_eq!(
+            urls(&of("https://h")),
+            [
+                "https://h/.well-known/oauth-authorization-server",
+                "https://h/.well-known/openid-configuration",
+            ]
+        );
+    }
+
+    // proves: AUTH-049, AUTH-050, AUTH-051, AUTH-052, M-AUTH-030, M-AUTH-031, M-AUTH-032
+    #[test]
+    fn the_name_of_a_server_is_its_url_without_the_slash() {
+        let of = |url: &str| canonical(&Url::parse(url).unwrap());
+        assert_eq!(of("HTTPS://MCP.Example.com"), "https://mcp.example.com");
+        assert_eq!(of("https://h:8443/a/mcp?x#y"), "https://h:8443/a/mcp");
+        assert_eq!(of("https://h/mcp/"), "https://h/mcp");
+    }
+
+    // proves: AUTH-048
+    #[test]
+    fn a_resource_is_the_server_or_what_is_above_it() {
+        let server = Url::parse("https://h.example/a/mcp").unwrap();
+        for resource in [
+            "https://h.example/a/mcp",
+            "https://H.example:443/a/mcp/",
+            "https://h.example/a",
+            "https://h.example",
+        ] {
+            assert!(covers(resource, &server), "{resource}");
+        }
+        for resource in [
+            "https://h.example/a/mc",
+            "https://h.example/a/mcp/more",
+            "https://h.example/b",
+            "http://h.example/a/mcp",
+            "https://h.example:444/a/mcp",
+            "https://evil.example/a/mcp",
+            "https://h.example.evil/a/mcp",
+            "https://h.example/a/mcp#x",
+            "https://h.example/a/mcp?tenant=2",
+            "h.example/a/mcp",
+            "",
+        ] {
+            assert!(!covers(resource, &server), "{resource}");
+        }
+    }
+}

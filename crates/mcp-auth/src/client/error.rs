@@ -1,0 +1,134 @@
+//! What can go wrong on the way to a token, and whose fault it is.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_protocol::TransportError;
+
+/// Why there is no token. It says which address and which value, and what to do; it never holds a
+/// token, a code or a password. Its wording may change.
+#[derive(Clone)]
+pub struct Error(Arc<Inner>);
+
+struct Inner {
+    kind: Kind,
+    message: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The program asked for what cannot be.
+    Setup,
+    /// An address that is not safe to reach.
+    Forbidden,
+    /// A server that does not answer, or not now.
+    Unavailable,
+    /// An answer that cannot be used.
+    Unusable,
+    /// An answer that looks like an attack: another issuer, resource or state.
+    Mismatch,
+    /// The user, or whoever decides for them, said no.
+    Denied,
+    /// The grant is no longer good.
+    Expired,
+    /// Keeping or finding what was kept failed.
+    Store,
+}
+
+impl Error {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self::build(kind, message.into(), None)
+    }
+
+    pub(crate) fn caused(
+        kind: Kind,
+        message: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::build(kind, message.into(), Some(source.into()))
+    }
+
+    fn build(
+        kind: Kind,
+        message: String,
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            kind,
+            message,
+            source,
+        }))
+    }
+
+    /// An error of a [`UserAgent`](super::UserAgent): the user could not be asked.
+    pub fn user_agent(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unavailable, message)
+    }
+
+    /// An error of a [`TokenStore`](super::TokenStore). The message may not hold what is stored.
+    pub fn store(message: impl Into<String>) -> Self {
+        Self::new(Kind::Store, message)
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// Whether the same may work later: a server was not reached or too busy. Tokens are kept.
+    pub fn is_temporary(&self) -> bool {
+        self.0.kind == Kind::Unavailable
+    }
+
+    /// Whether the user, or the authorization server for them, said no.
+    pub fn is_denied(&self) -> bool {
+        self.0.kind == Kind::Denied
+    }
+
+    /// Whether an address was refused before anything was sent there.
+    pub fn is_forbidden(&self) -> bool {
+        self.0.kind == Kind::Forbidden
+    }
+
+    /// Whether somebody claimed to be somebody else: an issuer, a resource or a callback that does
+    /// not belong to this client's request.
+    pub fn is_mismatch(&self) -> bool {
+        self.0.kind == Kind::Mismatch
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("message", &self.0.message)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<Error> for TransportError {
+    fn from(error: Error) -> Self {
+        Self::new(error.to_string()).with_source(error)
+    }
+}
+
+/// What a peer says, on one line and cut to what people read.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 200;
+    let mut chars = text.trim().chars();
+    let head: String = chars.by_ref().take(LONGEST).collect();
+    let rest = if chars.next().is_some() { "…" } else { "" };
+    format!("{:?}", head + rest)
+}

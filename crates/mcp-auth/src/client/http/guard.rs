@@ -1,0 +1,308 @@
+//! Which addresses may be reached: what a server names is not trusted.
+//!
+//! A server that says where its metadata is could name the metadata service of a cloud, a router
+//! or a database that only this machine reaches. Nothing is sent to such an address, whether it is
+//! written in the URL, found by the name service, or the end of a redirect.
+//!
+//! Specification: [security best practices, SSRF](https://modelcontextprotocol.io/docs/tutorials/security/security_best_practices).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use url::{Host, Url};
+
+use crate::client::error::{Error, Kind, quoted};
+
+/// What may be reached, for the client of one server.
+#[derive(Debug, Clone)]
+pub(crate) struct Guard {
+    /// The host that the user asked for, which may be anywhere.
+    dialled: String,
+    /// Whether that host is this machine, where everything else may be too.
+    local: bool,
+    private: bool,
+}
+
+impl Guard {
+    /// A guard for the client of this server.
+    ///
+    /// # Errors
+    /// The URL of the server is not one that tokens may be sent to.
+    pub(crate) fn new(server: &Url, private: bool) -> Result<Self, Error> {
+        let this = Self {
+            dialled: server.host_str().unwrap_or_default().to_owned(),
+            local: is_local(server),
+            private,
+        };
+        this.check(server)?;
+        Ok(this)
+    }
+
+    /// Whether something may be sent to this URL, as far as its text tells.
+    pub(crate) fn check(&self, url: &Url) -> Result<(), Error> {
+        let refused = |why: &str| {
+            let shown = shown(url);
+            Err(Error::new(Kind::Forbidden, format!("{shown} {why}")))
+        };
+        match url.scheme() {
+            "https" => {}
+            // A loopback address is this machine only if it was this machine that was dialled.
+            "http" if is_local(url) => {}
+            "http" => {
+                return refused(
+                    "is not reached by TLS, and would show tokens to everybody on the way; \
+                     use https (http is for servers on this machine)",
+                );
+            }
+            _ => return refused("is neither https nor http, and is not opened"),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return refused("has credentials in it, which do not belong there");
+        }
+        match url.host() {
+            None => refused("has no host"),
+            Some(Host::Domain(name)) => {
+                let is_local = is_local_name(name);
+                if is_local && !self.may_be_local(name) {
+                    return refused(LOCAL);
+                }
+                Ok(())
+            }
+            Some(Host::Ipv4(address)) => self.check_address(url, address.into()),
+            Some(Host::Ipv6(address)) => self.check_address(url, address.into()),
+        }
+    }
+
+    fn check_address(&self, url: &Url, address: IpAddr) -> Result<(), Error> {
+        if self.allows(url.host_str().unwrap_or_default(), address) {
+            return Ok(());
+        }
+        let why = why(address);
+        Err(Error::new(Kind::Forbidden, format!("{} {why}", shown(url))))
+    }
+
+    /// Whether this host may be reached at this address.
+    pub(crate) fn allows(&self, host: &str, address: IpAddr) -> bool {
+        match Place::of(address) {
+            Place::Public => true,
+            // Credentials of the machine itself: no setting allows that.
+            Place::Metadata => false,
+            Place::Local => self.may_be_local(host),
+            Place::Private => self.private || host.eq_ignore_ascii_case(&self.dialled),
+            Place::Nowhere => false,
+        }
+    }
+
+    /// What to say of a host none of whose addresses is allowed.
+    pub(crate) fn refusal(host: &str, address: IpAddr) -> Error {
+        Error::new(Kind::Forbidden, format!("{host} {}", why(address)))
+    }
+
+    fn may_be_local(&self, host: &str) -> bool {
+        self.local || host.eq_ignore_ascii_case(&self.dialled)
+    }
+}
+
+const LOCAL: &str = "is on this machine, which a server elsewhere may not name";
+
+fn why(address: IpAddr) -> &'static str {
+    match Place::of(address) {
+        Place::Local => LOCAL,
+        Place::Metadata => "is where machines keep their own credentials, and is never reached",
+        Place::Private => {
+            "is in a private network, which a server may not name; \
+             if it is yours, allow it with allow_private_networks()"
+        }
+        Place::Public | Place::Nowhere => "is no address of a server",
+    }
+}
+
+/// Where an address leads.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    Public,
+    Local,
+    Private,
+    /// The services of clouds that hand out credentials.
+    Metadata,
+    Nowhere,
+}
+
+impl Place {
+    fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::of_v4(address),
+            IpAddr::V6(address) => Self::of_v6(address),
+        }
+    }
+
+    fn of_v4(address: Ipv4Addr) -> Self {
+        match address.octets() {
+            [169, 254, ..] | [100, 100, 100, 200] | [168, 63, 129, 16] => Self::Metadata,
+            [127, ..] => Self::Local,
+            [10, ..] | [192, 168, ..] => Self::Private,
+            [172, second, ..] if second & 0xf0 == 16 => Self::Private,
+            // Shared by providers, and benchmarks.
+            [100, second, ..] if second & 0xc0 == 64 => Self::Private,
+            [198, 18 | 19, ..] => Self::Private,
+            // Nothing, documentation, relays, groups, and what is reserved.
+            [0, ..] | [224..=255, ..] => Self::Nowhere,
+            [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => {
+                Self::Nowhere
+            }
+            _ => Self::Public,
+        }
+    }
+
+    fn of_v6(address: Ipv6Addr) -> Self {
+        if let Some(inner) = embedded(address) {
+            return Self::of_v4(inner);
+        }
+        match address.segments() {
+            [0, 0, 0, 0, 0, 0, 0, 1] => Self::Local,
+            [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254] => Self::Metadata,
+            [first, ..] if first & 0xfe00 == 0xfc00 => Self::Private,
+            [first, ..] if first & 0xff80 == 0xfe80 => Self::Private,
+            // Only this eighth of all addresses has been given out, with documentation in it.
+            [0x2001, 0x0db8, ..] => Self::Nowhere,
+            [first, ..] if first & 0xe000 == 0x2000 => Self::Public,
+            _ => Self::Nowhere,
+        }
+    }
+}
+
+/// The IPv4 address in an IPv6 one: mapped, compatible, translated (NAT64) or 6to4.
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let of = |high: u16, low: u16| {
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
+        Some(Ipv4Addr::new(a, b, c, d))
+    };
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low] => of(high, low),
+        [0x64, 0xff9b, .., high, low] => of(high, low),
+        [0x2002, high, low, ..] => of(high, low),
+        _ => None,
+    }
+}
+
+/// Whether a URL names this machine.
+pub(crate) fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => is_local_name(name),
+        Some(Host::Ipv4(address)) => Place::of_v4(address) == Place::Local,
+        Some(Host::Ipv6(address)) => Place::of_v6(address) == Place::Local,
+        None => false,
+    }
+}
+
+fn is_local_name(name: &str) -> bool {
+    let name = name.trim_end_matches('.');
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+/// A URL as errors show it: without the query, which may hold secrets.
+pub(crate) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    let _ = url.set_password(None);
+    let _ = url.set_username("");
+    let text = quoted(url.as_str());
+    text.trim_matches('"').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(server: &str) -> Guard {
+        Guard::new(&Url::parse(server).unwrap(), false).unwrap()
+    }
+
+    fn check(guard: &Guard, url: &str) -> Result<(), Error> {
+        guard.check(&Url::parse(url).unwrap())
+    }
+
+    // proves: AUTH-085, M-AUTH-080
+    #[test]
+    fn t34_nothing_inside_is_reached_however_it_is_written() {
+        let guard = guard("https://mcp.example.com/mcp");
+        for url in [
+            "http://as.example.com/",
+            "ftp://as.example.com/",
+            "file:///etc/passwd",
+            "https://user:password@as.example.com/",
+            "https://localhost/",
+            "http://localhost:8080/",
+            "https://api.localhost./",
+            "https://127.0.0.1/",
+            "https://127.1/",
+            "https://2130706433/",
+            "https://0x7f000001/",
+            "https://017700000001/",
+            "https://10.0.0.1/",
+            "https://172.31.255.255/",
+            "https://192.168.1.1/",
+            "https://100.64.0.1/",
+            "https://169.254.169.254/latest/meta-data",
+            "https://2852039166/",
+            "https://[::ffff:169.254.169.254]/",
+            "https://[::ffff:a9fe:a9fe]/",
+            "https://[64:ff9b::169.254.169.254]/",
+            "https://[2002:a9fe:a9fe::]/",
+            "https://[::1]/",
+            "https://[::]/",
+            "https://[fd00:ec2::254]/",
+            "https://[fe80::1]/",
+            "https://[fc00::1]/",
+            "https://0.0.0.0/",
+            "https://255.255.255.255/",
+            "https://100.100.100.200/",
+        ] {
+            let error = check(&guard, url).expect_err(url);
+            assert!(error.is_forbidden(), "{url}: {error}");
+            assert!(!error.to_string().contains("password"), "{error}");
+        }
+        for url in [
+            "https://as.example.com/",
+            "https://93.184.216.34/",
+            "https://[2606:2800::1]/",
+        ] {
+            check(&guard, url).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_server_on_this_machine_may_name_others_there() {
+        let guard = guard("http://localhost:3000/mcp");
+        check(&guard, "http://localhost:4000/").unwrap();
+        check(&guard, "http://127.0.0.1:4000/").unwrap();
+        check(&guard, "http://[::1]:4000/").unwrap();
+        check(&guard, "https://10.0.0.1/").unwrap_err();
+        check(&guard, "http://as.example.com/").unwrap_err();
+    }
+
+    #[test]
+    fn the_host_that_was_dialled_may_be_anywhere_but_not_without_tls() {
+        let guard = guard("https://10.0.0.5/mcp");
+        check(&guard, "https://10.0.0.5:8443/").unwrap();
+        check(&guard, "https://10.0.0.6/").unwrap_err();
+        let plain = Url::parse("http://10.0.0.5/mcp").unwrap();
+        assert!(
+            Guard::new(&plain, true)
+                .unwrap_err()
+                .to_string()
+                .contains("https")
+        );
+    }
+
+    #[test]
+    fn private_networks_can_be_allowed_and_metadata_services_cannot() {
+        let server = Url::parse("https://mcp.example.com").unwrap();
+        let guard = Guard::new(&server, true).unwrap();
+        check(&guard, "https://10.0.0.1/").unwrap();
+        check(&guard, "https://169.254.169.254/").unwrap_err();
+        check(&guard, "https://127.0.0.1/").unwrap_err();
+    }
+}

@@ -1,0 +1,145 @@
+//! What is kept in a store, under which names.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::discovery::well_known::canonical;
+use super::error::Error;
+use super::inner::Inner;
+use super::registration::Registration;
+use super::token::{ProofKey, TokenSet};
+use crate::Secret;
+
+/// More issuers than a server has in its life.
+const MOST_CLIENTS: usize = 64;
+
+#[derive(Deserialize)]
+struct KeptClient {
+    client_id: String,
+    client_secret: Option<Secret>,
+    redirect_uri: Option<String>,
+    expires_at: Option<u64>,
+    token_endpoint_auth_method: Option<String>,
+}
+
+impl Inner {
+    pub(crate) fn tokens_name(&self) -> String {
+        format!("tokens {}", canonical(&self.server))
+    }
+
+    fn proofs_name(&self) -> String {
+        format!("key {}", canonical(&self.server))
+    }
+
+    /// Clients are kept by their issuer, and shown to no other.
+    fn client_name(issuer: &str) -> String {
+        format!("client {issuer}")
+    }
+
+    /// Asks the store, once. What it has and cannot be read is as good as nothing.
+    pub(crate) async fn load(&self) -> Result<(), Error> {
+        if self.state().is_loaded {
+            return Ok(());
+        }
+        let tokens = self.kept_tokens().await?;
+        let proofs = self.store.load(&self.proofs_name()).await?;
+        let proofs = proofs.and_then(|text| ProofKey::from_text(&text).ok());
+        let mut state = self.state();
+        if !state.is_loaded {
+            state.is_loaded = true;
+            if self.setup.credentials.is_some() {
+                state.bound = tokens.as_ref().map(|tokens| tokens.issuer.clone());
+            }
+            state.tokens = tokens;
+            state.proofs = proofs;
+        }
+        Ok(())
+    }
+
+    /// What the store has, if it is for this client.
+    pub(crate) async fn kept_tokens(&self) -> Result<Option<TokenSet>, Error> {
+        let Some(text) = self.store.load(&self.tokens_name()).await? else {
+            return Ok(None);
+        };
+        match TokenSet::from_text(&text) {
+            Ok(tokens) => Ok(Some(tokens).filter(|tokens| self.is_own(tokens))),
+            Err(error) => {
+                tracing::warn!(%error, "signing in again");
+                Ok(None)
+            }
+        }
+    }
+
+    fn is_own(&self, tokens: &TokenSet) -> bool {
+        let own = self.setup.credentials.as_ref();
+        own.is_none_or(|own| own.client_id == tokens.client_id)
+    }
+
+    pub(crate) async fn keep_tokens(&self, tokens: TokenSet) -> Result<(), Error> {
+        let text = tokens.to_text();
+        self.state().tokens = Some(tokens);
+        self.store.save(&self.tokens_name(), &text).await
+    }
+
+    pub(crate) async fn forget_tokens(&self) -> Result<(), Error> {
+        self.state().tokens = None;
+        self.store.remove(&self.tokens_name()).await
+    }
+
+    /// The key of proofs; a new one if there is none.
+    pub(crate) async fn proofs(&self) -> Result<ProofKey, Error> {
+        if let Some(key) = self.state().proofs.clone() {
+            return Ok(key);
+        }
+        let key = ProofKey::generate()?;
+        self.store.save(&self.proofs_name(), &key.to_text()).await?;
+        self.state().proofs = Some(key.clone());
+        Ok(key)
+    }
+
+    /// The client as this issuer knows it, from an earlier registration.
+    pub(crate) async fn kept_client(&self, issuer: &str) -> Result<Option<Registration>, Error> {
+        if let Some(client) = self.state().clients.get(issuer) {
+            return Ok(Some(client.clone()));
+        }
+        let Some(text) = self.store.load(&Self::client_name(issuer)).await? else {
+            return Ok(None);
+        };
+        let Ok(kept) = serde_json::from_str::<KeptClient>(text.expose()) else {
+            tracing::warn!(issuer, "what the store has is no client, registering again");
+            return Ok(None);
+        };
+        Ok(Some(Registration {
+            issuer: issuer.to_owned(),
+            client_id: kept.client_id,
+            secret: kept.client_secret,
+            key: None,
+            method: kept
+                .token_endpoint_auth_method
+                .as_deref()
+                .and_then(super::registration::Method::parse),
+            redirect_uri: kept.redirect_uri,
+            expires_at: kept.expires_at,
+        }))
+    }
+
+    pub(crate) async fn keep_client(&self, client: &Registration) -> Result<(), Error> {
+        let text = json!({
+            "client_id": client.client_id,
+            "client_secret": client.secret.as_ref().map(Secret::expose),
+            "redirect_uri": client.redirect_uri,
+            "expires_at": client.expires_at,
+            "token_endpoint_auth_method": client.method.map(super::registration::Method::name),
+        });
+        let text = Secret::new(text.to_string());
+        {
+            let mut state = self.state();
+            if state.clients.len() >= MOST_CLIENTS {
+                state.clients.clear();
+            }
+            state.clients.insert(client.issuer.clone(), client.clone());
+        }
+        let name = Self::client_name(&client.issuer);
+        self.store.save(&name, &text).await
+    }
+}

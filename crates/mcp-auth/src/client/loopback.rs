@@ -1,0 +1,223 @@
+//! A place for the browser to come back to, for programs that run on the user's machine.
+//!
+//! Specification: [RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3).
+
+use std::fmt;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_protocol::BoxFuture;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use url::Url;
+
+use super::callback::{Callback, UserAgent, Visit};
+use super::error::{Error, Kind};
+use super::http::chain;
+
+const PATH: &str = "/callback";
+/// A request of a browser is shorter, headers included.
+const LONGEST: usize = 16 << 10;
+/// How long a connection may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Connections that want something else: icons, curious programs, pages that guess.
+const MOST_STRANGERS: usize = 64;
+
+type Open = dyn Fn(&str) + Send + Sync;
+
+/// Opens a page in the user's browser, and waits on a port of this machine for it to come back.
+///
+/// The port is chosen by the system and open for one visit only.
+#[derive(Clone)]
+pub struct Loopback {
+    open: Arc<Open>,
+}
+
+impl Loopback {
+    /// `open` shows a URL to the user: it prints it, or starts a browser. Give it to the system as
+    /// one argument, never to a shell.
+    pub fn new(open: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self {
+            open: Arc::new(open),
+        }
+    }
+}
+
+impl UserAgent for Loopback {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>> {
+        Box::pin(async move {
+            let failed = |error: io::Error| {
+                let message = "no port of this machine can be opened for the browser to come back";
+                Error::caused(Kind::Setup, message, error)
+            };
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+            let listener = listener.map_err(failed)?;
+            let port = listener.local_addr().map_err(failed)?.port();
+            let visit: Box<dyn Visit> = Box::new(Port {
+                listener,
+                uri: format!("http://127.0.0.1:{port}{PATH}"),
+                open: self.open.clone(),
+            });
+            Ok(visit)
+        })
+    }
+}
+
+impl fmt::Debug for Loopback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loopback").finish_non_exhaustive()
+    }
+}
+
+struct Port {
+    listener: TcpListener,
+    uri: String,
+    open: Arc<Open>,
+}
+
+impl Visit for Port {
+    fn redirect_uri(&self) -> &str {
+        &self.uri
+    }
+
+    fn visit<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
+        Box::pin(async move {
+            let state = state(url);
+            (self.open)(url);
+            for _ in 0..MOST_STRANGERS {
+                let accepted = self.listener.accept().await;
+                let (mut stream, _) = accepted.map_err(|error| {
+                    let reason = chain(&error);
+                    Error::user_agent(format!("the browser cannot be waited for: {reason}"))
+                })?;
+                let Ok(Ok(Some(target))) = timeout(PATIENCE, read(&mut stream)).await else {
+                    continue;
+                };
+                let callback = Callback::parse(&target);
+                // A page that guessed the port does not know the state, and does not end the wait.
+                let is_path = target.split('?').next() == Some(PATH);
+                let ours = is_path && state.as_deref() == callback.parameter("state");
+                let _ = timeout(PATIENCE, answer(&mut stream, ours)).await;
+                if ours {
+                    return Ok(callback);
+                }
+            }
+            Err(Error::user_agent(
+                "too many requests came to the port for the browser, and none was its answer",
+            ))
+        })
+    }
+}
+
+fn state(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let mut all = url.query_pairs();
+    let found = all.find(|(name, _)| name == "state");
+    found.map(|(_, value)| value.into_owned())
+}
+
+/// What a connection asks for; `None` if that is no request of a browser.
+async fn read(stream: &mut TcpStream) -> io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    let mut piece = [0_u8; 2_048];
+    loop {
+        let length = stream.read(&mut piece).await?;
+        if length == 0 || bytes.len() + length > LONGEST {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(piece.get(..length).unwrap_or_default());
+        if bytes.windows(4).any(|end| end == b"\r\n\r\n") {
+            return Ok(target(&String::from_utf8_lossy(&bytes)));
+        }
+    }
+}
+
+fn target(request: &str) -> Option<String> {
+    let mut words = request.lines().next()?.split(' ');
+    let (method, target, protocol) = (words.next()?, words.next()?, words.next()?);
+    let is_request = method == "GET" && protocol.starts_with("HTTP/1.") && words.next().is_none();
+    is_request.then(|| target.to_owned())
+}
+
+/// Nothing of the request is in the answer, so nothing in it can do anything.
+async fn answer(stream: &mut TcpStream, ours: bool) -> io::Result<()> {
+    let (status, text) = if ours {
+        (
+            "200 OK",
+            "Done. You can close this window and go back to the program.",
+        )
+    } else {
+        (
+            "404 Not Found",
+            "This is not the page that the program waits for.",
+        )
+    };
+    let page =
+        format!("<!doctype html><meta charset=\"utf-8\"><title>Sign-in</title><p>{text}</p>");
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\
+         content-security-policy: default-src 'none'\r\nreferrer-policy: no-referrer\r\n\
+         cache-control: no-store\r\nconnection: close\r\n\r\n",
+        page.len()
+    );
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(page.as_bytes()).await?;
+    stream.shutdown().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn ask(uri: &str, target: &str) -> String {
+        let port = uri.rsplit(':').next().unwrap().strip_suffix(PATH).unwrap();
+        let mut stream = TcpStream::connect(format!("127.0.0.1:{port}"))
+            .await
+            .unwrap();
+        let request = format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn strangers_do_not_end_the_wait_and_see_nothing_of_it() {
+        let visit = Loopback::new(|_| {}).open().await.unwrap();
+        let uri = visit.redirect_uri().to_owned();
+        assert!(uri.starts_with("http://127.0.0.1:"));
+        let visiting = tokio::spawn(async move { visit.visit("https://as/?state=s1").await });
+        for target in [
+            "/favicon.ico",
+            "/callback",
+            "/callback?state=s2&code=x",
+            "/?state=s1",
+        ] {
+            let answer = ask(&uri, target).await;
+            assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+        }
+        let answer = ask(&uri, "/callback?state=s1&code=%3Cscript%3E").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(!answer.contains("script"), "{answer}");
+        let callback = visiting.await.unwrap().unwrap();
+        assert_eq!(callback.parameter("code"), Some("<script>"));
+    }
+
+    #[test]
+    fn only_a_request_of_a_browser_has_a_target() {
+        assert_eq!(target("GET /a?b HTTP/1.1\r\n").as_deref(), Some("/a?b"));
+        for text in [
+            "",
+            "GET",
+            "POST /a HTTP/1.1",
+            "GET /a",
+            "GET /a b HTTP/1.1",
+            "GET /a SMTP",
+        ] {
+            assert_eq!(target(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The client's side: [`OAuth`] signs messages in.
+//!
+//! ```no_run
+//! use mcp_auth::OAuth;
+//! use mcp_auth::client::{FileStore, Loopback};
+//! use mcp_transport_http::Http;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let url = "https://mcp.example.com/mcp";
+//! let auth = OAuth::client(url)
+//!     .user_agent(Loopback::new(|page| eprintln!("Please open {page}")))
+//!     .store(FileStore::new("tokens.json"))
+//!     .build()?;
+//! let http = Http::new(url)?.authorize(auth);
+//! # drop(http);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A server refuses a message, and then:
+//!
+//! | Step | is in | and can be replaced by |
+//! | --- | --- | --- |
+//! | What does the server ask for? | `challenge` | [`Builder::scopes`] |
+//! | Who gives out tokens for it? | `discovery` | [`Builder::resource_metadata`], [`Builder::server_metadata`] |
+//! | Who is the client there? | `registration` | [`Builder::credentials`], [`Builder::client_metadata_url`] |
+//! | Does the user agree? | `consent`, `loopback` | a [`UserAgent`], or another grant |
+//! | What is the token? | `token` | [`Builder::service`] |
+//! | Is there one already? | `store`, `renewal` | a [`TokenStore`] |
+//!
+//! Specification: [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
+
+mod builder;
+mod callback;
+mod challenge;
+mod consent;
+mod crypto;
+mod diagnose;
+mod discovery;
+mod error;
+mod flow;
+mod grant;
+mod http;
+mod inner;
+mod keep;
+mod loopback;
+mod oauth;
+mod registration;
+mod renewal;
+mod scopes;
+mod step;
+mod store;
+mod token;
+
+pub use self::builder::Builder;
+pub use self::callback::{Callback, Redirect, UserAgent, Visit};
+pub use self::challenge::Challenge;
+pub use self::crypto::SigningKey;
+pub use self::diagnose::{Diagnosis, diagnose};
+pub use self::discovery::{Attempt, ResourceMetadata, ServerMetadata, Trail};
+pub use self::error::Error;
+pub use self::grant::{Assert, Enterprise};
+pub use self::http::{FormBody, Resolver};
+pub use self::loopback::Loopback;
+pub use self::oauth::OAuth;
+pub use self::registration::Credentials;
+pub use self::scopes::Scopes;
+pub use self::step::Step;
+pub use self::store::{FileStore, MemoryStore, StoreLock, TokenStore};

@@ -1,0 +1,229 @@
+//! [`OAuth`]: what a client's transport asks for credentials.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, StatusCode, request, response};
+use mcp_protocol::{BoxFuture, TransportError};
+use mcp_transport_http::{AfterRefusal, Authorize};
+
+use super::builder::Builder;
+use super::challenge::Challenge;
+use super::error::Error;
+use super::http::shown;
+use super::inner::Inner;
+use super::renewal::Cause;
+use super::scopes::Scopes;
+use super::step::Step;
+use super::token::{PROOF, TokenKind, TokenSet, origin, sensitive};
+use crate::Secret;
+
+/// Signs the messages of a client in to one server.
+///
+/// Given to [`Http::authorize`](mcp_transport_http::Http::authorize) it does nothing until the
+/// server refuses a message. Then it finds out who gives out tokens, registers the client there,
+/// asks the user, and sends the message again; later it renews the token by itself. Clones share
+/// everything, so one of them can be given to several connections to the same server.
+#[derive(Clone)]
+pub struct OAuth {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl OAuth {
+    /// Describes the client of the server at this URL, the one that is given to
+    /// [`Http::new`](mcp_transport_http::Http::new).
+    pub fn client(server: impl Into<String>) -> Builder {
+        Builder::new(server.into())
+    }
+
+    /// Signs in now, before any message is refused, and even if there are tokens.
+    ///
+    /// # Errors
+    /// There is no token; the error says why.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the sign-in.
+    pub async fn sign_in(&self) -> Result<(), Error> {
+        self.inner.load().await?;
+        self.inner.forget_tokens().await?;
+        {
+            let mut state = self.inner.state();
+            state.sign_ins = 0;
+            state.step_ups = 0;
+        }
+        self.inner.renew(None, &Cause::Asked).await
+    }
+
+    /// Forgets the tokens, here and in the store. The authorization server is not told.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub async fn sign_out(&self) -> Result<(), Error> {
+        self.inner.load().await?;
+        self.inner.forget_tokens().await
+    }
+
+    /// Whether there are tokens; the server may refuse them all the same.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn is_signed_in(&self) -> Result<bool, Error> {
+        self.inner.load().await?;
+        Ok(self.inner.state().tokens.is_some())
+    }
+
+    /// The scopes that were asked for or given, if there are tokens.
+    pub fn scopes(&self) -> Option<Scopes> {
+        let state = self.inner.state();
+        state.tokens.as_ref().map(|tokens| tokens.scopes.clone())
+    }
+
+    async fn attach(&self, request: &mut request::Parts) -> Result<(), Error> {
+        let inner = &self.inner;
+        // Tokens are for one server: nobody else sees them.
+        if origin(&request.uri) != own_origin(inner) {
+            return Ok(());
+        }
+        inner.load().await?;
+        let tokens = inner.state().tokens.clone();
+        let Some(mut tokens) = tokens else {
+            return Ok(());
+        };
+        let is_over = tokens.is_over(inner.now());
+        if is_over && (tokens.refresh.is_some() || inner.setup.grant.is_silent()) {
+            inner.renew(Some(&tokens.access), &Cause::Over).await?;
+            let Some(new) = inner.state().tokens.clone() else {
+                return Ok(());
+            };
+            tokens = new;
+        }
+        self.write(request, &tokens)
+    }
+
+    fn write(&self, request: &mut request::Parts, tokens: &TokenSet) -> Result<(), Error> {
+        let inner = &self.inner;
+        let scheme = match tokens.kind {
+            TokenKind::Bearer => "Bearer",
+            TokenKind::Proven => {
+                let key = inner.state().proofs.clone();
+                // Without the key nothing proves that the token is ours; the server will say so.
+                let Some(key) = key else { return Ok(()) };
+                let nonce = inner.nonces.of(&origin(&request.uri));
+                let proof = key.proof(
+                    request.method.as_str(),
+                    &request.uri.to_string(),
+                    Some(&tokens.access),
+                    nonce.as_deref(),
+                    inner.now(),
+                )?;
+                request.headers.insert(PROOF, sensitive(&proof)?);
+                "DPoP"
+            }
+        };
+        let value = Secret::new(format!("{scheme} {}", tokens.access.expose()));
+        let value = sensitive(value.expose())?;
+        request.headers.insert(AUTHORIZATION, value);
+        Ok(())
+    }
+
+    async fn recover(
+        &self,
+        request: &request::Parts,
+        response: &response::Parts,
+    ) -> Result<AfterRefusal, Error> {
+        let inner = &self.inner;
+        if origin(&request.uri) != own_origin(inner) {
+            return Ok(AfterRefusal::GiveUp);
+        }
+        let used = used(&request.headers);
+        let challenge = Challenge::of(&response.headers);
+        let scopes = challenge.as_ref().and_then(Challenge::scopes);
+        let error = challenge.as_ref().and_then(|it| it.parameter("error"));
+        if error == Some("use_dpop_nonce") && used.is_some() {
+            // The nonce is remembered already.
+            return Ok(AfterRefusal::SendAgain);
+        }
+        inner.step(&Step::Refused {
+            scopes: scopes.as_ref().map(ToString::to_string),
+        });
+        let cause = match (response.status, challenge) {
+            (StatusCode::UNAUTHORIZED, challenge) => Cause::Refused(challenge),
+            (_, Some(challenge)) if error_is(&challenge, "insufficient_scope") => {
+                if self.has_asked_for(scopes.as_ref(), used.as_ref()) {
+                    return Ok(AfterRefusal::GiveUp);
+                }
+                Cause::Insufficient(challenge)
+            }
+            // The server says no to this user, or to this program.
+            _ => return Ok(AfterRefusal::GiveUp),
+        };
+        inner.renew(used.as_ref(), &cause).await?;
+        Ok(AfterRefusal::SendAgain)
+    }
+
+    /// Whether the token that was refused is the one that was asked for with all of these scopes:
+    /// then asking again gives the same.
+    fn has_asked_for(&self, scopes: Option<&Scopes>, used: Option<&Secret>) -> bool {
+        let state = self.inner.state();
+        let Some(tokens) = &state.tokens else {
+            return false;
+        };
+        let is_used = used.is_some_and(|used| used.expose() == tokens.access.expose());
+        is_used && scopes.is_none_or(|scopes| tokens.scopes.contains_all(scopes))
+    }
+}
+
+impl Authorize for OAuth {
+    fn authorize<'a>(
+        &'a self,
+        request: &'a mut request::Parts,
+    ) -> BoxFuture<'a, Result<(), TransportError>> {
+        Box::pin(async { self.attach(request).await.map_err(Into::into) })
+    }
+
+    fn responded(&self, response: &response::Parts) {
+        let inner = &self.inner;
+        inner.nonces.take(&own_origin(inner), &response.headers);
+        if response.status != StatusCode::UNAUTHORIZED {
+            let mut state = inner.state();
+            state.sign_ins = 0;
+            state.is_untried = false;
+            if response.status.is_success() {
+                state.step_ups = 0;
+            }
+        }
+    }
+
+    fn refused<'a>(
+        &'a self,
+        request: &'a request::Parts,
+        response: &'a response::Parts,
+    ) -> BoxFuture<'a, Result<AfterRefusal, TransportError>> {
+        Box::pin(async { self.recover(request, response).await.map_err(Into::into) })
+    }
+}
+
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth")
+            .field("server", &shown(&self.inner.server))
+            .finish_non_exhaustive()
+    }
+}
+
+fn error_is(challenge: &Challenge, error: &str) -> bool {
+    challenge.parameter("error") == Some(error)
+}
+
+fn own_origin(inner: &Inner) -> String {
+    let uri = inner.server.as_str().parse::<http::Uri>();
+    uri.map(|uri| origin(&uri)).unwrap_or_default()
+}
+
+/// The token that a message was sent with.
+fn used(headers: &HeaderMap) -> Option<Secret> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (_, token) = value.split_once(' ')?;
+    Some(token.into())
+}

@@ -1,0 +1,404 @@
+//! Who the client is to an authorization server.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use url::Url;
+
+use super::crypto::SigningKey;
+use super::discovery::{ServerMetadata, lists};
+use super::error::{Error, Kind, quoted};
+use super::http::{Reply, Web, is_local, shown};
+use crate::Secret;
+
+/// A client that an authorization server knows already.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    pub(crate) client_id: String,
+    pub(crate) secret: Option<Secret>,
+    pub(crate) key: Option<SigningKey>,
+    pub(crate) issuer: Option<String>,
+}
+
+impl Credentials {
+    /// A client by this id, without a secret.
+    pub fn new(client_id: impl Into<String>) -> Self {
+        Self {
+            client_id: client_id.into(),
+            secret: None,
+            key: None,
+            issuer: None,
+        }
+    }
+
+    /// Its secret.
+    #[must_use]
+    pub fn secret(mut self, secret: impl Into<Secret>) -> Self {
+        self.secret = Some(secret.into());
+        self
+    }
+
+    /// The key it signs with instead of having a secret (`private_key_jwt`).
+    #[must_use]
+    pub fn key(mut self, key: SigningKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// The issuer that knows it. It is shown to no other; without this, to no other than the one
+    /// the server names first.
+    #[must_use]
+    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Some(issuer.into());
+        self
+    }
+}
+
+/// How a client says who it is at the token endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    None,
+    Basic,
+    Post,
+    Key,
+}
+
+impl Method {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Basic => "client_secret_basic",
+            Self::Post => "client_secret_post",
+            Self::Key => "private_key_jwt",
+        }
+    }
+
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        [Self::None, Self::Basic, Self::Post, Self::Key]
+            .into_iter()
+            .find(|method| method.name() == name)
+    }
+}
+
+/// A client as one authorization server knows it.
+#[derive(Debug, Clone)]
+pub(crate) struct Registration {
+    /// Nobody else is shown this client.
+    pub(crate) issuer: String,
+    pub(crate) client_id: String,
+    pub(crate) secret: Option<Secret>,
+    pub(crate) key: Option<SigningKey>,
+    /// What the server said to use; otherwise what it says it supports decides.
+    pub(crate) method: Option<Method>,
+    pub(crate) redirect_uri: Option<String>,
+    /// Seconds since 1970.
+    pub(crate) expires_at: Option<u64>,
+}
+
+impl Registration {
+    /// A client that was registered by hand.
+    pub(crate) fn of(credentials: &Credentials, issuer: &str) -> Self {
+        Self {
+            issuer: issuer.to_owned(),
+            client_id: credentials.client_id.clone(),
+            secret: credentials.secret.clone(),
+            key: credentials.key.clone(),
+            method: None,
+            redirect_uri: None,
+            expires_at: None,
+        }
+    }
+
+    /// A client whose id is the URL of a document about it.
+    pub(crate) fn document(url: &Url, key: Option<SigningKey>, issuer: &str) -> Self {
+        let credentials = Credentials {
+            key,
+            ..Credentials::new(url.as_str())
+        };
+        Self::of(&credentials, issuer)
+    }
+
+    /// How to say who it is to this server.
+    pub(crate) fn method(&self, server: &ServerMetadata) -> Method {
+        if let Some(method) = self.method {
+            return method;
+        }
+        let supported = server.token_endpoint_auth_methods_supported.as_deref();
+        let has = |method: Method| lists(supported, method.name());
+        match (&self.key, &self.secret) {
+            (Some(_), None) => Method::Key,
+            (Some(_), Some(_)) if has(Method::Key) => Method::Key,
+            (_, Some(_)) if !has(Method::Basic) && has(Method::Post) => Method::Post,
+            // RFC 8414: what a server supports that says nothing.
+            (_, Some(_)) => Method::Basic,
+            (_, None) => Method::None,
+        }
+    }
+
+    pub(crate) fn is_good(&self, redirect_uri: &str, now: u64) -> bool {
+        self.redirect_uri.as_deref() == Some(redirect_uri)
+            && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+/// What a client tells of itself when it registers.
+#[derive(Debug, Clone)]
+pub(crate) struct Profile {
+    pub(crate) name: String,
+    pub(crate) uri: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Registered {
+    client_id: String,
+    #[serde(skip_serializing)]
+    client_secret: Option<Secret>,
+    #[serde(default)]
+    client_secret_expires_at: u64,
+    token_endpoint_auth_method: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Refused {
+    error: Option<String>,
+    error_description: Option<String>,
+}
+
+/// Registers with a server that has an endpoint for it.
+///
+/// Specification: [RFC 7591](https://www.rfc-editor.org/rfc/rfc7591).
+pub(crate) async fn register(
+    web: &Web,
+    server: &ServerMetadata,
+    profile: &Profile,
+    redirect_uri: &str,
+    scope: Option<&str>,
+) -> Result<Registration, Error> {
+    let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
+        Error::new(
+            Kind::Setup,
+            format!(
+                "{} registers no clients; register one there and give its id to OAuth::credentials",
+                quoted(&server.issuer)
+            ),
+        )
+    })?;
+    let endpoint = address(endpoint, "registration_endpoint")?;
+    let kind = application(redirect_uri);
+    let other = if kind == "native" { "web" } else { "native" };
+    // Servers differ in what they allow for which kind: 2026-07-28 lets the other one be tried.
+    let first = ask(web, server, profile, &endpoint, (redirect_uri, kind), scope).await?;
+    let reply = if is_about_redirects(&first) {
+        ask(
+            web,
+            server,
+            profile,
+            &endpoint,
+            (redirect_uri, other),
+            scope,
+        )
+        .await?
+    } else {
+        first
+    };
+    if !reply.status.is_success() {
+        return Err(refused(&endpoint, &reply, redirect_uri));
+    }
+    let registered: Registered = reply.json().map_err(|error| {
+        let message = format!(
+            "{} registers the client, but gives it no id",
+            shown(&endpoint)
+        );
+        Error::caused(Kind::Unusable, message, error)
+    })?;
+    let method = registered.token_endpoint_auth_method.as_deref();
+    let expires = registered.client_secret_expires_at;
+    Ok(Registration {
+        issuer: server.issuer.clone(),
+        client_id: registered.client_id,
+        method: method
+            .and_then(Method::parse)
+            .filter(|method| match method {
+                Method::Basic | Method::Post => registered.client_secret.is_some(),
+                Method::None => registered.client_secret.is_none(),
+                Method::Key => false,
+            }),
+        secret: registered.client_secret,
+        key: None,
+        redirect_uri: Some(redirect_uri.to_owned()),
+        expires_at: (expires > 0).then_some(expires),
+    })
+}
+
+async fn ask(
+    web: &Web,
+    server: &ServerMetadata,
+    profile: &Profile,
+    endpoint: &Url,
+    (redirect_uri, kind): (&str, &str),
+    scope: Option<&str>,
+) -> Result<Reply, Error> {
+    let mut document = json!({
+        "client_name": profile.name,
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": wanted(server).name(),
+        "application_type": kind,
+    });
+    if let Some(uri) = &profile.uri {
+        document["client_uri"] = json!(uri);
+    }
+    if let Some(scope) = scope {
+        document["scope"] = json!(scope);
+    }
+    web.post(endpoint, "application/json", &[], document.to_string())
+        .await
+}
+
+/// A program on somebody's machine keeps no secret, so it wants none; but it takes one where there
+/// is no other way.
+fn wanted(server: &ServerMetadata) -> Method {
+    let supported = server.token_endpoint_auth_methods_supported.as_deref();
+    let has = |method: &Method| lists(supported, method.name());
+    let known = [Method::None, Method::Basic, Method::Post];
+    known.into_iter().find(has).unwrap_or(Method::None)
+}
+
+/// OpenID Connect Registration: who receives the callback.
+fn application(redirect_uri: &str) -> &'static str {
+    match Url::parse(redirect_uri) {
+        Ok(url) if url.scheme() == "https" && !is_local(&url) => "web",
+        _ => "native",
+    }
+}
+
+fn is_about_redirects(reply: &Reply) -> bool {
+    let refused = reply.json::<Refused>().ok();
+    let error = refused.and_then(|refused| refused.error);
+    !reply.status.is_success() && error.as_deref() == Some("invalid_redirect_uri")
+}
+
+fn refused(endpoint: &Url, reply: &Reply, redirect_uri: &str) -> Error {
+    let endpoint = shown(endpoint);
+    let status = reply.status;
+    if reply.is_temporary() {
+        let message = format!("{endpoint} cannot register clients now ({status}); try again later");
+        return Error::new(Kind::Unavailable, message);
+    }
+    let said = reply.json::<Refused>().ok().and_then(|refused| {
+        let error = refused.error?;
+        let more = refused.error_description.unwrap_or_default();
+        Some(format!("; it says {}", quoted(&format!("{error} {more}"))))
+    });
+    let said = said.unwrap_or_default();
+    Error::new(
+        Kind::Unusable,
+        format!(
+            "{endpoint} does not register a client with the redirect URI {} ({status}){said}",
+            quoted(redirect_uri)
+        ),
+    )
+}
+
+/// An endpoint as a document writes it.
+pub(crate) fn address(text: &str, field: &str) -> Result<Url, Error> {
+    Url::parse(text).map_err(|error| {
+        let message = format!("{field} {} is no URL", quoted(text));
+        Error::caused(Kind::Unusable, message, error)
+    })
+}
+
+/// Whether a browser may be sent back there with a code.
+///
+/// Specification: authorization, communication security.
+pub(crate) fn redirect(uri: &str) -> Result<(), Error> {
+    let url = address(uri, "the redirect URI")?;
+    // A scheme of the program's own has a dot in it: RFC 8252, section 7.1.
+    let is_own = url.scheme().contains('.');
+    if url.scheme() == "https" || is_own || (url.scheme() == "http" && is_local(&url)) {
+        return Ok(());
+    }
+    let uri = quoted(uri);
+    let message = format!("the redirect URI {uri} has to be https, or http on this machine");
+    Err(Error::new(Kind::Setup, message))
+}
+
+/// The URL of a document about a client.
+///
+/// # Errors
+/// It is not one that an authorization server would accept.
+pub(crate) fn document_url(text: &str) -> Result<Url, Error> {
+    let wrong = |why: &str| {
+        let message = format!("the client metadata URL {} {why}", quoted(text));
+        Err(Error::new(Kind::Setup, message))
+    };
+    let Ok(url) = Url::parse(text) else {
+        return wrong("is no URL");
+    };
+    if url.scheme() != "https" {
+        return wrong("has to be https");
+    }
+    if url.path() == "/" {
+        return wrong("needs a path, as in https://example.com/client.json");
+    }
+    if url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
+        return wrong("may have neither a fragment nor credentials");
+    }
+    // It is the client's id, which is compared to the letter.
+    if url.as_str() != text {
+        return wrong(&format!("is not written as it is compared: {url}"));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: AUTH-029, AUTH-030, M-AUTH-064
+    #[test]
+    fn a_client_is_named_by_an_https_url_with_a_path() {
+        assert!(document_url("https://example.com/client.json").is_ok());
+        for (url, advice) in [
+            ("http://example.com/client.json", "https"),
+            ("https://example.com", "path"),
+            ("https://example.com/", "path"),
+            ("https://user@example.com/c", "credentials"),
+            ("https://example.com/c#x", "fragment"),
+            ("https://EXAMPLE.com/c", "https://example.com/c"),
+            ("example.com/c", "no URL"),
+        ] {
+            let error = document_url(url).unwrap_err().to_string();
+            assert!(error.contains(advice), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_method_is_one_that_the_server_supports() {
+        let server = |methods: Option<&[&str]>| ServerMetadata {
+            token_endpoint_auth_methods_supported: methods
+                .map(|all| all.iter().map(|&it| it.to_owned()).collect()),
+            ..ServerMetadata::default()
+        };
+        let public = Registration::of(&Credentials::new("c"), "i");
+        let secret = Registration::of(&Credentials::new("c").secret("s"), "i");
+        let post: &[&str] = &["client_secret_post"];
+        assert_eq!(public.method(&server(None)), Method::None);
+        assert_eq!(secret.method(&server(None)), Method::Basic);
+        assert_eq!(secret.method(&server(Some(post))), Method::Post);
+        assert_eq!(wanted(&server(Some(post))), Method::Post);
+        assert_eq!(
+            wanted(&server(Some(&["none", "client_secret_basic"]))),
+            Method::None
+        );
+    }
+
+    // proves: M-AUTH-071
+    #[test]
+    fn programs_are_native_and_sites_are_web() {
+        assert_eq!(application("http://127.0.0.1:4711/callback"), "native");
+        assert_eq!(application("http://localhost:3000/callback"), "native");
+        assert_eq!(application("com.example.app:/callback"), "native");
+        assert_eq!(application("https://app.example.com/callback"), "web");
+    }
+}

@@ -1,0 +1,281 @@
+//! New tokens instead of old ones: once for everybody who waits for them, in this process and in
+//! others.
+
+use std::sync::Arc;
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::challenge::Challenge;
+use super::discovery::{Discovery, Trail};
+use super::error::{Error, Kind};
+use super::flow::Wish;
+use super::inner::Inner;
+use super::registration::Registration;
+use super::step::Step;
+use super::token::{Form, TokenSet};
+use crate::Secret;
+
+/// Sign-ins in a row whose tokens the server does not accept, and step-ups in a row after which no
+/// message succeeds.
+const MOST_IN_A_ROW: u32 = 3;
+
+/// Why new tokens are needed.
+#[derive(Debug, Clone)]
+pub(crate) enum Cause {
+    /// The program wants to be signed in.
+    Asked,
+    /// The token is over, as far as this client knows.
+    Over,
+    /// The server refused a message.
+    Refused(Option<Challenge>),
+    /// The server wants more scopes.
+    Insufficient(Challenge),
+}
+
+impl Inner {
+    /// Gets new tokens, unless somebody else did since `used` was sent.
+    ///
+    /// # Cancel safety
+    /// A renewal that has begun goes on without its caller, because a refresh token may be good
+    /// for one use only. A sign-in that waits for a user ends.
+    pub(crate) async fn renew(
+        self: &Arc<Self>,
+        used: Option<&Secret>,
+        cause: &Cause,
+    ) -> Result<(), Error> {
+        let flights = self.state().flights;
+        let guard = self.flight.clone().lock_owned().await;
+        if self.is_replaced(used) {
+            return Ok(());
+        }
+        {
+            let state = self.state();
+            // Whoever was waited for has tried for all.
+            if let Some(error) = state.failure.as_ref().filter(|_| state.flights != flights) {
+                return Err(error.clone());
+            }
+        }
+        let done = self.renewed(guard, used, cause).await;
+        let mut state = self.state();
+        state.flights += 1;
+        state.failure = done.as_ref().err().cloned();
+        done
+    }
+
+    /// Whether there are other tokens now than the ones that were used.
+    fn is_replaced(&self, used: Option<&Secret>) -> bool {
+        let state = self.state();
+        let tokens = state.tokens.as_ref();
+        tokens.is_some_and(|tokens| {
+            let is_same = used.is_some_and(|used| used.expose() == tokens.access.expose());
+            !is_same && !tokens.is_over(self.now())
+        })
+    }
+
+    async fn renewed(
+        self: &Arc<Self>,
+        guard: OwnedMutexGuard<()>,
+        used: Option<&Secret>,
+        cause: &Cause,
+    ) -> Result<(), Error> {
+        let old = self.state().tokens.clone();
+        let challenge = match cause {
+            Cause::Insufficient(challenge) => Some(challenge.clone()),
+            Cause::Refused(challenge) => challenge.clone(),
+            Cause::Asked | Cause::Over => None,
+        };
+        let is_step_up = matches!(cause, Cause::Insufficient(_));
+        let _guard = match old.as_ref().filter(|_| !is_step_up) {
+            Some(tokens) if self.may_refresh(tokens, cause) => {
+                let work = Refresh {
+                    inner: self.clone(),
+                    used: used.cloned(),
+                    challenge: challenge.clone(),
+                    asks: matches!(cause, Cause::Refused(_)),
+                };
+                match spawned(guard, work).await? {
+                    (_, true) => return Ok(()),
+                    (guard, false) => guard,
+                }
+            }
+            _ => guard,
+        };
+        if matches!(cause, Cause::Over) && !self.setup.grant.is_silent() {
+            // Nobody is asked before the server says that it has to be.
+            return Ok(());
+        }
+        self.counted(is_step_up)?;
+        let before = old.map(|tokens| tokens.scopes);
+        let wish = Wish {
+            // What the user agreed to is theirs; a new sign-in starts with what there was.
+            before: before.filter(|scopes| is_step_up && !scopes.is_empty()),
+            challenge,
+        };
+        let tokens = self.sign_in(&wish).await?;
+        self.keep_tokens(tokens).await
+    }
+
+    /// A token that was just renewed and is refused all the same is not renewed again.
+    fn may_refresh(&self, tokens: &TokenSet, cause: &Cause) -> bool {
+        let is_untried = self.state().is_untried;
+        tokens.refresh.is_some() && !(is_untried && matches!(cause, Cause::Refused(_)))
+    }
+
+    /// Counts a sign-in, so that a server that accepts nothing does not get one after the other.
+    fn counted(&self, is_step_up: bool) -> Result<(), Error> {
+        let mut state = self.state();
+        let count = if is_step_up {
+            &mut state.step_ups
+        } else {
+            &mut state.sign_ins
+        };
+        if *count >= MOST_IN_A_ROW {
+            let server = super::http::shown(&self.server);
+            return Err(Error::new(
+                Kind::Denied,
+                format!(
+                    "{server} accepted none of the last {MOST_IN_A_ROW} tokens, and is not tried \
+                     with another; OAuth::sign_in starts over"
+                ),
+            ));
+        }
+        *count += 1;
+        Ok(())
+    }
+}
+
+/// A renewal that goes on when nobody waits for it any more.
+struct Refresh {
+    inner: Arc<Inner>,
+    used: Option<Secret>,
+    challenge: Option<Challenge>,
+    /// Whether the server is asked first who gives out its tokens now.
+    asks: bool,
+}
+
+/// Runs it in a task of its own; true if there are good tokens now.
+async fn spawned(
+    guard: OwnedMutexGuard<()>,
+    work: Refresh,
+) -> Result<(OwnedMutexGuard<()>, bool), Error> {
+    let task = tokio::spawn(async move {
+        let done = work.run().await;
+        done.map(|done| (guard, done))
+    });
+    task.await.unwrap_or_else(|error| {
+        let message = "renewing the token was interrupted";
+        Err(Error::caused(Kind::Unavailable, message, error))
+    })
+}
+
+impl Refresh {
+    async fn run(self) -> Result<bool, Error> {
+        let inner = &self.inner;
+        // Other programs with the same store wait here, and find what this one got.
+        let _lock = inner.store.lock(&inner.tokens_name()).await?;
+        let kept = inner.kept_tokens().await?;
+        if let Some(kept) = kept.filter(|kept| self.is_news(kept)) {
+            tracing::debug!("another program has renewed the token");
+            let mut state = inner.state();
+            state.is_untried = true;
+            state.tokens = Some(kept);
+            return Ok(true);
+        }
+        let Some(tokens) = inner.state().tokens.clone() else {
+            return Ok(false);
+        };
+        match self.refreshed(&tokens).await {
+            Ok(Some(tokens)) => {
+                inner.state().is_untried = true;
+                inner.keep_tokens(tokens).await?;
+                inner.step(&Step::Refreshed);
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(error) if error.kind() == Kind::Expired => {
+                inner.step(&Step::Expired);
+                inner.forget_tokens().await?;
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the store has something newer than what this process knows.
+    fn is_news(&self, kept: &TokenSet) -> bool {
+        let state = self.inner.state();
+        let known = state.tokens.as_ref().map(|tokens| &tokens.access);
+        let is_other = |known: &Secret| known.expose() != kept.access.expose();
+        known.is_none_or(is_other)
+            && self.used.as_ref().is_none_or(is_other)
+            && !kept.is_over(self.inner.now())
+    }
+
+    /// Renewed tokens; `None` if they belong to a server that is not asked any more.
+    async fn refreshed(&self, old: &TokenSet) -> Result<Option<TokenSet>, Error> {
+        let inner = &self.inner;
+        let Some(refresh) = old.refresh.clone() else {
+            return Ok(None);
+        };
+        let known = inner.state().found.clone();
+        let known = known.filter(|found| found.server.issuer == old.issuer);
+        let found = match known {
+            Some(found) if !self.asks || self.is_current(&old.issuer).await => found,
+            _ => inner.discover(self.challenge.as_ref()).await?,
+        };
+        // Tokens and clients are for the one who gave them out, and are not shown to another.
+        if found.server.issuer != old.issuer || found.resource != old.resource {
+            return Ok(None);
+        }
+        let Some(client) = inner.client_of(old).await? else {
+            return Ok(None);
+        };
+        let proofs = inner.state().proofs.clone();
+        let form = Form::new("refresh_token")
+            .with("refresh_token", refresh)
+            .with("resource", found.resource.as_str());
+        let answer = inner.redeem(&found, &client, proofs.as_ref(), form).await?;
+        if answer.kind != old.kind {
+            return Ok(None);
+        }
+        let now = inner.now();
+        Ok(Some(TokenSet {
+            access: answer.access,
+            // One that is not replaced stays good.
+            refresh: answer.refresh.or_else(|| old.refresh.clone()),
+            expires_at: answer.expires_in.map(|seconds| TokenSet::end(now, seconds)),
+            ..old.clone()
+        }))
+    }
+
+    /// Whether the server still names this issuer. If it does not say now, it is taken at its word.
+    async fn is_current(&self, issuer: &str) -> bool {
+        let inner = &self.inner;
+        let discovery = Discovery {
+            web: &inner.web,
+            server: &inner.server,
+            known: &inner.setup.known,
+        };
+        let challenge = self.challenge.as_ref();
+        match discovery.resource(challenge, &mut Trail::default()).await {
+            Ok(Some(document)) => document.authorization_servers.iter().any(|it| it == issuer),
+            Ok(None) => true,
+            Err(error) => error.is_temporary(),
+        }
+    }
+}
+
+impl Inner {
+    /// The client that tokens were given to.
+    async fn client_of(&self, tokens: &TokenSet) -> Result<Option<Registration>, Error> {
+        if let Some(credentials) = &self.setup.credentials {
+            return Ok(Some(Registration::of(credentials, &tokens.issuer)));
+        }
+        let document = self.setup.document.as_ref();
+        if let Some(url) = document.filter(|url| url.as_str() == tokens.client_id) {
+            return Ok(Some(Registration::document(url, None, &tokens.issuer)));
+        }
+        let kept = self.kept_client(&tokens.issuer).await?;
+        Ok(kept.filter(|client| client.client_id == tokens.client_id))
+    }
+}

@@ -1,0 +1,96 @@
+//! Sets of scopes, in the order in which they were named.
+
+use std::fmt;
+
+/// What a token is good for: names without an order that matters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scopes(Vec<String>);
+
+impl Scopes {
+    /// More scopes than any server asks for; the rest is not kept.
+    const MOST: usize = 256;
+
+    /// Reads a list that is separated by spaces. What may not stand in a scope is left out.
+    pub fn parse(text: &str) -> Self {
+        text.split_ascii_whitespace().collect()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this one is among them.
+    pub fn contains(&self, scope: &str) -> bool {
+        self.0.iter().any(|known| known == scope)
+    }
+
+    /// Whether all of these are among them.
+    pub fn contains_all(&self, others: &Self) -> bool {
+        others.0.iter().all(|scope| self.contains(scope))
+    }
+
+    /// These and those.
+    #[must_use]
+    pub fn union(&self, others: &Self) -> Self {
+        self.iter().chain(others.iter()).collect()
+    }
+
+    /// Adds one.
+    #[must_use]
+    pub fn with(self, scope: &str) -> Self {
+        self.iter().chain([scope]).collect()
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Scopes {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(scopes: I) -> Self {
+        let mut this = Self::default();
+        for scope in scopes {
+            // RFC 6749, section 3.3: visible ASCII without quotes and backslashes.
+            let is_scope = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
+            let well_formed = !scope.is_empty() && scope.bytes().all(is_scope);
+            if well_formed && this.0.len() < Self::MOST && !this.contains(scope) {
+                this.0.push(scope.to_owned());
+            }
+        }
+        this
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, scope) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(scope)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_union_keeps_the_order_and_names_nothing_twice() {
+        let both = Scopes::parse("a  b").union(&Scopes::parse("b c"));
+        assert_eq!(both.to_string(), "a b c");
+        assert!(both.contains_all(&Scopes::parse("c a")));
+        assert!(!both.contains_all(&Scopes::parse("d")));
+    }
+
+    #[test]
+    fn what_is_no_scope_is_left_out() {
+        assert_eq!(Scopes::parse("a \"b\" c\\d ü e").to_string(), "a e");
+        let many: String = (0..1_000).map(|at| format!("s{at} ")).collect();
+        assert_eq!(Scopes::parse(&many).iter().count(), Scopes::MOST);
+    }
+}

@@ -1,0 +1,193 @@
+//! A store in a file.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mcp_protocol::BoxFuture;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
+use zeroize::Zeroizing;
+
+use super::{StoreLock, TokenStore};
+use crate::Secret;
+use crate::client::error::{Error, Kind};
+
+/// A file with tokens is not longer; what is longer is not read.
+const LONGEST: u64 = 4 << 20;
+/// How often to look whether a lock is free, and how long: a renewal takes three requests.
+const PAUSE: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// Keeps tokens in one file that only its owner may read. It is replaced as a whole, and programs
+/// that share it wait for each other.
+///
+/// Beside the file is one that ends in `.lock`, which has nothing in it and stays there.
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    path: PathBuf,
+}
+
+impl FileStore {
+    /// A store in this file, which need not exist; the folder has to.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Error> {
+        let path = self.path.clone();
+        let done = spawn_blocking(move || work(&path)).await;
+        let done = done.unwrap_or_else(|error| Err(io::Error::other(error)));
+        done.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        let path = self.path.display();
+        Error::caused(
+            Kind::Store,
+            format!("tokens cannot be kept in {path}: {error}"),
+            error,
+        )
+    }
+
+    /// Changes what is kept, alone.
+    async fn change(&self, change: impl FnOnce(&mut All) + Send + 'static) -> Result<(), Error> {
+        // A lock of its own: the one for renewals may be held by whoever calls this.
+        let _lock = self.locked("write").await?;
+        self.work(move |path| {
+            let mut all = read(path)?;
+            change(&mut all);
+            write(path, &all)
+        })
+        .await
+    }
+
+    /// Waits for a lock file.
+    async fn locked(&self, which: &str) -> Result<File, Error> {
+        let mut path = self.path.clone().into_os_string();
+        path.push(format!(".{which}.lock"));
+        let path = PathBuf::from(path);
+        let start = Instant::now();
+        loop {
+            if let Some(lock) = take(&path).map_err(|error| self.failed(error))? {
+                return Ok(lock);
+            }
+            if start.elapsed() > PATIENCE {
+                let seconds = PATIENCE.as_secs();
+                let path = path.display();
+                return Err(Error::store(format!(
+                    "another program has held {path} for {seconds} s"
+                )));
+            }
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+impl TokenStore for FileStore {
+    fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, Error>> {
+        let name = name.to_owned();
+        Box::pin(self.work(move |path| Ok(read(path)?.remove(&name).map(Secret::new))))
+    }
+
+    fn save<'a>(&'a self, name: &'a str, text: &'a Secret) -> BoxFuture<'a, Result<(), Error>> {
+        let (name, text) = (name.to_owned(), text.expose().to_owned());
+        Box::pin(self.change(move |all| {
+            all.insert(name, text);
+        }))
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        let name = name.to_owned();
+        Box::pin(self.change(move |all| {
+            all.remove(&name);
+        }))
+    }
+
+    fn lock<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, Result<StoreLock, Error>> {
+        Box::pin(async { self.locked("renew").await.map(StoreLock::new) })
+    }
+}
+
+type All = BTreeMap<String, String>;
+
+fn read(path: &Path) -> io::Result<All> {
+    let length = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(All::new()),
+        metadata => metadata?.len(),
+    };
+    if length > LONGEST {
+        return Err(io::Error::other("the file is too long to be a store"));
+    }
+    let text = Zeroizing::new(fs::read(path)?);
+    // What is wrong with it may quote it.
+    serde_json::from_slice(&text).map_err(|_| io::Error::other("the file is no store of tokens"))
+}
+
+/// Writes another file and puts it in the place of the first: whoever reads sees one or the other.
+fn write(path: &Path, all: &All) -> io::Result<()> {
+    let text = Zeroizing::new(serde_json::to_vec_pretty(all).map_err(io::Error::other)?);
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    match fs::remove_file(&beside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = private().create_new(true).open(&beside)?;
+    file.write_all(&text)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)
+}
+
+/// For files that only their owner may read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// The lock, if nobody has it; the system gives it back when its holder ends.
+#[cfg(unix)]
+fn take(path: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::{FlockOperation, flock};
+
+    let file = private().create(true).truncate(false).open(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The lock, if nobody has it; the system gives it back when its holder ends.
+#[cfg(windows)]
+fn take(path: &Path) -> io::Result<Option<File>> {
+    use std::os::windows::fs::OpenOptionsExt;
+
+    /// ERROR_SHARING_VIOLATION
+    const HELD: i32 = 32;
+    let open = private()
+        .create(true)
+        .truncate(false)
+        .share_mode(0)
+        .open(path);
+    match open {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.raw_os_error() == Some(HELD) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// No lock: this system has none that ends with its holder.
+#[cfg(not(any(unix, windows)))]
+fn take(path: &Path) -> io::Result<Option<File>> {
+    private().create(true).truncate(false).open(path).map(Some)
+}

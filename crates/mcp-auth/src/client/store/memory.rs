@@ -1,0 +1,50 @@
+//! A store that ends with the program.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_protocol::BoxFuture;
+
+use super::TokenStore;
+use crate::Secret;
+use crate::client::error::Error;
+
+/// Keeps tokens in memory: the user signs in once for each run of the program. Clones share what
+/// they keep.
+#[derive(Clone, Default)]
+pub struct MemoryStore(Arc<Mutex<HashMap<String, Secret>>>);
+
+impl MemoryStore {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut HashMap<String, Secret>) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl TokenStore for MemoryStore {
+    fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, Error>> {
+        let found = self.with(|all| all.get(name).cloned());
+        Box::pin(async { Ok(found) })
+    }
+
+    fn save<'a>(&'a self, name: &'a str, text: &'a Secret) -> BoxFuture<'a, Result<(), Error>> {
+        self.with(|all| all.insert(name.to_owned(), text.clone()));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        self.with(|all| all.remove(name));
+        Box::pin(async { Ok(()) })
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").finish_non_exhaustive()
+    }
+}

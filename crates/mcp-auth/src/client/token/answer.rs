@@ -1,0 +1,202 @@
+//! What a token endpoint answers.
+
+use serde::Deserialize;
+use url::Url;
+
+use super::set::Kind as TokenKind;
+use crate::Secret;
+use crate::client::error::{Error, Kind, quoted};
+use crate::client::http::{Reply, shown};
+use crate::client::scopes::Scopes;
+
+/// Tokens.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) access: Secret,
+    pub(crate) kind: TokenKind,
+    pub(crate) refresh: Option<Secret>,
+    pub(crate) expires_in: Option<u64>,
+    pub(crate) scopes: Option<Scopes>,
+    /// What the token is, where it may be something else than an access token.
+    pub(crate) issued: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    access_token: Secret,
+    token_type: Option<String>,
+    refresh_token: Option<Secret>,
+    // Some send a string or a fraction; how long a token lasts is not worth failing for.
+    expires_in: Option<serde_json::Value>,
+    scope: Option<String>,
+    issued_token_type: Option<String>,
+}
+
+/// A refusal in the words of OAuth.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Refusal {
+    error: String,
+    error_description: Option<String>,
+}
+
+impl Refusal {
+    pub(crate) fn of(reply: &Reply) -> Option<Self> {
+        if reply.status.is_success() {
+            return None;
+        }
+        reply.json().ok()
+    }
+
+    pub(crate) fn wants_nonce(&self) -> bool {
+        self.error == "use_dpop_nonce"
+    }
+
+    fn kind(&self) -> Kind {
+        match &*self.error {
+            "invalid_grant" => Kind::Expired,
+            "access_denied" | "invalid_scope" | "unauthorized_client" => Kind::Denied,
+            "temporarily_unavailable" | "server_error" | "slow_down" => Kind::Unavailable,
+            _ => Kind::Unusable,
+        }
+    }
+
+    fn advice(&self) -> &'static str {
+        match &*self.error {
+            "invalid_client" => "; it does not know this client, or not by this secret",
+            "invalid_target" => "; it does not give out tokens for this server",
+            "unsupported_grant_type" | "unauthorized_client" => {
+                "; this client may not get tokens in this way"
+            }
+            _ => "",
+        }
+    }
+}
+
+impl Answer {
+    /// Reads a response, whatever it is.
+    pub(crate) fn read(url: &Url, reply: &Reply) -> Result<Self, Error> {
+        let url = shown(url);
+        let status = reply.status;
+        if reply.is_temporary() {
+            let message = format!("{url} gives out no tokens now ({status}); try again later");
+            return Err(Error::new(Kind::Unavailable, message));
+        }
+        if let Some(refusal) = Refusal::of(reply) {
+            let said = refusal.error_description.as_deref().unwrap_or_default();
+            let said = quoted(&format!("{} {said}", refusal.error));
+            let advice = refusal.advice();
+            let message = format!("{url} gives out no token ({status}), it says {said}{advice}");
+            return Err(Error::new(refusal.kind(), message));
+        }
+        if !status.is_success() {
+            let message = format!("{url} gives out no token ({status})");
+            return Err(Error::new(Kind::Unusable, message));
+        }
+        // The cause of the error might quote a token.
+        let wire: Wire = reply
+            .json()
+            .map_err(|_| Error::new(Kind::Unusable, format!("what {url} answers is no token")))?;
+        Self::checked(wire, &url)
+    }
+
+    fn checked(wire: Wire, url: &str) -> Result<Self, Error> {
+        let named = wire.token_type.as_deref().unwrap_or("Bearer");
+        let kind = match named {
+            it if it.eq_ignore_ascii_case("DPoP") => TokenKind::Proven,
+            // "N_A" is what an exchange says of a token that is no access token.
+            it if it.eq_ignore_ascii_case("Bearer") || it.eq_ignore_ascii_case("N_A") => {
+                TokenKind::Bearer
+            }
+            other => {
+                let other = quoted(other);
+                let message =
+                    format!("{url} gives out a token of type {other}, which is not known");
+                return Err(Error::new(Kind::Unusable, message));
+            }
+        };
+        let text = wire.access_token.expose();
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let message = format!("the token from {url} has characters that no token has");
+            return Err(Error::new(Kind::Unusable, message));
+        }
+        Ok(Self {
+            access: wire.access_token,
+            kind,
+            refresh: wire.refresh_token.filter(|it| !it.expose().is_empty()),
+            expires_in: wire.expires_in.as_ref().and_then(seconds),
+            scopes: wire.scope.as_deref().map(Scopes::parse),
+            issued: wire.issued_token_type,
+        })
+    }
+}
+
+fn seconds(value: &serde_json::Value) -> Option<u64> {
+    let text = value.as_str().map(str::to_owned);
+    let text = text.unwrap_or_else(|| value.to_string());
+    text.split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::{HeaderMap, StatusCode};
+
+    fn read(status: u16, body: &str) -> Result<Answer, Error> {
+        let reply = Reply {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers: HeaderMap::new(),
+            body: body.to_owned().into(),
+        };
+        Answer::read(&Url::parse("https://as/token?key=secret").unwrap(), &reply)
+    }
+
+    #[test]
+    fn lifetimes_are_read_however_they_are_written() {
+        for (wire, seconds) in [
+            ("60", Some(60)),
+            ("\"60\"", Some(60)),
+            ("60.5", Some(60)),
+            ("null", None),
+            ("[]", None),
+            ("-1", None),
+        ] {
+            let body =
+                format!(r#"{{"access_token":"t","token_type":"bearer","expires_in":{wire}}}"#);
+            assert_eq!(read(200, &body).unwrap().expires_in, seconds, "{wire}");
+        }
+    }
+
+    #[test]
+    fn t42_an_answer_that_cannot_be_read_is_not_quoted() {
+        for body in [
+            r#"{"access_token":"canary","token_type":7}"#,
+            r#"{"access_token":"canary\n","token_type":"Bearer"}"#,
+            r#"{"access_token":canary}"#,
+            r#"{"access_token":"canary","token_type":"mac"}"#,
+        ] {
+            let error = read(200, body).unwrap_err();
+            let mut shown = format!("{error} {error:?}");
+            let source = std::error::Error::source(&error);
+            shown.extend(source.map(ToString::to_string));
+            assert!(
+                !shown.contains("canary") && !shown.contains("secret"),
+                "{shown}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_whether_it_is_for_good() {
+        assert!(read(503, "").unwrap_err().is_temporary());
+        assert!(
+            read(429, r#"{"error":"slow_down"}"#)
+                .unwrap_err()
+                .is_temporary()
+        );
+        let expired = read(400, r#"{"error":"invalid_grant"}"#).unwrap_err();
+        assert_eq!(expired.kind(), Kind::Expired);
+        let denied = read(400, r#"{"error":"access_denied","error_description":"no"}"#);
+        assert!(denied.unwrap_err().is_denied());
+        assert!(read(400, "<html>").unwrap_err().to_string().contains("400"));
+    }
+}

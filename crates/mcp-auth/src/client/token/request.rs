@@ -1,0 +1,176 @@
+//! Requests to a token endpoint.
+//!
+//! Specification: [RFC 6749, section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3) (who
+//! asks), [RFC 7523](https://www.rfc-editor.org/rfc/rfc7523) (who asks, by signature).
+
+use http::header::{AUTHORIZATION, HeaderValue};
+use serde_json::json;
+use url::Url;
+use url::form_urlencoded::{Serializer, byte_serialize};
+
+use super::answer::{Answer, Refusal};
+use super::proof::{Nonces, PROOF, ProofKey, origin};
+use crate::Secret;
+use crate::client::crypto::random;
+use crate::client::discovery::ServerMetadata;
+use crate::client::error::{Error, Kind};
+use crate::client::http::{Reply, Web};
+use crate::client::registration::{Method, Registration, address};
+use crate::codec::base64;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+/// What an assertion about a client is good for, in seconds.
+const ASSERTION_LIFE: u64 = 60;
+
+/// What is asked.
+pub(crate) struct Form(Vec<(&'static str, Secret)>);
+
+impl Form {
+    pub(crate) fn new(grant: &'static str) -> Self {
+        Self(vec![("grant_type", grant.into())])
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Secret>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn and(self, name: &'static str, value: Option<impl Into<Secret>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let mut form = Serializer::new(String::new());
+        for (name, value) in &self.0 {
+            form.append_pair(name, value.expose());
+        }
+        form.finish()
+    }
+}
+
+/// A token endpoint, and who asks there.
+pub(crate) struct Endpoint<'a> {
+    pub(crate) web: &'a Web,
+    pub(crate) server: &'a ServerMetadata,
+    pub(crate) client: &'a Registration,
+    pub(crate) proofs: Option<&'a ProofKey>,
+    pub(crate) nonces: &'a Nonces,
+    pub(crate) now: u64,
+}
+
+impl Endpoint<'_> {
+    /// Asks, and once more if the server wants a proof with a nonce.
+    ///
+    /// # Errors
+    /// The server refuses or cannot be reached; [`Refusal`] tells which.
+    pub(crate) async fn ask(&self, form: Form) -> Result<Answer, Error> {
+        // Credentials are for the server that gave them out.
+        if self.client.issuer != self.server.issuer {
+            return Err(Error::new(
+                Kind::Mismatch,
+                "a client of one authorization server is not shown to another",
+            ));
+        }
+        let url = self.server.token_endpoint.as_deref().unwrap_or_default();
+        let url = address(url, "token_endpoint")?;
+        let (form, authorization) = self.identified(form)?;
+        let text = form.to_text();
+        let mut reply = self
+            .send(&url, authorization.as_ref(), text.clone())
+            .await?;
+        if self.proofs.is_some() && Refusal::of(&reply).is_some_and(|it| it.wants_nonce()) {
+            reply = self.send(&url, authorization.as_ref(), text).await?;
+        }
+        Answer::read(&url, &reply)
+    }
+
+    async fn send(
+        &self,
+        url: &Url,
+        authorization: Option<&HeaderValue>,
+        text: String,
+    ) -> Result<Reply, Error> {
+        let mut headers = Vec::new();
+        if let Some(value) = authorization {
+            headers.push((AUTHORIZATION, value.clone()));
+        }
+        let uri = url.as_str().parse::<http::Uri>().unwrap_or_default();
+        let origin = origin(&uri);
+        if let Some(key) = self.proofs {
+            let nonce = self.nonces.of(&origin);
+            let proof = key.proof("POST", url.as_str(), None, nonce.as_deref(), self.now)?;
+            headers.push((PROOF, sensitive(&proof)?));
+        }
+        let reply = self.web.post(url, FORM, &headers, text).await?;
+        self.nonces.take(&origin, &reply.headers);
+        Ok(reply)
+    }
+
+    /// Says who asks.
+    fn identified(&self, form: Form) -> Result<(Form, Option<HeaderValue>), Error> {
+        let id = self.client.client_id.as_str();
+        let secret = self.client.secret.as_ref().map_or("", Secret::expose);
+        match self.client.method(self.server) {
+            Method::None => Ok((form.with("client_id", id), None)),
+            Method::Post => {
+                let form = form.with("client_id", id).with("client_secret", secret);
+                Ok((form, None))
+            }
+            Method::Basic => {
+                // Each part is encoded as in a form, so that a colon divides them.
+                let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
+                let both = Secret::new(format!("{}:{}", part(id), part(secret)));
+                let value = Secret::new(format!("Basic {}", base64(both.expose().as_bytes())));
+                Ok((form, Some(sensitive(value.expose())?)))
+            }
+            Method::Key => {
+                let assertion = self.assertion()?;
+                let form = form
+                    .with("client_id", id)
+                    .with(
+                        "client_assertion_type",
+                        "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+                    )
+                    .with("client_assertion", assertion);
+                Ok((form, None))
+            }
+        }
+    }
+
+    fn assertion(&self) -> Result<String, Error> {
+        let key = self.client.key.as_ref().ok_or_else(|| {
+            Error::new(
+                Kind::Setup,
+                "private_key_jwt needs a key; give one with Credentials::key",
+            )
+        })?;
+        let mut header = json!({ "typ": "JWT", "alg": key.algorithm() });
+        if let Some(id) = key.id() {
+            header["kid"] = json!(id);
+        }
+        let claims = json!({
+            "iss": self.client.client_id,
+            "sub": self.client.client_id,
+            "aud": self.server.issuer,
+            "jti": random()?,
+            "iat": self.now,
+            "exp": self.now + ASSERTION_LIFE,
+        });
+        key.token(&header, &claims)
+    }
+}
+
+/// A header value that prints as nothing.
+pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, Error> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
+        Error::new(
+            Kind::Unusable,
+            "a token has characters that may not stand in a header",
+        )
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}

@@ -1,0 +1,135 @@
+//! The tokens of one server, and how they are kept.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::Secret;
+use crate::client::error::{Error, Kind as Fault};
+use crate::client::scopes::Scopes;
+
+/// How many seconds early, at most.
+const EARLY: u64 = 30;
+
+/// How a token is shown to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    Bearer,
+    #[serde(rename = "DPoP")]
+    Proven,
+}
+
+/// Everything that belongs to one sign-in.
+#[derive(Debug, Clone)]
+pub(crate) struct TokenSet {
+    pub(crate) access: Secret,
+    pub(crate) kind: Kind,
+    pub(crate) refresh: Option<Secret>,
+    /// Seconds since 1970.
+    pub(crate) expires_at: Option<u64>,
+    /// What was asked for, which a step-up adds to.
+    pub(crate) scopes: Scopes,
+    /// Who gave it out, for which server and to which client.
+    pub(crate) issuer: String,
+    pub(crate) resource: String,
+    pub(crate) client_id: String,
+}
+
+#[derive(Deserialize)]
+struct Kept {
+    access_token: Secret,
+    token_type: Kind,
+    refresh_token: Option<Secret>,
+    expires_at: Option<u64>,
+    scope: String,
+    issuer: String,
+    resource: String,
+    client_id: String,
+}
+
+impl TokenSet {
+    /// Whether it is of no use any more.
+    pub(crate) fn is_over(&self, now: u64) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+
+    /// When to stop using a token that lasts so long: a little early, so that it does not end on
+    /// the way.
+    pub(crate) fn end(now: u64, seconds: u64) -> u64 {
+        now.saturating_add(seconds - EARLY.min(seconds / 2))
+    }
+
+    pub(crate) fn to_text(&self) -> Secret {
+        let refresh = self.refresh.as_ref().map(Secret::expose);
+        let document = json!({
+            "access_token": self.access.expose(),
+            "token_type": self.kind,
+            "refresh_token": refresh,
+            "expires_at": self.expires_at,
+            "scope": self.scopes.to_string(),
+            "issuer": self.issuer,
+            "resource": self.resource,
+            "client_id": self.client_id,
+        });
+        document.to_string().into()
+    }
+
+    pub(crate) fn from_text(text: &Secret) -> Result<Self, Error> {
+        // What is wrong with it may quote it.
+        let kept: Kept = serde_json::from_str(text.expose())
+            .map_err(|_| Error::new(Fault::Store, "what the store has is no set of tokens"))?;
+        Ok(Self {
+            access: kept.access_token,
+            kind: kept.token_type,
+            refresh: kept.refresh_token,
+            expires_at: kept.expires_at,
+            scopes: Scopes::parse(&kept.scope),
+            issuer: kept.issuer,
+            resource: kept.resource,
+            client_id: kept.client_id,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set() -> TokenSet {
+        TokenSet {
+            access: "access-canary".into(),
+            kind: Kind::Proven,
+            refresh: Some("refresh-canary".into()),
+            expires_at: Some(100),
+            scopes: Scopes::parse("a b"),
+            issuer: "https://as".to_owned(),
+            resource: "https://mcp".to_owned(),
+            client_id: "c".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_what_comes_back() {
+        let again = TokenSet::from_text(&set().to_text()).unwrap();
+        assert_eq!(again.access.expose(), "access-canary");
+        assert_eq!(again.kind, Kind::Proven);
+        assert_eq!(again.refresh.unwrap().expose(), "refresh-canary");
+        assert_eq!(again.scopes, set().scopes);
+    }
+
+    #[test]
+    fn t42_neither_prints_nor_errors_hold_tokens() {
+        assert!(!format!("{:?}", set()).contains("canary"));
+        let broken = Secret::new("{\"access_token\": \"canary\", \"scope\": canary}");
+        let error = TokenSet::from_text(&broken).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("canary"));
+    }
+
+    #[test]
+    fn a_token_is_over_before_it_ends() {
+        assert_eq!(TokenSet::end(1_000, 3_600), 4_570);
+        assert_eq!(TokenSet::end(1_000, 10), 1_005);
+        assert_eq!(TokenSet::end(u64::MAX, u64::MAX), u64::MAX);
+        assert!(!set().is_over(99));
+        assert!(set().is_over(100));
+    }
+}

@@ -1,0 +1,112 @@
+//! Bytes as text: base64 in both alphabets, and PEM.
+
+const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// base64url without padding, as in JSON Web Signatures and PKCE.
+pub(crate) fn base64url(bytes: &[u8]) -> String {
+    encode(bytes, URL)
+}
+
+/// base64 with padding, as in `Authorization: Basic`.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    let mut text = encode(bytes, STANDARD);
+    while !text.len().is_multiple_of(4) {
+        text.push('=');
+    }
+    text
+}
+
+fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let mut group = 0_u32;
+        for at in 0..3 {
+            group = group << 8 | u32::from(chunk.get(at).copied().unwrap_or(0));
+        }
+        for at in 0..=chunk.len() {
+            let six = group >> (18 - 6 * at) & 0x3f;
+            text.push(char::from(alphabet[six as usize]));
+        }
+    }
+    text
+}
+
+/// Reads base64 of either alphabet, padded or not; `None` if it is none.
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end_matches('=').as_bytes();
+    if text.len() % 4 == 1 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    for chunk in text.chunks(4) {
+        let mut group = 0_u32;
+        for &byte in chunk {
+            group = group << 6 | value(byte)?;
+        }
+        group <<= 6 * (4 - chunk.len());
+        let [_, all @ ..] = group.to_be_bytes();
+        bytes.extend(all.iter().take(chunk.len() - 1));
+    }
+    Some(bytes)
+}
+
+fn value(byte: u8) -> Option<u32> {
+    let value = match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    };
+    Some(u32::from(value))
+}
+
+/// The bytes of the first PEM block with this label; `None` if there is none or it is broken.
+///
+/// [RFC 7468](https://www.rfc-editor.org/rfc/rfc7468).
+pub(crate) fn pem(text: &str, label: &str) -> Option<Vec<u8>> {
+    let (_, rest) = text.split_once(&format!("-----BEGIN {label}-----"))?;
+    let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
+    let body: String = body.split_ascii_whitespace().collect();
+    decode(&body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_of_the_standard() {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), text);
+            assert_eq!(base64url(bytes.as_bytes()), text.trim_end_matches('='));
+            assert_eq!(decode(text).unwrap(), bytes.as_bytes());
+        }
+        assert_eq!(base64url(&[0xfb, 0xff]), "-_8");
+        assert_eq!(decode("-_8"), decode("+/8="));
+    }
+
+    #[test]
+    fn what_is_no_base64_is_refused() {
+        for text in ["A", "AAAAA", "A B=", "ä", "a\nb"] {
+            assert_eq!(decode(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn pem_is_found_among_other_text() {
+        let text =
+            "junk\r\n-----BEGIN PRIVATE KEY-----\r\nZm9v\r\nYmFy\r\n-----END PRIVATE KEY-----\n";
+        assert_eq!(pem(text, "PRIVATE KEY").unwrap(), b"foobar");
+        assert_eq!(pem(text, "PUBLIC KEY"), None);
+    }
+}

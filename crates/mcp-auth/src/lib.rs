@@ -1,0 +1,23 @@
+//! Authorization for the Model Context Protocol over HTTP.
+//!
+//! A client signs its messages in with [`OAuth`], which is given to
+//! [`Http::authorize`](mcp_transport_http::Http::authorize); see [`client`].
+//!
+//! Nothing here is for stdio, where credentials come from the environment.
+//!
+//! # Features
+//!
+//! - `client` (default): [`OAuth`].
+//! - `tls`: `https` for what the client asks of authorization servers.
+//!
+//! Specification: [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
+
+#[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "client")]
+mod codec;
+mod secret;
+
+#[cfg(feature = "client")]
+pub use client::OAuth;
+pub use secret::Secret;

@@ -1,0 +1,3 @@
+//! The client's side against a scripted server and a scripted authorization server.
+
+mod support;

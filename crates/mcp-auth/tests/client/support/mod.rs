@@ -1,0 +1,1 @@
+//! Servers that do what a test says.

@@ -1,0 +1,108 @@
+//! The scenarios of authorization.
+
+use mcp_auth::OAuth;
+use mcp_auth::client::{Builder, Credentials, Enterprise, SigningKey};
+use mcp_client::Client;
+use mcp_transport_http::Http;
+use serde_json::{Value, json};
+
+use super::browser::browser;
+use super::{Fault, Task, succeeded};
+
+/// A document that the suite knows of and nobody serves.
+const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
+
+/// What is to come of a scenario.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// The tool answers.
+    Answered,
+    /// The client sees through the server, or gives up.
+    Refused,
+}
+
+impl Task {
+    /// Signs in, lists the tools and calls the one there is.
+    pub(super) async fn authorize(&self, scenario: &str) -> Result<(), Fault> {
+        let (auth, outcome) = self.described(scenario)?;
+        let auth = auth.build()?;
+        if scenario == "dpop-nonce" {
+            // The transport sends a message twice at most: once without a token, or once without the nonce.
+            auth.sign_in().await?;
+        }
+        match (self.call(auth).await, outcome) {
+            (Ok(client), Outcome::Answered) => Ok(client.close().await?),
+            (Ok(_), Outcome::Refused) => Err("it was not seen that the server cheats".into()),
+            (Err(error), Outcome::Answered) => Err(error),
+            (Err(error), Outcome::Refused) => {
+                eprintln!("refused, as it has to be: {error}");
+                Ok(())
+            }
+        }
+    }
+
+    async fn call(&self, auth: OAuth) -> Result<Client, Fault> {
+        let http = Http::new(&self.url)?.authorize(auth);
+        let client = self.builder().connect(http).await?;
+        client.list_tools().await?;
+        succeeded(&client.call_tool("test-tool", json!({})).await?)?;
+        Ok(client)
+    }
+
+    fn described(&self, scenario: &str) -> Result<(Builder, Outcome), Fault> {
+        let auth = OAuth::client(&self.url).client_name("conformance-client", None);
+        let user = || {
+            OAuth::client(&self.url)
+                .user_agent(browser())
+                .client_metadata_url(DOCUMENT)
+        };
+        let context = |name: &str| self.context(name);
+        let answered = match scenario {
+            "resource-mismatch" | "metadata-issuer-mismatch" | "scope-retry-limit" => {
+                return Ok((user(), Outcome::Refused));
+            }
+            "iss-supported-missing" | "iss-wrong-issuer" | "iss-unexpected" | "iss-normalized" => {
+                return Ok((user(), Outcome::Refused));
+            }
+            "pre-registration" => {
+                let client = Credentials::new(context("client_id")?);
+                user().credentials(client.secret(context("client_secret")?))
+            }
+            "client-credentials-jwt" => {
+                let key = SigningKey::from_pem(&context("private_key_pem")?.into())?;
+                let client = Credentials::new(context("client_id")?).key(key);
+                auth.credentials(client).client_credentials()
+            }
+            "client-credentials-basic" => {
+                let client = Credentials::new(context("client_id")?);
+                let client = client.secret(context("client_secret")?);
+                auth.credentials(client).client_credentials()
+            }
+            "wif-jwt-bearer" => {
+                let client = Credentials::new(context("client_id")?);
+                auth.credentials(client).workload(context("valid_jwt")?)
+            }
+            "enterprise-managed-authorization" | "cross-app-access-complete-flow" => {
+                let client = Credentials::new(context("client_id")?);
+                let client = client.secret(context("client_secret")?);
+                let there = Credentials::new(context("idp_client_id")?);
+                let identity = context("idp_id_token")?;
+                let enterprise = Enterprise::new(context("idp_issuer")?, there, identity)
+                    .token_endpoint(context("idp_token_endpoint")?);
+                auth.credentials(client).enterprise(enterprise)
+            }
+            "dpop" | "dpop-nonce" => user().require_proof(),
+            _ => user(),
+        };
+        Ok((answered, Outcome::Answered))
+    }
+
+    /// What the suite tells this scenario alone.
+    fn context(&self, name: &str) -> Result<String, Fault> {
+        let context = std::env::var("MCP_CONFORMANCE_CONTEXT")?;
+        let context: Value = serde_json::from_str(&context)?;
+        let value = context[name].as_str();
+        let value = value.ok_or_else(|| format!("the context of {} has no {name}", self.scenario));
+        Ok(value?.to_owned())
+    }
+}
