@@ -2,6 +2,7 @@
 //
 //   node client.mjs SDK stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
 //   node client.mjs SDK http URL URL-OF-PAGES
+//   node client.mjs SDK sse URL URL-OF-PAGES
 //
 // SDK is 1 or 2. Prints one JSON line per feature. The programs are a witness of how servers end,
 // which also serves the everything server in small pages, and that server; the URLs are those of
@@ -285,7 +286,7 @@ async function features(s) {
     throw new Absent("the server declares no tasks");
   });
   if (s.http) await row("resumption", () => resumption(s));
-  await row(s.http ? "session-end" : "shutdown", () => s.close());
+  await row(ours.ending, () => s.close());
 }
 
 await features(await ours.connect("everything"));

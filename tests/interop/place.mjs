@@ -1,4 +1,5 @@
-// Where the everything server is found: as a program that is started for each connection, or at a URL.
+// Where the everything server is found: as a program that is started for each connection, or at a URL, by either
+// transport.
 
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { Session, ensure, same } from "./session.mjs";
 
 /** Server programs, started under a witness of how they end. */
 class Programs {
+  ending = "shutdown";
   started = 0;
 
   constructor(sdk, folder, witness, everything) {
@@ -38,6 +40,8 @@ class Programs {
 
 /** Servers that are there already. */
 class Urls {
+  ending = "session-end";
+
   constructor(sdk, everything, pages) {
     Object.assign(this, { sdk, urls: { everything, pages } });
   }
@@ -68,6 +72,40 @@ class Urls {
   }
 }
 
+/** Servers that are there already, and speak as in 2024-11-05. */
+class Streams {
+  ending = "stream-end";
+
+  constructor(sdk, everything, pages) {
+    Object.assign(this, { sdk, urls: { everything, pages } });
+  }
+
+  connect(server, revision) {
+    const url = new URL(this.urls[server]);
+    const posts = new Set();
+    const remember = (url, init) => {
+      if (init?.method === "POST") posts.add(String(url));
+      return fetch(url, init);
+    };
+    const session = new Session(this.sdk, this.sdk.sse(url, { fetch: remember }));
+    return session.connect(revision, () => this.left(posts));
+  }
+
+  /** The stream was the session: the address that the server told is nobody's any more. */
+  async left([address, ...others]) {
+    same("other addresses", others, []);
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    const ask = () => fetch(address, { method: "POST", headers, body });
+    // That a connection is gone is noticed a moment later.
+    const end = Date.now() + 10_000;
+    let response = await ask();
+    while (response.ok && Date.now() < end) response = await ask();
+    same("the status after the end", response.status, 404);
+    return "the stream was closed, then unknown (404)";
+  }
+}
+
 /** Passes requests on, and remembers streams that were opened and what became of the probe. */
 function watched(seen) {
   return async (url, init) => {
@@ -85,5 +123,6 @@ function watched(seen) {
 export function place(sdk, [kind, ...rest]) {
   if (kind === "stdio") return new Programs(sdk, ...rest);
   if (kind === "http") return new Urls(sdk, ...rest);
+  if (kind === "sse") return new Streams(sdk, ...rest);
   throw new Error(`no such transport: ${kind}`);
 }

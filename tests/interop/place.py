@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import mcp.client.session
 import mcp_types as types
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from session import LIMIT, Host, ensure, same
@@ -122,9 +124,50 @@ class Urls:
                 yield client, host, left
 
 
-Place = Programs | Urls
+class Streams:
+    """Servers that are there already, and speak as in 2024-11-05."""
+
+    ending = "stream-end"
+
+    def __init__(self, everything: str, pages: str) -> None:
+        self.urls = {"everything": everything, "pages": pages}
+
+    @asynccontextmanager
+    async def connect(
+        self, name: str, revision: str | None = None
+    ) -> AsyncIterator[tuple[Client, Host, Left]]:
+        host = Host()
+        addresses: set[str] = set()
+
+        async def watch(request: httpx2.Request) -> None:
+            if request.method == "POST":
+                addresses.add(str(request.url))
+
+        def client(**words: Any) -> httpx2.AsyncClient:
+            return httpx2.AsyncClient(**words, event_hooks={"request": [watch]})
+
+        async def left() -> str:
+            """The stream was the session: the address that the server told is nobody's any more."""
+            same("addresses", len(addresses), 1)
+            ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            end = anyio.current_time() + 10
+            async with httpx2.AsyncClient() as http:
+                answer = await http.post(*addresses, json=ping)
+                # That a connection is gone is noticed a moment later.
+                while answer.is_success and anyio.current_time() < end:
+                    answer = await http.post(*addresses, json=ping)
+            same("the status after the end", answer.status_code, 404)
+            same("what went wrong on the way", host.errors, [])
+            return "the stream was closed, then unknown (404)"
+
+        server = sse_client(self.urls[name], timeout=LIMIT, httpx_client_factory=client)
+        async with connected(server, host, revision) as session:
+            yield session, host, left
+
+
+Place = Programs | Urls | Streams
 
 
 def place(kind: str, *words: str) -> Place:
     """The place that the arguments name."""
-    return {"stdio": Programs, "http": Urls}[kind](*words)
+    return {"stdio": Programs, "http": Urls, "sse": Streams}[kind](*words)

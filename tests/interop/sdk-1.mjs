@@ -1,6 +1,7 @@
 // What differs between the two TypeScript SDKs, in the words of `@modelcontextprotocol/sdk`.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
@@ -66,6 +67,10 @@ export function stdio(command, args) {
 
 export function http(url, options) {
   return new StreamableHTTPClientTransport(url, options);
+}
+
+export function sse(url, options) {
+  return new SSEClientTransport(url, options);
 }
 
 export function hear(client, method, handler) {

@@ -11,6 +11,10 @@ use crate::programs::{Server, taken};
 /// Where our own servers listen.
 const ANY_PORT: &str = "127.0.0.1:0";
 
+/// Where servers have their endpoint, and where they have the one of 2024-11-05.
+const ENDPOINT: &str = "/mcp";
+const SSE: &str = "/sse";
+
 /// A driver that is ready to start, and the servers that it needs, which run already.
 #[derive(Debug)]
 pub(super) struct Driver {
@@ -35,13 +39,18 @@ impl Ours {
     }
 
     /// The everything server, and the same in small pages.
-    fn servers(&self) -> Result<Vec<Server>, String> {
+    fn servers(&self, path: &str) -> Result<Vec<Server>, String> {
         let mut everything = Command::new(&self.server);
         let mut pages = Command::new(&self.client);
-        Ok(vec![
-            Server::start(everything.args(["--http", ANY_PORT]), "/mcp")?,
-            Server::start(pages.args(["pages", "5", "--http", ANY_PORT]), "/mcp")?,
-        ])
+        pages.args(["pages", "5"]);
+        let start = |command: &mut Command| {
+            command.args(["--http", ANY_PORT]);
+            if path == SSE {
+                command.arg("--legacy");
+            }
+            Server::start(command, path)
+        };
+        Ok(vec![start(&mut everything)?, start(&mut pages)?])
     }
 }
 
@@ -93,8 +102,13 @@ fn drive(
             command.envs(server.get_envs().filter_map(set));
         }
         Transport::Http => {
-            let server = Server::start(&mut server, "/mcp")?;
+            let server = Server::start(&mut server, ENDPOINT)?;
             command.arg("--http").arg(server.url());
+            servers.push(server);
+        }
+        Transport::Sse => {
+            let server = Server::start(&mut server, SSE)?;
+            command.arg("--sse").arg(server.url());
             servers.push(server);
         }
     }
@@ -123,11 +137,15 @@ fn published(peer: &Peer, installed: &Installed, folder: &Path) -> Command {
     let mut command = Command::new("node");
     match peer.transport {
         // It cannot tell which port it was given, so somebody else has to.
-        Transport::Http => command
+        Transport::Http | Transport::Sse => command
             .arg("--import")
             .arg(installed.npm().join("announce.mjs"))
             .arg(program)
-            .arg("streamableHttp")
+            .arg(if peer.transport == Transport::Sse {
+                "sse"
+            } else {
+                "streamableHttp"
+            })
             .env("PORT", "0"),
         Transport::Stdio => match peer.name {
             "filesystem" => command.arg(program).arg(folder),
@@ -154,7 +172,8 @@ fn driven(
             command.arg(&ours.client).arg(&ours.server);
             Vec::new()
         }
-        Transport::Http => ours.servers()?,
+        Transport::Http => ours.servers(ENDPOINT)?,
+        Transport::Sse => ours.servers(SSE)?,
     };
     command.args(servers.iter().map(Server::url));
     Ok(Driver { command, servers })

@@ -77,6 +77,19 @@ pub(super) const PEERS: &[Peer] = &[
         TYPESCRIPT_2,
     ),
     http("rmcp-client-http", "rmcp", Part::RustClient),
+    sse(
+        "everything-sse",
+        EVERYTHING,
+        Part::Published {
+            scenario: "everything",
+        },
+    ),
+    sse("python-client-sse", "mcp", Part::PythonClient),
+    sse(
+        "typescript-client-sse",
+        "@modelcontextprotocol/sdk",
+        TYPESCRIPT,
+    ),
 ];
 
 const PYTHON: Part = Part::Python {
@@ -100,6 +113,15 @@ const fn http(name: &'static str, package: &'static str, part: Part) -> Peer {
         name,
         package,
         transport: Transport::Http,
+        part,
+    }
+}
+
+const fn sse(name: &'static str, package: &'static str, part: Part) -> Peer {
+    Peer {
+        name,
+        package,
+        transport: Transport::Sse,
         part,
     }
 }
@@ -147,7 +169,7 @@ impl Peer {
                 let known: Vec<&str> = PEERS.iter().map(|peer| peer.name).collect();
                 let known = known.join(", ");
                 return Err(format!(
-                    "interop knows stdio, http and the peers [{known}], not {word}"
+                    "interop knows stdio, http, sse and the peers [{known}], not {word}"
                 ));
             }
             chosen.extend(found);
@@ -172,6 +194,7 @@ mod tests {
         assert_eq!(chosen(&["memory"]), Ok(vec!["memory"]));
         let http = chosen(&["http"]).unwrap();
         assert!(http.contains(&"fastmcp-http") && !http.contains(&"memory"));
+        assert!(chosen(&["sse"]).unwrap().contains(&"everything-sse"));
         let error = chosen(&["nobody"]).unwrap_err();
         assert!(
             error.contains("nobody") && error.contains("python-client"),

@@ -7,16 +7,19 @@ use super::peers::Peer;
 pub(super) enum Transport {
     Stdio,
     Http,
+    /// The two endpoints of 2024-11-05.
+    Sse,
 }
 
 impl Transport {
-    pub(super) const ALL: [Self; 2] = [Self::Stdio, Self::Http];
+    pub(super) const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
 
     /// The word on the command line.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
+            Self::Sse => "sse",
         }
     }
 
@@ -25,6 +28,7 @@ impl Transport {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "Streamable HTTP",
+            Self::Sse => "HTTP+SSE, the transport of 2024-11-05",
         }
     }
 
@@ -33,6 +37,7 @@ impl Transport {
         let own = match self {
             Self::Stdio => PROGRAM,
             Self::Http => SESSION,
+            Self::Sse => STREAM,
         };
         FEATURES.iter().chain(own).copied().collect()
     }
@@ -90,6 +95,9 @@ const SESSION: &[(&str, &str)] = &[
     ("session-end", "Session ended"),
 ];
 
+/// What only the two endpoints have.
+const STREAM: &[(&str, &str)] = &[("stream-end", "Session ended with its stream")];
+
 /// What peers do not have, by name, and why. A driver still has to show that it is not there.
 const ABSENT: &[(&[&str], &[&str], &str)] = &[
     (
@@ -104,12 +112,20 @@ const ABSENT: &[(&[&str], &[&str], &str)] = &[
             "fastmcp-http",
             "rmcp-server-http",
             "typescript-client-http",
+            "everything-sse",
+            "typescript-client-sse",
         ],
         &["discover"],
         "The client opens with `initialize`; it has nothing to fall back from.",
     ),
     (
-        &["everything", "filesystem", "memory", "everything-http"],
+        &[
+            "everything",
+            "filesystem",
+            "memory",
+            "everything-http",
+            "everything-sse",
+        ],
         &["pagination"],
         "The server gives every list as one page and never a cursor.",
     ),
@@ -126,9 +142,16 @@ const ABSENT: &[(&[&str], &[&str], &str)] = &[
             "typescript-client-http",
             "typescript-2-client-http",
             "rmcp-client-http",
+            "python-client-sse",
+            "typescript-client-sse",
         ],
         &["tasks"],
         "The server does not declare tasks: the SDK has none of 2025-11-25, and ours leaves the experiment out.",
+    ),
+    (
+        &["python-client-sse"],
+        &["large"],
+        "The client ends its stream at an event of more than 1 MiB, which cannot be set.",
     ),
     (
         &["everything-http", "rmcp-server-http"],
@@ -236,7 +259,7 @@ mod tests {
         for peer in PEERS {
             for (feature, _) in peer.transport.features() {
                 if feature.starts_with("revision-")
-                    || ["shutdown", "session-end"].contains(&feature)
+                    || ["shutdown", "session-end", "stream-end"].contains(&feature)
                 {
                     assert_eq!(reason(peer, feature), None, "{}: {feature}", peer.name);
                 }

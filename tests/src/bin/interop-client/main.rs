@@ -32,10 +32,10 @@ use target::Target;
 
 const USAGE: &str = "\
 usage: interop-client drive SCENARIO FOLDER PROGRAM ARGS...
-       interop-client drive SCENARIO FOLDER --http URL
+       interop-client drive SCENARIO FOLDER --http URL | --sse URL
        interop-client witness STATUS-FILE PROGRAM ARGS...
        interop-client overhear STATUS-FILE PROGRAM ARGS...
-       interop-client pages SIZE [--http ADDRESS]";
+       interop-client pages SIZE [--http ADDRESS [--legacy]]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -47,7 +47,12 @@ fn main() -> ExitCode {
         ["witness", status, ..] => witness::watch(Path::new(status), &args[2..]),
         ["overhear", status, ..] => witness::overhear(Path::new(status), &args[2..]),
         ["pages", size] => block_on(pages(size, None)).map(|()| 0),
-        ["pages", size, "--http", address] => block_on(pages(size, Some(address))).map(|()| 0),
+        ["pages", size, "--http", address] => {
+            block_on(pages(size, Some((address, Options::new())))).map(|()| 0)
+        }
+        ["pages", size, "--http", address, "--legacy"] => {
+            block_on(pages(size, Some((address, Options::new().with_legacy())))).map(|()| 0)
+        }
         _ => Err(USAGE.into()),
     };
     match outcome {
@@ -77,7 +82,7 @@ async fn drive(scenario: &str, folder: &str, server: &[&str]) -> Result<(), Faul
 }
 
 /// The everything server, a few items a page, with a tool that works the second time.
-async fn pages(size: &str, address: Option<&str>) -> Result<(), Fault> {
+async fn pages(size: &str, address: Option<(&str, Options)>) -> Result<(), Fault> {
     let visited = Arc::new(AtomicBool::new(false));
     let gated = Tool::new("interop_url_required", move |cx: Ctx| {
         if visited.swap(true, Ordering::Relaxed) {
@@ -89,7 +94,7 @@ async fn pages(size: &str, address: Option<&str>) -> Result<(), Fault> {
         .page_size(size.parse()?)
         .tool(gated.description("Needs a URL to be visited first"));
     match address {
-        Some(address) => serve_http(address, server, Options::new()).await,
+        Some((address, options)) => serve_http(address, server, options).await,
         None => Ok(mcp_transport_stdio::serve(server).await?),
     }
 }

@@ -30,6 +30,8 @@ enum Place {
     Program(Vec<String>),
     /// It is there already, at this URL.
     Url(String),
+    /// The same, and it speaks as in 2024-11-05, which the client finds out by itself.
+    Stream(String),
 }
 
 /// A connection to the server.
@@ -42,11 +44,12 @@ pub(crate) struct Session {
 }
 
 impl Target {
-    /// The server is `--http URL`, or a program with its arguments. Makes the folder if it is not there.
+    /// The server is `--http URL`, `--sse URL`, or a program with its arguments. Makes the folder if it is not there.
     pub(crate) fn new(folder: &str, words: &[&str]) -> Result<Self, Fault> {
         std::fs::create_dir_all(folder)?;
         let place = match words {
             ["--http", url] => Place::Url((*url).to_owned()),
+            ["--sse", url] => Place::Stream((*url).to_owned()),
             program => Place::Program(program.iter().map(|&word| word.to_owned()).collect()),
         };
         Ok(Self {
@@ -61,6 +64,7 @@ impl Target {
         match self.place {
             Place::Program(_) => "shutdown",
             Place::Url(_) => "session-end",
+            Place::Stream(_) => "stream-end",
         }
     }
 
@@ -104,7 +108,7 @@ impl Target {
                 Duration::from_secs(85),
             ));
         let (client, status) = match &self.place {
-            Place::Url(url) => (builder.connect(Http::new(url)?).await?, None),
+            Place::Url(url) | Place::Stream(url) => (builder.connect(Http::new(url)?).await?, None),
             Place::Program(program) => {
                 let number = self.started.fetch_add(1, Ordering::Relaxed);
                 let status = self.folder.join(format!("status-{number}.json"));
