@@ -38,10 +38,7 @@ const EDGES: &[(&str, Option<&[&str]>)] = &[
 ];
 
 /// Edges that only the tests and examples of a crate have: an attribute is shown through the crate that re-exports it.
-const TEST_EDGES: &[(&str, &[&str])] = &[
-    ("mcp-auth", &["mcp-client"]),
-    ("mcp-macros", &["mcp-server", "mcp-tests"]),
-];
+const TEST_EDGES: &[(&str, &[&str])] = &[("mcp-macros", &["mcp-server", "mcp-tests"])];
 
 const CORE: &[&str] = &["mcp-jsonrpc", "mcp-types"];
 const PROTOCOL: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-protocol"];

@@ -18,7 +18,7 @@ use super::error::{Error, Kind, quoted};
 use super::grant::{Enterprise, Grant};
 use super::http::shown;
 use super::inner::Inner;
-use super::registration::{Credentials, Registration, register};
+use super::registration::{Credentials, Registration, redirect, register};
 use super::scopes::Scopes;
 use super::step::Step;
 use super::token::{Answer, Endpoint, Form, ProofKey, TokenKind, TokenSet};
@@ -42,6 +42,7 @@ impl Inner {
             Grant::Nobody => return Err(self.nobody(&found)),
             Grant::User(agent) => {
                 let visit = agent.open().await?;
+                redirect(visit.redirect_uri())?;
                 let client = self
                     .client_of_user(&found, visit.redirect_uri(), &scopes)
                     .await?;
@@ -181,7 +182,6 @@ impl Inner {
         scopes: &Scopes,
     ) -> Result<Answer, Error> {
         let redirect_uri = visit.redirect_uri().to_owned();
-        super::registration::redirect(&redirect_uri)?;
         let request = Request::new(&self.web.guard, found, client, &redirect_uri, scopes)?;
         self.step(&Step::Asking {
             scopes: scopes.to_string(),

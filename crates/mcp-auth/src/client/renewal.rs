@@ -19,6 +19,9 @@ use crate::Secret;
 /// message succeeds.
 const MOST_IN_A_ROW: u32 = 3;
 
+/// The right to get new tokens, unless a task has it.
+type Held = Option<OwnedMutexGuard<()>>;
+
 /// Why new tokens are needed.
 #[derive(Debug, Clone)]
 pub(crate) enum Cause {
@@ -44,7 +47,7 @@ impl Inner {
         cause: &Cause,
     ) -> Result<(), Error> {
         let flights = self.state().flights;
-        let guard = self.flight.clone().lock_owned().await;
+        let mut held = Some(self.flight.clone().lock_owned().await);
         if self.is_replaced(used) {
             return Ok(());
         }
@@ -55,7 +58,8 @@ impl Inner {
                 return Err(error.clone());
             }
         }
-        let done = self.renewed(guard, used, cause).await;
+        let done = self.renewed(&mut held, used, cause).await;
+        // Before the next one looks, who waits for `held`.
         let mut state = self.state();
         state.flights += 1;
         state.failure = done.as_ref().err().cloned();
@@ -74,7 +78,7 @@ impl Inner {
 
     async fn renewed(
         self: &Arc<Self>,
-        guard: OwnedMutexGuard<()>,
+        held: &mut Held,
         used: Option<&Secret>,
         cause: &Cause,
     ) -> Result<(), Error> {
@@ -85,21 +89,18 @@ impl Inner {
             Cause::Asked | Cause::Over => None,
         };
         let is_step_up = matches!(cause, Cause::Insufficient(_));
-        let _guard = match old.as_ref().filter(|_| !is_step_up) {
-            Some(tokens) if self.may_refresh(tokens, cause) => {
-                let work = Refresh {
-                    inner: self.clone(),
-                    used: used.cloned(),
-                    challenge: challenge.clone(),
-                    asks: matches!(cause, Cause::Refused(_)),
-                };
-                match spawned(guard, work).await? {
-                    (_, true) => return Ok(()),
-                    (guard, false) => guard,
-                }
+        let tokens = old.as_ref().filter(|_| !is_step_up);
+        if tokens.is_some_and(|tokens| self.may_refresh(tokens, cause)) {
+            let work = Refresh {
+                inner: self.clone(),
+                used: used.cloned(),
+                challenge: challenge.clone(),
+                asks: matches!(cause, Cause::Refused(_)),
+            };
+            if spawned(held, work).await? {
+                return Ok(());
             }
-            _ => guard,
-        };
+        }
         if matches!(cause, Cause::Over) && !self.setup.grant.is_silent() {
             // Nobody is asked before the server says that it has to be.
             return Ok(());
@@ -153,19 +154,20 @@ struct Refresh {
     asks: bool,
 }
 
-/// Runs it in a task of its own; true if there are good tokens now.
-async fn spawned(
-    guard: OwnedMutexGuard<()>,
-    work: Refresh,
-) -> Result<(OwnedMutexGuard<()>, bool), Error> {
-    let task = tokio::spawn(async move {
-        let done = work.run().await;
-        done.map(|done| (guard, done))
-    });
-    task.await.unwrap_or_else(|error| {
-        let message = "renewing the token was interrupted";
-        Err(Error::caused(Kind::Unavailable, message, error))
-    })
+/// Runs it in a task of its own, which holds what its caller held; true if there are good tokens now.
+async fn spawned(held: &mut Held, work: Refresh) -> Result<bool, Error> {
+    let guard = held.take();
+    let task = tokio::spawn(async move { (guard, work.run().await) });
+    match task.await {
+        Ok((guard, done)) => {
+            *held = guard;
+            done
+        }
+        Err(error) => {
+            let message = "renewing the token was interrupted";
+            Err(Error::caused(Kind::Unavailable, message, error))
+        }
+    }
 }
 
 impl Refresh {

@@ -1,3 +1,11 @@
 //! The client's side against a scripted server and a scripted authorization server.
 
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod grants;
+mod renewal;
+mod safety;
+mod secrets;
+mod sign_in;
+mod store;
 mod support;

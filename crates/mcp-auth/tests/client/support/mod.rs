@@ -1,1 +1,315 @@
-//! Servers that do what a test says.
+//! A network in memory: documents by URL, a token endpoint that does what a test says, and a record
+//! of everything that was asked.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::{Duration, UNIX_EPOCH};
+
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, Request, Response, StatusCode, request, response};
+use mcp_auth::OAuth;
+use mcp_auth::client::{Builder, Callback, FormBody, Redirect, UserAgent};
+use mcp_protocol::{BoxFuture, TransportError};
+use mcp_transport_http::{AfterRefusal, Authorize};
+use serde_json::{Value, json};
+use tower_service::Service;
+
+pub(crate) const SERVER: &str = "https://mcp.example/mcp";
+pub(crate) const ISSUER: &str = "https://as.example";
+pub(crate) const BACK: &str = "http://127.0.0.1:4711/callback";
+pub(crate) const PRM: &str = "https://mcp.example/.well-known/oauth-protected-resource/mcp";
+pub(crate) const ASM: &str = "https://as.example/.well-known/oauth-authorization-server";
+
+/// One request that was seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) line: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Seen {
+    /// A field of the form in it.
+    pub(crate) fn field(&self, name: &str) -> Option<String> {
+        pairs(&self.body)
+            .into_iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value)
+    }
+}
+
+/// The fields of a form or of a query.
+pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
+    url::form_urlencoded::parse(text.as_bytes())
+        .into_owned()
+        .collect()
+}
+
+type Answer = (u16, String);
+type Tokens = dyn Fn(&Seen) -> Answer + Send + Sync;
+
+/// All servers of a test.
+#[derive(Clone)]
+pub(crate) struct Net(Arc<Inner>);
+
+struct Inner {
+    documents: Mutex<HashMap<String, Answer>>,
+    redirects: Mutex<HashMap<String, String>>,
+    tokens: Mutex<Arc<Tokens>>,
+    seen: Mutex<Vec<Seen>>,
+    visits: Mutex<Vec<String>>,
+    callback: Mutex<String>,
+    registered: AtomicU64,
+    now: AtomicU64,
+}
+
+impl Net {
+    /// A server and an authorization server as they should be.
+    pub(crate) fn new() -> Self {
+        let this = Self(Arc::new(Inner {
+            documents: Mutex::default(),
+            redirects: Mutex::default(),
+            tokens: Mutex::new(Arc::new(|_| token("token-1"))),
+            seen: Mutex::default(),
+            visits: Mutex::default(),
+            callback: Mutex::new("code=code-1&state=STATE".to_owned()),
+            registered: AtomicU64::new(0),
+            now: AtomicU64::new(1_000_000),
+        }));
+        this.document(
+            PRM,
+            &json!({ "resource": SERVER, "authorization_servers": [ISSUER] }),
+        );
+        this.document(ASM, &metadata(ISSUER));
+        this
+    }
+
+    /// Publishes a document.
+    pub(crate) fn document(&self, url: &str, document: &Value) {
+        self.answer(url, 200, &document.to_string());
+    }
+
+    pub(crate) fn answer(&self, url: &str, status: u16, body: &str) {
+        let mut all = self.0.documents.lock().unwrap();
+        all.insert(url.to_owned(), (status, body.to_owned()));
+    }
+
+    pub(crate) fn redirect(&self, from: &str, to: &str) {
+        let mut all = self.0.redirects.lock().unwrap();
+        all.insert(from.to_owned(), to.to_owned());
+    }
+
+    pub(crate) fn gone(&self, url: &str) {
+        self.0.documents.lock().unwrap().remove(url);
+    }
+
+    /// What token endpoints answer from now on.
+    pub(crate) fn tokens(&self, tokens: impl Fn(&Seen) -> Answer + Send + Sync + 'static) {
+        *self.0.tokens.lock().unwrap() = Arc::new(tokens);
+    }
+
+    /// What the browser comes back with; `STATE` stands for the state that was sent.
+    pub(crate) fn callback(&self, query: &str) {
+        query.clone_into(&mut self.0.callback.lock().unwrap());
+    }
+
+    pub(crate) fn wait(&self, seconds: u64) {
+        self.0.now.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    /// The lines of all requests so far.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let seen = self.0.seen.lock().unwrap();
+        seen.iter().map(|seen| seen.line.clone()).collect()
+    }
+
+    /// All requests to token endpoints so far.
+    pub(crate) fn redeemed(&self) -> Vec<Seen> {
+        let seen = self.0.seen.lock().unwrap();
+        let tokens = seen.iter().filter(|seen| seen.line.ends_with("/token"));
+        tokens.cloned().collect()
+    }
+
+    /// All registrations so far.
+    pub(crate) fn registrations(&self) -> Vec<Value> {
+        let seen = self.0.seen.lock().unwrap();
+        let all = seen.iter().filter(|seen| seen.line.ends_with("/register"));
+        all.map(|seen| serde_json::from_str(&seen.body).unwrap())
+            .collect()
+    }
+
+    /// Everything that was asked, as text.
+    pub(crate) fn told(&self) -> String {
+        format!("{:?}", self.0.seen.lock().unwrap())
+    }
+
+    /// The queries of all visits of the user so far.
+    pub(crate) fn visits(&self) -> Vec<HashMap<String, String>> {
+        let visits = self.0.visits.lock().unwrap();
+        let query = |url: &String| pairs(url.split_once('?').unwrap().1);
+        visits
+            .iter()
+            .map(|url| query(url).into_iter().collect())
+            .collect()
+    }
+
+    /// A user who says what [`callback`](Self::callback) says.
+    pub(crate) fn user(&self) -> impl UserAgent {
+        let net = self.clone();
+        Redirect::new(BACK, move |url: String| {
+            let net = net.clone();
+            async move {
+                net.0.visits.lock().unwrap().push(url.clone());
+                let state = pairs(url.split_once('?').unwrap().1);
+                let (_, state) = state.into_iter().find(|(name, _)| name == "state").unwrap();
+                let query = net.0.callback.lock().unwrap().replace("STATE", &state);
+                Ok(Callback::parse(&query))
+            }
+        })
+    }
+
+    /// A client of the server in this network, for a user.
+    pub(crate) fn client(&self) -> Builder {
+        let net = self.clone();
+        let now = move || UNIX_EPOCH + Duration::from_secs(net.0.now.load(Ordering::SeqCst));
+        OAuth::client(SERVER)
+            .user_agent(self.user())
+            .service(self.clone())
+            .clock(now)
+    }
+
+    fn serve(&self, seen: &Seen) -> Response<String> {
+        let (method, url) = seen.line.split_once(' ').unwrap();
+        if let Some(to) = self.0.redirects.lock().unwrap().get(url) {
+            let response = Response::builder().status(302).header("location", to);
+            return response.body(String::new()).unwrap();
+        }
+        let (status, body) = match method {
+            "POST" if url.ends_with("/token") => {
+                let tokens = self.0.tokens.lock().unwrap().clone();
+                tokens(seen)
+            }
+            "POST" if url.ends_with("/register") => {
+                let number = self.0.registered.fetch_add(1, Ordering::SeqCst) + 1;
+                (
+                    201,
+                    json!({ "client_id": format!("client-{number}") }).to_string(),
+                )
+            }
+            _ => {
+                let documents = self.0.documents.lock().unwrap();
+                let known = documents.get(url).cloned();
+                known.unwrap_or((404, String::new()))
+            }
+        };
+        Response::builder().status(status).body(body).unwrap()
+    }
+}
+
+impl Service<Request<FormBody>> for Net {
+    type Response = Response<String>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<String>, Infallible>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<FormBody>) -> Self::Future {
+        let (head, body) = request.into_parts();
+        let seen = Seen {
+            line: format!("{} {}", head.method, head.uri),
+            headers: head.headers,
+            body: String::from_utf8(body.as_bytes().to_vec()).unwrap(),
+        };
+        let net = self.clone();
+        Box::pin(async move {
+            net.0.seen.lock().unwrap().push(seen.clone());
+            // Others get their turn, as they do on a network.
+            tokio::task::yield_now().await;
+            Ok(net.serve(&seen))
+        })
+    }
+}
+
+/// The document of an authorization server as it should be.
+pub(crate) fn metadata(issuer: &str) -> Value {
+    json!({
+        "issuer": issuer,
+        "authorization_endpoint": format!("{issuer}/authorize"),
+        "token_endpoint": format!("{issuer}/token"),
+        "registration_endpoint": format!("{issuer}/register"),
+        "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ["none"],
+    })
+}
+
+/// An answer with this token and a refresh token.
+pub(crate) fn token(name: &str) -> Answer {
+    let body = json!({
+        "access_token": name,
+        "token_type": "Bearer",
+        "expires_in": 3_600,
+        "refresh_token": format!("refresh-of-{name}"),
+    });
+    (200, body.to_string())
+}
+
+pub(crate) fn error(status: u16, error: &str) -> Answer {
+    (status, json!({ "error": error }).to_string())
+}
+
+/// A message as the transport sends it.
+pub(crate) async fn sent(auth: &OAuth) -> Result<request::Parts, TransportError> {
+    let (mut parts, ()) = Request::post(SERVER).body(()).unwrap().into_parts();
+    auth.authorize(&mut parts).await?;
+    Ok(parts)
+}
+
+/// The token of a message.
+pub(crate) fn shown(parts: &request::Parts) -> Option<&str> {
+    let value = parts.headers.get(AUTHORIZATION)?.to_str().unwrap();
+    Some(value.split_once(' ').unwrap().1)
+}
+
+/// A response of the server.
+pub(crate) fn response(status: u16, challenge: &str) -> response::Parts {
+    let (mut parts, ()) = Response::new(()).into_parts();
+    parts.status = StatusCode::from_u16(status).unwrap();
+    if !challenge.is_empty() {
+        let value = challenge.parse().unwrap();
+        parts.headers.insert(WWW_AUTHENTICATE, value);
+    }
+    parts
+}
+
+/// The server refuses this message.
+pub(crate) async fn refuse(
+    auth: &OAuth,
+    message: &request::Parts,
+    status: u16,
+    challenge: &str,
+) -> Result<AfterRefusal, TransportError> {
+    let response = response(status, challenge);
+    auth.responded(&response);
+    auth.refused(message, &response).await
+}
+
+/// The server accepts a message.
+pub(crate) fn accept(auth: &OAuth) {
+    auth.responded(&response(200, ""));
+}
+
+/// Signs in by a message that is refused, and sends it again.
+pub(crate) async fn signed_in(auth: &OAuth) -> request::Parts {
+    let message = sent(auth).await.unwrap();
+    let after = refuse(auth, &message, 401, "Bearer").await.unwrap();
+    assert_eq!(after, AfterRefusal::SendAgain);
+    let again = sent(auth).await.unwrap();
+    assert!(shown(&again).is_some());
+    accept(auth);
+    again
+}

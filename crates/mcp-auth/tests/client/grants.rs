@@ -1,0 +1,139 @@
+//! Clients that act for themselves, for an organisation, or with a key.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcp_auth::OAuth;
+use mcp_auth::client::{Credentials, Enterprise};
+use mcp_transport_http::AfterRefusal;
+use serde_json::json;
+
+use crate::support::{
+    ASM, ISSUER, Net, SERVER, error, metadata, refuse, response, sent, shown, signed_in, token,
+};
+
+fn field(net: &Net, at: usize, name: &str) -> String {
+    net.redeemed()[at].field(name).unwrap_or_default()
+}
+
+// proves: AUTH-076, M-AUTH-051
+#[tokio::test]
+async fn a_program_acts_for_itself_and_asks_for_more_by_itself() {
+    let net = Net::new();
+    let client = Credentials::new("robot").secret("secret");
+    let auth = net.client().credentials(client).client_credentials();
+    let auth = auth.build().unwrap();
+    let message = signed_in(&auth).await;
+    assert_eq!(field(&net, 0, "grant_type"), "client_credentials");
+    assert_eq!(field(&net, 0, "resource"), SERVER);
+    net.tokens(|_| token("token-2"));
+    let more = "Bearer error=\"insufficient_scope\", scope=\"write\"";
+    refuse(&auth, &message, 403, more).await.unwrap();
+    assert_eq!(field(&net, 1, "scope"), "write");
+    assert!(net.visits().is_empty() && net.registrations().is_empty());
+}
+
+#[tokio::test]
+async fn a_workload_shows_what_its_platform_says_and_tries_nothing_else() {
+    let net = Net::new();
+    let auth = net.client().credentials(Credentials::new("pod"));
+    let auth = auth.workload("platform-jwt".to_owned()).build().unwrap();
+    net.tokens(|_| error(400, "invalid_grant"));
+    let message = sent(&auth).await.unwrap();
+    refuse(&auth, &message, 401, "Bearer").await.unwrap_err();
+    assert_eq!(net.redeemed().len(), 1);
+    assert_eq!(
+        field(&net, 0, "grant_type"),
+        "urn:ietf:params:oauth:grant-type:jwt-bearer"
+    );
+    assert_eq!(field(&net, 0, "assertion"), "platform-jwt");
+    assert_eq!(field(&net, 0, "client_id"), "pod");
+}
+
+#[tokio::test]
+async fn an_organisation_speaks_for_its_member() {
+    let net = Net::new();
+    net.tokens(|seen| {
+        if seen.line.contains("idp.example") {
+            let body = json!({
+                "access_token": "id-jag", "token_type": "N_A",
+                "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag",
+            });
+            return (200, body.to_string());
+        }
+        token("token-1")
+    });
+    let there = Credentials::new("client-at-idp");
+    let enterprise = Enterprise::new("https://idp.example", there, "identity".to_owned())
+        .token_endpoint("https://idp.example/token");
+    let here = Credentials::new("client-at-as").secret("s");
+    let auth = net.client().credentials(here).enterprise(enterprise);
+    signed_in(&auth.build().unwrap()).await;
+    assert_eq!(field(&net, 0, "subject_token"), "identity");
+    assert_eq!(field(&net, 0, "audience"), ISSUER);
+    assert_eq!(field(&net, 0, "resource"), SERVER);
+    assert_eq!(field(&net, 0, "client_id"), "client-at-idp");
+    assert_eq!(field(&net, 1, "assertion"), "id-jag");
+    let redeemed = net.redeemed();
+    assert!(!format!("{:?}", redeemed[1]).contains("identity"));
+}
+
+#[tokio::test]
+async fn a_token_that_is_bound_to_a_key_is_shown_with_a_proof_of_its_own() {
+    let net = Net::new();
+    let challenged = AtomicBool::new(false);
+    net.tokens(move |seen| {
+        assert!(seen.headers.contains_key("dpop"));
+        if !challenged.swap(true, Ordering::SeqCst) {
+            return error(400, "use_dpop_nonce");
+        }
+        let body = json!({ "access_token": "bound", "token_type": "DPoP" });
+        (200, body.to_string())
+    });
+    let auth = net.client().require_proof().build().unwrap();
+    let one = signed_in(&auth).await;
+    let two = sent(&auth).await.unwrap();
+    assert_eq!(one.headers["authorization"], "DPoP bound");
+    assert_ne!(one.headers["dpop"], two.headers["dpop"]);
+    assert_eq!(net.redeemed().len(), 2);
+    let challenge = "DPoP error=\"use_dpop_nonce\"";
+    let after = refuse(&auth, &two, 401, challenge).await.unwrap();
+    assert_eq!(after, AfterRefusal::SendAgain);
+    assert_eq!(net.redeemed().len(), 2);
+}
+
+#[tokio::test]
+async fn a_token_for_anybody_does_not_do_where_one_for_a_key_is_needed() {
+    let net = Net::new();
+    let auth = net.client().require_proof().build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let error = refuse(&auth, &message, 401, "Bearer").await.unwrap_err();
+    assert!(error.to_string().contains("bound to a key"), "{error}");
+    assert_eq!(shown(&sent(&auth).await.unwrap()), None);
+}
+
+#[tokio::test]
+async fn without_anybody_to_ask_the_error_says_what_to_do() {
+    let net = Net::new();
+    let auth = OAuth::client(SERVER).service(net.clone()).build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let error = refuse(&auth, &message, 401, "Bearer").await.unwrap_err();
+    for part in [SERVER, ISSUER, "user_agent"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    let _ = response(200, "");
+    let missing = net.client().client_credentials().build().unwrap_err();
+    assert!(missing.to_string().contains("credentials"), "{missing}");
+}
+
+// proves: M-AUTH-072, M-AUTH-073
+#[tokio::test]
+async fn a_server_that_registers_nobody_is_told_so() {
+    let net = Net::new();
+    let mut document = metadata(ISSUER);
+    document["registration_endpoint"] = json!(null);
+    net.document(ASM, &document);
+    let auth = net.client().build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let error = refuse(&auth, &message, 401, "Bearer").await.unwrap_err();
+    assert!(error.to_string().contains("credentials"), "{error}");
+}

@@ -1,0 +1,268 @@
+//! From a refusal to a token.
+
+use mcp_auth::client::Credentials;
+use mcp_transport_http::AfterRefusal;
+use serde_json::json;
+
+use crate::support::{
+    ASM, BACK, ISSUER, Net, PRM, SERVER, metadata, refuse, sent, shown, signed_in,
+};
+
+// proves: AUTH-006, AUTH-008, AUTH-014, AUTH-027, AUTH-041, AUTH-045, AUTH-047, AUTH-053, AUTH-054, AUTH-095
+// proves: M-AUTH-008, M-AUTH-010, M-AUTH-013, M-AUTH-027, M-AUTH-028, M-AUTH-033, M-AUTH-034, M-AUTH-043
+// proves: M-AUTH-068, M-AUTH-070, M-AUTH-083
+#[tokio::test]
+async fn a_refused_message_is_sent_again_with_a_token() {
+    let net = Net::new();
+    let auth = net
+        .client()
+        .client_metadata_url("https://client.example/me.json")
+        .build()
+        .unwrap();
+    assert_eq!(shown(&sent(&auth).await.unwrap()), None);
+    let again = signed_in(&auth).await;
+    assert_eq!(again.headers["authorization"], "Bearer token-1");
+    assert!(again.headers["authorization"].is_sensitive());
+    assert_eq!(
+        net.lines(),
+        [
+            format!("GET {PRM}"),
+            format!("GET {ASM}"),
+            format!("POST {ISSUER}/register"),
+            format!("POST {ISSUER}/token"),
+        ]
+    );
+    let registered = &net.registrations()[0];
+    assert_eq!(registered["redirect_uris"], json!([BACK]));
+    assert_eq!(
+        registered["grant_types"],
+        json!(["authorization_code", "refresh_token"])
+    );
+    assert_eq!(registered["application_type"], "native");
+    let visit = &net.visits()[0];
+    assert_eq!(visit["client_id"], "client-1");
+    assert_eq!(visit["resource"], SERVER);
+    assert_eq!(visit["redirect_uri"], BACK);
+    assert!(!visit.contains_key("scope"));
+    let redeemed = &net.redeemed()[0];
+    assert_eq!(redeemed.field("resource").as_deref(), Some(SERVER));
+    assert_eq!(redeemed.field("client_id").as_deref(), Some("client-1"));
+    assert_eq!(redeemed.field("code").as_deref(), Some("code-1"));
+    assert_eq!(redeemed.field("redirect_uri").as_deref(), Some(BACK));
+}
+
+// proves: AUTH-004, AUTH-040, M-AUTH-007
+#[tokio::test]
+async fn a_client_is_its_document_where_that_is_supported() {
+    let net = Net::new();
+    let mut document = metadata(ISSUER);
+    document["client_id_metadata_document_supported"] = json!(true);
+    net.document(ASM, &document);
+    let url = "https://client.example/me.json";
+    let auth = net.client().client_metadata_url(url).build().unwrap();
+    signed_in(&auth).await;
+    assert_eq!(net.registrations().len(), 0);
+    assert_eq!(net.visits()[0]["client_id"], url);
+    assert_eq!(net.redeemed()[0].field("client_id").as_deref(), Some(url));
+}
+
+// proves: AUTH-042, M-AUTH-063, M-AUTH-069
+#[tokio::test]
+async fn a_client_that_was_registered_by_hand_is_not_registered_again() {
+    let net = Net::new();
+    let mut document = metadata(ISSUER);
+    document["token_endpoint_auth_methods_supported"] = json!(["client_secret_basic"]);
+    net.document(ASM, &document);
+    let client = Credentials::new("a:b").secret("s%");
+    let auth = net.client().credentials(client).build().unwrap();
+    signed_in(&auth).await;
+    assert_eq!(net.registrations().len(), 0);
+    let redeemed = &net.redeemed()[0];
+    // "a%3Ab:s%25" in base64.
+    assert_eq!(redeemed.headers["authorization"], "Basic YSUzQWI6cyUyNQ==");
+    assert_eq!(redeemed.field("client_id"), None);
+}
+
+// proves: AUTH-015
+#[tokio::test]
+async fn the_url_in_the_challenge_comes_first() {
+    let net = Net::new();
+    let url = "https://mcp.example/elsewhere.json";
+    net.document(
+        url,
+        &json!({ "resource": SERVER, "authorization_servers": [ISSUER] }),
+    );
+    let auth = net.client().build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let challenge = format!("Bearer resource_metadata=\"{url}\"");
+    refuse(&auth, &message, 401, &challenge).await.unwrap();
+    assert_eq!(net.lines()[0], format!("GET {url}"));
+    assert!(!net.lines().contains(&format!("GET {PRM}")));
+}
+
+// proves: AUTH-010, AUTH-024, M-AUTH-012
+#[tokio::test]
+async fn the_documents_are_looked_for_in_order() {
+    let net = Net::new();
+    let issuer = "https://as.example/tenant1";
+    net.gone(PRM);
+    net.document(
+        "https://mcp.example/.well-known/oauth-protected-resource",
+        &json!({ "resource": "https://mcp.example", "authorization_servers": [issuer] }),
+    );
+    let last = format!("{issuer}/.well-known/openid-configuration");
+    net.document(&last, &metadata(issuer));
+    let auth = net.client().build().unwrap();
+    signed_in(&auth).await;
+    assert_eq!(
+        net.lines()[..5],
+        [
+            format!("GET {PRM}"),
+            "GET https://mcp.example/.well-known/oauth-protected-resource".to_owned(),
+            "GET https://as.example/.well-known/oauth-authorization-server/tenant1".to_owned(),
+            "GET https://as.example/.well-known/openid-configuration/tenant1".to_owned(),
+            format!("GET {last}"),
+        ]
+    );
+    // As the document writes it.
+    assert_eq!(net.visits()[0]["resource"], "https://mcp.example");
+}
+
+// proves: AUTH-019, AUTH-020, AUTH-023, AUTH-043, AUTH-044, M-AUTH-015, M-AUTH-016, M-AUTH-018, M-AUTH-044
+#[tokio::test]
+async fn scopes_are_those_of_the_challenge_then_of_the_document_then_none() {
+    for (challenge, documented, known, asked) in [
+        (
+            "Bearer scope=\"x y\"",
+            Some(json!(["a"])),
+            None,
+            Some("x y"),
+        ),
+        ("Bearer", Some(json!(["a", "b"])), None, Some("a b")),
+        ("Bearer", None, None, None),
+        ("Bearer", None, Some(json!(["offline_access"])), None),
+        (
+            "Bearer scope=x",
+            None,
+            Some(json!(["offline_access"])),
+            Some("x offline_access"),
+        ),
+    ] {
+        let net = Net::new();
+        let mut document = json!({ "resource": SERVER, "authorization_servers": [ISSUER] });
+        if let Some(scopes) = documented {
+            document["scopes_supported"] = scopes;
+        }
+        net.document(PRM, &document);
+        let mut server = metadata(ISSUER);
+        if let Some(scopes) = known {
+            server["scopes_supported"] = scopes;
+        }
+        net.document(ASM, &server);
+        let auth = net.client().build().unwrap();
+        let message = sent(&auth).await.unwrap();
+        refuse(&auth, &message, 401, challenge).await.unwrap();
+        let visit = &net.visits()[0];
+        assert_eq!(visit.get("scope").map(String::as_str), asked, "{challenge}");
+    }
+}
+
+// proves: AUTH-074, AUTH-075, AUTH-077, AUTH-078, M-AUTH-017, M-AUTH-050, M-AUTH-052
+#[tokio::test]
+async fn a_step_up_asks_for_what_there_was_and_more_and_not_twice() {
+    let net = Net::new();
+    let auth = net.client().build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let first = "Bearer scope=\"read\"";
+    refuse(&auth, &message, 401, first).await.unwrap();
+    let message = sent(&auth).await.unwrap();
+    net.tokens(|_| crate::support::token("token-2"));
+    let more = "Bearer error=\"insufficient_scope\", scope=\"write\"";
+    let after = refuse(&auth, &message, 403, more).await.unwrap();
+    assert_eq!(after, AfterRefusal::SendAgain);
+    assert_eq!(net.visits()[1]["scope"], "read write");
+    // The server asks for the same again: asking the user again would change nothing.
+    let message = sent(&auth).await.unwrap();
+    assert_eq!(shown(&message), Some("token-2"));
+    let after = refuse(&auth, &message, 403, more).await.unwrap();
+    assert_eq!(after, AfterRefusal::GiveUp);
+    assert_eq!(net.visits().len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_always_wants_more_gets_three_tries() {
+    let net = Net::new();
+    let auth = net.client().build().unwrap();
+    let mut message = signed_in(&auth).await;
+    let mut failed = None;
+    for scope in ["a", "b", "c", "d", "e"] {
+        let next = format!("token-{scope}");
+        net.tokens(move |_| crate::support::token(&next));
+        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+        match refuse(&auth, &message, 403, &challenge).await {
+            Ok(_) => message = sent(&auth).await.unwrap(),
+            Err(error) => failed = Some(error),
+        }
+    }
+    assert_eq!(net.visits().len(), 1 + 3);
+    assert!(failed.unwrap().to_string().contains("last 3 tokens"));
+}
+
+#[tokio::test]
+async fn a_refusal_that_is_not_about_scopes_is_final() {
+    let net = Net::new();
+    let auth = net.client().build().unwrap();
+    let message = signed_in(&auth).await;
+    for challenge in ["", "Bearer", "Bearer error=\"access_denied\""] {
+        let after = refuse(&auth, &message, 403, challenge).await.unwrap();
+        assert_eq!(after, AfterRefusal::GiveUp);
+    }
+    assert_eq!(net.visits().len(), 1);
+}
+
+#[tokio::test]
+async fn servers_of_2025_03_26_give_out_their_own_tokens() {
+    let net = Net::new();
+    net.gone(PRM);
+    net.gone(ASM);
+    let auth = net.client().build().unwrap();
+    signed_in(&auth).await;
+    let lines = net.lines();
+    assert_eq!(lines[lines.len() - 2], "POST https://mcp.example/register");
+    assert_eq!(lines[lines.len() - 1], "POST https://mcp.example/token");
+    let strict = net.client().strict().build().unwrap();
+    let message = sent(&strict).await.unwrap();
+    let error = refuse(&strict, &message, 401, "Bearer").await.unwrap_err();
+    assert!(error.to_string().contains(PRM), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_is_not_taken_for_an_old_one() {
+    let net = Net::new();
+    net.answer(PRM, 503, "");
+    let auth = net.client().build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let error = refuse(&auth, &message, 401, "Bearer").await.unwrap_err();
+    assert!(error.to_string().contains("503"), "{error}");
+    assert_eq!(net.redeemed().len(), 0);
+}
+
+#[tokio::test]
+async fn a_diagnosis_names_every_url_and_asks_nobody() {
+    let net = Net::new();
+    net.document(ASM, &metadata("https://other.example"));
+    let diagnosis = net.client().build().unwrap().diagnose().await;
+    let text = diagnosis.to_string();
+    for part in [
+        SERVER,
+        PRM,
+        ASM,
+        "https://other.example",
+        "openid-configuration: 404",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(diagnosis.issuer().unwrap_err().is_mismatch());
+    assert!(net.visits().is_empty() && net.redeemed().is_empty());
+    assert!(net.registrations().is_empty());
+}

@@ -1,0 +1,110 @@
+//! What is kept between two runs of a program, and between two programs.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_auth::client::{FileStore, TokenStore};
+
+use crate::support::{Net, refuse, sent, shown, signed_in, token};
+
+/// A folder of this test's own, which ends with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let own = format!("mcp-auth-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(own);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn store(&self) -> FileStore {
+        FileStore::new(self.0.join("tokens.json"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_starts_again_is_signed_in() {
+    let folder = Folder::new("again");
+    let net = Net::new();
+    let first = net.client().store(folder.store()).build().unwrap();
+    signed_in(&first).await;
+    let second = net.client().store(folder.store()).build().unwrap();
+    assert_eq!(shown(&sent(&second).await.unwrap()), Some("token-1"));
+    // Renewed by the client that is known already.
+    net.wait(3_600);
+    net.tokens(|_| token("token-2"));
+    assert_eq!(shown(&sent(&second).await.unwrap()), Some("token-2"));
+    assert_eq!(
+        net.redeemed()[1].field("client_id").as_deref(),
+        Some("client-1")
+    );
+    second.sign_out().await.unwrap();
+    let third = net.client().store(folder.store()).build().unwrap();
+    assert!(!third.is_signed_in().await.unwrap());
+    assert_eq!((net.visits().len(), net.registrations().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn t38_two_programs_that_share_a_store_spend_one_refresh_token() {
+    let folder = Folder::new("shared");
+    let net = Net::new();
+    let one = net.client().store(folder.store()).build().unwrap();
+    let message = signed_in(&one).await;
+    let two = net.client().store(folder.store()).build().unwrap();
+    sent(&two).await.unwrap();
+    let count = AtomicUsize::new(1);
+    net.tokens(move |_| {
+        token(&format!(
+            "token-{}",
+            count.fetch_add(1, Ordering::SeqCst) + 1
+        ))
+    });
+    let (first, second) = tokio::join!(
+        refuse(&one, &message, 401, "Bearer"),
+        refuse(&two, &message, 401, "Bearer"),
+    );
+    first.unwrap();
+    second.unwrap();
+    assert_eq!(net.redeemed().len(), 2);
+    for auth in [&one, &two] {
+        assert_eq!(shown(&sent(auth).await.unwrap()), Some("token-2"));
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("owner");
+    let store = folder.store();
+    store.save("a", &"one".into()).await.unwrap();
+    store.save("b", &"two".into()).await.unwrap();
+    store.save("a", &"three".into()).await.unwrap();
+    let file = std::fs::metadata(folder.0.join("tokens.json")).unwrap();
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+    let found = store.load("a").await.unwrap().unwrap();
+    assert_eq!(found.expose(), "three");
+    store.remove("a").await.unwrap();
+    assert!(store.load("a").await.unwrap().is_none());
+    assert!(store.load("b").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_file_that_is_broken_is_neither_quoted_nor_overwritten() {
+    let folder = Folder::new("broken");
+    let path = folder.0.join("tokens.json");
+    std::fs::write(&path, "{\"a\": \"canary").unwrap();
+    let store = folder.store();
+    let error = store.load("a").await.unwrap_err();
+    assert!(error.to_string().contains("tokens.json"), "{error}");
+    assert!(!format!("{error} {error:?}").contains("canary"));
+    store.save("a", &"x".into()).await.unwrap_err();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"a\": \"canary");
+}
