@@ -355,7 +355,7 @@ pub(crate) fn document_url(text: &str) -> Result<Url, Error> {
 mod tests {
     use super::*;
 
-    // proves: AUTH-029, AUTH-030, M-AUTH-064
+    // proves: AUTH-029, AUTH-030
     #[test]
     fn a_client_is_named_by_an_https_url_with_a_path() {
         assert!(document_url("https://example.com/client.json").is_ok());
@@ -393,7 +393,6 @@ mod tests {
         );
     }
 
-    // proves: M-AUTH-071
     #[test]
     fn programs_are_native_and_sites_are_web() {
         assert_eq!(application("http://127.0.0.1:4711/callback"), "native");

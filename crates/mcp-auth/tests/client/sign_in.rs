@@ -9,8 +9,6 @@ use crate::support::{
 };
 
 // proves: AUTH-006, AUTH-008, AUTH-014, AUTH-027, AUTH-041, AUTH-045, AUTH-047, AUTH-053, AUTH-054, AUTH-095
-// proves: M-AUTH-008, M-AUTH-010, M-AUTH-013, M-AUTH-027, M-AUTH-028, M-AUTH-033, M-AUTH-034, M-AUTH-043
-// proves: M-AUTH-068, M-AUTH-070, M-AUTH-083
 #[tokio::test]
 async fn a_refused_message_is_sent_again_with_a_token() {
     let net = Net::new();
@@ -51,7 +49,7 @@ async fn a_refused_message_is_sent_again_with_a_token() {
     assert_eq!(redeemed.field("redirect_uri").as_deref(), Some(BACK));
 }
 
-// proves: AUTH-004, AUTH-040, M-AUTH-007
+// proves: AUTH-004, AUTH-040
 #[tokio::test]
 async fn a_client_is_its_document_where_that_is_supported() {
     let net = Net::new();
@@ -66,7 +64,7 @@ async fn a_client_is_its_document_where_that_is_supported() {
     assert_eq!(net.redeemed()[0].field("client_id").as_deref(), Some(url));
 }
 
-// proves: AUTH-042, M-AUTH-063, M-AUTH-069
+// proves: AUTH-042
 #[tokio::test]
 async fn a_client_that_was_registered_by_hand_is_not_registered_again() {
     let net = Net::new();
@@ -100,7 +98,7 @@ async fn the_url_in_the_challenge_comes_first() {
     assert!(!net.lines().contains(&format!("GET {PRM}")));
 }
 
-// proves: AUTH-010, AUTH-024, M-AUTH-012
+// proves: AUTH-010, AUTH-024
 #[tokio::test]
 async fn the_documents_are_looked_for_in_order() {
     let net = Net::new();
@@ -128,7 +126,7 @@ async fn the_documents_are_looked_for_in_order() {
     assert_eq!(net.visits()[0]["resource"], "https://mcp.example");
 }
 
-// proves: AUTH-019, AUTH-020, AUTH-023, AUTH-043, AUTH-044, M-AUTH-015, M-AUTH-016, M-AUTH-018, M-AUTH-044
+// proves: AUTH-019, AUTH-020, AUTH-023, AUTH-043, AUTH-044
 #[tokio::test]
 async fn scopes_are_those_of_the_challenge_then_of_the_document_then_none() {
     for (challenge, documented, known, asked) in [
@@ -167,7 +165,7 @@ async fn scopes_are_those_of_the_challenge_then_of_the_document_then_none() {
     }
 }
 
-// proves: AUTH-074, AUTH-075, AUTH-077, AUTH-078, M-AUTH-017, M-AUTH-050, M-AUTH-052
+// proves: AUTH-074, AUTH-075, AUTH-077, AUTH-078
 #[tokio::test]
 async fn a_step_up_asks_for_what_there_was_and_more_and_not_twice() {
     let net = Net::new();

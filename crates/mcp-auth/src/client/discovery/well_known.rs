@@ -83,7 +83,7 @@ mod tests {
         all.iter().map(Url::as_str).collect()
     }
 
-    // proves: AUTH-016, M-AUTH-058
+    // proves: AUTH-016
     #[test]
     fn the_document_of_a_server_is_at_its_path_then_at_its_root() {
         let of = |url: &str| of_resource(&Url::parse(url).unwrap());
@@ -101,7 +101,7 @@ mod tests {
         );
     }
 
-    // proves: AUTH-025, AUTH-026, M-AUTH-060, M-AUTH-061
+    // proves: AUTH-025, AUTH-026
     #[test]
     fn the_documents_of_an_issuer_in_order() {
         let of = |url: &str| of_issuer(&Url::parse(url).unwrap());
@@ -122,7 +122,7 @@ mod tests {
         );
     }
 
-    // proves: AUTH-049, AUTH-050, AUTH-051, AUTH-052, M-AUTH-030, M-AUTH-031, M-AUTH-032
+    // proves: AUTH-049, AUTH-050, AUTH-051, AUTH-052
     #[test]
     fn the_name_of_a_server_is_its_url_without_the_slash() {
         let of = |url: &str| canonical(&Url::parse(url).unwrap());
