@@ -10,6 +10,7 @@ use tower_service::Service;
 use url::Url;
 
 use super::callback::UserAgent;
+use super::crypto::SigningKey;
 use super::discovery::{Known, ResourceMetadata, ServerMetadata};
 use super::error::{Error, Kind, quoted};
 use super::grant::{Assert, Enterprise, Grant};
@@ -18,10 +19,11 @@ use super::http::{
 };
 use super::inner::{Clock, Inner, Setup, State, Watch};
 use super::oauth::OAuth;
-use super::registration::{Credentials, Profile, document_url};
+use super::registration::{Credentials, Document, Profile};
 use super::scopes::Scopes;
 use super::step::Step;
 use super::store::{MemoryStore, TokenStore};
+use super::uris::document_url;
 
 /// Describes the client of one server; see [`OAuth::client`].
 ///
@@ -36,6 +38,7 @@ pub struct Builder {
     known: Known,
     credentials: Option<Credentials>,
     document: Option<String>,
+    document_key: Option<SigningKey>,
     scopes: Option<Scopes>,
     offline: bool,
     proven: bool,
@@ -59,6 +62,7 @@ impl Builder {
             known: Known::default(),
             credentials: None,
             document: None,
+            document_key: None,
             scopes: None,
             offline: true,
             proven: false,
@@ -111,6 +115,13 @@ impl Builder {
     /// servers support that.
     pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
         self.document = Some(url.into());
+        self
+    }
+
+    /// The key that the document of [`client_metadata_url`](Self::client_metadata_url) names: the
+    /// client signs with it at the token endpoint (`private_key_jwt`).
+    pub fn client_metadata_key(mut self, key: SigningKey) -> Self {
+        self.document_key = Some(key);
         self
     }
 
@@ -236,7 +247,9 @@ impl Builder {
             Error::caused(Kind::Setup, message, error)
         })?;
         let guard = Guard::new(&server, self.private)?;
-        let document = self.document.as_deref().map(document_url).transpose()?;
+        let url = self.document.as_deref().map(document_url).transpose()?;
+        let key = self.document_key;
+        let document = url.map(|url| Document { url, key });
         let carrier = match self.carrier {
             Some(carrier) => carrier,
             None => {

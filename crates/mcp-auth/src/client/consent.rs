@@ -10,8 +10,9 @@ use super::crypto::{random, sha256};
 use super::discovery::{Found, lists};
 use super::error::{Error, Kind, quoted};
 use super::http::{Guard, shown};
-use super::registration::{Registration, address};
+use super::registration::Registration;
 use super::scopes::Scopes;
+use super::uris::address;
 use crate::Secret;
 
 /// One request for consent, and everything that its answer is checked against.

@@ -15,20 +15,21 @@ use super::challenge::Challenge;
 use super::consent::{OFFLINE, Request};
 use super::discovery::{Discovery, Found, Trail};
 use super::error::{Error, Kind, quoted};
-use super::grant::{Enterprise, Grant};
+use super::grant::Grant;
 use super::http::shown;
 use super::inner::Inner;
-use super::registration::{Credentials, Registration, redirect, register};
+use super::registration::{Credentials, Registration, register};
 use super::scopes::Scopes;
 use super::step::Step;
 use super::token::{Answer, Endpoint, Form, ProofKey, TokenKind, TokenSet};
+use super::uris::redirect;
 
 /// What a sign-in is for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wish {
     pub(crate) challenge: Option<Challenge>,
-    /// The scopes of the tokens there were, if they are to be had again.
-    pub(crate) before: Option<Scopes>,
+    /// The scopes of the tokens there were, and who gave those out.
+    pub(crate) before: Option<(String, Scopes)>,
 }
 
 impl Inner {
@@ -148,8 +149,8 @@ impl Inner {
             return Ok(client);
         }
         let document = self.setup.document.as_ref();
-        if let Some(url) = document.filter(|_| server.client_id_metadata_document_supported) {
-            let client = Registration::document(url, None, issuer);
+        if let Some(document) = document.filter(|_| server.client_id_metadata_document_supported) {
+            let client = Registration::document(document, issuer);
             self.identified(&client);
             return Ok(client);
         }
@@ -222,77 +223,23 @@ impl Inner {
         endpoint.ask(form).await
     }
 
-    /// The identity provider's word for the user, to the server's authorization server.
-    ///
-    /// Specification: enterprise-managed authorization, token exchange.
-    async fn assertion(
-        &self,
-        enterprise: &Enterprise,
-        found: &Found,
-        scopes: &Scopes,
-    ) -> Result<crate::Secret, Error> {
-        const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
-        let provider = match &enterprise.token_endpoint {
-            Some(url) => super::ServerMetadata::new(&enterprise.issuer, url),
-            None => {
-                let discovery = Discovery {
-                    web: &self.web,
-                    server: &self.server,
-                    known: &self.setup.known,
-                };
-                let mut trail = Trail::default();
-                discovery.issuer(&enterprise.issuer, &mut trail).await?
-            }
-        };
-        let identity = enterprise.identity.assertion(&provider.issuer).await?;
-        let form = Form::new("urn:ietf:params:oauth:grant-type:token-exchange")
-            .with("requested_token_type", ID_JAG)
-            .with("audience", found.server.issuer.as_str())
-            .with("resource", found.resource.as_str())
-            .and("scope", text(scopes))
-            .with("subject_token", identity)
-            .with(
-                "subject_token_type",
-                "urn:ietf:params:oauth:token-type:id_token",
-            );
-        let client = Registration::of(&enterprise.client, &provider.issuer);
-        let endpoint = Endpoint {
-            web: &self.web,
-            server: &provider,
-            client: &client,
-            proofs: None,
-            nonces: &self.nonces,
-            now: self.now(),
-        };
-        let answer = endpoint.ask(form).await?;
-        match answer.issued.as_deref() {
-            Some(ID_JAG) => Ok(answer.access),
-            other => Err(Error::new(
-                Kind::Unusable,
-                format!(
-                    "the identity provider {} gives out {} where an assertion for another server \
-                     was asked for",
-                    quoted(&enterprise.issuer),
-                    quoted(other.unwrap_or("nothing it has a name for"))
-                ),
-            )),
-        }
-    }
-
     /// Which scopes to ask for: what the program says, what the challenge says, what the server's
     /// document says, and none otherwise; and what there was before.
     ///
     /// Specification: authorization, scope selection strategy.
     fn scopes(&self, wish: &Wish, found: &Found) -> Scopes {
         let challenged = wish.challenge.as_ref().and_then(Challenge::scopes);
+        // What there was is had again, unless it was of somebody else.
+        let before = wish.before.as_ref();
+        let before = before.filter(|(issuer, _)| *issuer == found.server.issuer);
+        let before = before.map(|(_, scopes)| scopes).filter(|it| !it.is_empty());
         let documented = || found.document.as_ref().and_then(|it| it.scopes());
-        let chosen = match (&self.setup.scopes, &wish.before) {
+        let chosen = match (&self.setup.scopes, before) {
             (Some(own), _) => own.union(&challenged.unwrap_or_default()),
             (None, Some(_)) => challenged.unwrap_or_default(),
             (None, None) => challenged.or_else(documented).unwrap_or_default(),
         };
-        let before = wish.before.clone().unwrap_or_default();
-        let all = before.union(&chosen);
+        let all = before.cloned().unwrap_or_default().union(&chosen);
         let for_user = matches!(self.setup.grant, Grant::User(_));
         let offline = self.setup.offline && for_user && found.server.knows_scope(OFFLINE);
         // Alone it would take the place of what the server gives by default.
@@ -378,6 +325,6 @@ fn bearer_form(assertion: crate::Secret, found: &Found, scopes: &Scopes) -> Form
         .and("scope", text(scopes))
 }
 
-fn text(scopes: &Scopes) -> Option<String> {
+pub(crate) fn text(scopes: &Scopes) -> Option<String> {
     (!scopes.is_empty()).then(|| scopes.to_string())
 }

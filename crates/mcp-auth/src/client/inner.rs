@@ -10,7 +10,7 @@ use super::discovery::{Found, Known};
 use super::error::Error;
 use super::grant::Grant;
 use super::http::Web;
-use super::registration::{Credentials, Profile, Registration};
+use super::registration::{Credentials, Document, Profile, Registration};
 use super::scopes::Scopes;
 use super::step::Step;
 use super::store::TokenStore;
@@ -36,8 +36,7 @@ pub(crate) struct Setup {
     pub(crate) grant: Grant,
     pub(crate) known: Known,
     pub(crate) credentials: Option<Credentials>,
-    /// The URL of a document about the client.
-    pub(crate) document: Option<Url>,
+    pub(crate) document: Option<Document>,
     pub(crate) profile: Profile,
     pub(crate) scopes: Option<Scopes>,
     pub(crate) offline: bool,

@@ -7,7 +7,7 @@ use super::discovery::well_known::canonical;
 use super::error::Error;
 use super::inner::Inner;
 use super::registration::Registration;
-use super::token::{ProofKey, TokenSet};
+use super::token::{ProofKey, TokenKind, TokenSet};
 use crate::Secret;
 
 /// More issuers than a server has in its life.
@@ -50,7 +50,9 @@ impl Inner {
             if self.setup.credentials.is_some() {
                 state.bound = tokens.as_ref().map(|tokens| tokens.issuer.clone());
             }
-            state.tokens = tokens;
+            // A token that is bound to a key is of no use without it.
+            let has_key = proofs.is_some();
+            state.tokens = tokens.filter(|it| has_key || it.kind == TokenKind::Bearer);
             state.proofs = proofs;
         }
         Ok(())

@@ -11,12 +11,13 @@ use std::time::Duration;
 use mcp_protocol::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
-use url::Url;
+use url::form_urlencoded;
 
 use super::callback::{Callback, UserAgent, Visit};
 use super::error::{Error, Kind};
-use super::http::chain;
 
 const PATH: &str = "/callback";
 /// A request of a browser is shorter, headers included.
@@ -85,38 +86,59 @@ impl Visit for Port {
 
     fn visit<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
         Box::pin(async move {
-            let state = state(url);
+            let state: Arc<str> = state(url).into();
+            let (found, mut callback) = mpsc::channel(1);
+            let mut listening = JoinSet::new();
+            listening.spawn(listen(self.listener, state, found));
             (self.open)(url);
-            for _ in 0..MOST_STRANGERS {
-                let accepted = self.listener.accept().await;
-                let (mut stream, _) = accepted.map_err(|error| {
-                    let reason = chain(&error);
-                    Error::user_agent(format!("the browser cannot be waited for: {reason}"))
-                })?;
-                let Ok(Ok(Some(target))) = timeout(PATIENCE, read(&mut stream)).await else {
-                    continue;
-                };
-                let callback = Callback::parse(&target);
-                // A page that guessed the port does not know the state, and does not end the wait.
-                let is_path = target.split('?').next() == Some(PATH);
-                let ours = is_path && state.as_deref() == callback.parameter("state");
-                let _ = timeout(PATIENCE, answer(&mut stream, ours)).await;
-                if ours {
-                    return Ok(callback);
-                }
-            }
-            Err(Error::user_agent(
-                "too many requests came to the port for the browser, and none was its answer",
-            ))
+            // Ends when the listener gives up; dropping `listening` ends the listener.
+            callback.recv().await.ok_or_else(|| {
+                Error::user_agent(
+                    "too many requests came to the port for the browser, and none was its answer",
+                )
+            })
         })
     }
 }
 
-fn state(url: &str) -> Option<String> {
-    let url = Url::parse(url).ok()?;
-    let mut all = url.query_pairs();
+/// Waits for the browser. Connections have turns of their own: browsers open some that they do
+/// not use.
+async fn listen(listener: TcpListener, state: Arc<str>, found: mpsc::Sender<Callback>) {
+    let mut connections = JoinSet::new();
+    for _ in 0..MOST_STRANGERS {
+        let Ok((stream, _)) = listener.accept().await else {
+            break;
+        };
+        let (state, found) = (state.clone(), found.clone());
+        connections.spawn(async move {
+            if let Some(callback) = callback(stream, &state).await {
+                let _ = found.send(callback).await;
+            }
+        });
+    }
+    drop(found);
+    while connections.join_next().await.is_some() {}
+}
+
+/// What one connection brings, if it is the browser's.
+async fn callback(mut stream: TcpStream, state: &str) -> Option<Callback> {
+    let target = timeout(PATIENCE, read(&mut stream)).await.ok()?.ok()??;
+    let callback = Callback::parse(&target);
+    // A page that guessed the port does not know the state, and does not end the wait.
+    let is_path = target.split('?').next() == Some(PATH);
+    let is_ours = is_path && callback.parameter("state") == Some(state);
+    let _ = timeout(PATIENCE, answer(&mut stream, is_ours)).await;
+    is_ours.then_some(callback)
+}
+
+/// The state in a request for consent, which always has one.
+fn state(url: &str) -> String {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let mut all = form_urlencoded::parse(query.as_bytes());
     let found = all.find(|(name, _)| name == "state");
-    found.map(|(_, value)| value.into_owned())
+    found
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
 }
 
 /// What a connection asks for; `None` if that is no request of a browser.
@@ -190,6 +212,10 @@ mod tests {
         let uri = visit.redirect_uri().to_owned();
         assert!(uri.starts_with("http://127.0.0.1:"));
         let visiting = tokio::spawn(async move { visit.visit("https://as/?state=s1").await });
+        // A connection that says nothing keeps nobody waiting.
+        let port = uri.rsplit(':').next().unwrap();
+        let port = port.strip_suffix(PATH).unwrap();
+        let silent = TcpStream::connect(format!("127.0.0.1:{port}")).await;
         for target in [
             "/favicon.ico",
             "/callback",
@@ -204,6 +230,7 @@ mod tests {
         assert!(!answer.contains("script"), "{answer}");
         let callback = visiting.await.unwrap().unwrap();
         assert_eq!(callback.parameter("code"), Some("<script>"));
+        drop(silent.unwrap());
     }
 
     #[test]

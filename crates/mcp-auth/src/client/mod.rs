@@ -37,6 +37,7 @@ mod consent;
 mod crypto;
 mod diagnose;
 mod discovery;
+mod enterprise;
 mod error;
 mod flow;
 mod grant;
@@ -51,6 +52,7 @@ mod scopes;
 mod step;
 mod store;
 mod token;
+mod uris;
 
 pub use self::builder::Builder;
 pub use self::callback::{Callback, Redirect, UserAgent, Visit};

@@ -8,6 +8,7 @@ use super::crypto::SigningKey;
 use super::discovery::{ServerMetadata, lists};
 use super::error::{Error, Kind, quoted};
 use super::http::{Reply, Web, is_local, shown};
+use super::uris::address;
 use crate::Secret;
 
 /// A client that an authorization server knows already.
@@ -51,6 +52,13 @@ impl Credentials {
         self.issuer = Some(issuer.into());
         self
     }
+}
+
+/// A client that is described by a document.
+#[derive(Debug, Clone)]
+pub(crate) struct Document {
+    pub(crate) url: Url,
+    pub(crate) key: Option<SigningKey>,
 }
 
 /// How a client says who it is at the token endpoint.
@@ -109,10 +117,10 @@ impl Registration {
     }
 
     /// A client whose id is the URL of a document about it.
-    pub(crate) fn document(url: &Url, key: Option<SigningKey>, issuer: &str) -> Self {
+    pub(crate) fn document(document: &Document, issuer: &str) -> Self {
         let credentials = Credentials {
-            key,
-            ..Credentials::new(url.as_str())
+            key: document.key.clone(),
+            ..Credentials::new(document.url.as_str())
         };
         Self::of(&credentials, issuer)
     }
@@ -300,78 +308,9 @@ fn refused(endpoint: &Url, reply: &Reply, redirect_uri: &str) -> Error {
     )
 }
 
-/// An endpoint as a document writes it.
-pub(crate) fn address(text: &str, field: &str) -> Result<Url, Error> {
-    Url::parse(text).map_err(|error| {
-        let message = format!("{field} {} is no URL", quoted(text));
-        Error::caused(Kind::Unusable, message, error)
-    })
-}
-
-/// Whether a browser may be sent back there with a code.
-///
-/// Specification: authorization, communication security.
-pub(crate) fn redirect(uri: &str) -> Result<(), Error> {
-    let url = address(uri, "the redirect URI")?;
-    // A scheme of the program's own has a dot in it: RFC 8252, section 7.1.
-    let is_own = url.scheme().contains('.');
-    if url.scheme() == "https" || is_own || (url.scheme() == "http" && is_local(&url)) {
-        return Ok(());
-    }
-    let uri = quoted(uri);
-    let message = format!("the redirect URI {uri} has to be https, or http on this machine");
-    Err(Error::new(Kind::Setup, message))
-}
-
-/// The URL of a document about a client.
-///
-/// # Errors
-/// It is not one that an authorization server would accept.
-pub(crate) fn document_url(text: &str) -> Result<Url, Error> {
-    let wrong = |why: &str| {
-        let message = format!("the client metadata URL {} {why}", quoted(text));
-        Err(Error::new(Kind::Setup, message))
-    };
-    let Ok(url) = Url::parse(text) else {
-        return wrong("is no URL");
-    };
-    if url.scheme() != "https" {
-        return wrong("has to be https");
-    }
-    if url.path() == "/" {
-        return wrong("needs a path, as in https://example.com/client.json");
-    }
-    if url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
-        return wrong("may have neither a fragment nor credentials");
-    }
-    // It is the client's id, which is compared to the letter.
-    if url.as_str() != text {
-        return wrong(&format!("is not written as it is compared: {url}"));
-    }
-    Ok(url)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    // proves: AUTH-029, AUTH-030
-    #[test]
-    fn a_client_is_named_by_an_https_url_with_a_path() {
-        assert!(document_url("https://example.com/client.json").is_ok());
-        for (url, advice) in [
-            ("http://example.com/client.json", "https"),
-            ("https://example.com", "path"),
-            ("https://example.com/", "path"),
-            ("https://user@example.com/c", "credentials"),
-            ("https://example.com/c#x", "fragment"),
-            ("https://EXAMPLE.com/c", "https://example.com/c"),
-            ("example.com/c", "no URL"),
-        ] {
-            let error = document_url(url).unwrap_err().to_string();
-            assert!(error.contains(advice), "{url}: {error}");
-        }
-    }
 
     #[test]
     fn the_method_is_one_that_the_server_supports() {

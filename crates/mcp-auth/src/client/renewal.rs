@@ -12,7 +12,7 @@ use super::flow::Wish;
 use super::inner::Inner;
 use super::registration::Registration;
 use super::step::Step;
-use super::token::{Form, TokenSet};
+use super::token::{Form, TokenKind, TokenSet};
 use crate::Secret;
 
 /// Sign-ins in a row whose tokens the server does not accept, and step-ups in a row after which no
@@ -106,10 +106,8 @@ impl Inner {
             return Ok(());
         }
         self.counted(is_step_up)?;
-        let before = old.map(|tokens| tokens.scopes);
         let wish = Wish {
-            // What the user agreed to is theirs; a new sign-in starts with what there was.
-            before: before.filter(|scopes| is_step_up && !scopes.is_empty()),
+            before: old.map(|tokens| (tokens.issuer, tokens.scopes)),
             challenge,
         };
         let tokens = self.sign_in(&wish).await?;
@@ -233,6 +231,7 @@ impl Refresh {
             return Ok(None);
         };
         let proofs = inner.state().proofs.clone();
+        let proofs = proofs.filter(|_| old.kind == TokenKind::Proven);
         let form = Form::new("refresh_token")
             .with("refresh_token", refresh)
             .with("resource", found.resource.as_str());
@@ -274,8 +273,8 @@ impl Inner {
             return Ok(Some(Registration::of(credentials, &tokens.issuer)));
         }
         let document = self.setup.document.as_ref();
-        if let Some(url) = document.filter(|url| url.as_str() == tokens.client_id) {
-            return Ok(Some(Registration::document(url, None, &tokens.issuer)));
+        if let Some(document) = document.filter(|it| it.url.as_str() == tokens.client_id) {
+            return Ok(Some(Registration::document(document, &tokens.issuer)));
         }
         let kept = self.kept_client(&tokens.issuer).await?;
         Ok(kept.filter(|client| client.client_id == tokens.client_id))

@@ -218,6 +218,24 @@ async fn credentials_are_not_shown_to_another_server() {
 }
 
 #[tokio::test]
+async fn a_new_sign_in_asks_for_what_the_old_one_had() {
+    let net = Net::new();
+    let auth = net.client().build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let challenge = "Bearer scope=\"read write\"";
+    refuse(&auth, &message, 401, challenge).await.unwrap();
+    accept(&auth);
+    net.tokens(|seen| match seen.field("refresh_token") {
+        Some(_) => error(400, "invalid_grant"),
+        None => token("token-2"),
+    });
+    let message = sent(&auth).await.unwrap();
+    let challenge = "Bearer scope=\"more\"";
+    refuse(&auth, &message, 401, challenge).await.unwrap();
+    assert_eq!(net.visits()[1]["scope"], "read write more");
+}
+
+#[tokio::test]
 async fn a_server_that_accepts_no_token_does_not_get_one_after_the_other() {
     let net = Net::new();
     let auth = net.client().build().unwrap();

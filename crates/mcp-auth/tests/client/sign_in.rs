@@ -1,12 +1,19 @@
 //! From a refusal to a token.
 
-use mcp_auth::client::Credentials;
+use mcp_auth::client::{Credentials, SigningKey};
 use mcp_transport_http::AfterRefusal;
 use serde_json::json;
 
 use crate::support::{
     ASM, BACK, ISSUER, Net, PRM, SERVER, metadata, refuse, sent, shown, signed_in,
 };
+
+/// A key that signs nothing but this test.
+const KEY: &str = "-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgc/xUMpM4H31uE+ov
+9HsUDJr/P7EnYIOoz6veXGN6XlShRANCAARL+1dkA33wRv09+R9V9GOXgPfkovpv
+tnjlu8h6ammSTtvU4B3B3syGOtHaRDD/nvOja3rIGHiIwtn7q1HrMe2X
+-----END PRIVATE KEY-----";
 
 // proves: AUTH-006, AUTH-008, AUTH-014, AUTH-027, AUTH-041, AUTH-045, AUTH-047, AUTH-053, AUTH-054, AUTH-095
 #[tokio::test]
@@ -62,6 +69,29 @@ async fn a_client_is_its_document_where_that_is_supported() {
     assert_eq!(net.registrations().len(), 0);
     assert_eq!(net.visits()[0]["client_id"], url);
     assert_eq!(net.redeemed()[0].field("client_id").as_deref(), Some(url));
+}
+
+// proves: AUTH-033
+#[tokio::test]
+async fn a_client_with_a_document_may_sign_with_its_key() {
+    let net = Net::new();
+    let mut document = metadata(ISSUER);
+    document["client_id_metadata_document_supported"] = json!(true);
+    document["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
+    net.document(ASM, &document);
+    let url = "https://client.example/me.json";
+    let key = SigningKey::from_pem(&KEY.into()).unwrap().with_id("k1");
+    let auth = net.client().client_metadata_url(url);
+    let auth = auth.client_metadata_key(key).build().unwrap();
+    signed_in(&auth).await;
+    let redeemed = &net.redeemed()[0];
+    let kind = redeemed.field("client_assertion_type").unwrap();
+    assert_eq!(
+        kind,
+        "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+    );
+    let assertion = redeemed.field("client_assertion").unwrap();
+    assert_eq!(assertion.split('.').count(), 3);
 }
 
 // proves: AUTH-042

@@ -15,7 +15,8 @@ use crate::client::crypto::random;
 use crate::client::discovery::ServerMetadata;
 use crate::client::error::{Error, Kind};
 use crate::client::http::{Reply, Web};
-use crate::client::registration::{Method, Registration, address};
+use crate::client::registration::{Method, Registration};
+use crate::client::uris::address;
 use crate::codec::base64;
 
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -1,0 +1,74 @@
+//! An organisation's word for its member.
+//!
+//! Specification: [enterprise-managed authorization](https://github.com/modelcontextprotocol/ext-auth).
+
+use super::ServerMetadata;
+use super::discovery::{Discovery, Found, Trail};
+use super::error::{Error, Kind, quoted};
+use super::flow::text;
+use super::grant::Enterprise;
+use super::inner::Inner;
+use super::registration::Registration;
+use super::scopes::Scopes;
+use super::token::{Endpoint, Form};
+use crate::Secret;
+
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+
+impl Inner {
+    /// The identity provider's word for the user, to the server's authorization server.
+    ///
+    /// Specification: enterprise-managed authorization, token exchange.
+    pub(crate) async fn assertion(
+        &self,
+        enterprise: &Enterprise,
+        found: &Found,
+        scopes: &Scopes,
+    ) -> Result<Secret, Error> {
+        let provider = match &enterprise.token_endpoint {
+            Some(url) => ServerMetadata::new(&enterprise.issuer, url),
+            None => {
+                let discovery = Discovery {
+                    web: &self.web,
+                    server: &self.server,
+                    known: &self.setup.known,
+                };
+                let mut trail = Trail::default();
+                discovery.issuer(&enterprise.issuer, &mut trail).await?
+            }
+        };
+        let identity = enterprise.identity.assertion(&provider.issuer).await?;
+        let form = Form::new("urn:ietf:params:oauth:grant-type:token-exchange")
+            .with("requested_token_type", ID_JAG)
+            .with("audience", found.server.issuer.as_str())
+            .with("resource", found.resource.as_str())
+            .and("scope", text(scopes))
+            .with("subject_token", identity)
+            .with(
+                "subject_token_type",
+                "urn:ietf:params:oauth:token-type:id_token",
+            );
+        let client = Registration::of(&enterprise.client, &provider.issuer);
+        let endpoint = Endpoint {
+            web: &self.web,
+            server: &provider,
+            client: &client,
+            proofs: None,
+            nonces: &self.nonces,
+            now: self.now(),
+        };
+        let answer = endpoint.ask(form).await?;
+        match answer.issued.as_deref() {
+            Some(ID_JAG) => Ok(answer.access),
+            other => Err(Error::new(
+                Kind::Unusable,
+                format!(
+                    "the identity provider {} gives out {} where an assertion for another server \
+                     was asked for",
+                    quoted(&enterprise.issuer),
+                    quoted(other.unwrap_or("nothing it has a name for"))
+                ),
+            )),
+        }
+    }
+}

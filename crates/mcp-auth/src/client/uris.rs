@@ -1,0 +1,100 @@
+//! Addresses that somebody wrote down: in a document, or in a program.
+
+use url::Url;
+
+use super::error::{Error, Kind, quoted};
+use super::http::is_local;
+
+/// An endpoint as a document writes it.
+pub(crate) fn address(text: &str, field: &str) -> Result<Url, Error> {
+    Url::parse(text).map_err(|error| {
+        let message = format!("{field} {} is no URL", quoted(text));
+        Error::caused(Kind::Unusable, message, error)
+    })
+}
+
+/// Whether a browser may be sent back there with a code.
+///
+/// Specification: authorization, communication security.
+pub(crate) fn redirect(uri: &str) -> Result<(), Error> {
+    let url = address(uri, "the redirect URI")?;
+    // A scheme of the program's own has a dot in it: RFC 8252, section 7.1.
+    let is_own = url.scheme().contains('.');
+    if url.scheme() == "https" || is_own || (url.scheme() == "http" && is_local(&url)) {
+        return Ok(());
+    }
+    let uri = quoted(uri);
+    let message = format!("the redirect URI {uri} has to be https, or http on this machine");
+    Err(Error::new(Kind::Setup, message))
+}
+
+/// The URL of a document about a client.
+///
+/// # Errors
+/// It is not one that an authorization server would accept.
+pub(crate) fn document_url(text: &str) -> Result<Url, Error> {
+    let wrong = |why: &str| {
+        let message = format!("the client metadata URL {} {why}", quoted(text));
+        Err(Error::new(Kind::Setup, message))
+    };
+    let Ok(url) = Url::parse(text) else {
+        return wrong("is no URL");
+    };
+    if url.scheme() != "https" {
+        return wrong("has to be https");
+    }
+    if url.path() == "/" {
+        return wrong("needs a path, as in https://example.com/client.json");
+    }
+    if url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
+        return wrong("may have neither a fragment nor credentials");
+    }
+    // It is the client's id, which is compared to the letter.
+    if url.as_str() != text {
+        return wrong(&format!("is not written as it is compared: {url}"));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: AUTH-029, AUTH-030
+    #[test]
+    fn a_client_is_named_by_an_https_url_with_a_path() {
+        assert!(document_url("https://example.com/client.json").is_ok());
+        for (url, advice) in [
+            ("http://example.com/client.json", "https"),
+            ("https://example.com", "path"),
+            ("https://example.com/", "path"),
+            ("https://user@example.com/c", "credentials"),
+            ("https://example.com/c#x", "fragment"),
+            ("https://EXAMPLE.com/c", "https://example.com/c"),
+            ("example.com/c", "no URL"),
+        ] {
+            let error = document_url(url).unwrap_err().to_string();
+            assert!(error.contains(advice), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_browser_is_sent_back_to_this_machine_or_by_tls() {
+        for good in [
+            "http://127.0.0.1:4711/callback",
+            "http://localhost/cb",
+            "https://app.example/cb",
+            "com.example.app:/cb",
+        ] {
+            redirect(good).unwrap();
+        }
+        for bad in [
+            "http://app.example/cb",
+            "javascript:alert(1)",
+            "file:///cb",
+            "cb",
+        ] {
+            redirect(bad).unwrap_err();
+        }
+    }
+}
