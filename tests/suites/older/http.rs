@@ -1,23 +1,27 @@
 //! What differs over HTTP: which transport, which headers, and how a stream begins and ends.
 
+use std::convert::Infallible;
+use std::future::Ready;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::{HeaderMap, Method, Request, StatusCode};
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use mcp_client::{Builder, Client};
 use mcp_protocol::Revision;
 use mcp_server::{Ctx, Server, Tool};
 use mcp_tests::everything;
 use mcp_tests::http::Peer;
 use mcp_tests::network::Network;
-use mcp_transport_http::{Endpoint, Http, Options, serve_with};
+use mcp_transport_http::{Endpoint, Http, Options, RequestBody, serve_with};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 
 use super::REVISIONS;
+use crate::wire::Feed;
 
 /// A network that keeps the headers of every request.
 #[derive(Clone)]
@@ -155,6 +159,26 @@ async fn only_the_newest_revision_has_streams_that_are_polled() {
     }
 }
 
+// A stream that breaks off is taken up again by GET, and says the rest.
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_come_back_to_at_every_revision() {
+    for revision in REVISIONS {
+        let endpoint = Endpoint::new(releases()).unwrap();
+        let peer = Peer::open_as(&endpoint, revision, json!({})).await;
+        let params = json!({ "name": "long", "_meta": { "progressToken": 1 } });
+        let mut call = peer.call(1, "tools/call", params).await;
+        let first = call.event().await.unwrap();
+        drop(call);
+        let mut rest = peer.get(first.id.as_deref()).await;
+        let mut said = Vec::new();
+        while let Some(message) = rest.message().await {
+            said.push(message);
+        }
+        let answer = said.last().unwrap();
+        assert_eq!(answer["id"], 1, "{revision}: {said:?}");
+    }
+}
+
 // An event without data is unknown before 2025-11-25 on this stream, too.
 #[tokio::test]
 async fn a_listening_stream_of_an_older_revision_begins_with_news() {
@@ -217,5 +241,78 @@ async fn a_foreign_page_is_refused_at_every_revision() {
             let reply = foreign.send(method, ping).await;
             assert_eq!(reply.status, StatusCode::FORBIDDEN, "{revision}");
         }
+    }
+}
+
+/// A server of the old transport: it accepts messages with this status, and says everything on its
+/// stream without naming the events.
+#[derive(Clone)]
+struct Oldest {
+    accepts: StatusCode,
+    stream: Arc<Mutex<Option<mpsc::Sender<Bytes>>>>,
+}
+
+impl Oldest {
+    fn answer(&self, message: &Value) -> Option<()> {
+        let id = message.get("id")?;
+        let result = match message["method"].as_str()? {
+            "initialize" => json!({
+                "protocolVersion": "2024-11-05", "capabilities": { "tools": {} },
+                "serverInfo": { "name": "oldest", "version": "0" }
+            }),
+            _ => json!({ "content": [{ "type": "text", "text": "old" }] }),
+        };
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        let stream = self.stream.lock().unwrap().clone()?;
+        stream
+            .try_send(format!(": news\n\ndata: {answer}\n\n").into())
+            .ok()
+    }
+}
+
+impl Service<Request<RequestBody>> for Oldest {
+    type Response = Response<Feed>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<Feed>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let (said, feed) = mpsc::channel(8);
+        let mut response = Response::new(Feed(feed));
+        match (request.method(), request.uri().path()) {
+            (&Method::GET, "/sse") => {
+                let address = "event: endpoint\ndata: /messages?id=1\n\n";
+                said.try_send(address.into()).unwrap();
+                *self.stream.lock().unwrap() = Some(said);
+                let kind = "text/event-stream".parse().unwrap();
+                response.headers_mut().insert("content-type", kind);
+            }
+            (&Method::POST, "/messages") => {
+                *response.status_mut() = self.accepts;
+                self.answer(&serde_json::from_slice(request.body().as_bytes()).unwrap());
+            }
+            _ => *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED,
+        }
+        std::future::ready(Ok(response))
+    }
+}
+
+#[tokio::test]
+async fn every_success_is_one_to_a_message_of_the_old_transport() {
+    for accepts in [200, 202, 204] {
+        let server = Oldest {
+            accepts: StatusCode::from_u16(accepts).unwrap(),
+            stream: Arc::default(),
+        };
+        let transport = Http::new("http://localhost/sse").unwrap().service(server);
+        let client = Client::builder("host", "1").connect(transport);
+        let client = client.await.unwrap();
+        assert_eq!(client.revision(), Revision::V2024_11_05);
+        let said = client.call_tool("t", json!({})).await.unwrap();
+        assert_eq!(said.joined_text(), "old", "{accepts}");
+        client.close().await.unwrap();
     }
 }

@@ -47,6 +47,7 @@ use std::fs;
 use std::path::Path;
 
 use case::{Case, Role};
+pub(crate) use scripted::Feed;
 
 /// All transcripts, by file name.
 fn transcripts() -> Vec<(String, String)> {

@@ -152,7 +152,7 @@ impl Service<Request<RequestBody>> for Network {
 }
 
 /// The body of a response.
-pub(super) struct Feed(mpsc::Receiver<Bytes>);
+pub(crate) struct Feed(pub(crate) mpsc::Receiver<Bytes>);
 
 impl Feed {
     fn whole(text: &str) -> Self {
