@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Denied,
     /// The grant is no longer good.
     Expired,
+    /// The authorization server does not know the client.
+    Stranger,
     /// Keeping or finding what was kept failed.
     Store,
 }

@@ -48,7 +48,12 @@ impl Inner {
                     .client_of_user(&found, visit.redirect_uri(), &scopes)
                     .await?;
                 let answer = self.ask(&found, &client, proofs.as_ref(), visit, &scopes);
-                (client.clone(), answer.await?)
+                let answer = answer.await;
+                if answer.as_ref().is_err_and(|it| it.kind() == Kind::Stranger) {
+                    // The next sign-in registers anew.
+                    self.forget_client(&client.issuer).await?;
+                }
+                (client, answer?)
             }
             Grant::Client => {
                 let client = self.client_by_hand(&found)?;

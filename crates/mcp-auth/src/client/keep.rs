@@ -125,6 +125,18 @@ impl Inner {
         }))
     }
 
+    /// Forgets a registration that the issuer has forgotten; true if there was one, and not
+    /// credentials that somebody gave to this program.
+    pub(crate) async fn forget_client(&self, issuer: &str) -> Result<bool, Error> {
+        self.state().clients.remove(issuer);
+        let name = Self::client_name(issuer);
+        if self.setup.credentials.is_some() || self.store.load(&name).await?.is_none() {
+            return Ok(false);
+        }
+        self.store.remove(&name).await?;
+        Ok(true)
+    }
+
     pub(crate) async fn keep_client(&self, client: &Registration) -> Result<(), Error> {
         let text = json!({
             "client_id": client.client_id,

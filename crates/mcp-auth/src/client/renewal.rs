@@ -197,6 +197,13 @@ impl Refresh {
                 inner.forget_tokens().await?;
                 Ok(false)
             }
+            Err(error)
+                if error.kind() == Kind::Stranger
+                    && inner.forget_client(&tokens.issuer).await? =>
+            {
+                inner.forget_tokens().await?;
+                Ok(false)
+            }
             Err(error) => Err(error),
         }
     }

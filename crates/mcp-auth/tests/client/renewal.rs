@@ -218,6 +218,20 @@ async fn credentials_are_not_shown_to_another_server() {
 }
 
 #[tokio::test]
+async fn a_client_that_was_forgotten_is_registered_again() {
+    let net = Net::new();
+    let auth = net.client().build().unwrap();
+    let message = signed_in(&auth).await;
+    net.tokens(|seen| match seen.field("client_id").as_deref() {
+        Some("client-1") => error(401, "invalid_client"),
+        _ => token("token-2"),
+    });
+    refuse(&auth, &message, 401, "Bearer").await.unwrap();
+    assert_eq!(net.visits()[1]["client_id"], "client-2");
+    assert_eq!(shown(&sent(&auth).await.unwrap()), Some("token-2"));
+}
+
+#[tokio::test]
 async fn a_new_sign_in_asks_for_what_the_old_one_had() {
     let net = Net::new();
     let auth = net.client().build().unwrap();

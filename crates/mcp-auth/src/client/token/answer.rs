@@ -54,6 +54,7 @@ impl Refusal {
     fn kind(&self) -> Kind {
         match &*self.error {
             "invalid_grant" => Kind::Expired,
+            "invalid_client" => Kind::Stranger,
             "access_denied" | "invalid_scope" | "unauthorized_client" => Kind::Denied,
             "temporarily_unavailable" | "server_error" | "slow_down" => Kind::Unavailable,
             _ => Kind::Unusable,
