@@ -252,6 +252,13 @@ impl Builder {
         let document = url.map(|url| Document { url, key });
         let carrier = match self.carrier {
             Some(carrier) => carrier,
+            None if server.scheme() == "https" && !cfg!(feature = "tls") => {
+                return Err(Error::new(
+                    Kind::Setup,
+                    "https needs TLS: enable the feature \"tls\" of mcp-auth, or bring an HTTP \
+                     client of your own with Builder::service",
+                ));
+            }
             None => {
                 let guarded = Guarded {
                     resolver: self.resolver,
