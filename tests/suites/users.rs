@@ -1,4 +1,5 @@
-//! Users of one server over HTTP: what one is asked, no other answers, and what one says, no other sees.
+//! Users of one server: what one is asked, no other answers; what one says, no other sees; and what one may not see,
+//! is not there.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,11 +11,13 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use mcp_client::Client;
-use mcp_protocol::{BoxFuture, Principal};
-use mcp_server::{Ctx, Elicited, HandlerError, Server, Tool};
+use mcp_protocol::{BoxFuture, Principal, Session};
+use mcp_server::{Ctx, Elicited, HandlerError, Prompt, Resource, Server, Tool};
 use mcp_tests::http::{Peer, Reply};
 use mcp_tests::network::{Carried, Network};
+use mcp_tests::wire::{Wire, initialize_params};
 use mcp_transport_http::{Endpoint, Http};
+use mcp_types::PromptArgument;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -202,6 +205,67 @@ impl Body for Shown {
         match &mut self.0 {
             Some(body) => Pin::new(body).poll_frame(cx),
             None => Poll::Ready(None),
+        }
+    }
+}
+
+/// One of each kind, for friends alone.
+fn for_friends() -> Server {
+    let friends = |session: &Session| session.client().is_some_and(|it| it.name == "friend");
+    Server::new("friends", "1")
+        .prompt(
+            Prompt::new("prompt", || "x")
+                .arguments(vec![PromptArgument::new("a")])
+                .complete_from("a", ["x"])
+                .visible_if(friends),
+        )
+        .resource(Resource::text("x://plain", "plain", "x").visible_if(friends))
+        .resource(
+            Resource::new("x://any/{v}", "any", || "x")
+                .complete_from("v", ["x"])
+                .visible_if(friends),
+        )
+}
+
+#[tokio::test]
+async fn what_a_session_may_not_see_is_not_there_by_whatever_name() {
+    let complete = |reference: Value, name: &str| {
+        let argument = json!({ "name": name, "value": "" });
+        json!({ "ref": reference, "argument": argument })
+    };
+    let template = json!({ "type": "ref/resource", "uri": "x://any/{v}" });
+    let prompt = json!({ "type": "ref/prompt", "name": "prompt" });
+    let hidden = [
+        ("prompts/get", json!({ "name": "prompt" }), -32602),
+        ("resources/read", json!({ "uri": "x://plain" }), -32002),
+        ("resources/read", json!({ "uri": "x://any/1" }), -32002),
+        ("resources/subscribe", json!({ "uri": "x://plain" }), -32002),
+        ("resources/subscribe", json!({ "uri": "x://any/1" }), -32002),
+        ("completion/complete", complete(prompt, "a"), -32602),
+        ("completion/complete", complete(template, "v"), -32602),
+    ];
+    for (name, sees) in [("friend", true), ("stranger", false)] {
+        let mut wire = Wire::to(for_friends());
+        let mut params = initialize_params("2025-11-25", json!({}));
+        params["clientInfo"]["name"] = json!(name);
+        wire.call("initialize", params).await;
+        for (method, member) in [
+            ("prompts/list", "prompts"),
+            ("resources/list", "resources"),
+            ("resources/templates/list", "resourceTemplates"),
+        ] {
+            let list = wire.call(method, Value::Null).await;
+            let count = list[member].as_array().unwrap().len();
+            assert_eq!(count, usize::from(sees), "{name} {method}");
+        }
+        for (method, params, code) in &hidden {
+            let answer = wire.answer_to(method, params.clone()).await;
+            let refused = answer["error"]["code"].as_i64();
+            assert_eq!(
+                refused,
+                (!sees).then_some(*code),
+                "{name} {method} {params}"
+            );
         }
     }
 }
