@@ -233,6 +233,7 @@ mod tests {
         assert!(request(&silent).is_ok());
     }
 
+    // proves: SEC-016, SEC-017, SEC-018, SEC-021
     #[test]
     fn t36_nobody_is_sent_to_an_address_that_does_more_than_open() {
         for endpoint in [

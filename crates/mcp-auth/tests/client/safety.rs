@@ -20,6 +20,7 @@ async fn refused(net: &Net, challenge: &str) -> String {
     error.to_string()
 }
 
+// proves: SEC-011, SEC-014
 #[tokio::test]
 async fn t34_what_a_server_names_is_not_asked_if_it_is_inside() {
     for inside in [
