@@ -68,8 +68,9 @@ use crate::options::Kind;
 /// # Options
 ///
 /// `name = ".."` (1 to 128 characters out of `A-Z a-z 0-9 _ - .`), `title = ".."`,
-/// `description = ".."` (instead of the doc comment), `icon = "uri"`; `blocking`, which moves a
-/// function that blocks to a thread of its own; and the hints `read_only`, `destructive`,
+/// `description = ".."` (instead of the doc comment), `icon = "uri"`; `scope = "word word"`,
+/// without which a request may not call it; `blocking`, which moves a function that blocks to a
+/// thread of its own; and the hints `read_only`, `destructive`,
 /// `idempotent` and `open_world`, each with `= false` for the opposite.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {

@@ -30,6 +30,7 @@ impl Kind {
                 "title",
                 "description",
                 "icon",
+                "scope",
                 "blocking",
                 "read_only",
                 "destructive",
@@ -101,7 +102,7 @@ impl Options {
             "name" => self.name = Some(value(&key, input)?),
             "description" => self.description = Some(value(&key, input)?),
             "icon" => self.icon = Some(value(&key, input)?),
-            "title" | "mime" => {
+            "title" | "mime" | "scope" => {
                 let text: Expr = value(&key, input)?;
                 self.setters.push((key, text.into_token_stream()));
             }

@@ -62,6 +62,13 @@ impl RequestContext {
         self.exchange.link().principal()
     }
 
+    /// Whether the request may do what needs `scope`, one or more words. Over stdio everything
+    /// may be done; over HTTP only what a verified token covers. What is missing is asked of the
+    /// client, if the transport can and nothing was sent yet.
+    pub fn permits(&self, scope: &str) -> bool {
+        self.exchange.link().permits(scope)
+    }
+
     /// What the transport knows of the request, if it keeps a `T`; for HTTP, the
     /// `http::request::Parts`.
     pub fn transport<T: 'static>(&self) -> Option<&T> {

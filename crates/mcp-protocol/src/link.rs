@@ -35,6 +35,12 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// Whether the request may do what needs `scope`, one or more words. Default: no, because
+    /// nobody verified anything.
+    fn permits(&self, _scope: &str) -> bool {
+        false
+    }
+
     /// Ends the connection that carries the stream of this request; the peer comes back for the
     /// rest after `retry`. `false`, the default, if the transport or the revision cannot.
     fn release(&self, _retry: Duration) -> bool {

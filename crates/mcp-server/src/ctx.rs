@@ -68,6 +68,13 @@ impl Ctx {
         self.0.principal()
     }
 
+    /// Whether the request may do what needs `scope`, one or more words. Over stdio everything
+    /// may be done, because the client started the server; over HTTP only what a verified token
+    /// covers. If it may not, end the call: the client is told what to ask for.
+    pub fn permits(&self, scope: &str) -> bool {
+        self.0.permits(scope)
+    }
+
     /// What the transport knows of the request, if it keeps a `T`. Over HTTP that is an
     /// `http::request::Parts`: headers, URI, and the extensions that layers and the listener left
     /// there. Over stdio there is nothing, so the same handler runs there too.

@@ -163,6 +163,12 @@ impl Core {
             target: Some(&target.name),
             context: &context,
         })?;
+        if let Some(scope) = tool.scope.as_deref().filter(|it| !context.permits(it)) {
+            return Err(ErrorObject::invalid_request(format!(
+                "tool {:?} needs the scope {scope:?}",
+                tool.definition.name
+            )));
+        }
         let finish = FinishTool {
             output: tool.output.clone(),
             wrapped: tool.wrapped,

@@ -24,6 +24,7 @@ pub struct Tool<S = ()> {
     blocking: bool,
     input: Input,
     wrapped: bool,
+    scope: Option<String>,
     visible: Option<Visible>,
     problem: Option<String>,
 }
@@ -58,6 +59,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             blocking: false,
             input,
             wrapped,
+            scope: None,
             visible: None,
             problem: spec.problem,
         }
@@ -164,6 +166,15 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
+    /// Serves the tool only to requests that may do what needs `scope`, one or more words. Over
+    /// stdio that is every request; over HTTP the token has to cover it (crate `mcp-auth`), and
+    /// without one every call is refused.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.scope = Some(scope.into());
+        self
+    }
+
     /// Shows and serves the tool only in sessions for which `visible` says so.
     #[must_use]
     pub fn visible_if(
@@ -184,6 +195,9 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let fail = |problem: String| RegistrationError::new(format!("tool {name:?}: {problem}"));
         check_name(name).map_err(fail)?;
         icons::check(self.definition.icons.iter().flatten()).map_err(fail)?;
+        if let Some(scope) = &self.scope {
+            check_scope(scope).map_err(fail)?;
+        }
         if let Some(problem) = self.problem {
             return Err(fail(problem));
         }
@@ -212,6 +226,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             input,
             output,
             wrapped: self.wrapped,
+            scope: self.scope,
             visible: self.visible,
         })
     }
@@ -245,6 +260,18 @@ fn check_name(name: &str) -> Result<(), String> {
     Err("a tool name has 1 to 128 characters out of A-Z a-z 0-9 _ - .".to_owned())
 }
 
+/// Words of RFC 6749, section 3.3.
+fn check_scope(scope: &str) -> Result<(), String> {
+    let legal = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+    let mut words = scope.split(' ');
+    if words.all(|word| !word.is_empty() && word.bytes().all(legal)) {
+        return Ok(());
+    }
+    Err(format!(
+        "the scope {scope:?} is not made of words with one space between them"
+    ))
+}
+
 impl<S> fmt::Debug for Tool<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool")
@@ -261,6 +288,7 @@ pub(crate) struct ToolEntry {
     pub(crate) output: Option<Arc<Validator>>,
     /// Structured output travels as `{"result": …}`.
     pub(crate) wrapped: bool,
+    pub(crate) scope: Option<String>,
     pub(crate) visible: Option<Visible>,
 }
 

@@ -21,7 +21,8 @@ use mcp_types::method;
 
 use crate::running::guarded;
 use crate::{
-    Call, Closed, Delivery, Exchange, Inbound, Incoming, Link, Outgoing, Principal, Refused, Reply,
+    Call, Caller, Closed, Delivery, Exchange, Inbound, Incoming, Link, Outgoing, Principal,
+    Refused, Reply,
 };
 use batch::BatchState;
 use outbox::Outbox;
@@ -93,28 +94,19 @@ pub struct Mux {
     outgoing: Outgoing,
     incoming: Incoming,
     closed: OnceLock<Closed>,
-    facts: Option<Facts>,
-    principal: Option<Principal>,
+    caller: Caller,
     this: Weak<Self>,
 }
 
-/// What a transport knows of a connection, in a type of its own.
-type Facts = Box<dyn Any + Send + Sync>;
-
 impl Mux {
-    /// A multiplexer that hands what arrives to `inbound`.
+    /// A multiplexer that hands what arrives to `inbound`, for a pipe of this process, whose
+    /// other end may do everything.
     pub fn new(inbound: Arc<dyn Inbound>, limits: MuxLimits) -> Arc<Self> {
-        Self::on_behalf(inbound, limits, None, None)
+        Self::on_behalf(inbound, limits, Caller::local())
     }
 
-    /// A multiplexer for a connection that was opened on somebody's behalf, with what the
-    /// transport knows of it; see [`Link::facts`].
-    pub fn on_behalf(
-        inbound: Arc<dyn Inbound>,
-        limits: MuxLimits,
-        principal: Option<Principal>,
-        facts: Option<Facts>,
-    ) -> Arc<Self> {
+    /// A multiplexer for a connection that `caller` opened.
+    pub fn on_behalf(inbound: Arc<dyn Inbound>, limits: MuxLimits, caller: Caller) -> Arc<Self> {
         let mux = Arc::new_cyclic(|this: &Weak<Self>| Self {
             inbound,
             outbox: Outbox::new(limits.queue_bytes),
@@ -122,8 +114,7 @@ impl Mux {
             incoming: Incoming::new(limits.incoming),
             limits,
             closed: OnceLock::new(),
-            facts,
-            principal,
+            caller,
             this: this.clone(),
         });
         mux.inbound.opened(Weak::<Self>::clone(&mux.this));
@@ -336,11 +327,15 @@ impl Link for Mux {
     }
 
     fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.facts.as_deref()
+        self.caller.facts.as_deref()
     }
 
     fn principal(&self) -> Option<&Principal> {
-        self.principal.as_ref()
+        self.caller.principal.as_ref()
+    }
+
+    fn permits(&self, scope: &str) -> bool {
+        self.caller.permits(scope)
     }
 }
 

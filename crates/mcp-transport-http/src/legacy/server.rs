@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use mcp_jsonrpc::{ErrorObject, parse};
-use mcp_protocol::{Closed, Mux, MuxLimits, Principal, ServerSession};
+use mcp_protocol::{Caller, Closed, Grant, Mux, MuxLimits, Principal, ServerSession};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::work::spawn;
@@ -107,7 +107,12 @@ impl LegacyEndpoint {
             .with_outgoing(options.session_in_flight)
             .with_queue_bytes(options.queue_bytes);
         let inbound = ServerSession::new(Arc::clone(&shared.service));
-        let mux = Mux::on_behalf(inbound, limits, principal.clone(), Some(parts));
+        let mut caller = Caller::remote();
+        caller.principal.clone_from(&principal);
+        // The answers come on this stream, where none can be replaced by a challenge.
+        caller.grant = parts.extensions.get().map(Grant::unanswered);
+        caller.facts = Some(parts);
+        let mux = Mux::on_behalf(inbound, limits, caller);
         let session = Arc::new(Session {
             mux: Arc::clone(&mux),
             principal,

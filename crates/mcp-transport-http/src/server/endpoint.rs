@@ -35,7 +35,8 @@ use crate::threads::Threads;
 /// request is told in the response.
 ///
 /// A layer in front of it may put a [`Principal`] into the request's extensions; sessions then
-/// belong to it, and handlers see it.
+/// belong to it, and handlers see it. A [`Grant`](mcp_protocol::Grant) there says which scopes
+/// the request has.
 ///
 /// [tower service]: tower_service::Service
 #[derive(Clone)]

@@ -13,7 +13,7 @@ use http::{HeaderValue, Response, StatusCode};
 use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, Request, Response as Answer, parse, write_error,
 };
-use mcp_protocol::{Inbound as _, Principal, Refused, ServerSession, guarded};
+use mcp_protocol::{Grant, Inbound as _, Principal, Refused, ServerSession, guarded};
 use mcp_types::method;
 use tokio::time::{Instant, sleep_until};
 
@@ -120,9 +120,12 @@ fn batch_of_messages(
     shared: &Arc<Shared>,
     session: &Arc<HttpSession>,
     batch: &mcp_jsonrpc::Batch<'_>,
-    parts: Box<Parts>,
+    mut parts: Box<Parts>,
 ) -> Result<Started, Refusal> {
     let slot = shared.slot()?;
+    if let Some(grant) = parts.extensions.get::<Grant>().map(Grant::unanswered) {
+        parts.extensions.insert(grant);
+    }
     let stream = stream_of(session, parts);
     let mut members = Vec::new();
     for message in batch.iter() {

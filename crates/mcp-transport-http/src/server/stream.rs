@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use mcp_jsonrpc::write_notification;
-use mcp_protocol::{Call, CallError, Closed, Delivery, Link, Outgoing, Principal};
+use mcp_protocol::{Call, CallError, Closed, Delivery, Grant, Link, Outgoing, Principal};
 
 use super::frames;
 use super::id::{EventId, SessionId};
@@ -393,6 +393,14 @@ impl Link for Stream {
 
     fn principal(&self) -> Option<&Principal> {
         self.principal.as_ref()
+    }
+
+    fn permits(&self, scope: &str) -> bool {
+        let grant = self
+            .parts
+            .as_ref()
+            .and_then(|it| it.extensions.get::<Grant>());
+        grant.is_some_and(|grant| grant.demand(scope))
     }
 
     fn release(&self, retry: Duration) -> bool {
