@@ -14,9 +14,19 @@
 
 #[cfg(feature = "client")]
 pub mod client;
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 mod codec;
+#[cfg(any(feature = "client", feature = "server"))]
+mod error;
+#[cfg(any(feature = "client", feature = "server"))]
+mod scopes;
 mod secret;
+#[cfg(feature = "server")]
+pub mod server;
+#[cfg(any(feature = "client", feature = "server"))]
+mod web;
+#[cfg(any(feature = "client", feature = "server"))]
+mod well_known;
 
 #[cfg(feature = "client")]
 pub use client::OAuth;

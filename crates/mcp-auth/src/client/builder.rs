@@ -12,18 +12,18 @@ use url::Url;
 use super::callback::UserAgent;
 use super::crypto::SigningKey;
 use super::discovery::{Known, ResourceMetadata, ServerMetadata};
-use super::error::{Error, Kind, quoted};
 use super::grant::{Assert, Enterprise, Grant};
-use super::http::{
-    BoxError, Carrier, FormBody, Guard, Guarded, Limits, Resolver, System, Tower, Web, carrier,
-};
 use super::inner::{Clock, Inner, Setup, State, Watch};
 use super::oauth::OAuth;
 use super::registration::{Credentials, Document, Profile};
-use super::scopes::Scopes;
 use super::step::Step;
 use super::store::{MemoryStore, TokenStore};
 use super::uris::document_url;
+use crate::error::{Error, Kind, quoted};
+use crate::scopes::Scopes;
+use crate::web::{
+    BoxError, Carrier, FormBody, Guard, Guarded, Limits, Resolver, System, Tower, Web, carrier,
+};
 
 /// Describes the client of one server; see [`OAuth::client`].
 ///

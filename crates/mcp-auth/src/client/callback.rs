@@ -5,8 +5,8 @@ use std::fmt;
 use mcp_protocol::BoxFuture;
 use url::form_urlencoded;
 
-use super::error::Error;
 use crate::Secret;
+use crate::error::Error;
 
 /// More parameters than any server sends; the rest is not read.
 const MOST: usize = 32;

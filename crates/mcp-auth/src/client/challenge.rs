@@ -6,7 +6,7 @@
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
 
-use super::scopes::Scopes;
+use crate::scopes::Scopes;
 
 /// More challenges than any server has; the rest is not read.
 const MOST: usize = 16;

@@ -8,12 +8,12 @@ use url::Url;
 use super::callback::Callback;
 use super::crypto::{random, sha256};
 use super::discovery::{Found, lists};
-use super::error::{Error, Kind, quoted};
-use super::http::{Guard, shown};
 use super::registration::Registration;
-use super::scopes::Scopes;
 use super::uris::address;
 use crate::Secret;
+use crate::error::{Error, Kind, quoted};
+use crate::scopes::Scopes;
+use crate::web::{Guard, shown};
 
 /// One request for consent, and everything that its answer is checked against.
 pub(crate) struct Request {

@@ -9,9 +9,9 @@ use std::fmt;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-use super::error::{Error, Kind};
 use crate::Secret;
 use crate::codec::{base64url, pem};
+use crate::error::{Error, Kind};
 
 /// The SHA-256 of a text, as base64url: what PKCE and the `ath` of a proof are.
 pub(crate) fn sha256(text: &str) -> String {

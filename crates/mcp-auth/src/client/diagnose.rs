@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::challenge::Challenge;
 use super::discovery::{Discovery, Found, Trail};
-use super::error::Error;
-use super::http::shown;
 use super::oauth::OAuth;
+use crate::error::Error;
+use crate::web::shown;
 
 /// How far a sign-in to a server would come. It prints as lines of text for people.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl fmt::Display for Diagnosis {
                 writeln!(f, "  it asks for {}", challenge.scheme())?;
                 for name in ["error", "scope", "resource_metadata"] {
                     if let Some(value) = challenge.parameter(name) {
-                        writeln!(f, "  {name}: {}", super::error::quoted(value))?;
+                        writeln!(f, "  {name}: {}", crate::error::quoted(value))?;
                     }
                 }
             }

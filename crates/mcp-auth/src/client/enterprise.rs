@@ -4,14 +4,14 @@
 
 use super::ServerMetadata;
 use super::discovery::{Discovery, Found, Trail};
-use super::error::{Error, Kind, quoted};
 use super::flow::text;
 use super::grant::Enterprise;
 use super::inner::Inner;
 use super::registration::Registration;
-use super::scopes::Scopes;
 use super::token::{Endpoint, Form};
 use crate::Secret;
+use crate::error::{Error, Kind, quoted};
+use crate::scopes::Scopes;
 
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 

@@ -14,15 +14,15 @@ use super::callback::Visit;
 use super::challenge::Challenge;
 use super::consent::{OFFLINE, Request};
 use super::discovery::{Discovery, Found, Trail};
-use super::error::{Error, Kind, quoted};
 use super::grant::Grant;
-use super::http::shown;
 use super::inner::Inner;
 use super::registration::{Credentials, Registration, register};
-use super::scopes::Scopes;
 use super::step::Step;
 use super::token::{Answer, Endpoint, Form, ProofKey, TokenKind, TokenSet};
 use super::uris::redirect;
+use crate::error::{Error, Kind, quoted};
+use crate::scopes::Scopes;
+use crate::web::shown;
 
 /// What a sign-in is for.
 #[derive(Debug, Clone, Default)]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use mcp_protocol::BoxFuture;
 
 use super::callback::UserAgent;
-use super::error::Error;
 use super::registration::Credentials;
 use crate::Secret;
+use crate::error::Error;
 
 /// Why an authorization server should give out tokens.
 #[derive(Clone)]

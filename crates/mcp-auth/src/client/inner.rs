@@ -7,14 +7,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use url::Url;
 
 use super::discovery::{Found, Known};
-use super::error::Error;
 use super::grant::Grant;
-use super::http::Web;
 use super::registration::{Credentials, Document, Profile, Registration};
-use super::scopes::Scopes;
 use super::step::Step;
 use super::store::TokenStore;
 use super::token::{Nonces, ProofKey, TokenSet};
+use crate::error::Error;
+use crate::scopes::Scopes;
+use crate::web::Web;
 
 pub(crate) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 pub(crate) type Watch = Arc<dyn Fn(&Step) + Send + Sync>;
@@ -80,7 +80,7 @@ impl Inner {
     }
 
     pub(crate) fn step(&self, step: &Step) {
-        tracing::debug!(server = %super::http::shown(&self.server), %step, "authorization");
+        tracing::debug!(server = %crate::web::shown(&self.server), %step, "authorization");
         if let Some(watch) = &self.setup.watch {
             watch(step);
         }

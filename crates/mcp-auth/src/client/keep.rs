@@ -3,12 +3,12 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::discovery::well_known::canonical;
-use super::error::Error;
 use super::inner::Inner;
 use super::registration::Registration;
 use super::token::{ProofKey, TokenKind, TokenSet};
 use crate::Secret;
+use crate::error::Error;
+use crate::well_known::canonical;
 
 /// More issuers than a server has in its life.
 const MOST_CLIENTS: usize = 64;

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use url::form_urlencoded;
 
 use super::callback::{Callback, UserAgent, Visit};
-use super::error::{Error, Kind};
+use crate::error::{Error, Kind};
 
 const PATH: &str = "/callback";
 /// A request of a browser is shorter, headers included.

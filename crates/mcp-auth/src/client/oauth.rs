@@ -10,14 +10,14 @@ use mcp_transport_http::{AfterRefusal, Authorize};
 
 use super::builder::Builder;
 use super::challenge::Challenge;
-use super::error::Error;
-use super::http::shown;
 use super::inner::Inner;
 use super::renewal::Cause;
-use super::scopes::Scopes;
 use super::step::Step;
 use super::token::{PROOF, TokenKind, TokenSet, origin, sensitive};
 use crate::Secret;
+use crate::error::Error;
+use crate::scopes::Scopes;
+use crate::web::shown;
 
 /// Signs the messages of a client in to one server.
 ///

@@ -6,10 +6,10 @@ use url::Url;
 
 use super::crypto::SigningKey;
 use super::discovery::{ServerMetadata, lists};
-use super::error::{Error, Kind, quoted};
-use super::http::{Reply, Web, is_local, shown};
 use super::uris::address;
 use crate::Secret;
+use crate::error::{Error, Kind, quoted};
+use crate::web::{Reply, Web, is_local, shown};
 
 /// A client that an authorization server knows already.
 #[derive(Debug, Clone)]

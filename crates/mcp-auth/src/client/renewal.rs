@@ -7,13 +7,13 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::challenge::Challenge;
 use super::discovery::{Discovery, Trail};
-use super::error::{Error, Kind};
 use super::flow::Wish;
 use super::inner::Inner;
 use super::registration::Registration;
 use super::step::Step;
 use super::token::{Form, TokenKind, TokenSet};
 use crate::Secret;
+use crate::error::{Error, Kind};
 
 /// Sign-ins in a row whose tokens the server does not accept, and step-ups in a row after which no
 /// message succeeds.
@@ -129,7 +129,7 @@ impl Inner {
             &mut state.sign_ins
         };
         if *count >= MOST_IN_A_ROW {
-            let server = super::http::shown(&self.server);
+            let server = crate::web::shown(&self.server);
             return Err(Error::new(
                 Kind::Denied,
                 format!(

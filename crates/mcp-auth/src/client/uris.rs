@@ -2,8 +2,8 @@
 
 use url::Url;
 
-use super::error::{Error, Kind, quoted};
-use super::http::is_local;
+use crate::error::{Error, Kind, quoted};
+use crate::web::is_local;
 
 /// An endpoint as a document writes it.
 pub(crate) fn address(text: &str, field: &str) -> Result<Url, Error> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::scopes::Scopes;
+use crate::scopes::Scopes;
 
 /// What a server says of itself: who gives out tokens for it, and which scopes there are.
 ///

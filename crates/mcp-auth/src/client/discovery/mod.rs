@@ -2,7 +2,6 @@
 
 mod documents;
 mod trail;
-pub(crate) mod well_known;
 
 use url::Url;
 
@@ -10,8 +9,9 @@ pub(crate) use self::documents::lists;
 pub use self::documents::{ResourceMetadata, ServerMetadata};
 pub use self::trail::{Attempt, Trail};
 use super::challenge::Challenge;
-use super::error::{Error, Kind, quoted};
-use super::http::{Web, shown};
+use crate::error::{Error, Kind, quoted};
+use crate::web::{Web, shown};
+use crate::well_known;
 
 /// More issuers than this are not tried.
 const MOST_ISSUERS: usize = 8;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::client::error::{Error, Kind};
+use crate::error::{Error, Kind};
 
 /// Each URL that was tried, in order, and what came of it.
 #[derive(Debug, Clone, Default)]

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{StoreLock, TokenStore};
 use crate::Secret;
-use crate::client::error::{Error, Kind};
+use crate::error::{Error, Kind};
 
 /// A file with tokens is not longer; what is longer is not read.
 const LONGEST: u64 = 4 << 20;

@@ -8,7 +8,7 @@ use mcp_protocol::BoxFuture;
 
 use super::TokenStore;
 use crate::Secret;
-use crate::client::error::Error;
+use crate::error::Error;
 
 /// Keeps tokens in memory: the user signs in once for each run of the program. Clones share what
 /// they keep.

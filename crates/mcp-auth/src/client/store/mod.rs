@@ -10,8 +10,8 @@ use mcp_protocol::BoxFuture;
 
 pub use self::file::FileStore;
 pub use self::memory::MemoryStore;
-use super::error::Error;
 use crate::Secret;
+use crate::error::Error;
 
 /// Keeps text under names: a file, the system's keychain, a database.
 ///

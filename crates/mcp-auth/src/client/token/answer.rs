@@ -5,9 +5,9 @@ use url::Url;
 
 use super::set::Kind as TokenKind;
 use crate::Secret;
-use crate::client::error::{Error, Kind, quoted};
-use crate::client::http::{Reply, shown};
-use crate::client::scopes::Scopes;
+use crate::error::{Error, Kind, quoted};
+use crate::scopes::Scopes;
+use crate::web::{Reply, shown};
 
 /// Tokens.
 #[derive(Debug)]

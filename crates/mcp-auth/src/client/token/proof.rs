@@ -11,8 +11,8 @@ use zeroize::Zeroizing;
 
 use crate::Secret;
 use crate::client::crypto::{SigningKey, random, sha256};
-use crate::client::error::{Error, Kind};
 use crate::codec::{base64url, decode};
+use crate::error::{Error, Kind};
 
 pub(crate) const PROOF: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");

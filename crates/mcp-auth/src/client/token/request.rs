@@ -13,11 +13,11 @@ use super::proof::{Nonces, PROOF, ProofKey, origin};
 use crate::Secret;
 use crate::client::crypto::random;
 use crate::client::discovery::ServerMetadata;
-use crate::client::error::{Error, Kind};
-use crate::client::http::{Reply, Web};
 use crate::client::registration::{Method, Registration};
 use crate::client::uris::address;
 use crate::codec::base64;
+use crate::error::{Error, Kind};
+use crate::web::{Reply, Web};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 /// What an assertion about a client is good for, in seconds.

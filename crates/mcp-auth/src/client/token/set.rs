@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Secret;
-use crate::client::error::{Error, Kind as Fault};
-use crate::client::scopes::Scopes;
+use crate::error::{Error, Kind as Fault};
+use crate::scopes::Scopes;
 
 /// How many seconds early, at most.
 const EARLY: u64 = 30;

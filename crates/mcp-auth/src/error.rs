@@ -63,12 +63,12 @@ impl Error {
         }))
     }
 
-    /// An error of a [`UserAgent`](super::UserAgent): the user could not be asked.
+    /// An error of a [`UserAgent`](crate::client::UserAgent): the user could not be asked.
     pub fn user_agent(message: impl Into<String>) -> Self {
         Self::new(Kind::Unavailable, message)
     }
 
-    /// An error of a [`TokenStore`](super::TokenStore). The message may not hold what is stored.
+    /// An error of a [`TokenStore`](crate::client::TokenStore). The message may not hold what is stored.
     pub fn store(message: impl Into<String>) -> Self {
         Self::new(Kind::Store, message)
     }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// The body of a request that [`OAuth`](crate::OAuth) sends: a form, a registration, or nothing.
+/// The body of a request to an authorization server: a form, a registration, or nothing.
 /// It prints as its length alone.
 #[derive(Clone, Default)]
 pub struct FormBody(Bytes);

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use crate::client::error::{Error, Kind, quoted};
+use crate::error::{Error, Kind, quoted};
 
 /// What may be reached, for the client of one server.
 #[derive(Debug, Clone)]

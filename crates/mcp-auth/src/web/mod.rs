@@ -19,7 +19,7 @@ pub(crate) use self::connect::{BoxError, Carrier, Tower, carrier};
 pub(crate) use self::guard::{Guard, is_local, shown};
 pub use self::resolve::Resolver;
 pub(crate) use self::resolve::{Guarded, System};
-use super::error::{Error, Kind, quoted};
+use crate::error::{Error, Kind, quoted};
 use connect::TooLong;
 
 const AGENT: HeaderValue =

@@ -17,7 +17,7 @@ use tower_service::Service;
 
 use super::body::FormBody;
 use super::resolve::Guarded;
-use crate::client::error::Error;
+use crate::error::Error;
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -124,7 +124,7 @@ pub(crate) fn carrier(guarded: Guarded, patience: Duration) -> Result<Box<dyn Ca
 fn secure(mut tcp: HttpConnector<Guarded>) -> Result<Box<dyn Carrier>, Error> {
     use std::sync::Arc;
 
-    use crate::client::error::Kind;
+    use crate::error::Kind;
     use rustls_platform_verifier::BuilderVerifierExt;
 
     tcp.enforce_http(false);
