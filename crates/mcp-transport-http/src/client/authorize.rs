@@ -42,8 +42,8 @@ pub trait Authorize: Send + Sync + 'static {
 pub enum AfterRefusal {
     /// It fails, and the error says what the server said.
     GiveUp,
-    /// It is authorized and sent once more; the second refusal is final. It did not run, so this
-    /// is safe for tools too.
+    /// It is authorized and sent again; the fourth refusal of a message is final. It did not run,
+    /// so this is safe for tools too.
     SendAgain,
 }
 

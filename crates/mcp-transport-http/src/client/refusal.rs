@@ -103,7 +103,7 @@ impl Refusal {
 
     fn advice(&self) -> Option<String> {
         let advice = match self.status.as_u16() {
-            401 => "give it a token with Http::bearer, or one it accepts with Http::authorize",
+            401 => "give it a token with Http::bearer, or let mcp_auth::OAuth get one with Http::authorize",
             403 => "these credentials do not allow it, or the server does not serve this origin",
             404 => "nothing is served at this path; check the URL",
             405 => "this path is no MCP endpoint; check the URL",

@@ -19,6 +19,10 @@ const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("mcp-transport-http/", env!("CARGO_PKG_VERSION")));
 
+/// How often an authorizer may have one message sent again: for a token, for more scopes, for the
+/// nonce of a proof.
+const REPAIRS: u32 = 3;
+
 /// The way to one server.
 pub(super) struct Wire {
     pub(super) endpoint: Endpoint,
@@ -90,7 +94,7 @@ impl Wire {
         letter: &Letter,
     ) -> Result<Response<ResponseBody>, Broken> {
         let mut target = target.clone();
-        let mut refused = false;
+        let mut repairs = 0;
         let mut redirects = 0;
         loop {
             let (request, sent) = self.request(letter, &target).await?;
@@ -103,8 +107,8 @@ impl Wire {
                     head.status,
                     StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
                 );
-                if unauthorized && !refused {
-                    refused = true;
+                if unauthorized && repairs < REPAIRS {
+                    repairs += 1;
                     let after = authorizer.refused(&sent, &head).await;
                     if after.map_err(Broken::Refused)? == AfterRefusal::SendAgain {
                         continue;
