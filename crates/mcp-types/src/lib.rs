@@ -1,7 +1,7 @@
 //! The types of the Model Context Protocol, generated from the official schema.
 //!
 //! The types at the root are those of revision 2025-11-25; servers and clients of every revision are written with
-//! them. A struct has public fields, `new` with its required members in the order of the fields, and `with_…` for each
+//! them. [`v2026_07_28`] has the messages of that revision as they stand on the wire. A struct has public fields, `new` with its required members in the order of the fields, and `with_…` for each
 //! optional one. All of them are open for growth: members a newer peer adds are ignored, unions and string enums have
 //! an `Unknown` arm that keeps what came.
 //!
@@ -28,7 +28,9 @@
 //! [`Request`] and [`Notification`] tie a method to its types; [`method`] has the method names. [`Meta`] is the `_meta`
 //! member. The crate knows no transport and no rule of behaviour: it only says what the messages look like.
 
+mod constant;
 mod elicit_value;
+mod embedded;
 mod ext;
 mod generated;
 mod meta;
@@ -39,6 +41,7 @@ mod properties;
 mod text;
 mod token;
 mod union;
+pub mod v2026_07_28;
 
 pub use elicit_value::ElicitValue;
 pub use ext::UnknownLoggingLevel;

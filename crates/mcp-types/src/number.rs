@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer};
+use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Error, Serializer};
 
 /// Largest magnitude up to which every integral `f64` is exact.
@@ -37,6 +37,29 @@ pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Option::deserialize(deserializer)
+}
+
+/// Reads an integer, a negative one as 0.
+pub(crate) fn at_least_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    deserializer.deserialize_any(AtLeastZero)
+}
+
+struct AtLeastZero;
+
+impl Visitor<'_> for AtLeastZero {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an integer")
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<u64, E> {
+        Ok(number)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<u64, E> {
+        Ok(u64::try_from(number).unwrap_or(0))
+    }
 }
 
 /// The number, if it lies between the bounds.

@@ -48,6 +48,7 @@ pub(crate) const TABLE: &[(&str, RoundTrip)] = &[
         "CreateTaskResult",
         round_trip::<mcp_types::CreateTaskResult>,
     ),
+    ("Cursor", round_trip::<mcp_types::Cursor>),
     (
         "ElicitRequestFormParams",
         round_trip::<mcp_types::ElicitRequestFormParams>,

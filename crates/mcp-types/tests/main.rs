@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod elicitation;
+mod examples;
 mod generate;
 mod generated_table;
+mod generated_table_2026_07_28;
 mod meta;
 mod methods;
 mod roundtrip;

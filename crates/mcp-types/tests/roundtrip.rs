@@ -10,25 +10,9 @@ use serde_json::Value;
 
 use crate::generate::Generator;
 use crate::generated_table::TABLE;
-use crate::support::{Schema, schema_dir};
+use crate::support::{Schema, forget_mode_of_forms, schema_dir};
 
 const CASES: u32 = 96;
-
-/// Members the schema allows and the types leave out on purpose, see `overrides.toml`.
-fn forget_mode_of_forms(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            if members.get("mode").is_some_and(|mode| mode == "form")
-                && members.contains_key("requestedSchema")
-            {
-                members.remove("mode");
-            }
-            members.values_mut().for_each(forget_mode_of_forms);
-        }
-        Value::Array(items) => items.iter_mut().for_each(forget_mode_of_forms),
-        _ => {}
-    }
-}
 
 fn definition<'a>(schema: &'a Schema, name: &str) -> Option<&'a Value> {
     schema.definitions().get(name).copied()

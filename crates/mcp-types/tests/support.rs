@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mcp_types::{JsonObject, Notification, Request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -16,6 +17,45 @@ pub(crate) fn round_trip<T: Serialize + DeserializeOwned>(
     text: &str,
 ) -> Result<String, serde_json::Error> {
     serde_json::to_string(&serde_json::from_str::<T>(text)?)
+}
+
+/// The round trip of a request: its envelope stays, its params go through their type.
+pub(crate) fn request<R: Request>(text: &str) -> Result<String, serde_json::Error> {
+    message::<R::Params>(text, R::METHOD, R::PARAMS_OPTIONAL)
+}
+
+/// The round trip of a notification.
+pub(crate) fn notification<N: Notification>(text: &str) -> Result<String, serde_json::Error> {
+    message::<N::Params>(text, N::METHOD, N::PARAMS_OPTIONAL)
+}
+
+fn message<P: Serialize + DeserializeOwned>(
+    text: &str,
+    method: &str,
+    optional: bool,
+) -> Result<String, serde_json::Error> {
+    let mut message: JsonObject = serde_json::from_str(text)?;
+    assert_eq!(message["method"], method);
+    if message.contains_key("params") || !optional {
+        through::<P>(&mut message, "params")?;
+    }
+    serde_json::to_string(&message)
+}
+
+/// The round trip of an answer.
+pub(crate) fn response<R: Request>(text: &str) -> Result<String, serde_json::Error> {
+    let mut message: JsonObject = serde_json::from_str(text)?;
+    through::<R::Result>(&mut message, "result")?;
+    serde_json::to_string(&message)
+}
+
+fn through<T: Serialize + DeserializeOwned>(
+    message: &mut JsonObject,
+    member: &str,
+) -> Result<(), serde_json::Error> {
+    let text = round_trip::<T>(&message[member].to_string())?;
+    message.insert(member.to_owned(), serde_json::from_str(&text)?);
+    Ok(())
 }
 
 /// Asserts that the type gives back this JSON, whatever the order of its members; `3` and `3.0` differ.
@@ -106,5 +146,21 @@ impl Schema {
         let mut root = self.whole.clone();
         root["$ref"] = format!("#/{}/{name}", self.keyword).into();
         jsonschema::validator_for(&root).unwrap()
+    }
+}
+
+/// Members the schema allows and the types leave out on purpose, see `overrides.toml`.
+pub(crate) fn forget_mode_of_forms(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            if members.get("mode").is_some_and(|mode| mode == "form")
+                && members.contains_key("requestedSchema")
+            {
+                members.remove("mode");
+            }
+            members.values_mut().for_each(forget_mode_of_forms);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_mode_of_forms),
+        _ => {}
     }
 }

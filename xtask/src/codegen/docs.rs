@@ -18,11 +18,15 @@ const SELF: &str = "self";
 pub(crate) struct Docs {
     /// Where the specification lives; the revision and the page follow.
     site: String,
+    /// By area; `area@revision` goes before it.
     modules: BTreeMap<String, Module>,
+    /// Pages that have moved, by revision.
+    moved: BTreeMap<String, BTreeMap<String, String>>,
     /// Page of a type that is not described on the page of its module.
     pages: BTreeMap<String, String>,
-    /// Lines of members that mean the same in every type.
+    /// Lines of members that mean the same in every type; `member@revision` goes before the plain name.
     common: BTreeMap<String, String>,
+    /// By type; `Type@revision` goes before it.
     types: BTreeMap<String, BTreeMap<String, String>>,
     #[serde(skip)]
     used: RefCell<BTreeSet<String>>,
@@ -43,56 +47,16 @@ impl Docs {
         toml::from_str(FILE).map_err(|error| format!("docs.toml: {error}"))
     }
 
-    /// The line at the head of a module.
-    pub(crate) fn module(&self, area: &str) -> String {
-        match self.modules.get(area) {
-            Some(module) => module.line.clone(),
-            None => {
-                self.missing.borrow_mut().insert(format!("modules.{area}"));
-                String::new()
-            }
+    /// The lines of one revision.
+    pub(crate) fn of<'a>(&'a self, revision: &'a str) -> Lines<'a> {
+        Lines {
+            docs: self,
+            revision,
         }
     }
 
-    /// The doc attributes of a type.
-    pub(crate) fn item(&self, name: &str, area: &str, revision: &str) -> TokenStream {
-        let line = format!(" {}", self.line(name, SELF));
-        let page = self
-            .pages
-            .get(name)
-            .or_else(|| self.modules.get(area).map(|module| &module.page));
-        if self.pages.contains_key(name) {
-            self.used.borrow_mut().insert(format!("pages.{name}"));
-        }
-        let link = format!(
-            " Specification: <{}/{revision}/{}>",
-            self.site,
-            page.map_or("", |page| page)
-        );
-        quote!(#[doc = #line] #[doc = ""] #[doc = #link])
-    }
-
-    /// The doc attribute of a member or an enum value.
-    pub(crate) fn member(&self, owner: &str, wire: &str) -> TokenStream {
-        let line = format!(" {}", self.line(owner, wire));
-        quote!(#[doc = #line])
-    }
-
-    fn line(&self, owner: &str, key: &str) -> String {
-        if let Some(line) = self.types.get(owner).and_then(|lines| lines.get(key)) {
-            self.used
-                .borrow_mut()
-                .insert(format!("types.{owner}.{key}"));
-            return line.clone();
-        }
-        if let Some(line) = self.common.get(key) {
-            self.used.borrow_mut().insert(format!("common.{key}"));
-            return line.clone();
-        }
-        self.missing
-            .borrow_mut()
-            .insert(format!("types.{owner}.{key}"));
-        String::new()
+    fn used(&self, entry: String) {
+        self.used.borrow_mut().insert(entry);
     }
 
     /// What is wrong with the file, once everything has been emitted.
@@ -112,6 +76,9 @@ impl Docs {
             .map(|key| format!("common.{key}"))
             .collect();
         all.extend(self.pages.keys().map(|name| format!("pages.{name}")));
+        for (revision, moved) in &self.moved {
+            all.extend(moved.keys().map(|page| format!("moved.{revision}.{page}")));
+        }
         for (owner, lines) in &self.types {
             all.extend(lines.keys().map(|key| format!("types.{owner}.{key}")));
         }
@@ -128,6 +95,99 @@ impl Docs {
     }
 }
 
+/// The doc comments of one revision.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lines<'a> {
+    docs: &'a Docs,
+    revision: &'a str,
+}
+
+impl Lines<'_> {
+    /// The line at the head of a module.
+    pub(crate) fn module(&self, area: &str) -> String {
+        match self.find_module(area) {
+            Some(module) => module.line.clone(),
+            None => {
+                let mut missing = self.docs.missing.borrow_mut();
+                missing.insert(format!("modules.{area}"));
+                String::new()
+            }
+        }
+    }
+
+    fn find_module(&self, area: &str) -> Option<&Module> {
+        let modules = &self.docs.modules;
+        modules.get(&self.own(area)).or_else(|| modules.get(area))
+    }
+
+    /// The doc attributes of a type.
+    pub(crate) fn item(&self, name: &str, area: &str) -> TokenStream {
+        let line = format!(" {}", self.line(name, SELF));
+        let link = format!(
+            " Specification: <{}/{}/{}>",
+            self.docs.site,
+            self.revision,
+            self.page(name, area)
+        );
+        quote!(#[doc = #line] #[doc = ""] #[doc = #link])
+    }
+
+    /// The doc attribute of a member or an enum value.
+    pub(crate) fn member(&self, owner: &str, wire: &str) -> TokenStream {
+        let line = format!(" {}", self.line(owner, wire));
+        quote!(#[doc = #line])
+    }
+
+    fn page(&self, name: &str, area: &str) -> &str {
+        let found = [self.own(name), name.to_owned()]
+            .iter()
+            .find_map(|key| self.docs.pages.get_key_value(key));
+        if let Some((key, _)) = found {
+            self.docs.used(format!("pages.{key}"));
+        }
+        let page = found
+            .map(|(_, page)| page)
+            .or_else(|| self.find_module(area).map(|module| &module.page));
+        let page = page.map_or("", String::as_str);
+        match self
+            .docs
+            .moved
+            .get(self.revision)
+            .and_then(|moved| moved.get_key_value(page))
+        {
+            Some((from, to)) => {
+                self.docs.used(format!("moved.{}.{from}", self.revision));
+                to
+            }
+            None => page,
+        }
+    }
+
+    fn line(&self, owner: &str, key: &str) -> String {
+        for owner in [self.own(owner), owner.to_owned()] {
+            let lines = self.docs.types.get(&owner);
+            if let Some(line) = lines.and_then(|lines| lines.get(key)) {
+                self.docs.used(format!("types.{owner}.{key}"));
+                return line.clone();
+            }
+        }
+        for key in [self.own(key), key.to_owned()] {
+            if let Some(line) = self.docs.common.get(&key) {
+                self.docs.used(format!("common.{key}"));
+                return line.clone();
+            }
+        }
+        let mut missing = self.docs.missing.borrow_mut();
+        missing.insert(format!("types.{owner}.{key}"));
+        String::new()
+    }
+
+    /// The key of an entry that is for this revision only.
+    fn own(&self, name: &str) -> String {
+        format!("{name}@{}", self.revision)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,22 +197,33 @@ mod tests {
             r#"
             site = "https://example.test"
             modules.tools = { page = "tools", line = "Tools." }
+            moved.s.tools = "server/tools"
             pages = {}
             common = { _meta = "Metadata." }
             types.Tool = { self = "A tool.", name = "Its name." }
+            types."Tool@s" = { name = "Its new name." }
             "#,
         )
         .unwrap()
     }
 
+    /// Everything the file describes.
+    fn emit_all(docs: &Docs) {
+        let (first, later) = (docs.of("r"), docs.of("s"));
+        first.item("Tool", "tools");
+        later.item("Tool", "tools");
+        for lines in [first, later] {
+            lines.member("Tool", "name");
+            lines.member("Tool", "_meta");
+        }
+    }
+
     #[test]
     fn a_missing_line_is_named() {
         let docs = docs();
-        docs.item("Tool", "tools", "r");
-        docs.member("Tool", "name");
-        docs.member("Tool", "_meta");
+        emit_all(&docs);
         assert_eq!(docs.check(), Ok(()));
-        docs.member("Tool", "title");
+        docs.of("r").member("Tool", "title");
         assert_eq!(
             docs.check(),
             Err("docs.toml lacks 1 lines:\n  types.Tool.title".to_owned())
@@ -162,18 +233,27 @@ mod tests {
     #[test]
     fn a_line_without_an_item_is_named() {
         let docs = docs();
-        docs.item("Tool", "tools", "r");
-        docs.member("Tool", "_meta");
+        let lines = docs.of("r");
+        lines.item("Tool", "tools");
+        lines.member("Tool", "_meta");
         let error = docs.check().unwrap_err();
         assert_eq!(
             error,
-            "docs.toml describes what is not there:\n  types.Tool.name"
+            "docs.toml describes what is not there:\n  moved.s.tools\n  types.Tool.name\n  types.Tool@s.name"
         );
     }
 
     #[test]
-    fn the_link_names_revision_and_page() {
-        let text = docs().item("Tool", "tools", "r").to_string();
-        assert!(text.contains("<https://example.test/r/tools>"), "{text}");
+    fn a_revision_may_have_lines_and_pages_of_its_own() {
+        let docs = docs();
+        let name = docs.of("s").member("Tool", "name").to_string();
+        assert!(name.contains("Its new name."), "{name}");
+        let link = docs.of("r").item("Tool", "tools").to_string();
+        assert!(link.contains("<https://example.test/r/tools>"), "{link}");
+        let link = docs.of("s").item("Tool", "tools").to_string();
+        assert!(
+            link.contains("<https://example.test/s/server/tools>"),
+            "{link}"
+        );
     }
 }

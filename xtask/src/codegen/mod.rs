@@ -1,8 +1,11 @@
 //! `cargo xtask codegen`: the types of `mcp-types` from the official schema.
 //!
-//! `schema.json` → [`build`] → [`model`] → [`emit`] → `rustfmt` → `crates/mcp-types/src/generated/`.
+//! `schema.json` → [`build`] → [`model`] → [`compare`] → [`emit`] → `rustfmt` →
+//! `crates/mcp-types/src/generated/`. The first revision is the canonical one; of a later one only what differs from it
+//! is emitted.
 
 mod build;
+mod compare;
 mod docs;
 mod emit;
 mod lock;
@@ -11,13 +14,14 @@ mod naming;
 mod overrides;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use docs::Docs;
+use emit::Scope;
 use lock::Lock;
 use overrides::Overrides;
 
@@ -25,17 +29,29 @@ use overrides::Overrides;
 struct Revision {
     /// Its date, also the folder of its schema.
     name: &'static str,
+    /// Its module in the types crate; none for the canonical revision, whose types are at the root.
+    module: Option<&'static str>,
     /// The folder its types go to.
-    module: &'static str,
+    folder: &'static str,
+    /// The round-trip table of the types tests.
+    table: &'static str,
 }
 
-const REVISIONS: &[Revision] = &[Revision {
+/// The canonical revision.
+const CANONICAL: Revision = Revision {
     name: "2025-11-25",
-    module: "crates/mcp-types/src/generated",
-}];
+    module: None,
+    folder: "crates/mcp-types/src/generated",
+    table: "crates/mcp-types/tests/generated_table.rs",
+};
 
-/// The round-trip table of the types tests.
-const TABLE: &str = "crates/mcp-types/tests/generated_table.rs";
+/// Revisions of which only what differs is generated.
+const LATER: &[Revision] = &[Revision {
+    name: "2026-07-28",
+    module: Some("v2026_07_28"),
+    folder: "crates/mcp-types/src/generated/v2026_07_28",
+    table: "crates/mcp-types/tests/generated_table_2026_07_28.rs",
+}];
 
 /// Runs the command: writes the generated files, or with `--check` compares them.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -43,21 +59,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .ok_or("xtask has no parent folder")?;
-    let lock = Lock::load(root)?;
-    let overrides = Overrides::load()?;
-    let docs = Docs::load()?;
-    let mut files = BTreeMap::new();
-    for revision in REVISIONS {
-        let text = lock.read(root, options.schema_dir.as_deref(), revision.name)?;
-        let schema =
-            serde_json::from_str(&text).map_err(|error| format!("{}: {error}", revision.name))?;
-        let model = build::build(&schema, &overrides)?;
-        for (name, text) in emit::emit(&model, &docs, revision.name)? {
-            files.insert(PathBuf::from(revision.module).join(name), text);
-        }
-        files.insert(PathBuf::from(TABLE), table::emit(&model));
-    }
-    docs.check()?;
+    let mut files = generate(root, &options)?;
     for text in files.values_mut() {
         *text = format(text)?;
     }
@@ -65,6 +67,77 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         check(root, &files)
     } else {
         write(root, &files)
+    }
+}
+
+/// Every generated file by path, not yet formatted.
+fn generate(root: &Path, options: &Options) -> Result<BTreeMap<PathBuf, String>, String> {
+    let lock = Lock::load(root)?;
+    let overrides = Overrides::load()?;
+    let docs = Docs::load()?;
+    let model = |revision: &Revision| {
+        let text = lock.read(root, options.schema_dir.as_deref(), revision.name)?;
+        let schema =
+            serde_json::from_str(&text).map_err(|error| format!("{}: {error}", revision.name))?;
+        build::build(&schema, &overrides).map_err(|error| format!("{}: {error}", revision.name))
+    };
+    let canonical = model(&CANONICAL)?;
+    let mut files = Files::default();
+    files.insert(CANONICAL.table, table::emit(&canonical, None));
+    let (mut later, mut novel) = (Vec::new(), Vec::new());
+    let shared = BTreeSet::new();
+    for revision in LATER {
+        let whole = model(revision)?;
+        files.insert(revision.table, table::emit(&whole, revision.module));
+        let plain = emit::plain(&whole);
+        let split = compare::split(whole, &canonical, overrides.wrappers())?;
+        let module = revision.module.unwrap_or_default();
+        later.push(module);
+        novel.extend(split.novel.into_iter().map(|method| (module, method)));
+        let own = split.own.items.iter().map(|item| item.name.clone());
+        let scope = Scope {
+            docs: docs.of(revision.name),
+            revision: revision.name,
+            module: revision.module,
+            own: own.collect(),
+            shared: &split.shared,
+            plain,
+            later: &[],
+            novel: &[],
+        };
+        files.extend(revision, emit::emit(&split.own, &scope)?);
+    }
+    let scope = Scope {
+        docs: docs.of(CANONICAL.name),
+        revision: CANONICAL.name,
+        module: None,
+        own: BTreeSet::new(),
+        shared: &shared,
+        plain: emit::plain(&canonical),
+        later: &later,
+        novel: &novel,
+    };
+    files.extend(&CANONICAL, emit::emit(&canonical, &scope)?);
+    overrides.check()?;
+    docs.check()?;
+    Ok(files.0)
+}
+
+/// Generated texts by path.
+#[derive(Default)]
+struct Files(BTreeMap<PathBuf, String>);
+
+impl Files {
+    fn insert(&mut self, path: &str, text: String) {
+        self.0.insert(PathBuf::from(path), text);
+    }
+
+    fn extend(&mut self, revision: &Revision, files: BTreeMap<String, String>) {
+        let folder = Path::new(revision.folder);
+        let files = files
+            .into_iter()
+            .map(|(name, text)| (folder.join(name), text));
+        self.0.extend(files);
     }
 }
 
@@ -125,8 +198,8 @@ fn format(text: &str) -> Result<String, String> {
 /// Files of the generated folders that nothing generates any more.
 fn leftovers(root: &Path, files: &BTreeMap<PathBuf, String>) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
-    for revision in REVISIONS {
-        let folder = Path::new(revision.module);
+    for revision in std::iter::once(&CANONICAL).chain(LATER) {
+        let folder = Path::new(revision.folder);
         let Ok(entries) = fs::read_dir(root.join(folder)) else {
             continue;
         };
@@ -189,12 +262,12 @@ mod tests {
     #[test]
     fn a_stale_or_foreign_file_fails_the_check_with_the_command_that_fixes_it() {
         let root = std::env::temp_dir().join(format!("xtask-check-{}", std::process::id()));
-        let file = Path::new(REVISIONS[0].module).join("a.rs");
+        let file = Path::new(CANONICAL.folder).join("a.rs");
         let files = BTreeMap::from([(file.clone(), "new\n".to_owned())]);
         write(&root, &files).unwrap();
         assert_eq!(check(&root, &files), Ok(()));
         fs::write(root.join(&file), "old\n").unwrap();
-        fs::write(root.join(REVISIONS[0].module).join("gone.rs"), "").unwrap();
+        fs::write(root.join(CANONICAL.folder).join("gone.rs"), "").unwrap();
         let error = check(&root, &files).unwrap_err();
         assert!(error.contains("run `cargo xtask codegen`"), "{error}");
         assert!(

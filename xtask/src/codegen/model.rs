@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Everything one revision generates.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) items: Vec<Item>,
     pub(crate) methods: Vec<Method>,
@@ -44,6 +44,8 @@ pub(crate) struct Struct {
 pub(crate) struct Tag {
     pub(crate) wire: String,
     pub(crate) value: String,
+    /// Whether another value on input is an error; one that is left out never is.
+    pub(crate) checked: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +64,8 @@ pub(crate) enum Presence {
     Optional,
     /// Must be there, may be null.
     Nullable,
+    /// Always written; read as the default of its type when left out.
+    Defaulted,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -116,6 +120,12 @@ pub(crate) enum Rule {
         requires: Option<String>,
         cases: Vec<(Vec<Condition>, usize)>,
     },
+    /// A message without an envelope: the method names the arm, which holds the params.
+    Embedded {
+        methods: Vec<String>,
+        /// Per arm, whether the params may be left out.
+        optional: Vec<bool>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -136,9 +146,52 @@ pub(crate) struct Method {
     pub(crate) result: Option<String>,
     pub(crate) from_client: bool,
     pub(crate) from_server: bool,
+    /// The definition of the whole answer, where the schema has one.
+    pub(crate) response: Option<String>,
+}
+
+impl Method {
+    /// The types of params and result.
+    pub(crate) fn types(&self) -> Vec<&str> {
+        let result = self.result.as_deref();
+        std::iter::once(self.params.as_str())
+            .chain(result)
+            .collect()
+    }
+
+    /// Whether both markers say the same.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.types() == other.types()
+            && self.params_optional == other.params_optional
+    }
+}
+
+impl Kind {
+    /// The named types it mentions.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Struct(structure) => {
+                let types = structure.fields.iter();
+                types.filter_map(|field| field.ty.name()).collect()
+            }
+            Self::Union(union) => union.arms.iter().map(|arm| arm.ty.as_str()).collect(),
+            Self::Alias(ty) => ty.name().into_iter().collect(),
+            Self::Enum(_) | Self::Open => Vec::new(),
+        }
+    }
 }
 
 impl Ty {
+    /// The named type inside, if there is one.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Vec(inner) | Self::Map(inner) | Self::OneOrMany(inner) => inner.name(),
+            Self::Named(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Reads the type notation of `overrides.toml`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if let Some((outer, inner)) = text.strip_suffix('>').and_then(|text| text.split_once('<')) {

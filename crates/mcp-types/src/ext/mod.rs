@@ -1,5 +1,6 @@
 //! Conveniences on the generated types, by area.
 
+mod cache;
 mod content;
 mod elicitation;
 mod icon;

@@ -312,7 +312,7 @@ impl From<OpenResult> for JsonObject {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PaginatedRequestParams {
-    /// The [`Cursor`] of the page to read; absent for the first page.
+    /// The [`Cursor`](crate::Cursor) of the page to read; absent for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).

@@ -18,6 +18,9 @@ pub struct ClientCapabilities {
     /// Features outside the specification, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<BTreeMap<String, JsonObject>>,
+    /// Extensions that are spoken, each with its settings, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<BTreeMap<String, JsonObject>>,
     /// Places the server may work in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<RootsCapability>,
@@ -49,6 +52,13 @@ impl ClientCapabilities {
     #[must_use]
     pub fn with_experimental(mut self, experimental: BTreeMap<String, JsonObject>) -> Self {
         self.experimental = Some(experimental);
+        self
+    }
+
+    /// Sets [`extensions`](Self::extensions).
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: BTreeMap<String, JsonObject>) -> Self {
+        self.extensions = Some(extensions);
         self
     }
 
@@ -562,6 +572,9 @@ pub struct ServerCapabilities {
     /// Features outside the specification, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<BTreeMap<String, JsonObject>>,
+    /// Extensions that are spoken, each with its settings, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<BTreeMap<String, JsonObject>>,
     /// Present if the server sends log messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<JsonObject>,
@@ -599,6 +612,13 @@ impl ServerCapabilities {
     #[must_use]
     pub fn with_experimental(mut self, experimental: BTreeMap<String, JsonObject>) -> Self {
         self.experimental = Some(experimental);
+        self
+    }
+
+    /// Sets [`extensions`](Self::extensions).
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: BTreeMap<String, JsonObject>) -> Self {
+        self.extensions = Some(extensions);
         self
     }
 

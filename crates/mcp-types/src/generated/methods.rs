@@ -32,6 +32,9 @@ pub(crate) mod method {
     pub const NOTIFICATIONS_RESOURCES_UPDATED: &str = "notifications/resources/updated";
     /// See [`RootsListChangedNotification`](super::RootsListChangedNotification).
     pub const NOTIFICATIONS_ROOTS_LIST_CHANGED: &str = "notifications/roots/list_changed";
+    /// See [`SubscriptionsAcknowledgedNotification`](crate::v2026_07_28::SubscriptionsAcknowledgedNotification).
+    pub const NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED: &str =
+        "notifications/subscriptions/acknowledged";
     /// See [`TaskStatusNotification`](super::TaskStatusNotification).
     pub const NOTIFICATIONS_TASKS_STATUS: &str = "notifications/tasks/status";
     /// See [`ToolListChangedNotification`](super::ToolListChangedNotification).
@@ -56,6 +59,10 @@ pub(crate) mod method {
     pub const ROOTS_LIST: &str = "roots/list";
     /// See [`CreateMessageRequest`](super::CreateMessageRequest).
     pub const SAMPLING_CREATE_MESSAGE: &str = "sampling/createMessage";
+    /// See [`DiscoverRequest`](crate::v2026_07_28::DiscoverRequest).
+    pub const SERVER_DISCOVER: &str = "server/discover";
+    /// See [`SubscriptionsListenRequest`](crate::v2026_07_28::SubscriptionsListenRequest).
+    pub const SUBSCRIPTIONS_LISTEN: &str = "subscriptions/listen";
     /// See [`CancelTaskRequest`](super::CancelTaskRequest).
     pub const TASKS_CANCEL: &str = "tasks/cancel";
     /// See [`GetTaskRequest`](super::GetTaskRequest).

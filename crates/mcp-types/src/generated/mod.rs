@@ -32,3 +32,4 @@ mod tools;
 pub use tools::*;
 pub(crate) mod methods;
 pub use methods::*;
+pub(crate) mod v2026_07_28;

@@ -34,13 +34,6 @@ pub(crate) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, Stri
                 .map_err(|error| format!("{name}: {error}"))?;
         }
     }
-    let unused = overrides.unused();
-    if !unused.is_empty() {
-        return Err(format!(
-            "overrides.toml: entries that match nothing:\n  {}",
-            unused.join("\n  ")
-        ));
-    }
     Ok(Model {
         items: builder.items.into_values().collect(),
         methods: builder.methods,
@@ -63,16 +56,14 @@ struct Members<'a> {
 
 impl<'a> Builder<'a> {
     fn definition(&mut self, name: &str, definition: &'a Value) -> Result<(), String> {
-        if let Some(lift) = self
-            .overrides
-            .lift
-            .iter()
-            .find(|lift| lift.definition == name)
-        {
+        if let Some(lift) = self.overrides.lift(name) {
             let part = definition
                 .pointer(&lift.pointer)
                 .ok_or("the lifted pointer leads nowhere")?;
-            return self.structure(&lift.to, None, part);
+            return match part.get("anyOf").and_then(Value::as_array) {
+                Some(arms) => self.union(&lift.to, None, arms),
+                None => self.structure(&lift.to, None, part),
+            };
         }
         if let Some(method) = definition
             .pointer("/properties/method/const")
@@ -84,7 +75,7 @@ impl<'a> Builder<'a> {
         if let Some(arms) = definition.get("anyOf").and_then(Value::as_array) {
             return self.union(&rust, Some(name), arms);
         }
-        if definition.get("enum").is_some() {
+        if definition.get("enum").is_some() || self.overrides.string_enum(&rust).is_some() {
             return self.string_enum(&rust, Some(name), definition);
         }
         if is_open(definition) {
@@ -183,13 +174,14 @@ impl<'a> Builder<'a> {
         let mut fields = Vec::new();
         for (wire, property) in members.properties {
             let required = members.required.contains(&wire);
-            match property.get("const").and_then(Value::as_str) {
+            match self.constant(name, wire, property) {
                 Some(_) if self.overrides.drops_tag(&format!("{name}.{wire}")) => {}
                 Some(_) if tag.is_some() => return Err("two constant members".to_owned()),
-                Some(value) => {
+                Some((value, checked)) => {
                     tag = Some(Tag {
                         wire: wire.to_owned(),
                         value: value.to_owned(),
+                        checked,
                     })
                 }
                 None => fields.push(self.field(name, wire, property, required)?),
@@ -197,10 +189,9 @@ impl<'a> Builder<'a> {
         }
         for (wire, ty) in self.overrides.added_fields(name) {
             if fields.iter().any(|field| field.wire == wire) {
-                return Err(format!(
-                    "{name}.{wire} is in the schema by now, so the override no longer adds it"
-                ));
+                continue;
             }
+            self.overrides.was_added(name, wire);
             let rust = self.field_rust(wire);
             fields.push(Field {
                 wire: wire.to_owned(),
@@ -217,6 +208,15 @@ impl<'a> Builder<'a> {
             definition,
             Kind::Struct(Struct { tag, fields, extra }),
         )
+    }
+
+    /// The one value of a member that has no other, and whether input is checked for it.
+    fn constant(&self, owner: &str, wire: &str, schema: &'a Value) -> Option<(&str, bool)> {
+        let asked = self.overrides.constant(&format!("{owner}.{wire}"));
+        let listed = || schema.get("const")?.as_str();
+        asked
+            .map(|value| (value, true))
+            .or_else(|| listed().map(|value| (value, false)))
     }
 
     fn field_rust(&self, wire: &str) -> String {
@@ -239,6 +239,7 @@ impl<'a> Builder<'a> {
             .is_some_and(|types| types.iter().any(|ty| ty == "null"));
         let required = required && !self.overrides.is_optional(&at);
         let presence = match (required, nullable) {
+            (true, false) if self.overrides.is_defaulted(&at) => Presence::Defaulted,
             (true, true) => Presence::Nullable,
             (true, false) => Presence::Required,
             (false, false) => Presence::Optional,
@@ -248,7 +249,7 @@ impl<'a> Builder<'a> {
                 ));
             }
         };
-        let ty = if wire == "_meta" {
+        let ty = if wire == "_meta" && schema.get("$ref").is_none() {
             Ty::Meta
         } else {
             self.ty(&at, schema)?
@@ -269,7 +270,7 @@ impl<'a> Builder<'a> {
             return Ok(ty);
         }
         if let Some(reference) = schema.get("$ref") {
-            return Ok(Ty::Named(self.rust_name(self.resolve(reference)?.0)));
+            return Ty::parse(&self.rust_name(self.resolve(reference)?.0));
         }
         if let Some(arms) = schema.get("anyOf").and_then(Value::as_array) {
             let name = self.inline(at)?;
@@ -310,7 +311,8 @@ impl<'a> Builder<'a> {
 
     fn object(&mut self, at: &str, schema: &'a Value) -> Result<Ty, String> {
         let properties = schema.get("properties").and_then(Value::as_object);
-        if properties.is_some_and(|properties| !properties.is_empty()) {
+        let known = properties.is_some() && self.overrides.inline(at).is_some();
+        if known || properties.is_some_and(|properties| !properties.is_empty()) {
             let name = self.inline(at)?;
             self.structure(&name, None, schema)?;
             return Ok(Ty::Named(name));
@@ -338,11 +340,14 @@ fn range(schema: &Value) -> Option<(f64, f64)> {
     ))
 }
 
-/// An object with no member but `_meta` and room for any other.
+/// An object with no member but those of every result, and room for any other.
 fn is_open(schema: &Value) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
-    let bare = properties.is_none_or(|properties| properties.keys().all(|wire| wire == "_meta"));
+    let general = |wire: &String| matches!(wire.as_str(), "_meta" | "resultType");
+    let bare = properties.is_none_or(|properties| properties.keys().all(general));
     schema.get("type").is_some_and(|ty| ty == "object")
         && bare
-        && schema.get("additionalProperties").is_some()
+        && schema
+            .get("additionalProperties")
+            .is_some_and(|values| values.as_object().is_none_or(Object::is_empty))
 }

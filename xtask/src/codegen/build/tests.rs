@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::codegen::model::Rule;
 
 fn errors(schema: &Value) -> String {
     let overrides = Overrides::load().unwrap();
@@ -28,7 +29,9 @@ fn an_anonymous_type_needs_a_name() {
 
 #[test]
 fn an_override_that_matches_nothing_is_an_error() {
-    let error = errors(&json!({"$defs": {}}));
+    let overrides = Overrides::load().unwrap();
+    build(&json!({"$defs": {}}), &overrides).unwrap();
+    let error = overrides.check().unwrap_err();
     assert!(
         error.starts_with("overrides.toml: entries that match nothing:"),
         "{error}"
@@ -44,8 +47,33 @@ fn a_member_may_not_be_optional_and_nullable() {
 }
 
 #[test]
-fn an_override_adds_no_member_the_schema_has() {
+fn an_override_that_adds_what_every_schema_has_is_an_error() {
     let members = json!({"pattern": {"type": "string"}});
     let schema = json!({"$defs": {"StringSchema": {"type": "object", "properties": members}}});
-    assert!(errors(&schema).contains("StringSchema.pattern is in the schema by now"));
+    let overrides = Overrides::load().unwrap();
+    build(&schema, &overrides).unwrap();
+    let error = overrides.check().unwrap_err();
+    assert!(error.contains("\n  add StringSchema.pattern"), "{error}");
+}
+
+#[test]
+fn a_message_without_an_envelope_is_an_arm_that_holds_its_params() {
+    let ask = json!({
+        "type": "object",
+        "properties": {"method": {"const": "roots/list"}, "params": {"type": "object", "properties": {"_meta": {"type": "object"}}}},
+        "required": ["method"],
+    });
+    let one_of = json!({"anyOf": [{"$ref": "#/$defs/ListRootsRequest"}]});
+    let schema = json!({"$defs": {"ListRootsRequest": ask, "InputRequest": one_of}});
+    let model = build(&schema, &Overrides::load().unwrap()).unwrap();
+    let union = model.items.iter().find(|item| item.name == "InputRequest");
+    let Some(Kind::Union(union)) = union.map(|item| &item.kind) else {
+        panic!("{:?}", model.items);
+    };
+    let (methods, optional) = (vec!["roots/list".to_owned()], vec![true]);
+    assert_eq!(union.rule, Rule::Embedded { methods, optional });
+    assert_eq!(
+        (&*union.arms[0].name, &*union.arms[0].ty),
+        ("ListRoots", "ListRootsRequestParams")
+    );
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Builder;
+use super::messages;
 use crate::codegen::model::{Arm, Condition, Kind, Rule, StringEnum, Union};
 use crate::codegen::naming;
 
@@ -66,6 +67,8 @@ impl<'a> Builder<'a> {
         }
         let union = if self.overrides.union(name).is_some() {
             self.shaped(name, &targets)?
+        } else if targets.iter().all(|(_, arm)| messages::is_embedded(arm)) {
+            self.embedded(name, &targets)?
         } else {
             self.tagged(name, &targets)?
         };
@@ -126,22 +129,23 @@ impl<'a> Builder<'a> {
                 .and_then(Value::as_object)
                 .into_iter()
                 .flatten();
+            let owner = self.rust_name(target);
             let constant = properties
-                .filter_map(|(wire, schema)| Some((wire, schema.get("const")?.as_str()?)))
+                .filter_map(|(wire, schema)| Some((wire, self.constant(&owner, wire, schema)?)))
                 .next();
-            let (wire, value) =
+            let (wire, (value, checked)) =
                 constant.ok_or_else(|| format!("{name}: {target} has no constant member"))?;
             if tag.get_or_insert_with(|| wire.clone()) != wire {
                 return Err(format!("{name}: its arms have different discriminators"));
             }
-            let required = definition.get("required").and_then(Value::as_array);
-            if !required.is_some_and(|required| required.iter().any(|member| member == wire)) {
+            let absent = checked && self.overrides.is_default_constant(value);
+            if absent || !messages::requires(definition, wire) {
                 default = Some(index);
             }
             values.push(value.to_owned());
             arms.push(Arm {
                 name: naming::arm(value),
-                ty: self.rust_name(target),
+                ty: owner,
             });
         }
         let tag = tag.ok_or_else(|| format!("{name}: no arms"))?;
@@ -151,6 +155,27 @@ impl<'a> Builder<'a> {
                 values,
                 default,
             },
+            arms,
+        })
+    }
+
+    fn embedded(&self, name: &str, targets: &[(&str, &Value)]) -> Result<Union, String> {
+        let (mut methods, mut optional, mut arms) = (Vec::new(), Vec::new(), Vec::new());
+        for (target, definition) in targets {
+            let method = definition.pointer("/properties/method/const");
+            let params = definition.pointer("/properties/params");
+            let (Some(method), Some(params)) = (method.and_then(Value::as_str), params) else {
+                return Err(format!("{name}: {target} has no method or no params"));
+            };
+            methods.push(method.to_owned());
+            optional.push(!messages::requires(definition, "params"));
+            arms.push(Arm {
+                name: target.strip_suffix("Request").unwrap_or(target).to_owned(),
+                ty: self.params_type(target, params)?,
+            });
+        }
+        Ok(Union {
+            rule: Rule::Embedded { methods, optional },
             arms,
         })
     }

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::uses::Uses;
-use crate::codegen::docs::Docs;
+use crate::codegen::docs::Lines;
 use crate::codegen::model::StringEnum;
 use crate::codegen::naming;
 
@@ -22,7 +22,7 @@ pub(crate) fn emit(
     name: &str,
     string_enum: &StringEnum,
     doc: &TokenStream,
-    docs: &Docs,
+    docs: Lines<'_>,
     uses: &mut Uses<'_>,
 ) -> TokenStream {
     uses.path("std::fmt");

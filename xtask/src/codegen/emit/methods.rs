@@ -3,19 +3,21 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{head, print};
-use crate::codegen::docs::Docs;
+use super::{Scope, head, print};
 use crate::codegen::model::{Method, Model};
 use crate::codegen::naming;
 
-/// The text of the file.
-pub(crate) fn emit(model: &Model, docs: &Docs, revision: &str) -> Result<String, String> {
+/// The text of the file: names and markers of the canonical revision, or what a later one has of its own.
+pub(crate) fn emit(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
     let mut methods: Vec<&Method> = model.methods.iter().collect();
     methods.sort_by(|left, right| left.method.cmp(&right.method));
-    let constants = print(emit_constants(&methods))?;
-    let mut text = head(&docs.module("methods"));
-    text.push_str("use crate::method::{Direction, Notification, Request};\n\n");
-    text.push_str(&constants);
+    let mut text = head(&scope.docs.module("methods"));
+    if scope.module.is_none() {
+        text.push_str("use crate::method::{Direction, Notification, Request};\n\n");
+        text.push_str(&print(emit_constants(&methods, scope))?);
+    } else {
+        text.push_str("use crate::method::{self, Direction, Notification, Request};\n\n");
+    }
     for side in [true, false] {
         let own: Vec<_> = methods
             .iter()
@@ -25,19 +27,24 @@ pub(crate) fn emit(model: &Model, docs: &Docs, revision: &str) -> Result<String,
         text.push_str(&print(emit_direction(&own, side))?);
     }
     for method in methods {
-        text.push_str(&print(emit_marker(
-            method,
-            &docs.item(&method.name, "methods", revision),
-        ))?);
+        if !scope.shared.contains(&method.name) {
+            text.push_str(&print(emit_marker(method, scope))?);
+        }
     }
     Ok(text)
 }
 
-fn emit_constants(methods: &[&Method]) -> TokenStream {
-    let constants = methods.iter().map(|method| {
+/// Every name of every revision, each once.
+fn emit_constants(methods: &[&Method], scope: &Scope<'_>) -> TokenStream {
+    let canonical = methods.iter().map(|method| (*method, "super".to_owned()));
+    let novel = scope.novel.iter();
+    let novel = novel.map(|(module, method)| (method, format!("crate::{module}")));
+    let mut all: Vec<_> = canonical.chain(novel).collect();
+    all.sort_by(|(left, _), (right, _)| left.method.cmp(&right.method));
+    let constants = all.iter().map(|(method, place)| {
         let ident = format_ident!("{}", naming::constant(&method.method));
         let (name, marker) = (&method.method, &method.name);
-        let line = format!(" See [`{marker}`](super::{marker}).");
+        let line = format!(" See [`{marker}`]({place}::{marker}).");
         quote!(#[doc = #line] pub const #ident: &str = #name;)
     });
     quote! {
@@ -84,10 +91,11 @@ fn emit_direction(methods: &[&Method], requests: bool) -> TokenStream {
     }
 }
 
-fn emit_marker(method: &Method, doc: &TokenStream) -> TokenStream {
+fn emit_marker(method: &Method, scope: &Scope<'_>) -> TokenStream {
+    let doc = scope.docs.item(&method.name, "methods");
     let ident = format_ident!("{}", method.name);
     let constant = format_ident!("{}", naming::constant(&method.method));
-    let params = format_ident!("{}", method.params);
+    let params = scope.path(&method.params);
     let optional = method.params_optional.then(|| {
         quote!(
             const PARAMS_OPTIONAL: bool = true;
@@ -95,8 +103,8 @@ fn emit_marker(method: &Method, doc: &TokenStream) -> TokenStream {
     });
     let (kind, result) = match &method.result {
         Some(result) => {
-            let result = format_ident!("{result}");
-            (quote!(Request), Some(quote!(type Result = crate::#result;)))
+            let result = scope.path(result);
+            (quote!(Request), Some(quote!(type Result = #result;)))
         }
         None => (quote!(Notification), None),
     };
@@ -109,7 +117,7 @@ fn emit_marker(method: &Method, doc: &TokenStream) -> TokenStream {
         impl #kind for #ident {
             const METHOD: &'static str = method::#constant;
             #optional
-            type Params = crate::#params;
+            type Params = #params;
             #result
         }
     }

@@ -1,11 +1,11 @@
 //! Structs: fields, `new` and `with_…`.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::uses::Uses;
-use crate::codegen::docs::Docs;
-use crate::codegen::model::{Field, Presence, Struct, Ty};
+use crate::codegen::docs::Lines;
+use crate::codegen::model::{Field, Presence, Struct, Tag, Ty};
 use crate::codegen::naming;
 
 /// The struct and its impl.
@@ -13,7 +13,7 @@ pub(crate) fn emit(
     name: &str,
     structure: &Struct,
     doc: &TokenStream,
-    docs: &Docs,
+    docs: Lines<'_>,
     uses: &mut Uses<'_>,
 ) -> TokenStream {
     uses.serde("Deserialize");
@@ -38,6 +38,8 @@ pub(crate) fn emit(
             pub extra: JsonObject,
         }
     });
+    let constant = structure.tag.as_ref().filter(|tag| tag.checked);
+    let constant = constant.map(emit_constant);
     let constructor = emit_new(structure, empty, uses);
     let withs: Vec<_> = structure
         .fields
@@ -50,6 +52,7 @@ pub(crate) fn emit(
         #container
         #[non_exhaustive]
         pub struct #ident {
+            #constant
             #(#fields)*
             #extra
         }
@@ -67,7 +70,8 @@ fn container_attribute(structure: &Struct) -> TokenStream {
         .iter()
         .any(|field| field.rust.contains('_') && naming::camel(&field.rust) == field.wire);
     let camel = camel.then(|| quote!(rename_all = "camelCase"));
-    let tag = structure.tag.as_ref().map(|tag| {
+    let tag = structure.tag.as_ref().filter(|tag| !tag.checked);
+    let tag = tag.map(|tag| {
         let (wire, value) = (&tag.wire, &tag.value);
         quote!(tag = #wire, rename = #value)
     });
@@ -79,7 +83,24 @@ fn container_attribute(structure: &Struct) -> TokenStream {
     }
 }
 
-fn emit_field(owner: &str, field: &Field, docs: &Docs, uses: &mut Uses<'_>) -> TokenStream {
+/// The name and the type of a constant that input is checked for.
+fn constant_parts(tag: &Tag) -> (Ident, Ident) {
+    (
+        format_ident!("{}", naming::snake(&tag.wire)),
+        format_ident!("{}", naming::pascal(&tag.value)),
+    )
+}
+
+fn emit_constant(tag: &Tag) -> TokenStream {
+    let (ident, ty) = constant_parts(tag);
+    let wire = &tag.wire;
+    quote! {
+        #[serde(rename = #wire, default)]
+        #ident: crate::constant::#ty,
+    }
+}
+
+fn emit_field(owner: &str, field: &Field, docs: Lines<'_>, uses: &mut Uses<'_>) -> TokenStream {
     let doc = docs.member(owner, &field.wire);
     let ident = format_ident!("{}", field.rust);
     let ty = uses.ty(&field.ty);
@@ -90,6 +111,13 @@ fn emit_field(owner: &str, field: &Field, docs: &Docs, uses: &mut Uses<'_>) -> T
     }
     let ty = match field.presence {
         Presence::Required => ty,
+        Presence::Defaulted => {
+            serde.push(quote!(default));
+            if field.ty == Ty::U64 {
+                serde.push(quote!(deserialize_with = "crate::number::at_least_zero"));
+            }
+            ty
+        }
         Presence::Optional => {
             serde.push(quote!(skip_serializing_if = "Option::is_none"));
             quote!(Option<#ty>)
@@ -100,7 +128,7 @@ fn emit_field(owner: &str, field: &Field, docs: &Docs, uses: &mut Uses<'_>) -> T
         }
     };
     if field.ty == Ty::F64 {
-        let optional = field.presence != Presence::Required;
+        let optional = matches!(field.presence, Presence::Optional | Presence::Nullable);
         let with = if optional {
             "crate::number::serialize_optional"
         } else {
@@ -123,10 +151,14 @@ fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream
     }
     let mut parameters = Vec::new();
     let mut values = Vec::new();
+    if let Some(tag) = structure.tag.as_ref().filter(|tag| tag.checked) {
+        let (ident, ty) = constant_parts(tag);
+        values.push(quote!(#ident: crate::constant::#ty));
+    }
     for field in &structure.fields {
         let ident = format_ident!("{}", field.rust);
         let (ty, value) = match field.presence {
-            Presence::Required => uses.argument(&ident, &field.ty),
+            Presence::Required | Presence::Defaulted => uses.argument(&ident, &field.ty),
             Presence::Nullable => {
                 let ty = uses.ty(&field.ty);
                 (quote!(Option<#ty>), quote!(#ident))

@@ -3,6 +3,7 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
+use super::embedded;
 use super::uses::Uses;
 use crate::codegen::model::{Condition, Rule, Union};
 
@@ -35,6 +36,9 @@ pub(crate) fn emit(
     let (decode, machinery) = match &union.rule {
         Rule::Tagged { .. } => (quote!(tagged), emit_tagged(name, union)),
         Rule::Shaped { .. } => (quote!(shaped), emit_shaped(name, union)),
+        Rule::Embedded { methods, optional } => {
+            return embedded::emit(name, &union.arms, methods, optional, doc);
+        }
     };
     quote! {
         #doc
@@ -101,6 +105,7 @@ fn arm_lines(union: &Union) -> Vec<String> {
             };
             (0..union.arms.len()).map(line).collect()
         }
+        Rule::Embedded { .. } => Vec::new(),
     }
 }
 

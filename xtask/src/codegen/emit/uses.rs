@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
+use super::Scope;
 use crate::codegen::model::Ty;
 
 /// The names a file imports.
 pub(crate) struct Uses<'a> {
-    /// Types that nothing converts into, so that `impl Into` would only cost inference.
-    structs: &'a BTreeSet<&'a str>,
+    scope: &'a Scope<'a>,
     paths: BTreeSet<String>,
     types: BTreeSet<String>,
 }
 
 impl<'a> Uses<'a> {
-    pub(crate) fn new(structs: &'a BTreeSet<&'a str>) -> Self {
+    pub(crate) fn new(scope: &'a Scope<'a>) -> Self {
         Self {
-            structs,
+            scope,
             paths: BTreeSet::new(),
             types: BTreeSet::new(),
         }
@@ -49,9 +49,13 @@ impl<'a> Uses<'a> {
                 names => text.push_str(&format!("use {module}::{{{}}};\n", names.join(", "))),
             }
         }
-        let foreign: Vec<_> = self.types.difference(own).map(String::as_str).collect();
-        if !foreign.is_empty() {
-            text.push_str(&format!("use crate::{{{}}};\n", foreign.join(", ")));
+        let mut roots: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for name in self.types.difference(own) {
+            let root = self.scope.root(name);
+            roots.entry(root).or_default().push(name);
+        }
+        for (root, names) in roots {
+            text.push_str(&format!("use {root}::{{{}}};\n", names.join(", ")));
         }
         text.push('\n');
         text
@@ -103,7 +107,9 @@ impl<'a> Uses<'a> {
     pub(crate) fn argument(&mut self, name: &Ident, ty: &Ty) -> (TokenStream, TokenStream) {
         let target = self.ty(ty);
         match ty {
-            Ty::Named(named) if self.structs.contains(named.as_str()) => (target, quote!(#name)),
+            Ty::Named(named) if self.scope.plain.contains(named.as_str()) => {
+                (target, quote!(#name))
+            }
             Ty::String | Ty::Number | Ty::Value | Ty::OneOrMany(_) | Ty::Named(_) => {
                 (quote!(impl Into<#target>), quote!(#name.into()))
             }

@@ -1,11 +1,17 @@
 //! `overrides.toml`: where the types differ from a plain reading of the schema, each entry with its reason.
 
+mod entries;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-const FILE: &str = include_str!("overrides.toml");
+use entries::{
+    At, Constant, EnumRule, Extra, FieldType, Lift, Names, Order, Rename, Skip, UnionRule, Wraps,
+};
+
+const FILE: &str = include_str!("../overrides.toml");
 
 /// The parsed file, plus which entries have been used.
 #[derive(Debug, Deserialize)]
@@ -15,10 +21,13 @@ pub(crate) struct Overrides {
     rename: Vec<Rename>,
     field_name: Vec<Names>,
     inline: Vec<Names>,
-    pub(crate) lift: Vec<Lift>,
+    lift: Vec<Lift>,
+    wraps: Wraps,
+    constant: Vec<Constant>,
     order: Order,
     field: Vec<FieldType>,
     optional: Vec<At>,
+    default: Vec<At>,
     drop_tag: Vec<At>,
     extra: Vec<Extra>,
     #[serde(rename = "enum")]
@@ -28,107 +37,6 @@ pub(crate) struct Overrides {
     areas: BTreeMap<String, Vec<String>>,
     #[serde(skip)]
     used: RefCell<BTreeSet<String>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Skip {
-    names: Vec<String>,
-    reason: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rename {
-    from: String,
-    to: String,
-    reason: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Names {
-    names: BTreeMap<String, String>,
-    reason: String,
-}
-
-/// A part of a definition that becomes a type in its stead.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Lift {
-    pub(crate) definition: String,
-    pub(crate) pointer: String,
-    pub(crate) to: String,
-    reason: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Order {
-    first: Vec<String>,
-    last: Vec<String>,
-    reason: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FieldType {
-    at: Vec<String>,
-    #[serde(rename = "type")]
-    ty: String,
-    #[serde(default)]
-    add: bool,
-    reason: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct At {
-    at: Vec<String>,
-    reason: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Extra {
-    names: Vec<String>,
-    reason: String,
-}
-
-/// How one string enum differs.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct EnumRule {
-    name: String,
-    /// The values, where the schema lists none.
-    pub(crate) values: Option<Vec<String>>,
-    /// The values in rank order, where the rank matters.
-    pub(crate) order: Option<Vec<String>>,
-    /// Whether an unknown value is an error.
-    #[serde(default)]
-    pub(crate) closed: bool,
-    reason: String,
-}
-
-/// How a union without a discriminator is told apart.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct UnionRule {
-    name: String,
-    /// A member whose absence is an error.
-    pub(crate) requires: Option<String>,
-    pub(crate) arms: Vec<ArmRule>,
-    reason: String,
-}
-
-/// One arm: taken when every condition (`member` or `member=value`) holds.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ArmRule {
-    pub(crate) name: String,
-    #[serde(rename = "type")]
-    pub(crate) ty: String,
-    pub(crate) when: Vec<String>,
 }
 
 impl Overrides {
@@ -147,7 +55,8 @@ impl Overrides {
     }
 
     fn reasons(&self) -> Vec<&str> {
-        let mut all = vec![self.order.reason.as_str()];
+        let mut all = vec![self.order.reason.as_str(), self.wraps.reason.as_str()];
+        all.extend(self.constant.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.skip.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.rename.iter().map(|entry| entry.reason.as_str()));
         all.extend(
@@ -158,8 +67,9 @@ impl Overrides {
         );
         all.extend(self.lift.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.field.iter().map(|entry| entry.reason.as_str()));
-        all.extend(self.optional.iter().map(|entry| entry.reason.as_str()));
-        all.extend(self.drop_tag.iter().map(|entry| entry.reason.as_str()));
+        let places = self.optional.iter().chain(&self.default);
+        let places = places.chain(&self.drop_tag);
+        all.extend(places.map(|entry| entry.reason.as_str()));
         all.extend(self.extra.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.enums.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.unions.iter().map(|entry| entry.reason.as_str()));
@@ -199,60 +109,92 @@ impl Overrides {
 
     /// The name of the anonymous type at `Type.member` or `Type.member[]`.
     pub(crate) fn inline(&self, at: &str) -> Option<&str> {
-        let name = self.inline.iter().find_map(|entry| entry.names.get(at))?;
-        self.mark("inline", at);
-        Some(name)
+        places(at).iter().find_map(|at| {
+            let name = self.inline.iter().find_map(|entry| entry.names.get(at))?;
+            self.mark("inline", at);
+            Some(name.as_str())
+        })
     }
 
     /// The type asked for the member at `Type.member`.
     pub(crate) fn field_type(&self, at: &str) -> Option<&str> {
-        let entry = self
-            .field
-            .iter()
-            .find(|entry| entry.at.iter().any(|known| known == at))?;
-        self.mark("field", at);
-        Some(&entry.ty)
+        places(at).iter().find_map(|at| {
+            let mut entries = self.field.iter();
+            let entry = entries.find(|entry| entry.at.contains(at))?;
+            self.mark("field", at);
+            Some(entry.ty.as_str())
+        })
     }
 
-    /// Members the schema does not have on this type.
+    /// Members this type has even where the schema does not list them.
     pub(crate) fn added_fields(&self, owner: &str) -> Vec<(&str, &str)> {
         let added = self.field.iter().filter(|entry| entry.add);
         let all =
             added.flat_map(|entry| entry.at.iter().map(|at| (at.as_str(), entry.ty.as_str())));
-        let own: Vec<_> = all
-            .filter_map(|(at, ty)| {
-                let (name, wire) = at.split_once('.')?;
-                (name == owner).then_some((wire, ty))
-            })
-            .collect();
-        for (wire, _) in &own {
-            self.mark("field", &format!("{owner}.{wire}"));
-        }
-        own
+        all.filter_map(|(at, ty)| {
+            let (name, wire) = at.split_once('.')?;
+            (name == owner).then_some((wire, ty))
+        })
+        .collect()
+    }
+
+    /// Notes that a member was added.
+    pub(crate) fn was_added(&self, owner: &str, wire: &str) {
+        self.mark("field", &format!("{owner}.{wire}"));
+        self.mark("add", &format!("{owner}.{wire}"));
     }
 
     /// Whether the member at `Type.member` may be left out although the schema requires it.
     pub(crate) fn is_optional(&self, at: &str) -> bool {
-        let found = self
-            .optional
-            .iter()
-            .any(|entry| entry.at.iter().any(|known| known == at));
-        if found {
-            self.mark("optional", at);
-        }
-        found
+        self.lists("optional", &self.optional, at)
+    }
+
+    /// Whether the member at `Type.member` is read as a default when it is left out.
+    pub(crate) fn is_defaulted(&self, at: &str) -> bool {
+        self.lists("default", &self.default, at)
     }
 
     /// Whether the constant at `Type.member` is read but not written.
     pub(crate) fn drops_tag(&self, at: &str) -> bool {
-        let found = self
-            .drop_tag
-            .iter()
-            .any(|entry| entry.at.iter().any(|known| known == at));
-        if found {
-            self.mark("drop_tag", at);
+        self.lists("drop_tag", &self.drop_tag, at)
+    }
+
+    fn lists(&self, kind: &str, list: &[At], at: &str) -> bool {
+        let found = places(at)
+            .into_iter()
+            .find(|at| list.iter().any(|entry| entry.at.contains(at)));
+        if let Some(at) = &found {
+            self.mark(kind, at);
         }
-        found
+        found.is_some()
+    }
+
+    /// The one value of the member at `Type.member`, where the schema does not say so.
+    pub(crate) fn constant(&self, at: &str) -> Option<&str> {
+        places(at).iter().find_map(|at| {
+            let entry = self.constant.iter().find(|entry| entry.at == *at)?;
+            self.mark("constant", at);
+            Some(entry.value.as_str())
+        })
+    }
+
+    /// Whether a constant of this value may be left out.
+    pub(crate) fn is_default_constant(&self, value: &str) -> bool {
+        let mut entries = self.constant.iter();
+        entries.any(|entry| entry.absent && entry.value == value)
+    }
+
+    /// The part of a definition that becomes a type in its stead.
+    pub(crate) fn lift(&self, definition: &str) -> Option<&Lift> {
+        let mut entries = self.lift.iter();
+        let entry = entries.find(|entry| entry.definition == definition)?;
+        self.mark("lift", definition);
+        Some(entry)
+    }
+
+    /// Types written by hand, and the generated one inside each.
+    pub(crate) fn wrappers(&self) -> &BTreeMap<String, String> {
+        &self.wraps.names
     }
 
     /// Whether the type keeps unknown members.
@@ -301,8 +243,19 @@ impl Overrides {
         }
     }
 
-    /// Entries that matched nothing: misspelt, or the schema changed.
-    pub(crate) fn unused(&self) -> Vec<String> {
+    /// Fails on entries that matched nothing in any revision: misspelt, or the schemas changed.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let unused = self.unused();
+        if unused.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "overrides.toml: entries that match nothing:\n  {}",
+            unused.join("\n  ")
+        ))
+    }
+
+    fn unused(&self) -> Vec<String> {
         let mut all = BTreeSet::new();
         let mut note = |kind: &str, key: &str| all.insert(format!("{kind} {key}"));
         for name in self.skip.iter().flat_map(|entry| &entry.names) {
@@ -314,14 +267,29 @@ impl Overrides {
         for at in self.inline.iter().flat_map(|entry| entry.names.keys()) {
             note("inline", at);
         }
-        for at in self.field.iter().flat_map(|entry| &entry.at) {
-            note("field", at);
+        for entry in &self.field {
+            for at in &entry.at {
+                note("field", at);
+                if entry.add {
+                    note("add", at);
+                }
+            }
         }
-        for at in self.optional.iter().flat_map(|entry| &entry.at) {
-            note("optional", at);
+        for entry in &self.lift {
+            note("lift", &entry.definition);
         }
-        for at in self.drop_tag.iter().flat_map(|entry| &entry.at) {
-            note("drop_tag", at);
+        for entry in &self.constant {
+            note("constant", &entry.at);
+        }
+        let places = [
+            ("optional", &self.optional),
+            ("default", &self.default),
+            ("drop_tag", &self.drop_tag),
+        ];
+        for (kind, list) in places {
+            for at in list.iter().flat_map(|entry| &entry.at) {
+                note(kind, at);
+            }
         }
         for name in self.extra.iter().flat_map(|entry| &entry.names) {
             note("extra", name);
@@ -337,4 +305,10 @@ impl Overrides {
         }
         all.difference(&self.used.borrow()).cloned().collect()
     }
+}
+
+/// The ways to name a member: of its type, or of every type.
+fn places(at: &str) -> [String; 2] {
+    let member = at.split_once('.').map_or(at, |(_, member)| member);
+    [at.to_owned(), format!("*.{member}")]
 }

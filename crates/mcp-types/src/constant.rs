@@ -1,0 +1,78 @@
+//! Members that have one value in every object of their type.
+//!
+//! A result says what kind of result it is. Each kind is a type of its own here, so the member holds nothing: it is
+//! written as it must be, and another value on input is an error. None at all is how servers of older revisions say
+//! `complete`; a union that has seen the member has taken it away, too.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+/// `complete`: a result of the request.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Complete;
+
+/// `input_required`: questions instead of a result.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct InputRequired;
+
+/// The one value of a type.
+trait Constant: Default {
+    const VALUE: &'static str;
+}
+
+impl Constant for Complete {
+    const VALUE: &'static str = "complete";
+}
+
+impl Constant for InputRequired {
+    const VALUE: &'static str = "input_required";
+}
+
+impl Serialize for Complete {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(Self::VALUE)
+    }
+}
+
+impl Serialize for InputRequired {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(Self::VALUE)
+    }
+}
+
+impl<'de> Deserialize<'de> for Complete {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for InputRequired {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+fn read<'de, C: Constant, D: Deserializer<'de>>(deserializer: D) -> Result<C, D::Error> {
+    deserializer.deserialize_str(ConstantVisitor(C::VALUE))?;
+    Ok(C::default())
+}
+
+struct ConstantVisitor(&'static str);
+
+impl Visitor<'_> for ConstantVisitor {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.0)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        if text == self.0 {
+            Ok(())
+        } else {
+            Err(E::invalid_value(Unexpected::Str(text), &self))
+        }
+    }
+}

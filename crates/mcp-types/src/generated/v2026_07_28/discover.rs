@@ -1,0 +1,110 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//! What a server says about itself, and how it refuses a revision or a client.
+
+use crate::Meta;
+use crate::v2026_07_28::{CacheScope, ClientCapabilities, ServerCapabilities};
+use serde::{Deserialize, Serialize};
+
+/// What a server is and what it offers.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/discover>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct DiscoverResult {
+    #[serde(rename = "resultType", default)]
+    result_type: crate::constant::Complete,
+    /// Every revision the server speaks.
+    pub supported_versions: Vec<String>,
+    /// What the server offers.
+    pub capabilities: ServerCapabilities,
+    /// How to make good use of the server; a host may add it to the system prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    #[serde(default, deserialize_with = "crate::number::at_least_zero")]
+    pub ttl_ms: u64,
+    /// Who may be served from a cache; a result that does not say so is private.
+    #[serde(default)]
+    pub cache_scope: CacheScope,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl DiscoverResult {
+    /// Makes one from its required members.
+    pub fn new(
+        supported_versions: Vec<String>,
+        capabilities: ServerCapabilities,
+        ttl_ms: u64,
+        cache_scope: impl Into<CacheScope>,
+    ) -> Self {
+        Self {
+            result_type: crate::constant::Complete,
+            supported_versions,
+            capabilities,
+            instructions: None,
+            ttl_ms,
+            cache_scope: cache_scope.into(),
+            meta: None,
+        }
+    }
+
+    /// Sets [`instructions`](Self::instructions).
+    #[must_use]
+    pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+/// The data of an error that says: the client has to offer more than it did.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct MissingRequiredClientCapability {
+    /// What is missing.
+    pub required_capabilities: ClientCapabilities,
+}
+
+impl MissingRequiredClientCapability {
+    /// Makes one from its required members.
+    pub fn new(required_capabilities: ClientCapabilities) -> Self {
+        Self {
+            required_capabilities,
+        }
+    }
+}
+
+/// The data of an error that says: not in this revision.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UnsupportedProtocolVersion {
+    /// The revisions the server speaks; the client may try again in one of them.
+    pub supported: Vec<String>,
+    /// The revision of the request.
+    pub requested: String,
+}
+
+impl UnsupportedProtocolVersion {
+    /// Makes one from its required members.
+    pub fn new(supported: Vec<String>, requested: impl Into<String>) -> Self {
+        Self {
+            supported,
+            requested: requested.into(),
+        }
+    }
+}

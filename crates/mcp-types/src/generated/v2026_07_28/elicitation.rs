@@ -1,0 +1,148 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//! Questions a server puts to the user.
+
+use crate::{ElicitAction, ElicitValue, RequestedSchema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A question answered by a form inside the host.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ElicitRequestFormParams {
+    /// What to tell the user.
+    pub message: String,
+    /// The fields to fill in.
+    pub requested_schema: RequestedSchema,
+}
+
+impl ElicitRequestFormParams {
+    /// Makes one from its required members.
+    pub fn new(message: impl Into<String>, requested_schema: RequestedSchema) -> Self {
+        Self {
+            message: message.into(),
+            requested_schema,
+        }
+    }
+}
+
+/// A question to the user, by form or by URL.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "arms are decoded in place; a box would cost every reader"
+)]
+pub enum ElicitRequestParams {
+    /// `mode` is `form` or left out.
+    Form(ElicitRequestFormParams),
+    /// `mode` is `url`.
+    Url(ElicitRequestUrlParams),
+    /// An object this crate does not know, kept as it came.
+    Unknown(Value),
+}
+
+impl From<ElicitRequestFormParams> for ElicitRequestParams {
+    fn from(arm: ElicitRequestFormParams) -> Self {
+        Self::Form(arm)
+    }
+}
+
+impl From<ElicitRequestUrlParams> for ElicitRequestParams {
+    fn from(arm: ElicitRequestUrlParams) -> Self {
+        Self::Url(arm)
+    }
+}
+
+impl Serialize for ElicitRequestParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Form(arm) => arm.serialize(serializer),
+            Self::Url(arm) => arm.serialize(serializer),
+            Self::Unknown(raw) => raw.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ElicitRequestParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::union::tagged(deserializer)
+    }
+}
+
+impl crate::union::TaggedUnion for ElicitRequestParams {
+    const NAME: &'static str = "ElicitRequestParams";
+    const TAG: &'static str = "mode";
+    const TAGS: &'static [&'static str] = &["form", "url"];
+    const DEFAULT: Option<usize> = Some(0);
+
+    fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
+        match index {
+            0 => ElicitRequestFormParams::deserialize(members).map(Self::Form),
+            _ => ElicitRequestUrlParams::deserialize(members).map(Self::Url),
+        }
+    }
+
+    fn unknown(raw: Value) -> Self {
+        Self::Unknown(raw)
+    }
+}
+
+/// A question answered outside the host, for what a host must not see.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename = "url")]
+#[non_exhaustive]
+pub struct ElicitRequestUrlParams {
+    /// Why the user should go there.
+    pub message: String,
+    /// Where to go.
+    pub url: String,
+}
+
+impl ElicitRequestUrlParams {
+    /// Makes one from its required members.
+    pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            url: url.into(),
+        }
+    }
+}
+
+/// How the user answered.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ElicitResult {
+    /// What the user did.
+    pub action: ElicitAction,
+    /// The answers by field; only for an accepted form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<BTreeMap<String, ElicitValue>>,
+}
+
+impl ElicitResult {
+    /// Makes one from its required members.
+    pub fn new(action: impl Into<ElicitAction>) -> Self {
+        Self {
+            action: action.into(),
+            content: None,
+        }
+    }
+
+    /// Sets [`content`](Self::content).
+    #[must_use]
+    pub fn with_content(mut self, content: BTreeMap<String, ElicitValue>) -> Self {
+        self.content = Some(content);
+        self
+    }
+}

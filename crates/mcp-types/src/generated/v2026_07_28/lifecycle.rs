@@ -1,0 +1,184 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//! The capabilities of both sides.
+
+use crate::{
+    ElicitationCapability, JsonObject, PromptsCapability, ResourcesCapability, SamplingCapability,
+    ToolsCapability,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a client offers to a server; an absent member is not offered.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ClientCapabilities {
+    /// Questions to the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elicitation: Option<ElicitationCapability>,
+    /// Features outside the specification, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub experimental: Option<BTreeMap<String, JsonObject>>,
+    /// Extensions that are spoken, each with its settings, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<BTreeMap<String, JsonObject>>,
+    /// Places the server may work in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<RootsCapability>,
+    /// Model calls on the server's behalf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingCapability>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
+}
+
+impl ClientCapabilities {
+    /// Makes an empty one; every member is optional.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`elicitation`](Self::elicitation).
+    #[must_use]
+    pub fn with_elicitation(mut self, elicitation: ElicitationCapability) -> Self {
+        self.elicitation = Some(elicitation);
+        self
+    }
+
+    /// Sets [`experimental`](Self::experimental).
+    #[must_use]
+    pub fn with_experimental(mut self, experimental: BTreeMap<String, JsonObject>) -> Self {
+        self.experimental = Some(experimental);
+        self
+    }
+
+    /// Sets [`extensions`](Self::extensions).
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: BTreeMap<String, JsonObject>) -> Self {
+        self.extensions = Some(extensions);
+        self
+    }
+
+    /// Sets [`roots`](Self::roots).
+    #[must_use]
+    pub fn with_roots(mut self, roots: RootsCapability) -> Self {
+        self.roots = Some(roots);
+        self
+    }
+
+    /// Sets [`sampling`](Self::sampling).
+    #[must_use]
+    pub fn with_sampling(mut self, sampling: SamplingCapability) -> Self {
+        self.sampling = Some(sampling);
+        self
+    }
+}
+
+/// How a client supports roots.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RootsCapability {
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
+}
+
+impl RootsCapability {
+    /// Makes an empty one; every member is optional.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// What a server offers to a client; an absent member is not offered.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ServerCapabilities {
+    /// Present if the server completes arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions: Option<JsonObject>,
+    /// Features outside the specification, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub experimental: Option<BTreeMap<String, JsonObject>>,
+    /// Extensions that are spoken, each with its settings, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<BTreeMap<String, JsonObject>>,
+    /// Present if the server sends log messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logging: Option<JsonObject>,
+    /// Prompt templates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<PromptsCapability>,
+    /// Resources to read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourcesCapability>,
+    /// Tools to call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolsCapability>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
+}
+
+impl ServerCapabilities {
+    /// Makes an empty one; every member is optional.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`completions`](Self::completions).
+    #[must_use]
+    pub fn with_completions(mut self, completions: JsonObject) -> Self {
+        self.completions = Some(completions);
+        self
+    }
+
+    /// Sets [`experimental`](Self::experimental).
+    #[must_use]
+    pub fn with_experimental(mut self, experimental: BTreeMap<String, JsonObject>) -> Self {
+        self.experimental = Some(experimental);
+        self
+    }
+
+    /// Sets [`extensions`](Self::extensions).
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: BTreeMap<String, JsonObject>) -> Self {
+        self.extensions = Some(extensions);
+        self
+    }
+
+    /// Sets [`logging`](Self::logging).
+    #[must_use]
+    pub fn with_logging(mut self, logging: JsonObject) -> Self {
+        self.logging = Some(logging);
+        self
+    }
+
+    /// Sets [`prompts`](Self::prompts).
+    #[must_use]
+    pub fn with_prompts(mut self, prompts: PromptsCapability) -> Self {
+        self.prompts = Some(prompts);
+        self
+    }
+
+    /// Sets [`resources`](Self::resources).
+    #[must_use]
+    pub fn with_resources(mut self, resources: ResourcesCapability) -> Self {
+        self.resources = Some(resources);
+        self
+    }
+
+    /// Sets [`tools`](Self::tools).
+    #[must_use]
+    pub fn with_tools(mut self, tools: ToolsCapability) -> Self {
+        self.tools = Some(tools);
+        self
+    }
+}

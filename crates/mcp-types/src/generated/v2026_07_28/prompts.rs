@@ -1,0 +1,162 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//! Prompts and the messages they expand to.
+
+use crate::v2026_07_28::{CacheScope, InputResponses, RequestMeta};
+use crate::{Meta, Prompt, PromptMessage};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Which prompt to expand, and with what.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/prompts>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct GetPromptRequestParams {
+    /// The prompt's name.
+    pub name: String,
+    /// Values for its arguments, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<BTreeMap<String, String>>,
+    /// Answers to what an earlier round asked, under the same keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<InputResponses>,
+    /// What an earlier round handed out, unchanged; only the server can read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<String>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta")]
+    pub meta: RequestMeta,
+}
+
+impl GetPromptRequestParams {
+    /// Makes one from its required members.
+    pub fn new(name: impl Into<String>, meta: RequestMeta) -> Self {
+        Self {
+            name: name.into(),
+            arguments: None,
+            input_responses: None,
+            request_state: None,
+            meta,
+        }
+    }
+
+    /// Sets [`arguments`](Self::arguments).
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: BTreeMap<String, String>) -> Self {
+        self.arguments = Some(arguments);
+        self
+    }
+
+    /// Sets [`input_responses`](Self::input_responses).
+    #[must_use]
+    pub fn with_input_responses(mut self, input_responses: InputResponses) -> Self {
+        self.input_responses = Some(input_responses);
+        self
+    }
+
+    /// Sets [`request_state`](Self::request_state).
+    #[must_use]
+    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
+        self.request_state = Some(request_state.into());
+        self
+    }
+}
+
+/// A prompt with its arguments filled in.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/prompts>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct GetPromptResult {
+    #[serde(rename = "resultType", default)]
+    result_type: crate::constant::Complete,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The messages to hand to a model, in order.
+    pub messages: Vec<PromptMessage>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl GetPromptResult {
+    /// Makes one from its required members.
+    pub fn new(messages: Vec<PromptMessage>) -> Self {
+        Self {
+            result_type: crate::constant::Complete,
+            description: None,
+            messages,
+            meta: None,
+        }
+    }
+
+    /// Sets [`description`](Self::description).
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+/// One page of the prompts of a server.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/prompts>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListPromptsResult {
+    #[serde(rename = "resultType", default)]
+    result_type: crate::constant::Complete,
+    /// The prompts.
+    pub prompts: Vec<Prompt>,
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    #[serde(default, deserialize_with = "crate::number::at_least_zero")]
+    pub ttl_ms: u64,
+    /// Who may be served from a cache; a result that does not say so is private.
+    #[serde(default)]
+    pub cache_scope: CacheScope,
+    /// Where the next page begins; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ListPromptsResult {
+    /// Makes one from its required members.
+    pub fn new(prompts: Vec<Prompt>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
+        Self {
+            result_type: crate::constant::Complete,
+            prompts,
+            ttl_ms,
+            cache_scope: cache_scope.into(),
+            next_cursor: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`next_cursor`](Self::next_cursor).
+    #[must_use]
+    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
+        self.next_cursor = Some(next_cursor.into());
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}

@@ -1,0 +1,209 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//! Resources, templates of them and their contents.
+
+use crate::v2026_07_28::{CacheScope, InputResponses, RequestMeta};
+use crate::{Meta, Resource, ResourceContents, ResourceTemplate};
+use serde::{Deserialize, Serialize};
+
+/// One page of the resource templates of a server.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListResourceTemplatesResult {
+    #[serde(rename = "resultType", default)]
+    result_type: crate::constant::Complete,
+    /// The templates.
+    pub resource_templates: Vec<ResourceTemplate>,
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    #[serde(default, deserialize_with = "crate::number::at_least_zero")]
+    pub ttl_ms: u64,
+    /// Who may be served from a cache; a result that does not say so is private.
+    #[serde(default)]
+    pub cache_scope: CacheScope,
+    /// Where the next page begins; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ListResourceTemplatesResult {
+    /// Makes one from its required members.
+    pub fn new(
+        resource_templates: Vec<ResourceTemplate>,
+        ttl_ms: u64,
+        cache_scope: impl Into<CacheScope>,
+    ) -> Self {
+        Self {
+            result_type: crate::constant::Complete,
+            resource_templates,
+            ttl_ms,
+            cache_scope: cache_scope.into(),
+            next_cursor: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`next_cursor`](Self::next_cursor).
+    #[must_use]
+    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
+        self.next_cursor = Some(next_cursor.into());
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+/// One page of the resources of a server.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListResourcesResult {
+    #[serde(rename = "resultType", default)]
+    result_type: crate::constant::Complete,
+    /// The resources.
+    pub resources: Vec<Resource>,
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    #[serde(default, deserialize_with = "crate::number::at_least_zero")]
+    pub ttl_ms: u64,
+    /// Who may be served from a cache; a result that does not say so is private.
+    #[serde(default)]
+    pub cache_scope: CacheScope,
+    /// Where the next page begins; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ListResourcesResult {
+    /// Makes one from its required members.
+    pub fn new(resources: Vec<Resource>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
+        Self {
+            result_type: crate::constant::Complete,
+            resources,
+            ttl_ms,
+            cache_scope: cache_scope.into(),
+            next_cursor: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`next_cursor`](Self::next_cursor).
+    #[must_use]
+    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
+        self.next_cursor = Some(next_cursor.into());
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+/// Which resource to read.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ReadResourceRequestParams {
+    /// The resource, listed or not; the server knows what it means.
+    pub uri: String,
+    /// Answers to what an earlier round asked, under the same keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<InputResponses>,
+    /// What an earlier round handed out, unchanged; only the server can read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<String>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta")]
+    pub meta: RequestMeta,
+}
+
+impl ReadResourceRequestParams {
+    /// Makes one from its required members.
+    pub fn new(uri: impl Into<String>, meta: RequestMeta) -> Self {
+        Self {
+            uri: uri.into(),
+            input_responses: None,
+            request_state: None,
+            meta,
+        }
+    }
+
+    /// Sets [`input_responses`](Self::input_responses).
+    #[must_use]
+    pub fn with_input_responses(mut self, input_responses: InputResponses) -> Self {
+        self.input_responses = Some(input_responses);
+        self
+    }
+
+    /// Sets [`request_state`](Self::request_state).
+    #[must_use]
+    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
+        self.request_state = Some(request_state.into());
+        self
+    }
+}
+
+/// What a resource holds.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ReadResourceResult {
+    #[serde(rename = "resultType", default)]
+    result_type: crate::constant::Complete,
+    /// Its contents; a folder may answer with several.
+    pub contents: Vec<ResourceContents>,
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    #[serde(default, deserialize_with = "crate::number::at_least_zero")]
+    pub ttl_ms: u64,
+    /// Who may be served from a cache; a result that does not say so is private.
+    #[serde(default)]
+    pub cache_scope: CacheScope,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ReadResourceResult {
+    /// Makes one from its required members.
+    pub fn new(
+        contents: Vec<ResourceContents>,
+        ttl_ms: u64,
+        cache_scope: impl Into<CacheScope>,
+    ) -> Self {
+        Self {
+            result_type: crate::constant::Complete,
+            contents,
+            ttl_ms,
+            cache_scope: cache_scope.into(),
+            meta: None,
+        }
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}

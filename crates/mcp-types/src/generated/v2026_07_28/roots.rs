@@ -1,0 +1,48 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//! The places a client opens to the server.
+
+use crate::{Meta, Root};
+use serde::{Deserialize, Serialize};
+
+/// The params of the question for roots.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/roots>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ListRootsRequestParams {
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ListRootsRequestParams {
+    /// Makes an empty one; every member is optional.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+/// The places a server may work in.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/roots>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ListRootsResult {
+    /// The roots.
+    pub roots: Vec<Root>,
+}
+
+impl ListRootsResult {
+    /// Makes one from its required members.
+    pub fn new(roots: Vec<Root>) -> Self {
+        Self { roots }
+    }
+}

@@ -1,0 +1,121 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//! Model calls a server asks its client to make.
+
+use crate::v2026_07_28::Tool;
+use crate::{IncludeContext, JsonObject, ModelPreferences, SamplingMessage, ToolChoice};
+use serde::{Deserialize, Serialize};
+
+/// A model call that a server asks for.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/sampling>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreateMessageRequestParams {
+    /// The conversation so far.
+    pub messages: Vec<SamplingMessage>,
+    /// The most tokens to sample; the client may stop earlier.
+    pub max_tokens: u64,
+    /// What matters in the choice of a model; advice only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_preferences: Option<ModelPreferences>,
+    /// A system prompt; the client may change it or leave it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// How much other context to add; needs `sampling.context` unless it is `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_context: Option<IncludeContext>,
+    /// Settings for the provider behind the client, in a form of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<JsonObject>,
+    /// Texts that end the sampling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_sequences: Option<Vec<String>>,
+    /// How freely to sample; the scale is the model's.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "crate::number::serialize_optional"
+    )]
+    pub temperature: Option<f64>,
+    /// Whether the model may or must call tools; needs `sampling.tools`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Tools the model may call; needs `sampling.tools`. They live in this request only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Tool>>,
+}
+
+impl CreateMessageRequestParams {
+    /// Makes one from its required members.
+    pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
+        Self {
+            messages,
+            max_tokens,
+            model_preferences: None,
+            system_prompt: None,
+            include_context: None,
+            metadata: None,
+            stop_sequences: None,
+            temperature: None,
+            tool_choice: None,
+            tools: None,
+        }
+    }
+
+    /// Sets [`model_preferences`](Self::model_preferences).
+    #[must_use]
+    pub fn with_model_preferences(mut self, model_preferences: ModelPreferences) -> Self {
+        self.model_preferences = Some(model_preferences);
+        self
+    }
+
+    /// Sets [`system_prompt`](Self::system_prompt).
+    #[must_use]
+    pub fn with_system_prompt(mut self, system_prompt: impl Into<String>) -> Self {
+        self.system_prompt = Some(system_prompt.into());
+        self
+    }
+
+    /// Sets [`include_context`](Self::include_context).
+    #[must_use]
+    pub fn with_include_context(mut self, include_context: impl Into<IncludeContext>) -> Self {
+        self.include_context = Some(include_context.into());
+        self
+    }
+
+    /// Sets [`metadata`](Self::metadata).
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: JsonObject) -> Self {
+        self.metadata = Some(metadata);
+        self
+    }
+
+    /// Sets [`stop_sequences`](Self::stop_sequences).
+    #[must_use]
+    pub fn with_stop_sequences(mut self, stop_sequences: Vec<String>) -> Self {
+        self.stop_sequences = Some(stop_sequences);
+        self
+    }
+
+    /// Sets [`temperature`](Self::temperature).
+    #[must_use]
+    pub fn with_temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// Sets [`tool_choice`](Self::tool_choice).
+    #[must_use]
+    pub fn with_tool_choice(mut self, tool_choice: ToolChoice) -> Self {
+        self.tool_choice = Some(tool_choice);
+        self
+    }
+
+    /// Sets [`tools`](Self::tools).
+    #[must_use]
+    pub fn with_tools(mut self, tools: Vec<Tool>) -> Self {
+        self.tools = Some(tools);
+        self
+    }
+}

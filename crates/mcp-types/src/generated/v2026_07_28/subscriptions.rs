@@ -1,0 +1,180 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//! Notifications that a client listens for.
+
+use crate::v2026_07_28::RequestMeta;
+use crate::{Implementation, JsonObject, Meta, RequestId};
+use serde::{Deserialize, Serialize};
+
+/// Which notifications to send; absent and false both mean no.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#notification-filter>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SubscriptionFilter {
+    /// Whether to tell when the list of prompts changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts_list_changed: Option<bool>,
+    /// The URIs of resources to watch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_subscriptions: Option<Vec<String>>,
+    /// Whether to tell when the list of resources changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources_list_changed: Option<bool>,
+    /// Whether to tell when the list of tools changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools_list_changed: Option<bool>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
+}
+
+impl SubscriptionFilter {
+    /// Makes an empty one; every member is optional.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets [`prompts_list_changed`](Self::prompts_list_changed).
+    #[must_use]
+    pub fn with_prompts_list_changed(mut self, prompts_list_changed: bool) -> Self {
+        self.prompts_list_changed = Some(prompts_list_changed);
+        self
+    }
+
+    /// Sets [`resource_subscriptions`](Self::resource_subscriptions).
+    #[must_use]
+    pub fn with_resource_subscriptions(mut self, resource_subscriptions: Vec<String>) -> Self {
+        self.resource_subscriptions = Some(resource_subscriptions);
+        self
+    }
+
+    /// Sets [`resources_list_changed`](Self::resources_list_changed).
+    #[must_use]
+    pub fn with_resources_list_changed(mut self, resources_list_changed: bool) -> Self {
+        self.resources_list_changed = Some(resources_list_changed);
+        self
+    }
+
+    /// Sets [`tools_list_changed`](Self::tools_list_changed).
+    #[must_use]
+    pub fn with_tools_list_changed(mut self, tools_list_changed: bool) -> Self {
+        self.tools_list_changed = Some(tools_list_changed);
+        self
+    }
+}
+
+/// What a server will send on a subscription.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubscriptionsAcknowledgedNotificationParams {
+    /// The part of the filter that the server honours.
+    pub notifications: SubscriptionFilter,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl SubscriptionsAcknowledgedNotificationParams {
+    /// Makes one from its required members.
+    pub fn new(notifications: SubscriptionFilter) -> Self {
+        Self {
+            notifications,
+            meta: None,
+        }
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+/// What a client wants to hear of.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#opening-a-stream>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubscriptionsListenRequestParams {
+    /// What to send.
+    pub notifications: SubscriptionFilter,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta")]
+    pub meta: RequestMeta,
+}
+
+impl SubscriptionsListenRequestParams {
+    /// Makes one from its required members.
+    pub fn new(notifications: SubscriptionFilter, meta: RequestMeta) -> Self {
+        Self {
+            notifications,
+            meta,
+        }
+    }
+}
+
+/// The end of a subscription that its server ends.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubscriptionsListenResult {
+    #[serde(rename = "resultType", default)]
+    result_type: crate::constant::Complete,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta")]
+    pub meta: SubscriptionsListenResultMeta,
+}
+
+impl SubscriptionsListenResult {
+    /// Makes one from its required members.
+    pub fn new(meta: SubscriptionsListenResultMeta) -> Self {
+        Self {
+            result_type: crate::constant::Complete,
+            meta,
+        }
+    }
+}
+
+/// The metadata that ends a subscription.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubscriptionsListenResultMeta {
+    /// Which subscription: the id of its `subscriptions/listen` request.
+    #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+    pub subscription_id: RequestId,
+    /// The server software, by its own account.
+    #[serde(
+        rename = "io.modelcontextprotocol/serverInfo",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub server_info: Option<Implementation>,
+    /// Members this revision does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: JsonObject,
+}
+
+impl SubscriptionsListenResultMeta {
+    /// Makes one from its required members.
+    pub fn new(subscription_id: impl Into<RequestId>) -> Self {
+        Self {
+            subscription_id: subscription_id.into(),
+            server_info: None,
+            extra: JsonObject::new(),
+        }
+    }
+
+    /// Sets [`server_info`](Self::server_info).
+    #[must_use]
+    pub fn with_server_info(mut self, server_info: Implementation) -> Self {
+        self.server_info = Some(server_info);
+        self
+    }
+}

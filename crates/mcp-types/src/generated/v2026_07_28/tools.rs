@@ -1,0 +1,263 @@
+// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+
+//! Tools, their calls and their results.
+
+use crate::v2026_07_28::{CacheScope, InputResponses, RequestMeta};
+use crate::{ContentBlock, Icon, JsonObject, Meta, ToolAnnotations};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Which tool to call, and with what.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/tools>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CallToolRequestParams {
+    /// The tool's name.
+    pub name: String,
+    /// Its arguments, which fit the tool's input schema; absent is an empty object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<JsonObject>,
+    /// Answers to what an earlier round asked, under the same keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<InputResponses>,
+    /// What an earlier round handed out, unchanged; only the server can read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<String>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta")]
+    pub meta: RequestMeta,
+}
+
+impl CallToolRequestParams {
+    /// Makes one from its required members.
+    pub fn new(name: impl Into<String>, meta: RequestMeta) -> Self {
+        Self {
+            name: name.into(),
+            arguments: None,
+            input_responses: None,
+            request_state: None,
+            meta,
+        }
+    }
+
+    /// Sets [`arguments`](Self::arguments).
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: JsonObject) -> Self {
+        self.arguments = Some(arguments);
+        self
+    }
+
+    /// Sets [`input_responses`](Self::input_responses).
+    #[must_use]
+    pub fn with_input_responses(mut self, input_responses: InputResponses) -> Self {
+        self.input_responses = Some(input_responses);
+        self
+    }
+
+    /// Sets [`request_state`](Self::request_state).
+    #[must_use]
+    pub fn with_request_state(mut self, request_state: impl Into<String>) -> Self {
+        self.request_state = Some(request_state.into());
+        self
+    }
+}
+
+/// What a tool call came to, failures included.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/tools>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CallToolResult {
+    #[serde(rename = "resultType", default)]
+    result_type: crate::constant::Complete,
+    /// The result for a model to read.
+    pub content: Vec<ContentBlock>,
+    /// The result for a program to read, any JSON value; fits the output schema if the tool has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+    /// Whether the tool failed; absent means no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl CallToolResult {
+    /// Makes one from its required members.
+    pub fn new(content: Vec<ContentBlock>) -> Self {
+        Self {
+            result_type: crate::constant::Complete,
+            content,
+            structured_content: None,
+            is_error: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`structured_content`](Self::structured_content).
+    #[must_use]
+    pub fn with_structured_content(mut self, structured_content: impl Into<Value>) -> Self {
+        self.structured_content = Some(structured_content.into());
+        self
+    }
+
+    /// Sets [`is_error`](Self::is_error).
+    #[must_use]
+    pub fn with_is_error(mut self, is_error: bool) -> Self {
+        self.is_error = Some(is_error);
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+/// One page of the tools of a server.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/tools>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListToolsResult {
+    #[serde(rename = "resultType", default)]
+    result_type: crate::constant::Complete,
+    /// The tools.
+    pub tools: Vec<Tool>,
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    #[serde(default, deserialize_with = "crate::number::at_least_zero")]
+    pub ttl_ms: u64,
+    /// Who may be served from a cache; a result that does not say so is private.
+    #[serde(default)]
+    pub cache_scope: CacheScope,
+    /// Where the next page begins; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl ListToolsResult {
+    /// Makes one from its required members.
+    pub fn new(tools: Vec<Tool>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
+        Self {
+            result_type: crate::constant::Complete,
+            tools,
+            ttl_ms,
+            cache_scope: cache_scope.into(),
+            next_cursor: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`next_cursor`](Self::next_cursor).
+    #[must_use]
+    pub fn with_next_cursor(mut self, next_cursor: impl Into<String>) -> Self {
+        self.next_cursor = Some(next_cursor.into());
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+/// A tool that a model may call.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/tools>
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Tool {
+    /// The name calls use, unique in its server.
+    pub name: String,
+    /// The name people see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the tool does, for the model to choose by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A JSON Schema of type object for the arguments, passed through as it is.
+    pub input_schema: JsonObject,
+    /// A JSON Schema for the structured content, passed through as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<JsonObject>,
+    /// Pictures a user interface may show, in any number of sizes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Vec<Icon>>,
+    /// Hints on what a call does; not to be trusted unless the server is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolAnnotations>,
+    /// What the protocol says about the message, and free metadata beside it.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+impl Tool {
+    /// Makes one from its required members.
+    pub fn new(name: impl Into<String>, input_schema: JsonObject) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            input_schema,
+            output_schema: None,
+            icons: None,
+            annotations: None,
+            meta: None,
+        }
+    }
+
+    /// Sets [`title`](Self::title).
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets [`description`](Self::description).
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Sets [`output_schema`](Self::output_schema).
+    #[must_use]
+    pub fn with_output_schema(mut self, output_schema: JsonObject) -> Self {
+        self.output_schema = Some(output_schema);
+        self
+    }
+
+    /// Sets [`icons`](Self::icons).
+    #[must_use]
+    pub fn with_icons(mut self, icons: Vec<Icon>) -> Self {
+        self.icons = Some(icons);
+        self
+    }
+
+    /// Sets [`annotations`](Self::annotations).
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
+
+    /// Sets [`meta`](Self::meta).
+    #[must_use]
+    pub fn with_meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}

@@ -1,0 +1,124 @@
+//! The examples that the specification ships with 2026-07-28, through its types and against its schema.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use mcp_types::v2026_07_28::{
+    InputRequest, MissingRequiredClientCapability, UnsupportedProtocolVersion,
+};
+use serde_json::Value;
+
+use crate::generated_table_2026_07_28::TABLE;
+use crate::support::{RoundTrip, Schema, forget_mode_of_forms, round_trip, schema_dir};
+
+const REVISION: &str = "2026-07-28";
+
+/// Definitions that mcp-jsonrpc decodes: the object of an error, and the whole answer.
+const ERRORS: &[(&str, RoundTrip)] = &[
+    ("HeaderMismatchError", answer::<Value>),
+    ("InternalError", round_trip::<mcp_jsonrpc::ErrorObject>),
+    ("InvalidParamsError", round_trip::<mcp_jsonrpc::ErrorObject>),
+    (
+        "MethodNotFoundError",
+        round_trip::<mcp_jsonrpc::ErrorObject>,
+    ),
+    (
+        "MissingRequiredClientCapabilityError",
+        answer::<MissingRequiredClientCapability>,
+    ),
+    ("ParseError", round_trip::<mcp_jsonrpc::ErrorObject>),
+    (
+        "UnsupportedProtocolVersionError",
+        answer::<UnsupportedProtocolVersion>,
+    ),
+];
+
+/// The one example without the cache hints that its result must have; they are read as defaults, and written.
+const WITHOUT_HINTS: &str = "ReadResourceResultResponse/read-resource-result-response.json";
+
+/// The round trip of an error answer, its data through their type.
+fn answer<D: serde::Serialize + serde::de::DeserializeOwned>(
+    text: &str,
+) -> Result<String, serde_json::Error> {
+    let mut message: Value = serde_json::from_str(text)?;
+    let error = message["error"].to_string();
+    let mut error: mcp_jsonrpc::ErrorObject = serde_json::from_str(&error)?;
+    if let Some(data) = &error.data {
+        let data = round_trip::<D>(&data.to_string())?;
+        error.data = Some(serde_json::from_str(&data)?);
+    }
+    message["error"] = serde_json::to_value(error)?;
+    serde_json::to_string(&message)
+}
+
+/// File name and text of every example, by the definition it is of; none where the folder is not here.
+fn examples(dir: &Path) -> BTreeMap<String, Vec<(String, String)>> {
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let paths = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path())
+    };
+    paths(&dir.join(REVISION).join("examples"))
+        .map(|folder| {
+            let files =
+                paths(&folder).map(|file| (name(&file), fs::read_to_string(&file).unwrap()));
+            (name(&folder), files.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn every_example_comes_back_equal_and_valid() {
+    let Some(dir) = schema_dir() else { return };
+    let examples = examples(&dir);
+    if examples.is_empty() {
+        println!("SKIPPED: the examples of {REVISION} are not here");
+        return;
+    }
+    let schema = Schema::load(&dir, REVISION).unwrap();
+    let trips: BTreeMap<&str, RoundTrip> = TABLE.iter().chain(ERRORS).copied().collect();
+    let mut count = 0;
+    for (definition, files) in &examples {
+        let round_trip = trips[definition.as_str()];
+        let validator = schema.validator(definition);
+        for (file, text) in files {
+            let at = format!("{definition}/{file}");
+            let text = round_trip(text).map_err(|error| format!("{at}: {error}"));
+            let encoded: Value = serde_json::from_str(&text.unwrap()).unwrap();
+            let (_, original) = files.iter().find(|(name, _)| name == file).unwrap();
+            let mut expected: Value = serde_json::from_str(original).unwrap();
+            forget_mode_of_forms(&mut expected);
+            if at == WITHOUT_HINTS {
+                assert!(expected["result"].get("ttlMs").is_none(), "{at} is mended");
+                expected["result"]["ttlMs"] = 0.into();
+                expected["result"]["cacheScope"] = "private".into();
+            }
+            assert_eq!(encoded, expected, "{at}");
+            if let Err(error) = validator.validate(&encoded) {
+                panic!("{at}: {error}");
+            }
+            count += 1;
+        }
+    }
+    assert_eq!(count, 129);
+}
+
+/// The examples of questions stand in the answers of other requests, too.
+#[test]
+fn examples_of_questions_are_input_requests() {
+    let Some(dir) = schema_dir() else { return };
+    let examples = examples(&dir);
+    for definition in ["CreateMessageRequest", "ElicitRequest", "ListRootsRequest"] {
+        for (file, text) in examples.get(definition).into_iter().flatten() {
+            let question: InputRequest = serde_json::from_str(text).unwrap();
+            let at = format!("{definition}/{file}");
+            assert!(!matches!(question, InputRequest::Unknown(_)), "{at}");
+            let mut expected: Value = serde_json::from_str(text).unwrap();
+            // An id has no place in a question; one of the examples has one all the same.
+            expected.as_object_mut().unwrap().remove("id");
+            forget_mode_of_forms(&mut expected);
+            assert_eq!(serde_json::to_value(question).unwrap(), expected, "{at}");
+        }
+    }
+}
