@@ -59,7 +59,7 @@ impl Builder {
             handlers: Handlers::default(),
             roots: None,
             timeouts: Timeouts::default(),
-            offer: Revision::LATEST,
+            offer: Revision::LATEST_LEGACY,
             keep_alive: None,
             experimental: std::collections::BTreeMap::new(),
         }

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestParams,
     ElicitResult, IncludeContext, ListRootsResult, method,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::gate::{self, Unsupported, declared, known};
 use crate::{CallError, RequestContext, form, lower, sampling};
@@ -22,6 +22,9 @@ pub enum AskError {
     Unsupported(Unsupported),
     /// The question breaks a rule of the specification; nothing was sent.
     Invalid(String),
+    /// The request does not declare the capability that the question needs; nothing was asked.
+    /// The error is what the request has to be answered with.
+    Undeclared(ErrorObject),
     /// The client has not completed the handshake, so it may not be asked yet.
     NotReady,
     /// The client refused.
@@ -37,6 +40,7 @@ impl fmt::Display for AskError {
         match self {
             Self::Unsupported(missing) => write!(f, "the client cannot be asked: {missing}"),
             Self::Invalid(problem) => write!(f, "invalid question: {problem}"),
+            Self::Undeclared(error) => write!(f, "the client cannot be asked: {error}"),
             Self::NotReady => f.write_str("the client has not sent notifications/initialized"),
             Self::Rejected(error) => write!(f, "the client refused: {error}"),
             Self::BadAnswer(problem) => write!(f, "the client's answer does not fit: {problem}"),
@@ -49,7 +53,7 @@ impl std::error::Error for AskError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Unsupported(missing) => Some(missing),
-            Self::Rejected(error) => Some(error),
+            Self::Rejected(error) | Self::Undeclared(error) => Some(error),
             Self::Failed(error) => Some(error),
             _ => None,
         }
@@ -79,19 +83,28 @@ impl RequestContext {
     /// # Cancel safety
     /// Dropping the future cancels the question on the wire.
     pub async fn elicit(&self, params: ElicitRequestParams) -> Result<ElicitResult, AskError> {
-        let (params, schema) = self.prepare_elicitation(params)?;
-        let result: ElicitResult = self.ask(method::ELICITATION_CREATE, Some(params)).await?;
-        match (&result.action, schema) {
+        let prepared = self.prepare_elicitation(params);
+        let (params, schema) = prepared.map_err(|error| self.undeclared(error))?;
+        let fits = move |result: &ElicitResult| match (&result.action, &schema) {
             (ElicitAction::Accept, Some(schema)) => {
                 let content = result.content.clone().unwrap_or_default();
-                form::check(&schema, &content).map_err(AskError::BadAnswer)?;
+                form::check(schema, &content)
             }
-            (ElicitAction::Unknown(action), _) => {
-                return Err(AskError::BadAnswer(format!("unknown action {action:?}")));
+            (ElicitAction::Unknown(action), _) => Err(format!("unknown action {action:?}")),
+            _ => Ok(()),
+        };
+        self.ask(method::ELICITATION_CREATE, Some(params), fits)
+            .await
+    }
+
+    /// Where each request declares capabilities, one that is missing is the request's fault.
+    fn undeclared(&self, error: AskError) -> AskError {
+        match error {
+            AskError::Unsupported(Unsupported::Capability(name)) if self.rules().modern => {
+                AskError::Undeclared(missing_capability(name))
             }
-            _ => {}
+            other => other,
         }
-        Ok(result)
     }
 
     fn prepare_elicitation(
@@ -144,6 +157,14 @@ impl RequestContext {
         &self,
         mut params: CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, AskError> {
+        self.prepare_sampling(&mut params)
+            .map_err(|error| self.undeclared(error))?;
+        let params = to_value(&params)?;
+        self.ask(method::SAMPLING_CREATE_MESSAGE, Some(params), |_| Ok(()))
+            .await
+    }
+
+    fn prepare_sampling(&self, params: &mut CreateMessageRequestParams) -> Result<(), AskError> {
         let rules = self.rules();
         let declares = self
             .session()
@@ -162,15 +183,14 @@ impl RequestContext {
         {
             params.include_context = None;
         }
-        sampling::check(&params).map_err(AskError::Invalid)?;
+        sampling::check(params).map_err(AskError::Invalid)?;
         for message in &mut params.messages {
             if !rules.sampling_tools {
                 message.meta = None;
             }
             lower::sampling_content(&mut message.content, rules)?;
         }
-        self.ask(method::SAMPLING_CREATE_MESSAGE, Some(to_value(&params)?))
-            .await
+        Ok(())
     }
 
     /// Asks for the roots the server may work in. A client that promised to tell when they
@@ -186,28 +206,62 @@ impl RequestContext {
         if let Some(roots) = known {
             return Ok(roots);
         }
-        let roots: ListRootsResult = self.ask(method::ROOTS_LIST, None).await?;
+        let roots: ListRootsResult = self.ask(method::ROOTS_LIST, None, |_| Ok(())).await?;
         self.session().remember_roots(&roots, mark);
         Ok(roots)
     }
 
-    /// Sends a question on the stream of this request and decodes the answer.
-    async fn ask<T: DeserializeOwned>(
+    /// Asks, and decodes the answer: on the stream of this request, or through the ledger, where
+    /// an answer that does not fit is as good as none.
+    async fn ask<T: DeserializeOwned + Send>(
         &self,
         method: &'static str,
         params: Option<Value>,
+        fits: impl Fn(&T) -> Result<(), String> + Send,
     ) -> Result<T, AskError> {
         if !self.session().is_open() {
             return Err(AskError::NotReady);
         }
+        let rules = self.rules();
         let capabilities = self.session().client_capabilities().cloned();
-        gate::client_offers(method, &capabilities.unwrap_or_default(), self.rules())?;
+        gate::client_offers(method, &capabilities.unwrap_or_default(), rules)
+            .map_err(|missing| self.undeclared(missing.into()))?;
+        if rules.modern {
+            let what = "questions outside of tools, prompts and resources";
+            let ledger = self.ledger().ok_or(Unsupported::Revision {
+                what,
+                revision: rules.name,
+            })?;
+            let read = move |answer| {
+                let answer = serde_json::from_value(answer).ok()?;
+                fits(&answer).is_ok().then_some(answer)
+            };
+            return Ok(ledger.ask(self.key(), method, params, read).await);
+        }
         let params = params.map(|params| params.to_string().into_bytes());
         let answer = self.exchange().link().request(method, params).await?;
         let raw = answer.map_err(AskError::Rejected)?;
-        raw.decode()
-            .map_err(|error| AskError::BadAnswer(error.to_string()))
+        let answer = raw
+            .decode()
+            .map_err(|error| AskError::BadAnswer(error.to_string()))?;
+        fits(&answer).map_err(AskError::BadAnswer)?;
+        Ok(answer)
     }
+}
+
+/// The answer to a request that would need a capability to be declared, by its path.
+fn missing_capability(path: &str) -> ErrorObject {
+    let mut required = json!({});
+    let mut at = &mut required;
+    for step in path.split('.') {
+        at[step] = json!({});
+        at = &mut at[step];
+    }
+    ErrorObject::new(
+        ErrorCode::MISSING_CLIENT_CAPABILITY,
+        format!("the request does not declare the client capability {path:?}"),
+    )
+    .with_data(json!({ "requiredCapabilities": required }))
 }
 
 fn to_value(params: &impl Serialize) -> Result<Value, AskError> {

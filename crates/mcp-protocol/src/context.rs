@@ -7,6 +7,7 @@ use std::time::Instant;
 use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
 use serde_json::Value;
 
+use crate::modern::Ledger;
 use crate::{Cancelled, Delivery, Exchange, Rules, Session};
 
 /// The facts of one request, and the way back to who sent it. Cloning shares it.
@@ -15,6 +16,9 @@ pub struct RequestContext {
     exchange: Exchange,
     session: Arc<Session>,
     meta: Option<Arc<Meta>>,
+    ledger: Option<Arc<Ledger>>,
+    /// Under which name the next question is asked.
+    key: Option<Arc<str>>,
 }
 
 impl RequestContext {
@@ -24,12 +28,40 @@ impl RequestContext {
             exchange,
             session,
             meta: None,
+            ledger: None,
+            key: None,
         }
     }
 
     /// Attaches the `_meta` of the request, still raw; anything but an object is ignored.
     pub fn set_meta(&mut self, raw: &str) {
         self.meta = serde_json::from_str(raw).ok().map(Arc::new);
+    }
+
+    /// Keeps questions and answers in `ledger`, because the client cannot be asked while the
+    /// request runs.
+    pub fn set_ledger(&mut self, ledger: Arc<Ledger>) {
+        self.ledger = Some(ledger);
+    }
+
+    /// Where questions and answers are kept, if the client cannot be asked while the request
+    /// runs.
+    pub fn ledger(&self) -> Option<&Arc<Ledger>> {
+        self.ledger.as_ref()
+    }
+
+    /// The same request, whose questions go by this name where they need one. Without it they
+    /// go by a name made from their text.
+    #[must_use]
+    pub fn named(&self, key: &str) -> Self {
+        Self {
+            key: Some(key.into()),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 
     /// The request and whether it still wants an answer.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -31,6 +31,7 @@ struct Inner {
     id: RequestId,
     link: Arc<dyn Link>,
     state: AtomicU8,
+    endless: AtomicBool,
     wakers: Mutex<Vec<Waker>>,
     progress: Mutex<f64>,
     pace: Bucket,
@@ -43,6 +44,7 @@ impl Exchange {
             id,
             link,
             state: AtomicU8::new(RUNNING),
+            endless: AtomicBool::new(false),
             wakers: Mutex::new(Vec::new()),
             progress: Mutex::new(f64::NEG_INFINITY),
             pace: Bucket::new(PROGRESS_BURST, PROGRESS_PER_SECOND),
@@ -72,6 +74,16 @@ impl Exchange {
     /// Whether the peer cancelled it, or went away.
     pub fn is_cancelled(&self) -> bool {
         self.0.state.load(Ordering::Acquire) == CANCELLED
+    }
+
+    /// Lifts the deadline: it is meant to last, as subscriptions are.
+    pub fn set_endless(&self) {
+        self.0.endless.store(true, Ordering::Release);
+    }
+
+    /// Whether no deadline counts for it.
+    pub fn is_endless(&self) -> bool {
+        self.0.endless.load(Ordering::Acquire)
     }
 
     /// Completes when the exchange has ended: cancelled, answered, or its peer gone.

@@ -59,7 +59,14 @@ pub(crate) fn declared(declared: bool, name: &'static str) -> Result<(), Unsuppo
 }
 
 /// Whether a server of this revision knows the method at all.
-pub(crate) fn server_handles(method: &str, _rules: &Rules) -> bool {
+pub(crate) fn server_handles(method: &str, rules: &Rules) -> bool {
+    match method {
+        method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE | method::LOGGING_SET_LEVEL => {
+            return !rules.modern;
+        }
+        method::SERVER_DISCOVER | method::SUBSCRIPTIONS_LISTEN => return rules.modern,
+        _ => {}
+    }
     matches!(
         method,
         method::TOOLS_LIST
@@ -69,10 +76,7 @@ pub(crate) fn server_handles(method: &str, _rules: &Rules) -> bool {
             | method::RESOURCES_LIST
             | method::RESOURCES_TEMPLATES_LIST
             | method::RESOURCES_READ
-            | method::RESOURCES_SUBSCRIBE
-            | method::RESOURCES_UNSUBSCRIBE
             | method::COMPLETION_COMPLETE
-            | method::LOGGING_SET_LEVEL
     )
 }
 

@@ -16,6 +16,7 @@
 //! [basic]: https://modelcontextprotocol.io/specification/2025-11-25/basic
 
 mod ask;
+pub mod base64;
 mod bucket;
 mod closed;
 mod context;
@@ -28,6 +29,7 @@ mod inbound;
 mod incoming;
 mod link;
 pub mod lower;
+pub mod modern;
 mod mux;
 mod outgoing;
 mod payload;

@@ -11,11 +11,12 @@ use mcp_types::{
     SamplingMessageContentBlock, ServerCapabilities, Tool,
 };
 
+use crate::Rules;
 use crate::gate::{Unsupported, known};
-use crate::{Revision, Rules};
 
-fn is_latest(rules: &Rules) -> bool {
-    rules == Revision::LATEST.rules()
+/// Whether there is nothing to lower in content.
+fn knows_all_content(rules: &Rules) -> bool {
+    rules.icons
 }
 
 /// The handshake's answer.
@@ -44,6 +45,21 @@ pub fn server_capabilities(capabilities: &mut ServerCapabilities, rules: &Rules)
     if !rules.tasks {
         capabilities.tasks = None;
     }
+}
+
+/// What a server declares where there is no handshake: the same words, but for tasks, which are
+/// an extension there.
+pub(crate) fn modern_capabilities(
+    capabilities: ServerCapabilities,
+) -> mcp_types::v2026_07_28::ServerCapabilities {
+    let mut modern = mcp_types::v2026_07_28::ServerCapabilities::new();
+    modern.completions = capabilities.completions;
+    modern.experimental = capabilities.experimental;
+    modern.logging = capabilities.logging;
+    modern.prompts = capabilities.prompts;
+    modern.resources = capabilities.resources;
+    modern.tools = capabilities.tools;
+    modern
 }
 
 /// What a client declares with an offer of this revision.
@@ -130,7 +146,7 @@ fn annotations(annotations: &mut Option<Annotations>) {
 /// The result of a tool. Structured content falls away where it is unknown: the text block
 /// beside it says the same.
 pub fn call_tool_result(result: &mut CallToolResult, rules: &Rules) {
-    if is_latest(rules) {
+    if knows_all_content(rules) {
         return;
     }
     if !rules.structured_output {
@@ -166,7 +182,7 @@ fn resource_contents(contents: &mut ResourceContents) {
 
 /// One content block: audio becomes an embedded resource, a link a line of text.
 pub fn content(block: &mut ContentBlock, rules: &Rules) {
-    if is_latest(rules) {
+    if knows_all_content(rules) {
         return;
     }
     match block {

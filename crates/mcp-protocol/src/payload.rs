@@ -7,6 +7,8 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_types::CallToolResult;
 use serde::Serialize;
 
+use crate::modern::Stamp;
+
 /// A result, or what was refused.
 pub type Outcome = Result<Payload, ErrorObject>;
 
@@ -21,12 +23,23 @@ pub enum Payload {
     Shared(Arc<str>),
     /// Anything that can write itself.
     Boxed(Box<dyn WriteJson>),
+    /// A result with what a revision without a handshake adds to each.
+    Stamped(Box<Self>, Arc<Stamp>),
 }
 
 impl Payload {
     /// A payload that serialises `value` when it is sent.
     pub fn of<T: Serialize + fmt::Debug + Send + Sync + 'static>(value: T) -> Self {
         Self::Boxed(Box::new(value))
+    }
+
+    /// Whether it has none of the members that a stamp adds.
+    fn is_plain(&self) -> bool {
+        match self {
+            Self::Empty | Self::Shared(_) => true,
+            Self::CallTool(result) => result.meta.is_none(),
+            Self::Boxed(_) | Self::Stamped(..) => false,
+        }
     }
 
     /// Appends the JSON text.
@@ -36,6 +49,11 @@ impl Payload {
             Self::CallTool(result) => or_empty(out, |out| result.write_json(out)),
             Self::Shared(text) => out.extend_from_slice(text.as_bytes()),
             Self::Boxed(value) => value.write_json(out),
+            Self::Stamped(inner, stamp) => {
+                let start = out.len();
+                inner.write(out);
+                stamp.apply(out, start, inner.is_plain());
+            }
         }
     }
 }

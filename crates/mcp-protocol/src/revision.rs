@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A dated revision of the protocol with a handshake. Ordered by date.
+/// A dated revision of the protocol. Ordered by date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Revision {
@@ -16,19 +16,33 @@ pub enum Revision {
     V2025_06_18,
     /// 2025-11-25.
     V2025_11_25,
+    /// 2026-07-28, the first without a handshake.
+    V2026_07_28,
 }
 
 impl Revision {
     /// All of them, oldest first.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
+
+    /// The newest of them.
+    pub const LATEST: Self = Self::V2026_07_28;
+
+    /// Those that open with `initialize` and keep a session, oldest first.
+    pub const LEGACY: [Self; 4] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
         Self::V2025_06_18,
         Self::V2025_11_25,
     ];
 
-    /// The newest of them.
-    pub const LATEST: Self = Self::V2025_11_25;
+    /// The newest of those.
+    pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
     /// What a request over HTTP speaks that does not tell.
     ///
@@ -47,16 +61,25 @@ impl Revision {
             Self::V2025_03_26 => &RULES_2025_03_26,
             Self::V2025_06_18 => &RULES_2025_06_18,
             Self::V2025_11_25 => &RULES_2025_11_25,
+            Self::V2026_07_28 => &RULES_2026_07_28,
         }
     }
 
-    /// A server's choice: what the client requested if it is supported, else the newest that is.
+    /// Whether each request of this revision tells all there is to know, without a handshake, a
+    /// session or questions from the server.
+    pub fn is_modern(self) -> bool {
+        self.rules().modern
+    }
+
+    /// A server's choice in a handshake: what the client requested if it is supported, else the
+    /// newest that is; `None` if none of those that are supported has a handshake.
     ///
     /// Specification: lifecycle, version negotiation.
-    pub fn negotiate(requested: &str, supported: &[Self]) -> Self {
+    pub fn negotiate(requested: &str, supported: &[Self]) -> Option<Self> {
+        let mut usable = supported.iter().copied().filter(|it| !it.is_modern());
         match requested.parse() {
-            Ok(revision) if supported.contains(&revision) => revision,
-            _ => supported.iter().copied().max().unwrap_or(Self::LATEST),
+            Ok(revision) if usable.clone().any(|it| it == revision) => Some(revision),
+            _ => usable.by_ref().max(),
         }
     }
 }
@@ -96,6 +119,10 @@ impl std::error::Error for UnknownRevision {}
 pub struct Rules {
     /// Its string on the wire.
     pub name: &'static str,
+    /// Each request tells its revision, the client and its capabilities in `_meta`; there is no
+    /// handshake, no session, no request from the server. Results tell their type, lists how
+    /// long they may be kept.
+    pub modern: bool,
     /// Batches must be accepted.
     pub batches: bool,
     /// An error answer may lack its id on a stream.
@@ -125,12 +152,17 @@ pub struct Rules {
     pub sampling_tools: bool,
     /// Tasks: `execution`, capability `tasks`, `tasks/*`.
     pub tasks: bool,
+    /// Structured content may be any JSON value, an output schema any schema.
+    pub any_structured: bool,
+    /// A resource that does not exist has an error code of its own.
+    pub resource_error_code: bool,
     /// Bad tool arguments are a tool result the model can read, not a protocol error.
     pub argument_errors_as_results: bool,
 }
 
 const RULES_2024_11_05: Rules = Rules {
     name: "2024-11-05",
+    modern: false,
     batches: false,
     error_without_id: false,
     polling: false,
@@ -145,6 +177,8 @@ const RULES_2024_11_05: Rules = Rules {
     icons: false,
     sampling_tools: false,
     tasks: false,
+    any_structured: false,
+    resource_error_code: true,
     argument_errors_as_results: true,
 };
 
@@ -178,6 +212,16 @@ const RULES_2025_11_25: Rules = Rules {
     ..RULES_2025_06_18
 };
 
+const RULES_2026_07_28: Rules = Rules {
+    name: "2026-07-28",
+    modern: true,
+    polling: false,
+    tasks: false,
+    any_structured: true,
+    resource_error_code: false,
+    ..RULES_2025_11_25
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,22 +229,26 @@ mod tests {
     // proves: LIFE-009, LIFE-010, LIFE-011
     #[test]
     fn a_known_revision_is_echoed_and_an_unknown_one_answered_with_the_newest() {
-        for revision in Revision::ALL {
+        for revision in Revision::LEGACY {
             assert_eq!(
                 Revision::negotiate(revision.as_str(), &Revision::ALL),
-                revision
+                Some(revision)
             );
         }
-        for unknown in ["2099-01-01", "1.0.0", "", "2025-11-25 "] {
+        for unknown in ["2099-01-01", "1.0.0", "", "2025-11-25 ", "2026-07-28"] {
             assert_eq!(
                 Revision::negotiate(unknown, &Revision::ALL),
-                Revision::LATEST
+                Some(Revision::LATEST_LEGACY)
             );
         }
         let old = [Revision::V2024_11_05, Revision::V2025_03_26];
         assert_eq!(
             Revision::negotiate("2025-11-25", &old),
-            Revision::V2025_03_26
+            Some(Revision::V2025_03_26)
+        );
+        assert_eq!(
+            Revision::negotiate("2025-11-25", &[Revision::V2026_07_28]),
+            None
         );
     }
 

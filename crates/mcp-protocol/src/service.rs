@@ -6,6 +6,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{Notification, Request};
 use mcp_types::{Implementation, ServerCapabilities};
 
+use crate::modern::CacheHint;
 use crate::{Reply, RequestContext, Revision, Session};
 
 /// A whole server as one value: transports drive it, `mcp-server` builds it.
@@ -21,8 +22,14 @@ pub trait Service: Send + Sync + 'static {
         Ok(())
     }
 
-    /// What the handshake tells the client. Asked once per session.
+    /// What the handshake tells the client, or `server/discover`. Asked once per session.
     fn facts(&self) -> ServerFacts;
+
+    /// Changes whenever [`facts`](Self::facts) do: what serves requests without a handshake asks
+    /// for them only then. Default: they never change.
+    fn edition(&self) -> u64 {
+        0
+    }
 
     /// A request of a session that is open.
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply;
@@ -49,6 +56,10 @@ impl<S: Service + ?Sized> Service for Arc<S> {
 
     fn facts(&self) -> ServerFacts {
         (**self).facts()
+    }
+
+    fn edition(&self) -> u64 {
+        (**self).edition()
     }
 
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
@@ -84,6 +95,10 @@ pub struct ServerFacts {
     pub instructions: Option<String>,
     /// The revisions it serves.
     pub revisions: Vec<Revision>,
+    /// How long clients may keep its lists.
+    pub lists: CacheHint,
+    /// How long clients may keep what they read of its resources.
+    pub reads: CacheHint,
 }
 
 impl ServerFacts {
@@ -94,6 +109,8 @@ impl ServerFacts {
             capabilities,
             instructions: None,
             revisions: Revision::ALL.to_vec(),
+            lists: CacheHint::NONE,
+            reads: CacheHint::NONE,
         }
     }
 }

@@ -16,6 +16,7 @@ use mcp_types::{
 
 use crate::bucket::Bucket;
 use crate::gate::Offers;
+use crate::modern::{self, Claim, Desk, Envelope, Headers};
 use crate::{
     Closed, Delivery, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision,
     ServerFacts, Service, gate, lock, lower,
@@ -38,7 +39,8 @@ pub struct Session {
     link: OnceLock<Weak<dyn Link>>,
     phase: AtomicU8,
     agreed: OnceLock<Agreed>,
-    log_level: Mutex<LoggingLevel>,
+    /// The least serious message to send; `None` for none at all.
+    log_level: Mutex<Option<LoggingLevel>>,
     log_pace: Bucket,
     roots: Mutex<Roots>,
     subscriptions: Mutex<HashSet<String>>,
@@ -66,18 +68,35 @@ impl Session {
             link: OnceLock::new(),
             phase: AtomicU8::new(NEW),
             agreed: OnceLock::new(),
-            log_level: Mutex::new(LoggingLevel::Info),
+            log_level: Mutex::new(Some(LoggingLevel::Info)),
             log_pace: Bucket::new(LOG_BURST, LOG_PER_SECOND),
             roots: Mutex::default(),
             subscriptions: Mutex::default(),
         }
     }
 
-    /// The agreed revision; the newest before there is one.
+    /// What one request says that belongs to no session: it is a session of its own, open from
+    /// the start and gone with the request.
+    pub(crate) fn of_request(envelope: Envelope, offers: Offers) -> Arc<Self> {
+        let agreed = Agreed {
+            revision: envelope.revision,
+            client: envelope.client,
+            capabilities: boxed(envelope.capabilities),
+            offers,
+        };
+        Arc::new(Self {
+            phase: AtomicU8::new(OPEN),
+            agreed: OnceLock::from(agreed),
+            log_level: Mutex::new(envelope.log_level),
+            ..Self::new()
+        })
+    }
+
+    /// The agreed revision; the newest with a handshake before there is one.
     pub fn revision(&self) -> Revision {
         self.agreed
             .get()
-            .map_or(Revision::LATEST, |agreed| agreed.revision)
+            .map_or(Revision::LATEST_LEGACY, |agreed| agreed.revision)
     }
 
     /// Who the client says it is.
@@ -110,13 +129,15 @@ impl Session {
         self.agreed
             .get()
             .is_some_and(|agreed| agreed.offers.logging())
-            && level >= *lock(&self.log_level)
+            && lock(&self.log_level)
+                .as_ref()
+                .is_some_and(|least| level >= *least)
             && self.log_pace.take(now)
     }
 
     /// Sets the lowest level the client wants to see.
     pub fn set_log_level(&self, level: LoggingLevel) {
-        *lock(&self.log_level) = level;
+        *lock(&self.log_level) = Some(level);
     }
 
     /// Subscribes to updates of a resource.
@@ -192,10 +213,15 @@ impl fmt::Debug for Session {
     }
 }
 
+fn boxed(capabilities: ClientCapabilities) -> Option<Box<ClientCapabilities>> {
+    (capabilities != ClientCapabilities::default()).then(|| Box::new(capabilities))
+}
+
 /// The server's side of one connection: handshake, gates, and then the [`Service`].
 pub struct ServerSession {
     service: Arc<dyn Service>,
     session: Arc<Session>,
+    desk: Desk,
     /// Nothing is kept from one request to the next.
     stateless: bool,
 }
@@ -206,6 +232,7 @@ impl ServerSession {
         Arc::new(Self {
             service,
             session: Arc::new(Session::new()),
+            desk: Desk::new(),
             stateless: false,
         })
     }
@@ -219,6 +246,7 @@ impl ServerSession {
         let this = Self {
             service,
             session: Arc::new(Session::new()),
+            desk: Desk::new(),
             stateless: true,
         };
         if let Some(revision) = revision {
@@ -265,6 +293,26 @@ impl ServerSession {
         &self.session
     }
 
+    /// Whether a request that says of itself what it is gets served; over HTTP its headers are
+    /// looked at too. Such requests belong to no session, so any session may serve them.
+    ///
+    /// # Errors
+    /// The answer, if it is not served; [`mirror::status`](modern::mirror::status) tells the
+    /// status that goes with it.
+    pub fn admit(
+        &self,
+        request: &Request<'_>,
+        claim: &Claim<'_>,
+        headers: Option<&Headers<'_>>,
+    ) -> Result<Envelope, ErrorObject> {
+        self.desk.admit(&*self.service, request, claim, headers)
+    }
+
+    /// Serves a request that was [admitted](Self::admit).
+    pub fn serve(&self, request: &Request<'_>, envelope: Envelope, exchange: Exchange) -> Reply {
+        self.desk.serve(&*self.service, request, envelope, exchange)
+    }
+
     fn initialize(&self, params: Option<&str>) -> Reply {
         if self.session.phase.load(Ordering::Acquire) != NEW {
             return Reply::error(ErrorObject::invalid_request(
@@ -280,7 +328,10 @@ impl ServerSession {
             }
         };
         let facts = self.facts();
-        let revision = Revision::negotiate(&params.protocol_version, &facts.revisions);
+        let requested = &params.protocol_version;
+        let Some(revision) = Revision::negotiate(requested, &facts.revisions) else {
+            return Reply::error(modern::unsupported(requested, &facts.revisions));
+        };
         let offers = Offers::of(&facts.capabilities);
         let mut result = InitializeResult::new(revision.as_str(), facts.capabilities, facts.info);
         result.instructions = facts.instructions;
@@ -288,9 +339,7 @@ impl ServerSession {
         let agreed = Agreed {
             revision,
             client: Some(params.client_info),
-            capabilities: Some(params.capabilities)
-                .filter(|capabilities| *capabilities != ClientCapabilities::default())
-                .map(Box::new),
+            capabilities: boxed(params.capabilities),
             offers,
         };
         if self.session.agreed.set(agreed).is_err() {
@@ -303,6 +352,10 @@ impl ServerSession {
     /// Why a request cannot be served, if it cannot.
     fn refusal(&self, method: &str) -> Option<ErrorObject> {
         let Some(agreed) = self.session.agreed.get() else {
+            let served = self.service.facts().revisions;
+            if served.iter().any(|it| it.is_modern()) {
+                return Some(modern::unclaimed(&served));
+            }
             return Some(ErrorObject::invalid_request(format!(
                 "send initialize first; {:?} came before it",
                 method.chars().take(128).collect::<String>()
@@ -328,6 +381,12 @@ impl Inbound for ServerSession {
     }
 
     fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
+        if let Some(claim) = Claim::of(request) {
+            return match self.admit(request, &claim, None) {
+                Ok(envelope) => self.serve(request, envelope, exchange),
+                Err(error) => Reply::error(error),
+            };
+        }
         match &*request.method {
             method::PING => Reply::ok(Payload::Empty),
             method::INITIALIZE => self.initialize(request.params),

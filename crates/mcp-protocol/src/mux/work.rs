@@ -124,7 +124,8 @@ impl Run {
 
     /// How long it may take, from the [`Inbound`](crate::Inbound) it came from.
     pub fn deadline(&self) -> Option<Duration> {
-        self.ticket.mux.inbound.deadline()
+        let deadline = self.ticket.mux.inbound.deadline();
+        deadline.filter(|_| !self.ticket.exchange.is_endless())
     }
 
     /// Ends it because the deadline has passed.

@@ -15,7 +15,7 @@ const GRAPH: &str = "memory://knowledge-graph";
 
 /// Every feature it has, and proof that it lacks the rest.
 pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
-    let session = target.connect(Revision::LATEST).await?;
+    let session = target.connect(Revision::LATEST_LEGACY).await?;
     let s = &session;
     row("initialize", async {
         lifecycle::initialized(s, "memory-server")

@@ -48,7 +48,7 @@ impl<'a> Peer<'a> {
 
 /// Every feature.
 pub(crate) async fn run(target: &Target, name: &str) -> Result<(), Fault> {
-    let session = target.connect(Revision::LATEST).await?;
+    let session = target.connect(Revision::LATEST_LEGACY).await?;
     let s = &session;
     let peer = &Peer::new(s).await?;
     row("initialize", async { lifecycle::initialized(s, name) }).await;

@@ -94,7 +94,7 @@ impl Target {
 
     /// The same, under a witness that also writes down what the server asks.
     pub(crate) async fn overhear(&self) -> Result<Session, Fault> {
-        self.start("overhear", Revision::LATEST).await
+        self.start("overhear", Revision::LATEST_LEGACY).await
     }
 
     async fn start(&self, witness: &str, revision: Revision) -> Result<Session, Fault> {

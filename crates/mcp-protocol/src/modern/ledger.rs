@@ -1,0 +1,571 @@
+//! The questions and answers of one call, where each round of them takes a request of its own.
+//!
+//! A handler is run from the start in each round. What was answered in an earlier round is
+//! answered at once; the first question that was not makes the run stop, and the client is asked.
+//!
+//! Specification: [multi round-trip requests][spec].
+//!
+//! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use mcp_types::JsonObject;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{BoxFuture, Outcome, lock};
+
+/// Questions that one round may ask.
+const MOST_QUESTIONS: usize = 32;
+/// Rounds that one call may take.
+const MOST_ROUNDS: u32 = 8;
+
+/// What is kept from one round to the next; it travels through the client, sealed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// How many rounds there were.
+    #[serde(rename = "r")]
+    round: u32,
+    /// What was answered, with the mark of the question.
+    #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
+    answers: BTreeMap<String, (String, Value)>,
+    /// What was done once, and what came of it.
+    #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
+    notes: BTreeMap<String, Value>,
+    /// What was asked last.
+    #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
+    open: Vec<String>,
+}
+
+/// Why a round cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// Too many rounds for one call.
+    Rounds(u32),
+    /// Too many questions in one round.
+    Questions(usize),
+    /// The questions of the last round were answered, but the handler asked others instead.
+    Changed,
+}
+
+impl fmt::Display for LedgerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rounds(limit) => write!(f, "the call took more than {limit} rounds of questions"),
+            Self::Questions(limit) => {
+                write!(f, "the call asked more than {limit} questions at once")
+            }
+            Self::Changed => f.write_str(
+                "the handler asks other questions than before; \
+                 they may depend only on its arguments and on earlier answers",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LedgerError {}
+
+/// A run that stopped to ask.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Interim {
+    /// The questions: by key, each with its method and params.
+    pub requests: JsonObject,
+    /// What the next round needs to know, if anything.
+    pub recorded: Option<Recorded>,
+}
+
+/// The questions and answers of one call.
+pub struct Ledger(Mutex<State>);
+
+struct State {
+    recorded: Recorded,
+    /// What this request brings.
+    responses: JsonObject,
+    /// Questions without an answer.
+    open: BTreeMap<String, Value>,
+    /// How often each question was asked in this run.
+    asked: BTreeMap<String, u32>,
+    /// Whether an answer that this request brings was used.
+    advanced: bool,
+    /// How much is being done that must not be done twice.
+    working: usize,
+    run: Option<Waker>,
+    failed: Option<LedgerError>,
+}
+
+impl Ledger {
+    /// The ledger of a call in a round with these responses.
+    pub fn new(recorded: Recorded, responses: JsonObject) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State {
+            recorded,
+            responses,
+            open: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            advanced: false,
+            working: 0,
+            run: None,
+            failed: None,
+        })))
+    }
+
+    /// Asks, and completes with what `read` makes of the answer. Without an answer, or with one
+    /// that `read` refuses, it does not complete in this round: [`Suspending`] ends the run.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the question.
+    pub(crate) fn ask<T>(
+        self: &Arc<Self>,
+        key: Option<&str>,
+        method: &'static str,
+        params: Option<Value>,
+        read: impl Fn(Value) -> Option<T> + Send,
+    ) -> impl Future<Output = T> + Send
+    where
+        T: Send,
+    {
+        let mut request = json!({ "method": method });
+        if let Some(params) = params {
+            request["params"] = params;
+        }
+        let mark = mark(&request);
+        let mut asking = Asking {
+            ledger: Arc::clone(self),
+            key: None,
+        };
+        let name = key.map(str::to_owned);
+        poll_fn(move |_| {
+            if asking.key.is_some() {
+                return Poll::Pending;
+            }
+            let mut state = lock(&asking.ledger.0);
+            let key = state.key(name.as_deref(), &mark);
+            if let Some(answer) = state.answer(&key, &mark, &read) {
+                return Poll::Ready(answer);
+            }
+            let run = state.open(key.clone(), request.clone());
+            drop(state);
+            asking.key = Some(key);
+            if let Some(run) = run {
+                run.wake();
+            }
+            Poll::Pending
+        })
+    }
+
+    /// What was done under this key in an earlier round.
+    pub fn note(&self, key: &str) -> Option<Value> {
+        lock(&self.0).recorded.notes.get(key).cloned()
+    }
+
+    /// Something begins that must not be done twice: the run does not stop before it has ended.
+    pub fn working(self: &Arc<Self>) -> Working {
+        lock(&self.0).working += 1;
+        Working(Arc::clone(self))
+    }
+
+    /// Whether the run has to stop.
+    fn stopped(&self, cx: &Context<'_>) -> Option<Result<Interim, LedgerError>> {
+        let mut state = lock(&self.0);
+        if state.open.is_empty() || state.working > 0 {
+            state.run = Some(cx.waker().clone());
+            return None;
+        }
+        Some(state.interim())
+    }
+}
+
+impl State {
+    /// Under which key a question is known: the one its handler gave, else one made from its
+    /// text, so that an answer cannot be taken for that of another question.
+    fn key(&mut self, given: Option<&str>, mark: &str) -> String {
+        let name = given.unwrap_or(mark);
+        let times = self.asked.entry(name.to_owned()).or_insert(0);
+        *times += 1;
+        match *times {
+            1 => name.to_owned(),
+            again => format!("{name}-{again}"),
+        }
+    }
+
+    fn answer<T>(
+        &mut self,
+        key: &str,
+        mark: &str,
+        read: &impl Fn(Value) -> Option<T>,
+    ) -> Option<T> {
+        if let Some((known, value)) = self.recorded.answers.get(key)
+            && known == mark
+            && let Some(answer) = read(value.clone())
+        {
+            return Some(answer);
+        }
+        let value = self.responses.get(key)?.clone();
+        let answer = read(value.clone())?;
+        self.responses.remove(key);
+        self.recorded
+            .answers
+            .insert(key.to_owned(), (mark.to_owned(), value));
+        self.advanced = true;
+        Some(answer)
+    }
+
+    fn open(&mut self, key: String, request: Value) -> Option<Waker> {
+        if self.open.len() == MOST_QUESTIONS {
+            self.failed = Some(LedgerError::Questions(MOST_QUESTIONS));
+        } else {
+            self.open.insert(key, request);
+        }
+        self.run.take()
+    }
+
+    fn interim(&mut self) -> Result<Interim, LedgerError> {
+        if let Some(failed) = self.failed.take() {
+            return Err(failed);
+        }
+        let asked_before = &self.recorded.open;
+        let answered = |key: &String| self.responses.contains_key(key);
+        let ignored = asked_before.iter().any(answered);
+        let again = self.open.keys().any(|key| asked_before.contains(key));
+        if ignored && !again && !self.advanced {
+            return Err(LedgerError::Changed);
+        }
+        let mut recorded = std::mem::take(&mut self.recorded);
+        recorded.round += 1;
+        if recorded.round > MOST_ROUNDS {
+            return Err(LedgerError::Rounds(MOST_ROUNDS));
+        }
+        recorded.open = self.open.keys().cloned().collect();
+        let needed = !recorded.answers.is_empty() || !recorded.notes.is_empty();
+        Ok(Interim {
+            requests: std::mem::take(&mut self.open).into_iter().collect(),
+            recorded: needed.then_some(recorded),
+        })
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = lock(&self.0);
+        f.debug_struct("Ledger")
+            .field("round", &state.recorded.round)
+            .field("open", &state.open.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A question that waits; withdrawn on drop.
+struct Asking {
+    ledger: Arc<Ledger>,
+    key: Option<String>,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if let Some(key) = &self.key {
+            lock(&self.ledger.0).open.remove(key);
+        }
+    }
+}
+
+/// Something is being done that must not be done twice.
+#[derive(Debug)]
+pub struct Working(Arc<Ledger>);
+
+impl Working {
+    /// It is done; later rounds get this instead.
+    pub fn done(self, key: &str, value: Value) {
+        lock(&self.0.0).recorded.notes.insert(key.to_owned(), value);
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let run = {
+            let mut state = lock(&self.0.0);
+            state.working -= 1;
+            (!state.open.is_empty()).then(|| state.run.take()).flatten()
+        };
+        if let Some(run) = run {
+            run.wake();
+        }
+    }
+}
+
+/// What a run that stopped is answered with.
+type Stop = Box<dyn FnOnce(Result<Interim, LedgerError>) -> Outcome + Send>;
+
+/// A handler that may stop to ask: completes with its outcome, or with what `stop` makes of its
+/// questions.
+///
+/// # Cancel safety
+/// Dropping it drops the handler.
+pub struct Suspending {
+    handler: Option<BoxFuture<'static, Outcome>>,
+    ledger: Arc<Ledger>,
+    stop: Option<Stop>,
+}
+
+impl Suspending {
+    /// `handler` asks through `ledger`.
+    pub fn new(
+        handler: BoxFuture<'static, Outcome>,
+        ledger: Arc<Ledger>,
+        stop: impl FnOnce(Result<Interim, LedgerError>) -> Outcome + Send + 'static,
+    ) -> Self {
+        Self {
+            handler: Some(handler),
+            ledger,
+            stop: Some(Box::new(stop)),
+        }
+    }
+}
+
+impl Future for Suspending {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let Some(handler) = &mut self.handler else {
+            return Poll::Pending;
+        };
+        if let Poll::Ready(outcome) = handler.as_mut().poll(cx) {
+            self.handler = None;
+            return Poll::Ready(outcome);
+        }
+        let Some(interim) = self.ledger.stopped(cx) else {
+            return Poll::Pending;
+        };
+        self.handler = None;
+        match self.stop.take() {
+            Some(stop) => Poll::Ready(stop(interim)),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl fmt::Debug for Suspending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Suspending").field(&self.ledger).finish()
+    }
+}
+
+/// A mark of a question: the same for the same text, on every machine and in every version. It
+/// tells questions of one server apart, and guards against nobody.
+fn mark(question: &Value) -> String {
+    // FNV-1a, 128 bits.
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for byte in question.to_string().bytes() {
+        hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    format!("q{:016x}", (hash ^ (hash >> 64)) & u128::from(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_types::method;
+
+    use super::*;
+    use crate::Payload;
+
+    const ROOTS: &str = method::ROOTS_LIST;
+
+    fn text(value: Value) -> Option<String> {
+        value.as_str().map(str::to_owned)
+    }
+
+    /// Runs a handler in one round; its answer, or what it asks.
+    fn round<F>(
+        recorded: Recorded,
+        responses: Value,
+        handler: impl FnOnce(Arc<Ledger>) -> F,
+    ) -> Result<Value, Result<Interim, LedgerError>>
+    where
+        F: Future<Output = Value> + Send + 'static,
+    {
+        let responses = responses.as_object().cloned().unwrap_or_default();
+        let ledger = Ledger::new(recorded, responses);
+        let handler = handler(Arc::clone(&ledger));
+        let stopped = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&stopped);
+        let run = Box::pin(async move { Ok(Payload::of(handler.await)) });
+        let mut run = Suspending::new(run, ledger, move |interim| {
+            *lock(&slot) = Some(interim);
+            Ok(Payload::Empty)
+        });
+        let mut cx = Context::from_waker(Waker::noop());
+        let Poll::Ready(Ok(payload)) = Pin::new(&mut run).poll(&mut cx) else {
+            panic!("the run neither ended nor stopped");
+        };
+        if let Some(interim) = lock(&stopped).take() {
+            return Err(interim);
+        }
+        let mut out = Vec::new();
+        payload.write(&mut out);
+        Ok(serde_json::from_slice(&out).unwrap())
+    }
+
+    async fn two_questions(ledger: Arc<Ledger>) -> Value {
+        let name = ledger.ask(Some("name"), ROOTS, None, text).await;
+        let color = ledger
+            .ask(None, ROOTS, Some(json!({"for": name})), text)
+            .await;
+        json!(format!("{name} likes {color}"))
+    }
+
+    // proves: M-MRTR-002, M-MRTR-009, M-MRTR-020, M-MRTR-023, M-MRTR-033, M-MRTR-034
+    #[test]
+    fn each_round_answers_what_is_known_and_asks_for_the_rest() {
+        let first = round(Recorded::default(), json!({}), two_questions)
+            .unwrap_err()
+            .unwrap();
+        assert_eq!(
+            Value::from(first.requests),
+            json!({"name": {"method": "roots/list"}})
+        );
+        assert_eq!(first.recorded, None, "there is nothing to remember yet");
+
+        // What is missing, or no answer at all, is asked for again; what nobody asked is ignored.
+        for responses in [json!({}), json!({"name": 7}), json!({"other": "x"})] {
+            let again = round(Recorded::default(), responses, two_questions)
+                .unwrap_err()
+                .unwrap();
+            assert!(again.requests.contains_key("name"));
+        }
+
+        let responses = json!({"name": "Ann", "other": "x"});
+        let second = round(Recorded::default(), responses, two_questions)
+            .unwrap_err()
+            .unwrap();
+        let key = second.requests.keys().next().unwrap().clone();
+        assert_ne!(key, "name");
+        let recorded = second.recorded.unwrap();
+        let sealed = serde_json::to_string(&recorded).unwrap();
+        let recorded = serde_json::from_str(&sealed).unwrap();
+        let answer = round(recorded, json!({key: "blue"}), two_questions).unwrap();
+        assert_eq!(answer, "Ann likes blue");
+    }
+
+    #[test]
+    fn questions_asked_together_are_one_round() {
+        let both = |ledger: Arc<Ledger>| async move {
+            let one = ledger.ask(None, ROOTS, Some(json!(1)), text);
+            let two = ledger.ask(None, ROOTS, Some(json!(1)), text);
+            let (mut one, mut two) = (Box::pin(one), Box::pin(two));
+            let (mut first, mut second) = (None, None);
+            poll_fn(move |cx| {
+                if let Poll::Ready(answer) = one.as_mut().poll(cx) {
+                    first = Some(answer);
+                }
+                if let Poll::Ready(answer) = two.as_mut().poll(cx) {
+                    second = Some(answer);
+                }
+                match (&first, &second) {
+                    (Some(one), Some(two)) => Poll::Ready(json!([one, two])),
+                    _ => Poll::Pending,
+                }
+            })
+            .await
+        };
+        let asked = round(Recorded::default(), json!({}), both)
+            .unwrap_err()
+            .unwrap();
+        let keys: Vec<_> = asked.requests.keys().cloned().collect();
+        assert_eq!(keys.len(), 2, "the same question twice is two questions");
+        let responses = json!({keys[0].clone(): "a", keys[1].clone(): "b"});
+        assert_eq!(
+            round(Recorded::default(), responses, both).unwrap(),
+            json!(["a", "b"])
+        );
+    }
+
+    #[test]
+    fn a_question_that_was_dropped_is_not_asked() {
+        let answer = round(Recorded::default(), json!({}), |ledger| async move {
+            let mut asking = Box::pin(ledger.ask(None, ROOTS, None, text));
+            poll_fn(|cx| {
+                assert!(asking.as_mut().poll(cx).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            drop(asking);
+            json!("done")
+        });
+        assert_eq!(answer.unwrap(), "done");
+    }
+
+    #[test]
+    fn what_is_being_done_once_is_finished_before_the_run_stops() {
+        let ledger = Ledger::new(Recorded::default(), JsonObject::new());
+        let (asks, works) = (Arc::clone(&ledger), Arc::clone(&ledger));
+        let working = Arc::new(Mutex::new(Some(works.working())));
+        let handler: BoxFuture<'static, Outcome> = Box::pin(async move {
+            asks.ask(None, ROOTS, None, text).await;
+            Ok(Payload::Empty)
+        });
+        let stopped = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&stopped);
+        let mut run = Suspending::new(handler, ledger, move |interim| {
+            *lock(&slot) = Some(interim);
+            Ok(Payload::Empty)
+        });
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut run).poll(&mut cx).is_pending());
+        let working = lock(&working).take().unwrap();
+        working.done("mail", json!("sent"));
+        assert!(Pin::new(&mut run).poll(&mut cx).is_ready());
+        let interim = lock(&stopped).take().unwrap().unwrap();
+        assert_eq!(interim.recorded.unwrap().notes["mail"], "sent");
+    }
+
+    #[test]
+    fn a_handler_whose_questions_change_fails_loudly() {
+        let volatile = |n: u32| {
+            move |ledger: Arc<Ledger>| async move {
+                drop(ledger.working());
+                let working = ledger.working();
+                working.done("started", json!(true));
+                json!(ledger.ask(None, ROOTS, Some(json!(n)), text).await)
+            }
+        };
+        let first = round(Recorded::default(), json!({}), volatile(1))
+            .unwrap_err()
+            .unwrap();
+        let key = first.requests.keys().next().unwrap().clone();
+        let failed = round(first.recorded.unwrap(), json!({key: "x"}), volatile(2));
+        assert_eq!(failed.unwrap_err().unwrap_err(), LedgerError::Changed);
+    }
+
+    #[test]
+    fn rounds_and_questions_have_limits() {
+        let endless = Recorded {
+            round: MOST_ROUNDS,
+            ..Recorded::default()
+        };
+        let failed = round(endless, json!({}), two_questions)
+            .unwrap_err()
+            .unwrap_err();
+        assert_eq!(failed, LedgerError::Rounds(MOST_ROUNDS));
+        let many = |ledger: Arc<Ledger>| async move {
+            let mut asking: Vec<_> = (0..=MOST_QUESTIONS)
+                .map(|n| Box::pin(ledger.ask(None, ROOTS, Some(json!(n)), text)))
+                .collect();
+            poll_fn(move |cx| {
+                for one in &mut asking {
+                    assert!(one.as_mut().poll(cx).is_pending());
+                }
+                Poll::Pending
+            })
+            .await
+        };
+        let failed = round(Recorded::default(), json!({}), many)
+            .unwrap_err()
+            .unwrap_err();
+        assert_eq!(failed, LedgerError::Questions(MOST_QUESTIONS));
+    }
+}

@@ -1,0 +1,472 @@
+//! Headers that repeat what stands in the body, so that intermediaries need not read it.
+//!
+//! Specification: [request metadata][spec].
+//!
+//! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
+
+use std::borrow::Cow;
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode as decode_json, members};
+use mcp_types::{JsonObject, method};
+use serde_json::Value;
+
+use crate::base64;
+
+/// The header with the revision.
+pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
+/// The header with the method.
+pub const METHOD: &str = "Mcp-Method";
+/// The header with the name of the tool or prompt, or the URI of the resource.
+pub const NAME: &str = "Mcp-Name";
+/// What stands before the name of a parameter that has a header of its own.
+pub const PARAM_PREFIX: &str = "Mcp-Param-";
+/// The keyword in an input schema that gives a parameter a header.
+pub const KEYWORD: &str = "x-mcp-header";
+
+const START: &str = "=?base64?";
+const END: &str = "?=";
+/// The largest integer, either way, that all peers read alike.
+const SAFE: u64 = (1 << 53) - 1;
+
+/// Properties of one input schema that may have headers.
+const MOST: usize = 64;
+
+/// A value as it stands in a header.
+pub fn encode(value: &str) -> Cow<'_, str> {
+    let plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        && !value.starts_with(' ')
+        && !value.ends_with(' ')
+        && !(value.starts_with(START) && value.ends_with(END));
+    if plain {
+        return Cow::Borrowed(value);
+    }
+    Cow::Owned(format!("{START}{}{END}", base64::encode(value.as_bytes())))
+}
+
+/// The value that stands in a header; `None` if nobody encodes a value like that.
+pub fn decode(header: &str) -> Option<Cow<'_, str>> {
+    let marked = header
+        .strip_prefix(START)
+        .and_then(|rest| rest.strip_suffix(END));
+    match marked {
+        Some(text) => {
+            let bytes = base64::decode(text)?;
+            String::from_utf8(bytes).ok().map(Cow::Owned)
+        }
+        None => Some(Cow::Borrowed(header)),
+    }
+}
+
+/// Compares a header with the body; both may be absent.
+pub(crate) fn check(
+    header: &str,
+    sent: Option<&str>,
+    body: Option<&str>,
+) -> Result<(), ErrorObject> {
+    match (sent, body) {
+        (Some(sent), Some(body)) if sent == body => Ok(()),
+        (None, None) => Ok(()),
+        (None, Some(body)) => Err(mismatch(format!(
+            "the {header} header is missing; send {:?}",
+            encode(&shown(body))
+        ))),
+        (Some(sent), body) => Err(mismatch(format!(
+            "the {header} header says {:?}, the body {:?}",
+            shown(sent),
+            body.map(shown).unwrap_or_default()
+        ))),
+    }
+}
+
+/// Compares `Mcp-Name` with the body.
+pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<(), ErrorObject> {
+    let Some(member) = named_by(&request.method) else {
+        return Ok(());
+    };
+    let found = request
+        .param_members()
+        .filter_map(Result::ok)
+        .find(|(key, _)| *key == member);
+    // What is no text is refused for that, later.
+    let Some(name) = found.and_then(|(_, value)| decode_json::<String>(value).ok()) else {
+        return Ok(());
+    };
+    check_value(NAME, sent, Some(&name))
+}
+
+/// Compares a header whose value may be encoded.
+fn check_value(header: &str, sent: Option<&str>, body: Option<&str>) -> Result<(), ErrorObject> {
+    let sent = match sent {
+        None => None,
+        Some(text) => Some(decode(text).ok_or_else(|| {
+            mismatch(format!(
+                "the {header} header {:?} is no base64 of UTF-8 text",
+                shown(text)
+            ))
+        })?),
+    };
+    check(header, sent.as_deref(), body)
+}
+
+/// The member of the params that `Mcp-Name` repeats.
+pub fn named_by(method: &str) -> Option<&'static str> {
+    match method {
+        method::TOOLS_CALL | method::PROMPTS_GET => Some("name"),
+        method::RESOURCES_READ => Some("uri"),
+        _ => None,
+    }
+}
+
+/// The HTTP status that goes with an error of admission.
+pub fn status(code: ErrorCode) -> u16 {
+    match code {
+        ErrorCode::METHOD_NOT_FOUND => 404,
+        _ => 400,
+    }
+}
+
+/// The status of an error that came after admission: the protocol's own errors have one, any
+/// other is an answer like all answers.
+pub fn status_of_answer(code: ErrorCode) -> u16 {
+    match code {
+        ErrorCode::METHOD_NOT_FOUND => 404,
+        ErrorCode::HEADER_MISMATCH
+        | ErrorCode::MISSING_CLIENT_CAPABILITY
+        | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION => 400,
+        _ => 200,
+    }
+}
+
+fn mismatch(message: String) -> ErrorObject {
+    ErrorObject::new(ErrorCode::HEADER_MISMATCH, message)
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(128).collect()
+}
+
+/// The parameters of one tool that have headers of their own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mirrored(Vec<Param>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Param {
+    header: String,
+    path: Vec<String>,
+}
+
+impl Mirrored {
+    /// Those of an input schema.
+    ///
+    /// # Errors
+    /// Which annotation breaks which rule; the tool must not be used over HTTP then.
+    pub fn of(schema: &JsonObject) -> Result<Self, String> {
+        let mut this = Self::default();
+        this.collect(schema, &mut Vec::new())?;
+        Ok(this)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names of the headers.
+    pub fn headers(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|param| param.header.as_str())
+    }
+
+    fn collect(&mut self, schema: &JsonObject, path: &mut Vec<String>) -> Result<(), String> {
+        for (keyword, value) in schema {
+            match (keyword.as_str(), value) {
+                (KEYWORD, name) => self.annotation(schema, name, path)?,
+                ("properties", Value::Object(properties)) => {
+                    for (name, property) in properties {
+                        if let Value::Object(property) = property {
+                            path.push(name.clone());
+                            self.collect(property, path)?;
+                            path.pop();
+                        }
+                    }
+                }
+                // Data, in which the word means nothing.
+                ("const" | "enum" | "default" | "examples", _) => {}
+                (_, value) if mentions(value) => {
+                    return Err(format!(
+                        "{KEYWORD} stands below {keyword:?} at /{}; it may stand below \"properties\" only",
+                        path.join("/")
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn annotation(
+        &mut self,
+        schema: &JsonObject,
+        name: &Value,
+        path: &[String],
+    ) -> Result<(), String> {
+        let at = path.join("/");
+        let name = name
+            .as_str()
+            .filter(|name| is_token(name))
+            .ok_or_else(|| format!("{KEYWORD} {name} at /{at} is no token for a header"))?;
+        let kind = schema.get("type").and_then(Value::as_str);
+        if path.is_empty() || !matches!(kind, Some("string" | "integer" | "boolean")) {
+            return Err(format!(
+                "{KEYWORD} {name:?} at /{at} stands on what is no string, integer or boolean"
+            ));
+        }
+        let header = format!("{PARAM_PREFIX}{name}");
+        if self.headers().any(|it| it.eq_ignore_ascii_case(&header)) {
+            return Err(format!("{KEYWORD} {name:?} stands twice"));
+        }
+        if self.0.len() == MOST {
+            return Err(format!("more than {MOST} parameters have headers"));
+        }
+        self.0.push(Param {
+            header,
+            path: path.to_vec(),
+        });
+        Ok(())
+    }
+
+    /// The headers of a call with these arguments, encoded: name and value.
+    ///
+    /// # Errors
+    /// An argument that no header can repeat.
+    pub fn of_call(&self, arguments: &str) -> Result<Vec<(&str, String)>, String> {
+        let mut headers = Vec::new();
+        for param in &self.0 {
+            if let Some(value) = param.value(arguments)? {
+                headers.push((param.header.as_str(), encode(&value).into_owned()));
+            }
+        }
+        Ok(headers)
+    }
+
+    /// Compares the headers of a call with its arguments; `header` looks one up.
+    ///
+    /// # Errors
+    /// The header that is missing, broken, or says something else.
+    pub fn check<'a>(
+        &self,
+        arguments: &str,
+        header: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<(), ErrorObject> {
+        for param in &self.0 {
+            // An argument of another type is refused for that, later.
+            let Ok(body) = param.value(arguments) else {
+                continue;
+            };
+            let sent = header(&param.header);
+            if let (Some(sent), Some(body)) = (sent.and_then(decode), &body)
+                && let (Ok(sent), Ok(body)) = (sent.parse::<f64>(), body.parse::<i64>())
+                && param.is_number(arguments)
+            {
+                #[expect(clippy::cast_precision_loss, reason = "safe integers are exact")]
+                if sent == body as f64 {
+                    continue;
+                }
+            }
+            check_value(&param.header, sent, body.as_deref())?;
+        }
+        Ok(())
+    }
+}
+
+impl Param {
+    fn raw<'a>(&self, arguments: &'a str) -> Option<&'a str> {
+        let mut at = arguments;
+        for step in &self.path {
+            at = members(at)
+                .map_while(Result::ok)
+                .find(|(key, _)| key == step)?
+                .1;
+        }
+        Some(at)
+    }
+
+    fn is_number(&self, arguments: &str) -> bool {
+        self.raw(arguments)
+            .is_some_and(|raw| raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
+    }
+
+    /// The argument as text; `None` for one that is absent or null.
+    fn value(&self, arguments: &str) -> Result<Option<String>, String> {
+        let Some(raw) = self.raw(arguments) else {
+            return Ok(None);
+        };
+        let value: Value = decode_json(raw).map_err(|error| error.to_string())?;
+        let refuse = |what: &str| Err(format!("/{}: {what}", self.path.join("/")));
+        match value {
+            Value::Null => Ok(None),
+            Value::String(text) => Ok(Some(text)),
+            Value::Bool(value) => Ok(Some(value.to_string())),
+            Value::Number(number) => match whole(&number) {
+                Some(whole) if whole.unsigned_abs() <= SAFE => Ok(Some(whole.to_string())),
+                _ => refuse("only integers from -(2^53-1) to 2^53-1 fit into a header"),
+            },
+            _ => refuse("only strings, integers and booleans fit into a header"),
+        }
+    }
+}
+
+/// An integer, however it is written.
+fn whole(number: &serde_json::Number) -> Option<i64> {
+    number.as_i64().or_else(|| {
+        let value = number.as_f64()?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "it has no fraction and is small"
+        )]
+        (value.fract() == 0.0 && value.abs() < 1e16).then_some(value as i64)
+    })
+}
+
+fn mentions(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.contains_key(KEYWORD) || members.values().any(mentions),
+        Value::Array(items) => items.iter().any(mentions),
+        _ => false,
+    }
+}
+
+/// A token of RFC 9110, section 5.6.2.
+fn is_token(text: &str) -> bool {
+    let special = b"!#$%&'*+-.^_`|~";
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || special.contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn mirrored(properties: Value) -> Result<Mirrored, String> {
+        let schema = json!({"type": "object", "properties": properties});
+        Mirrored::of(schema.as_object().unwrap())
+    }
+
+    // proves: M-HDR-016, M-HDR-018, M-HDR-019, M-HDR-020, M-HDR-022
+    #[test]
+    fn what_is_no_plain_text_is_encoded_and_read_back() {
+        for (value, header) in [
+            ("us-west1", "us-west1"),
+            ("", ""),
+            ("inner space", "inner space"),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("a\nb", "=?base64?YQpi?="),
+            ("a\tb", "=?base64?YQli?="),
+            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+            ("=?BASE64?YQ==?=", "=?BASE64?YQ==?="),
+        ] {
+            assert_eq!(encode(value), header);
+            assert_eq!(decode(header).unwrap(), value);
+        }
+        for broken in ["=?base64?!?=", "=?base64?YQ?=", "=?base64?/w==?="] {
+            assert_eq!(decode(broken), None, "{broken}");
+        }
+    }
+
+    // proves: M-HDR-004, M-HDR-005, M-HDR-006, M-HDR-007, M-HDR-008, M-HDR-010, M-HDR-011
+    #[test]
+    fn an_annotation_that_breaks_a_rule_is_named() {
+        let text = |name: &str| json!({"type": "string", "x-mcp-header": name});
+        for (properties, problem) in [
+            (json!({"a": text("")}), "no token"),
+            (json!({"a": text("My Header")}), "no token"),
+            (json!({"a": text("a:b")}), "no token"),
+            (json!({"a": text("é")}), "no token"),
+            (json!({"a": text("a\r\nb")}), "no token"),
+            (
+                json!({"a": {"type": "string", "x-mcp-header": 7}}),
+                "no token",
+            ),
+            (
+                json!({"a": {"type": "number", "x-mcp-header": "A"}}),
+                "no string",
+            ),
+            (
+                json!({"a": {"type": "object", "x-mcp-header": "A"}}),
+                "no string",
+            ),
+            (
+                json!({"a": {"type": "null", "x-mcp-header": "A"}}),
+                "no string",
+            ),
+            (json!({"a": text("Same"), "b": text("sAME")}), "twice"),
+            (json!({"a": {"type": "array", "items": text("A")}}), "below"),
+            (json!({"a": {"anyOf": [text("A")]}}), "below"),
+        ] {
+            let refused = mirrored(properties.clone()).unwrap_err();
+            assert!(refused.contains(problem), "{properties}: {refused}");
+        }
+        let schema = json!({"type": "object", "x-mcp-header": "A"});
+        assert!(Mirrored::of(schema.as_object().unwrap()).is_err());
+    }
+
+    // proves: M-HDR-003, M-HDR-009, M-HDR-012, M-HDR-017, M-HDR-029, M-HDR-030, M-HDR-031
+    #[test]
+    fn arguments_stand_in_headers_as_they_are_in_the_body() {
+        let mirrored = mirrored(json!({
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "limit": {"type": "integer", "x-mcp-header": "Limit"},
+            "where": {"type": "object", "properties": {
+                "dry": {"type": "boolean", "x-mcp-header": "Dry"}
+            }},
+            "other": {"type": "string"}
+        }))
+        .unwrap();
+        let arguments = r#"{"region":"é","limit":42,"where":{"dry":true},"other":"x"}"#;
+        let headers = mirrored.of_call(arguments).unwrap();
+        let lookup = |name: &str| {
+            let found = headers.iter().find(|(it, _)| *it == name);
+            found.map(|(_, value)| value.as_str())
+        };
+        assert_eq!(headers.len(), 3);
+        assert_eq!(lookup("Mcp-Param-Region"), Some("=?base64?w6k=?="));
+        assert_eq!(lookup("Mcp-Param-Limit"), Some("42"));
+        assert_eq!(lookup("Mcp-Param-Dry"), Some("true"));
+        mirrored.check(arguments, lookup).unwrap();
+        assert!(mirrored.of_call(r#"{"region":null}"#).unwrap().is_empty());
+        mirrored.check(r#"{"region":null}"#, |_| None).unwrap();
+        assert!(mirrored.of_call(r#"{"limit":9007199254740993}"#).is_err());
+    }
+
+    // proves: M-HDR-021, M-HDR-026, M-HDR-027, M-HDR-028, M-HDR-032
+    #[test]
+    fn a_header_that_says_something_else_is_refused() {
+        let mirrored = mirrored(json!({
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "limit": {"type": "integer", "x-mcp-header": "Limit"}
+        }))
+        .unwrap();
+        let with = |region: Option<&'static str>, limit: Option<&'static str>| {
+            let arguments = r#"{"region":"é","limit":42}"#;
+            mirrored.check(arguments, move |name| match name {
+                "Mcp-Param-Region" => region,
+                _ => limit,
+            })
+        };
+        with(Some("=?base64?w6k=?="), Some("42.0")).unwrap();
+        for (region, limit) in [
+            (None, Some("42")),
+            (Some("=?base64?w6k=?="), None),
+            (Some("e"), Some("42")),
+            (Some("=?base64?w6k?="), Some("42")),
+            (Some("=?base64?w6k=?="), Some("43")),
+        ] {
+            let refused = with(region, limit).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::HEADER_MISMATCH);
+        }
+    }
+}
