@@ -7,6 +7,7 @@ use mcp_jsonrpc::{Notification, Request};
 use mcp_types::{Implementation, ServerCapabilities};
 
 use crate::modern::CacheHint;
+use crate::modern::mirror::Mirrored;
 use crate::{Reply, RequestContext, Revision, Session};
 
 /// A whole server as one value: transports drive it, `mcp-server` builds it.
@@ -36,6 +37,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// A notification of a session that is open.
     fn notification(&self, _notification: &Notification<'_>, _session: &Arc<Session>) {}
+
+    /// The parameters of a tool that have HTTP headers of their own. Default: none.
+    fn mirrored(&self, _tool: &str) -> Option<Arc<Mirrored>> {
+        None
+    }
+
+    /// A transport stops serving: what was meant to last, such as subscriptions, ends now and in
+    /// good order.
+    fn closing(&self) {}
 
     /// The client sent `notifications/initialized`: from now on the server may speak unasked.
     fn opened(&self, _session: &Arc<Session>) {}
@@ -68,6 +78,14 @@ impl<S: Service + ?Sized> Service for Arc<S> {
 
     fn notification(&self, notification: &Notification<'_>, session: &Arc<Session>) {
         (**self).notification(notification, session);
+    }
+
+    fn mirrored(&self, tool: &str) -> Option<Arc<Mirrored>> {
+        (**self).mirrored(tool)
+    }
+
+    fn closing(&self) {
+        (**self).closing();
     }
 
     fn opened(&self, session: &Arc<Session>) {

@@ -367,6 +367,7 @@ fn mark(question: &Value) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "literals are handed over")]
 mod tests {
     use mcp_types::method;
 
