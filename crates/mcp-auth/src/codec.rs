@@ -1,4 +1,6 @@
-//! Bytes as text: base64 in both alphabets, and PEM.
+//! Bytes as text: base64 in both alphabets, and digests.
+
+use ring::digest::{SHA256, digest};
 
 const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -6,6 +8,11 @@ const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// base64url without padding, as in JSON Web Signatures and PKCE.
 pub(crate) fn base64url(bytes: &[u8]) -> String {
     encode(bytes, URL)
+}
+
+/// The SHA-256 of a text, as base64url: what PKCE and the `ath` of a proof are.
+pub(crate) fn sha256(text: &str) -> String {
+    base64url(digest(&SHA256, text.as_bytes()).as_ref())
 }
 
 /// base64 with padding, as in `Authorization: Basic`.
@@ -63,16 +70,6 @@ fn value(byte: u8) -> Option<u32> {
     Some(u32::from(value))
 }
 
-/// The bytes of the first PEM block with this label; `None` if there is none or it is broken.
-///
-/// [RFC 7468](https://www.rfc-editor.org/rfc/rfc7468).
-pub(crate) fn pem(text: &str, label: &str) -> Option<Vec<u8>> {
-    let (_, rest) = text.split_once(&format!("-----BEGIN {label}-----"))?;
-    let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
-    let body: String = body.split_ascii_whitespace().collect();
-    decode(&body)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,13 +97,5 @@ mod tests {
         for text in ["A", "AAAAA", "A B=", "ä", "a\nb"] {
             assert_eq!(decode(text), None, "{text:?}");
         }
-    }
-
-    #[test]
-    fn pem_is_found_among_other_text() {
-        let text =
-            "junk\r\n-----BEGIN PRIVATE KEY-----\r\nZm9v\r\nYmFy\r\n-----END PRIVATE KEY-----\n";
-        assert_eq!(pem(text, "PRIVATE KEY").unwrap(), b"foobar");
-        assert_eq!(pem(text, "PUBLIC KEY"), None);
     }
 }

@@ -1,11 +1,11 @@
-//! What can go wrong on the way to a token, and whose fault it is.
+//! What can go wrong with authorization servers, and whose fault it is.
 
 use std::fmt;
 use std::sync::Arc;
 
 use mcp_protocol::TransportError;
 
-/// Why there is no token. It says which address and which value, and what to do; it never holds a
+/// Why there is no token, or nobody who could tell what it is good for. It says which address and which value, and what to do; it never holds a
 /// token, a code or a password. Its wording may change.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
@@ -17,6 +17,10 @@ struct Inner {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "client"),
+    expect(dead_code, reason = "some can only happen to a client")
+)]
 pub(crate) enum Kind {
     /// The program asked for what cannot be.
     Setup,
@@ -64,15 +68,18 @@ impl Error {
     }
 
     /// An error of a [`UserAgent`](crate::client::UserAgent): the user could not be asked.
+    #[cfg(feature = "client")]
     pub fn user_agent(message: impl Into<String>) -> Self {
         Self::new(Kind::Unavailable, message)
     }
 
     /// An error of a [`TokenStore`](crate::client::TokenStore). The message may not hold what is stored.
+    #[cfg(feature = "client")]
     pub fn store(message: impl Into<String>) -> Self {
         Self::new(Kind::Store, message)
     }
 
+    #[cfg(feature = "client")]
     pub(crate) fn kind(&self) -> Kind {
         self.0.kind
     }

@@ -5,6 +5,7 @@ use url::Url;
 /// Where a server's own document may be if no challenge says so: for its path, then for its root.
 ///
 /// Specification: authorization, protected resource metadata discovery.
+#[cfg(feature = "client")]
 pub(crate) fn of_resource(server: &Url) -> Vec<Url> {
     let mut all = vec![inserted(server, "oauth-protected-resource")];
     if has_path(server) {
@@ -44,6 +45,7 @@ pub(crate) fn canonical(server: &Url) -> String {
 
 /// Whether a resource by this name includes this server: the same origin, and the same path or
 /// one above it.
+#[cfg(feature = "client")]
 pub(crate) fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else {
         return false;
@@ -84,6 +86,7 @@ mod tests {
     }
 
     // proves: AUTH-016
+    #[cfg(feature = "client")]
     #[test]
     fn the_document_of_a_server_is_at_its_path_then_at_its_root() {
         let of = |url: &str| of_resource(&Url::parse(url).unwrap());
@@ -132,6 +135,7 @@ mod tests {
     }
 
     // proves: AUTH-048
+    #[cfg(feature = "client")]
     #[test]
     fn a_resource_is_the_server_or_what_is_above_it() {
         let server = Url::parse("https://h.example/a/mcp").unwrap();

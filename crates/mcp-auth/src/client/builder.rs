@@ -21,9 +21,7 @@ use super::store::{MemoryStore, TokenStore};
 use super::uris::document_url;
 use crate::error::{Error, Kind, quoted};
 use crate::scopes::Scopes;
-use crate::web::{
-    BoxError, Carrier, FormBody, Guard, Guarded, Limits, Resolver, System, Tower, Web, carrier,
-};
+use crate::web::{BoxError, FormBody, Limits, Reach, Resolver};
 
 /// Describes the client of one server; see [`OAuth::client`].
 ///
@@ -42,12 +40,9 @@ pub struct Builder {
     scopes: Option<Scopes>,
     offline: bool,
     proven: bool,
-    private: bool,
-    limits: Limits,
     patience: Duration,
     store: Arc<dyn TokenStore>,
-    resolver: Arc<dyn Resolver>,
-    carrier: Option<Arc<dyn Carrier>>,
+    reach: Reach,
     clock: Clock,
     watch: Option<Watch>,
 }
@@ -66,12 +61,9 @@ impl Builder {
             scopes: None,
             offline: true,
             proven: false,
-            private: false,
-            limits: Limits::default(),
             patience: Duration::from_secs(300),
             store: Arc::new(MemoryStore::new()),
-            resolver: Arc::new(System),
-            carrier: None,
+            reach: Reach::new(Limits::default()),
             clock: Arc::new(SystemTime::now),
             watch: None,
         }
@@ -181,14 +173,14 @@ impl Builder {
     /// Lets servers name authorization servers in private networks. The services that hand out the
     /// credentials of machines stay out of reach.
     pub fn allow_private_networks(mut self) -> Self {
-        self.private = true;
+        self.reach.private = true;
         self
     }
 
     /// Sets how many bytes of a response are read, how long one may take, and how many redirects
     /// are followed. Default 1 MiB, 10 s and 3.
     pub fn limits(mut self, body: usize, patience: Duration, redirects: usize) -> Self {
-        self.limits = Limits {
+        self.reach.limits = Limits {
             body,
             patience,
             redirects,
@@ -204,7 +196,7 @@ impl Builder {
 
     /// Finds addresses in this way instead of asking the system. They are checked all the same.
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
-        self.resolver = Arc::new(resolver);
+        self.reach.resolver = Arc::new(resolver);
         self
     }
 
@@ -220,7 +212,7 @@ impl Builder {
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        self.carrier = Some(Arc::new(Tower::new(service)));
+        self.reach.carry(service);
         self
     }
 
@@ -246,27 +238,10 @@ impl Builder {
             let message = format!("{shown} is not a URL; write it as in https://example.com/mcp");
             Error::caused(Kind::Setup, message, error)
         })?;
-        let guard = Guard::new(&server, self.private)?;
+        let web = self.reach.web(&server)?;
         let url = self.document.as_deref().map(document_url).transpose()?;
         let key = self.document_key;
         let document = url.map(|url| Document { url, key });
-        let carrier = match self.carrier {
-            Some(carrier) => carrier,
-            None if server.scheme() == "https" && !cfg!(feature = "tls") => {
-                return Err(Error::new(
-                    Kind::Setup,
-                    "https needs TLS: enable the feature \"tls\" of mcp-auth, or bring an HTTP \
-                     client of your own with Builder::service",
-                ));
-            }
-            None => {
-                let guarded = Guarded {
-                    resolver: self.resolver,
-                    guard: guard.clone(),
-                };
-                Arc::from(carrier(guarded, self.limits.patience)?)
-            }
-        };
         let needs = matches!(self.grant, Grant::Client | Grant::Enterprise(_));
         if needs && self.credentials.is_none() {
             return Err(Error::new(
@@ -293,11 +268,7 @@ impl Builder {
         };
         let inner = Inner {
             server,
-            web: Web {
-                carrier,
-                guard,
-                limits: self.limits,
-            },
+            web,
             setup,
             store: self.store,
             nonces: super::token::Nonces::default(),

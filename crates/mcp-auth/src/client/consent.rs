@@ -6,11 +6,12 @@
 use url::Url;
 
 use super::callback::Callback;
-use super::crypto::{random, sha256};
+use super::crypto::random;
 use super::discovery::{Found, lists};
 use super::registration::Registration;
 use super::uris::address;
 use crate::Secret;
+use crate::codec::sha256;
 use crate::error::{Error, Kind, quoted};
 use crate::scopes::Scopes;
 use crate::web::{Guard, shown};

@@ -1,6 +1,5 @@
 //! The little cryptography that a client needs: hashes, random text, signatures.
 
-use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
@@ -10,13 +9,8 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::Secret;
-use crate::codec::{base64url, pem};
+use crate::codec::{base64url, decode};
 use crate::error::{Error, Kind};
-
-/// The SHA-256 of a text, as base64url: what PKCE and the `ath` of a proof are.
-pub(crate) fn sha256(text: &str) -> String {
-    base64url(digest(&SHA256, text.as_bytes()).as_ref())
-}
 
 /// 256 random bits, as base64url: 43 characters.
 pub(crate) fn random() -> Result<String, Error> {
@@ -164,10 +158,20 @@ impl fmt::Debug for SigningKey {
     }
 }
 
+/// The bytes of the first PEM block with this label; `None` if there is none or it is broken.
+///
+/// [RFC 7468](https://www.rfc-editor.org/rfc/rfc7468).
+fn pem(text: &str, label: &str) -> Option<Vec<u8>> {
+    let (_, rest) = text.split_once(&format!("-----BEGIN {label}-----"))?;
+    let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
+    let body: String = body.split_ascii_whitespace().collect();
+    decode(&body)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::decode;
+    use crate::codec::sha256;
     use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
     use serde_json::json;
 
@@ -217,5 +221,13 @@ mod tests {
             let error = SigningKey::from_pem(&text.into()).unwrap_err();
             assert!(!format!("{error:?}{error}").contains("hunter2"));
         }
+    }
+
+    #[test]
+    fn pem_is_found_among_other_text() {
+        let text =
+            "junk\r\n-----BEGIN PRIVATE KEY-----\r\nZm9v\r\nYmFy\r\n-----END PRIVATE KEY-----\n";
+        assert_eq!(pem(text, "PRIVATE KEY").unwrap(), b"foobar");
+        assert_eq!(pem(text, "PUBLIC KEY"), None);
     }
 }

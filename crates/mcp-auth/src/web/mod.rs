@@ -3,6 +3,7 @@
 mod body;
 mod connect;
 mod guard;
+mod reach;
 mod resolve;
 
 use std::sync::Arc;
@@ -15,10 +16,10 @@ use tokio::time::timeout;
 use url::Url;
 
 pub use self::body::FormBody;
-pub(crate) use self::connect::{BoxError, Carrier, Tower, carrier};
+pub(crate) use self::connect::{BoxError, Carrier};
 pub(crate) use self::guard::{Guard, is_local, shown};
+pub(crate) use self::reach::Reach;
 pub use self::resolve::Resolver;
-pub(crate) use self::resolve::{Guarded, System};
 use crate::error::{Error, Kind, quoted};
 use connect::TooLong;
 

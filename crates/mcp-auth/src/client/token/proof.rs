@@ -10,7 +10,8 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use crate::Secret;
-use crate::client::crypto::{SigningKey, random, sha256};
+use crate::client::crypto::{SigningKey, random};
+use crate::codec::sha256;
 use crate::codec::{base64url, decode};
 use crate::error::{Error, Kind};
 

@@ -1,0 +1,175 @@
+//! Whom a token is for.
+//!
+//! Specification: authorization, canonical server URI; [RFC 9728, section 3.1](https://www.rfc-editor.org/rfc/rfc9728#section-3.1).
+
+use std::fmt;
+
+use url::Url;
+
+use crate::error::{Error, Kind, quoted};
+use crate::web::is_local;
+use crate::well_known;
+
+/// The server that tokens have to be for: its canonical URI, and whatever else its tokens may call
+/// it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Audience {
+    resource: String,
+    /// How much of `resource` is scheme and authority, which have no case.
+    origin: usize,
+    others: Vec<String>,
+}
+
+impl Audience {
+    /// The server at this URL, which clients reach it by: `https`, or `http` on this machine.
+    ///
+    /// # Errors
+    /// It is no such URL, or has a query, a fragment or credentials in it.
+    pub fn new(resource: &str) -> Result<Self, Error> {
+        let url = public_url(resource, "the resource")?;
+        let resource = well_known::canonical(&url);
+        let origin = resource.len() - url.path().trim_end_matches('/').len();
+        Ok(Self {
+            resource,
+            origin,
+            others: Vec::new(),
+        })
+    }
+
+    /// The same server, and another name that an authorization server has for it.
+    #[must_use]
+    pub fn or(mut self, name: impl Into<String>) -> Self {
+        self.others.push(name.into());
+        self
+    }
+
+    /// The canonical URI, without a slash at its end.
+    pub fn resource(&self) -> &str {
+        &self.resource
+    }
+
+    /// Whether a token that is for `name` is for this server: its URI, with a slash at the end or
+    /// without, or one of its other names to the letter.
+    pub fn is(&self, name: &str) -> bool {
+        self.is_resource(name) || self.others.iter().any(|other| other == name)
+    }
+
+    // Nothing is normalized but what has no case: two URIs that some parser takes for the same
+    // were not the same to whoever issued the token.
+    fn is_resource(&self, name: &str) -> bool {
+        let name = name.strip_suffix('/').unwrap_or(name);
+        let (own_origin, own_path) = self.resource.split_at(self.origin);
+        let Some((origin, path)) = name.split_at_checked(self.origin) else {
+            return false;
+        };
+        origin.eq_ignore_ascii_case(own_origin) && path == own_path
+    }
+
+    /// The path of the server, empty for its root.
+    pub(crate) fn path(&self) -> &str {
+        self.resource.get(self.origin..).unwrap_or_default()
+    }
+
+    pub(crate) fn origin(&self) -> &str {
+        self.resource.get(..self.origin).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Audience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = std::iter::once(&self.resource).chain(&self.others);
+        f.debug_tuple("Audience")
+            .field(&all.collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+/// A URL that clients are told.
+pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
+    let wrong = |why: &str| {
+        let shown = quoted(text.split('?').next().unwrap_or_default());
+        Err(Error::new(Kind::Setup, format!("{what} {shown} {why}")))
+    };
+    let Ok(url) = Url::parse(text) else {
+        return wrong("is no URL; write it as in https://example.com/mcp");
+    };
+    match url.scheme() {
+        "https" => {}
+        "http" if is_local(&url) => {}
+        "http" => return wrong("has to be https: tokens would be shown to everybody on the way"),
+        _ => return wrong("has to be https"),
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return wrong("may have neither a query nor a fragment");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return wrong("may not have credentials in it");
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: AUTH-051, AUTH-052
+    #[test]
+    fn a_server_is_its_uri_in_any_case_of_the_host_with_or_without_a_slash() {
+        let at_path = Audience::new("HTTPS://MCP.Example.com/a/mcp/").unwrap();
+        assert_eq!(at_path.resource(), "https://mcp.example.com/a/mcp");
+        assert_eq!(at_path.path(), "/a/mcp");
+        for name in [
+            "https://mcp.example.com/a/mcp",
+            "https://mcp.example.com/a/mcp/",
+            "HTTPS://MCP.EXAMPLE.COM/a/mcp",
+        ] {
+            assert!(at_path.is(name), "{name}");
+        }
+        let at_root = Audience::new("https://mcp.example.com").unwrap();
+        assert_eq!(at_root.resource(), "https://mcp.example.com");
+        assert_eq!(at_root.path(), "");
+        assert!(at_root.is("https://mcp.example.com/") && at_root.is("https://mcp.example.com"));
+    }
+
+    #[test]
+    fn what_only_looks_like_the_server_is_another() {
+        let server = Audience::new("https://mcp.example.com/mcp").unwrap();
+        for name in [
+            "",
+            "/",
+            "https://mcp.example.com",
+            "https://mcp.example.com/MCP",
+            "https://mcp.example.com/mcp//",
+            "https://mcp.example.com/mcp/more",
+            "https://mcp.example.com/mcp?x",
+            "https://mcp.example.com/mcp#x",
+            "https://mcp.example.com/a/../mcp",
+            "https://mcp.example.com:444/mcp",
+            "https://mcp.example.com.evil/mcp",
+            "https://mcp.example.co\u{212A}/mcp",
+            "http://mcp.example.com/mcp",
+            "mcp.example.com/mcp",
+        ] {
+            assert!(!server.is(name), "{name}");
+        }
+        let named = server.or("api://mcp");
+        assert!(named.is("api://mcp") && !named.is("api://MCP") && !named.is("api://mcp/"));
+    }
+
+    #[test]
+    fn tokens_are_not_asked_for_in_the_clear() {
+        for (url, advice) in [
+            ("http://mcp.example.com/mcp", "https"),
+            ("mcp.example.com/mcp", "https"),
+            ("ftp://mcp.example.com", "https"),
+            ("https://mcp.example.com/mcp?tenant=secret", "query"),
+            ("https://mcp.example.com/mcp#x", "fragment"),
+            ("https://user:secret@mcp.example.com", "credentials"),
+        ] {
+            let error = Audience::new(url).unwrap_err().to_string();
+            assert!(error.contains(advice), "{url}: {error}");
+        }
+        Audience::new("http://127.0.0.1:8000/mcp").unwrap();
+        Audience::new("http://localhost:8000/mcp").unwrap();
+    }
+}

@@ -1,0 +1,106 @@
+//! What a response carries: what the server behind says, or what is said in its place.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+/// The body of a response: that of the service behind, or a text of [`RequireBearer`].
+///
+/// [`RequireBearer`]: super::RequireBearer
+pub struct Body<B>(Kind<B>);
+
+enum Kind<B> {
+    Inner(B),
+    Text(Text),
+}
+
+impl<B> Body<B> {
+    pub(super) fn inner(body: B) -> Self {
+        Self(Kind::Inner(body))
+    }
+
+    pub(super) fn text(text: Text) -> Self {
+        Self(Kind::Text(text))
+    }
+}
+
+impl<B> http_body::Body for Body<B>
+where
+    B: http_body::Body + Unpin,
+    B::Data: From<Bytes>,
+{
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        match &mut self.0 {
+            Kind::Inner(body) => Pin::new(body).poll_frame(cx),
+            Kind::Text(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text.into())))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Inner(body) => body.is_end_stream(),
+            Kind::Text(text) => text.0.is_empty(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Inner(body) => body.size_hint(),
+            Kind::Text(text) => SizeHint::with_exact(text.0.len() as u64),
+        }
+    }
+}
+
+impl<B> fmt::Debug for Body<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Kind::Inner(_) => "Body(inner)",
+            Kind::Text(_) => "Body(text)",
+        })
+    }
+}
+
+/// A body of one piece.
+#[derive(Debug, Clone, Default)]
+pub struct Text(Bytes);
+
+impl Text {
+    pub(super) fn new(bytes: impl Into<Bytes>) -> Self {
+        Self(bytes.into())
+    }
+
+    fn take(&mut self) -> Option<Bytes> {
+        let text = std::mem::take(&mut self.0);
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+impl http_body::Body for Text {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.take().map(|text| Ok(Frame::data(text))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len() as u64)
+    }
+}

@@ -1,0 +1,159 @@
+//! What a program says of the server it protects.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::metadata::Metadata;
+use super::{Policy, RequireBearer};
+use crate::error::{Error, Kind, quoted};
+use crate::scopes::Scopes;
+use crate::server::audience::{Audience, public_url};
+use crate::server::verify::Verify;
+
+/// Describes a protected server; see [`require_bearer`](super::require_bearer).
+#[must_use = "it does nothing until it is built"]
+pub struct Builder {
+    resource: String,
+    verifier: Arc<dyn Verify>,
+    audiences: Vec<String>,
+    servers: Vec<String>,
+    scopes: Vec<String>,
+    supported: Vec<String>,
+    name: Option<String>,
+    documentation: Option<String>,
+}
+
+impl Builder {
+    pub(super) fn new(resource: String, verifier: impl Verify) -> Self {
+        Self {
+            resource,
+            verifier: Arc::new(verifier),
+            audiences: Vec::new(),
+            servers: Vec::new(),
+            scopes: Vec::new(),
+            supported: Vec::new(),
+            name: None,
+            documentation: None,
+        }
+    }
+
+    /// Another name that the authorization server has for this server, such as
+    /// `api://my-server`: tokens for that are for this server too. For authorization servers that
+    /// know nothing of resource indicators.
+    pub fn audience(mut self, name: impl Into<String>) -> Self {
+        self.audiences.push(name.into());
+        self
+    }
+
+    /// An issuer that clients can get tokens from. The one of the verifier is known already, if it
+    /// has one.
+    pub fn authorization_server(mut self, issuer: impl Into<String>) -> Self {
+        self.servers.push(issuer.into());
+        self
+    }
+
+    /// Demands these scopes, separated by spaces, of every request. What only some tools take is
+    /// said [there](mcp_server::Tool::scope).
+    pub fn scope(mut self, scopes: impl Into<String>) -> Self {
+        self.scopes.push(scopes.into());
+        self
+    }
+
+    /// The scopes that clients ask for if no challenge says which: as few as a beginning takes.
+    pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.supported.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// What the server is called where users are asked.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Where people read about the server.
+    pub fn documentation(mut self, url: impl Into<String>) -> Self {
+        self.documentation = Some(url.into());
+        self
+    }
+
+    /// The layer.
+    ///
+    /// # Errors
+    /// Something that was said cannot be: an address that is not `https` (or `http` on this
+    /// machine), a scope that is none, or no authorization server at all.
+    pub fn build(self) -> Result<RequireBearer, Error> {
+        let mut audience = Audience::new(&self.resource)?;
+        for name in self.audiences {
+            audience = audience.or(name);
+        }
+        let known = self.verifier.issuer().map(str::to_owned);
+        let mut servers: Vec<String> = known.into_iter().collect();
+        for server in self.servers {
+            public_url(&server, "the authorization server")?;
+            if !servers.contains(&server) {
+                servers.push(server);
+            }
+        }
+        if servers.is_empty() {
+            return Err(Error::new(
+                Kind::Setup,
+                "clients have to know who gives out tokens; name an issuer with \
+                 authorization_server()",
+            ));
+        }
+        let required = scopes(&self.scopes)?;
+        let supported = scopes(&self.supported)?;
+        let mut document = json!({
+            "resource": audience.resource(),
+            "authorization_servers": servers,
+            "bearer_methods_supported": ["header"],
+        });
+        if !supported.is_empty() {
+            document["scopes_supported"] = supported.iter().collect();
+        }
+        if let Some(name) = self.name {
+            document["resource_name"] = name.into();
+        }
+        if let Some(url) = self.documentation {
+            document["resource_documentation"] = url.into();
+        }
+        Ok(RequireBearer(Arc::new(Policy {
+            metadata: Metadata::new(&audience, &document),
+            audience,
+            verifier: self.verifier,
+            required,
+        })))
+    }
+}
+
+/// A set of scopes that somebody wrote down.
+fn scopes(texts: &[String]) -> Result<Scopes, Error> {
+    let text = texts.join(" ");
+    let scopes = Scopes::parse(&text);
+    for word in text.split_ascii_whitespace() {
+        if !scopes.contains(word) {
+            let message = format!("{} is no scope", quoted(word));
+            return Err(Error::new(Kind::Setup, message));
+        }
+        // 2026-07-28, authorization, refresh tokens: no server is in need of that.
+        if word == super::OFFLINE {
+            let message = "offline_access is between clients and authorization servers; \
+                           a server does not ask for it";
+            return Err(Error::new(Kind::Setup, message));
+        }
+    }
+    Ok(scopes)
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("resource", &self.resource)
+            .field("servers", &self.servers)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}

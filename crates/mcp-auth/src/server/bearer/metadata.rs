@@ -1,0 +1,111 @@
+//! What the server says of itself to clients that have no token yet.
+//!
+//! Specification: [RFC 9728, sections 2 and 3](https://www.rfc-editor.org/rfc/rfc9728#section-2).
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName,
+};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use serde_json::Value;
+use tower_service::Service;
+
+use super::body::Text;
+use crate::server::audience::Audience;
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+const METHODS: &str = "GET, HEAD, OPTIONS";
+
+/// Serves the metadata of a protected server: a tower service, for routers that send only some
+/// paths to what [`RequireBearer`](super::RequireBearer) protects. It answers at any path.
+#[derive(Clone)]
+pub struct Metadata(Arc<Inner>);
+
+struct Inner {
+    document: Bytes,
+    url: String,
+    path: String,
+}
+
+impl Metadata {
+    pub(super) fn new(audience: &Audience, document: &Value) -> Self {
+        let path = format!("{WELL_KNOWN}{}", audience.path());
+        Self(Arc::new(Inner {
+            document: document.to_string().into(),
+            url: format!("{}{path}", audience.origin()),
+            path,
+        }))
+    }
+
+    /// Its address, as clients are told it.
+    pub fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    /// The paths it is looked for at: with the path of the server, and the one for a whole host.
+    pub fn paths(&self) -> [&str; 2] {
+        [&self.0.path, WELL_KNOWN]
+    }
+
+    pub(super) fn is_at(&self, path: &str) -> bool {
+        path.starts_with(WELL_KNOWN) && self.paths().contains(&path)
+    }
+
+    /// There is nothing secret in it, so any page may read it.
+    pub(super) fn answer(&self, method: &Method) -> Response<Text> {
+        let mut response = Response::new(Text::default());
+        let mut set = |name: HeaderName, value: &'static str| {
+            let value = HeaderValue::from_static(value);
+            response.headers_mut().insert(name, value);
+        };
+        set(ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+        match *method {
+            Method::GET | Method::HEAD => {
+                set(CONTENT_TYPE, "application/json");
+                set(CACHE_CONTROL, "public, max-age=300");
+                if method == Method::GET {
+                    *response.body_mut() = Text::new(self.0.document.clone());
+                }
+            }
+            Method::OPTIONS => {
+                set(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+                // Clients send the revision along.
+                set(ACCESS_CONTROL_ALLOW_HEADERS, "*");
+                set(ACCESS_CONTROL_MAX_AGE, "86400");
+                *response.status_mut() = StatusCode::NO_CONTENT;
+            }
+            _ => {
+                set(ALLOW, METHODS);
+                *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+            }
+        }
+        response
+    }
+}
+
+impl<B> Service<Request<B>> for Metadata {
+    type Response = Response<Text>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<Text>, Infallible>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        ready(Ok(self.answer(request.method())))
+    }
+}
+
+impl fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Metadata").field(&self.0.url).finish()
+    }
+}

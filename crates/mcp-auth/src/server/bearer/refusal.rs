@@ -1,0 +1,183 @@
+//! Why a request is not let through, and how the client is told.
+//!
+//! Specification: authorization, error handling and scope challenge handling;
+//! [RFC 6750, section 3](https://www.rfc-editor.org/rfc/rfc6750#section-3).
+
+use std::borrow::Cow;
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, Response, StatusCode};
+use serde_json::json;
+
+use super::body::Text;
+use crate::scopes::Scopes;
+
+/// More of a description than this is not sent.
+const LONGEST: usize = 200;
+
+/// Why not.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// There is no token.
+    Missing,
+    /// There is something in the place of a token.
+    Malformed(&'static str),
+    /// The token is no good.
+    Invalid(Cow<'static, str>),
+    /// The token is good, but not for this: it takes these scopes.
+    Scope(Scopes),
+    /// Nobody can tell now.
+    Unavailable,
+}
+
+/// What a challenge says of the server.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// Where its metadata is.
+    pub(super) metadata: &'a str,
+    /// What every request takes.
+    pub(super) scopes: &'a Scopes,
+}
+
+impl Refusal {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Missing | Self::Invalid(_) => StatusCode::UNAUTHORIZED,
+            Self::Malformed(_) => StatusCode::BAD_REQUEST,
+            Self::Scope(_) => StatusCode::FORBIDDEN,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// The code, which a request without any token does not get: it made no mistake.
+    fn code(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing => None,
+            Self::Malformed(_) => Some("invalid_request"),
+            Self::Invalid(_) => Some("invalid_token"),
+            Self::Scope(_) => Some("insufficient_scope"),
+            Self::Unavailable => Some("temporarily_unavailable"),
+        }
+    }
+
+    fn description(&self) -> Cow<'_, str> {
+        match self {
+            Self::Missing => "send an access token for this server".into(),
+            Self::Malformed(why) => (*why).into(),
+            Self::Invalid(why) => printable(why).into(),
+            Self::Scope(scopes) => printable(&format!("this takes the scopes {scopes}")).into(),
+            Self::Unavailable => "tokens cannot be verified now, try again later".into(),
+        }
+    }
+
+    fn scopes<'a>(&'a self, place: Place<'a>) -> &'a Scopes {
+        match self {
+            Self::Scope(scopes) => scopes,
+            _ => place.scopes,
+        }
+    }
+
+    /// The `WWW-Authenticate` header.
+    pub(super) fn challenge(&self, place: Place<'_>) -> HeaderValue {
+        let mut text = "Bearer ".to_owned();
+        let mut add = |name: &str, value: &str| {
+            if !text.ends_with(' ') {
+                text.push_str(", ");
+            }
+            // None of the values has a quote or a backslash in it.
+            text.extend([name, "=\"", value, "\""]);
+        };
+        if let Some(code) = self.code() {
+            add("error", code);
+            add("error_description", &printable(&self.description()));
+        }
+        let scopes = self.scopes(place);
+        if !scopes.is_empty() {
+            add("scope", &scopes.to_string());
+        }
+        add("resource_metadata", place.metadata);
+        text.try_into()
+            .unwrap_or(HeaderValue::from_static("Bearer"))
+    }
+
+    /// The whole response.
+    pub(super) fn response(&self, place: Place<'_>) -> Response<Text> {
+        let mut body = json!({
+            "error": self.code().unwrap_or("unauthorized"),
+            "error_description": self.description(),
+        });
+        let is_unavailable = matches!(self, Self::Unavailable);
+        if !is_unavailable {
+            body["resource_metadata"] = place.metadata.into();
+            let scopes = self.scopes(place);
+            if !scopes.is_empty() {
+                body["scope"] = scopes.to_string().into();
+            }
+        }
+        let mut response = Response::new(Text::new(body.to_string()));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if is_unavailable {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
+        } else {
+            headers.insert(WWW_AUTHENTICATE, self.challenge(place));
+        }
+        response
+    }
+}
+
+/// What may stand in a quoted string without being escaped, and not too much of it.
+fn printable(text: &str) -> String {
+    let chars = text.chars().take(LONGEST);
+    let keep = |c: char| c == ' ' || (c.is_ascii_graphic() && c != '"' && c != '\\');
+    chars.map(|c| if keep(c) { c } else { '\'' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(scopes: &Scopes) -> Place<'_> {
+        Place {
+            metadata: "https://h/.well-known/oauth-protected-resource/mcp",
+            scopes,
+        }
+    }
+
+    #[test]
+    fn a_challenge_says_what_is_wrong_and_what_to_do() {
+        let scopes = Scopes::parse("a b");
+        let challenge = |refusal: &Refusal| {
+            let value = refusal.challenge(place(&scopes));
+            value.to_str().unwrap().to_owned()
+        };
+        let metadata = "resource_metadata=\"https://h/.well-known/oauth-protected-resource/mcp\"";
+        assert_eq!(
+            challenge(&Refusal::Missing),
+            format!("Bearer scope=\"a b\", {metadata}")
+        );
+        assert_eq!(
+            challenge(&Refusal::Scope(Scopes::parse("c"))),
+            format!(
+                "Bearer error=\"insufficient_scope\", \
+                 error_description=\"this takes the scopes c\", scope=\"c\", {metadata}"
+            )
+        );
+    }
+
+    #[test]
+    fn nothing_breaks_out_of_a_header() {
+        let nasty = "a\" \\ b\r\nSet-Cookie: x=1\u{e9}\0, Basic realm=\"";
+        let refusal = Refusal::Invalid(nasty.repeat(100).into());
+        let none = Scopes::default();
+        let value = refusal.challenge(place(&none));
+        let text = value.to_str().unwrap();
+        assert_eq!(text.matches('"').count(), 6, "{text}");
+        assert!(
+            !text.contains(['\\', '\r', '\n']) && text.len() < 400,
+            "{text}"
+        );
+    }
+}

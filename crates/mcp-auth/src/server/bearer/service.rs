@@ -1,0 +1,88 @@
+//! The service that the layer makes.
+
+use std::fmt;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use mcp_protocol::BoxFuture;
+use tower_service::Service;
+
+use super::RequireBearer;
+use super::body::{Body, Text};
+
+/// A service behind [`RequireBearer`].
+#[derive(Clone)]
+pub struct Protected<S> {
+    inner: S,
+    layer: RequireBearer,
+}
+
+impl<S> Protected<S> {
+    pub(super) fn new(inner: S, layer: RequireBearer) -> Self {
+        Self { inner, layer }
+    }
+
+    /// The service behind.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The service behind, without protection.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for Protected<S>
+where
+    S: Service<Request<B>, Response = Response<R>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Send,
+    B: Send + 'static,
+    R: http_body::Body + Unpin + Send + 'static,
+    R::Data: From<Bytes>,
+{
+    type Response = Response<Body<R>>;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Response<Body<R>>, S::Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let own = |response: Response<Text>| Ok(response.map(Body::text));
+        let layer = self.layer.clone();
+        let metadata = &layer.0.metadata;
+        if metadata.is_at(request.uri().path()) {
+            let answer = metadata.answer(request.method());
+            return Box::pin(std::future::ready(own(answer)));
+        }
+        // The clone is not ready yet; the one that is, is used.
+        let clone = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, clone);
+        Box::pin(async move {
+            let policy = &*layer.0;
+            let (mut parts, body) = request.into_parts();
+            let admitted = match policy.admit(&mut parts).await {
+                Ok(admitted) => admitted,
+                Err(refusal) => return own(policy.refuse(&refusal)),
+            };
+            let mut response = inner.call(Request::from_parts(parts, body)).await?;
+            if let Some(admitted) = &admitted {
+                policy.challenge(admitted, &mut response);
+            }
+            Ok(response.map(Body::inner))
+        })
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Protected<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Protected")
+            .field("inner", &self.inner)
+            .field("layer", &self.layer)
+            .finish()
+    }
+}

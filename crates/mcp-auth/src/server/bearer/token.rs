@@ -1,0 +1,112 @@
+//! The token of a request, found in the one place where it may be.
+//!
+//! Specification: authorization, token requirements;
+//! [RFC 6750, section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1).
+
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+
+use super::refusal::Refusal;
+use crate::Secret;
+
+/// Takes the token off the request, so that nobody behind sees it.
+pub(super) fn take(parts: &mut Parts) -> Result<Secret, Refusal> {
+    let in_query = names_token(parts.uri.query().unwrap_or_default());
+    let mut values = parts.headers.get_all(AUTHORIZATION).iter();
+    let (first, second) = (values.next(), values.next());
+    let Some(value) = first else {
+        // One that is in the address is in logs too, and is not looked at.
+        return Err(Refusal::Missing);
+    };
+    if second.is_some() || in_query {
+        return Err(Refusal::Malformed("send one token, in one header"));
+    }
+    let Ok(text) = value.to_str() else {
+        return Err(Refusal::Malformed("the Authorization header is no text"));
+    };
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    if !scheme.eq_ignore_ascii_case("Bearer") {
+        return Err(Refusal::Missing);
+    }
+    let token = token.trim_matches(' ');
+    if !is_token(token) {
+        return Err(Refusal::Malformed(
+            "the Authorization header is not of the form \"Bearer TOKEN\"",
+        ));
+    }
+    let token = Secret::new(token);
+    parts.headers.remove(AUTHORIZATION);
+    Ok(token)
+}
+
+/// RFC 6750, section 2.3 has a place for tokens in the query, which MCP forbids.
+fn names_token(query: &str) -> bool {
+    let mut pairs = query.split('&');
+    pairs.any(|pair| pair.split('=').next() == Some("access_token"))
+}
+
+fn is_token(text: &str) -> bool {
+    let bare = text.trim_end_matches('=');
+    let is_68 = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
+    !bare.is_empty() && bare.bytes().all(is_68)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Request;
+
+    fn taken(uri: &str, headers: &[&str]) -> Result<String, Refusal> {
+        let mut request = Request::get(uri);
+        for value in headers {
+            request = request.header(AUTHORIZATION, *value);
+        }
+        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+        let token = take(&mut parts)?;
+        assert!(!parts.headers.contains_key(AUTHORIZATION));
+        Ok(token.expose().to_owned())
+    }
+
+    #[test]
+    fn a_token_is_in_one_header() {
+        for value in ["Bearer a.b-c_d~e+f/g==", "bearer   abc", "BEARER abc "] {
+            taken("/mcp", &[value]).unwrap();
+        }
+        assert_eq!(
+            taken("/mcp?x=access_token", &["Bearer abc"]).unwrap(),
+            "abc"
+        );
+    }
+
+    // proves: AUTH-066
+    #[test]
+    fn anything_else_is_malformed_or_no_token_at_all() {
+        for (uri, headers) in [
+            ("/mcp", &["Bearer"][..]),
+            ("/mcp", &["Bearer "]),
+            ("/mcp", &["Bearer =="]),
+            ("/mcp", &["Bearer a b"]),
+            ("/mcp", &["Bearer a, Bearer b"]),
+            ("/mcp", &["Bearer \"a\""]),
+            ("/mcp", &["Bearer a\tb"]),
+            ("/mcp", &["Bearer a", "Bearer a"]),
+            ("/mcp", &["Basic a", "Bearer a"]),
+            ("/mcp?access_token=b", &["Bearer a"]),
+            ("/mcp?x&access_token", &["Bearer a"]),
+        ] {
+            let refusal = taken(uri, headers).unwrap_err();
+            assert!(matches!(refusal, Refusal::Malformed(_)), "{headers:?}");
+        }
+        for (uri, headers) in [
+            ("/mcp", &[][..]),
+            ("/mcp?access_token=a", &[]),
+            ("/mcp", &["Basic dTpw"]),
+            ("/mcp", &["DPoP a"]),
+            ("/mcp", &["Bearers a"]),
+            ("/mcp", &[""]),
+        ] {
+            let refusal = taken(uri, headers).unwrap_err();
+            assert!(matches!(refusal, Refusal::Missing), "{headers:?}");
+        }
+    }
+}

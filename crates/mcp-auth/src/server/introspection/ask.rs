@@ -1,0 +1,80 @@
+//! One question to an issuer.
+
+use http::header::{AUTHORIZATION, HeaderValue};
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+use url::Url;
+use url::form_urlencoded::{Serializer, byte_serialize};
+
+use crate::Secret;
+use crate::codec::base64;
+use crate::error::{Error, Kind, quoted};
+use crate::server::issuer::{Issuer, check};
+use crate::server::strict::object;
+use crate::web::{Web, shown};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Who is asked, and by whom.
+pub(crate) struct Ask {
+    pub(crate) issuer: Issuer,
+    /// Where; found out when it is first needed.
+    pub(crate) endpoint: Mutex<Option<Url>>,
+    pub(crate) id: String,
+    pub(crate) secret: Secret,
+    /// Whether the credentials are in the form rather than in a header.
+    pub(crate) in_form: bool,
+    pub(crate) web: Web,
+}
+
+impl Ask {
+    /// What the issuer says of a token.
+    pub(crate) async fn about(&self, token: &Secret) -> Result<Map<String, Value>, Error> {
+        let url = self.endpoint().await?;
+        let (form, headers) = self.request(token)?;
+        let reply = self.web.post(&url, FORM, &headers, form).await?;
+        check(&url, &reply)?;
+        object(&reply.body).ok_or_else(|| {
+            let message = format!("{} answers no JSON object", shown(&url));
+            Error::new(Kind::Unusable, message)
+        })
+    }
+
+    async fn endpoint(&self) -> Result<Url, Error> {
+        let mut known = self.endpoint.lock().await;
+        if let Some(url) = &*known {
+            return Ok(url.clone());
+        }
+        let document = self.issuer.document(&self.web).await?;
+        let text = document.introspection_endpoint.unwrap_or_default();
+        let url = Url::parse(&text).map_err(|error| {
+            let issuer = quoted(&self.issuer.name);
+            let message =
+                format!("the metadata of the issuer {issuer} has no introspection_endpoint");
+            Error::caused(Kind::Unusable, message, error)
+        })?;
+        Ok(known.insert(url).clone())
+    }
+
+    fn request(
+        &self,
+        token: &Secret,
+    ) -> Result<(String, Vec<(http::HeaderName, HeaderValue)>), Error> {
+        let mut form = Serializer::new(String::new());
+        form.append_pair("token", token.expose())
+            .append_pair("token_type_hint", "access_token");
+        if self.in_form {
+            form.append_pair("client_id", &self.id)
+                .append_pair("client_secret", self.secret.expose());
+            return Ok((form.finish(), Vec::new()));
+        }
+        // Each part is encoded as in a form, so that a colon divides them.
+        let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
+        let both = Secret::new(format!("{}:{}", part(&self.id), part(self.secret.expose())));
+        let basic = Secret::new(format!("Basic {}", base64(both.expose().as_bytes())));
+        let mut value = HeaderValue::from_str(basic.expose())
+            .map_err(|error| Error::caused(Kind::Setup, "the credentials fit no header", error))?;
+        value.set_sensitive(true);
+        Ok((form.finish(), vec![(AUTHORIZATION, value)]))
+    }
+}

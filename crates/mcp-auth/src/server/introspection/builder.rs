@@ -1,0 +1,149 @@
+//! What a program says of an issuer that is asked about tokens.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use http::{Request, Response};
+use http_body::Body;
+use tokio::sync::Mutex;
+use tower_service::Service;
+use url::Url;
+
+use super::ask::Ask;
+use super::cache::{Cache, GOOD};
+use super::{Inner, Introspection};
+use crate::Secret;
+use crate::error::{Error, Kind, quoted};
+use crate::server::issuer::{Issuer, LIMITS};
+use crate::web::{BoxError, FormBody, Reach, Resolver};
+
+/// Describes who is asked about tokens; see [`Introspection::builder`].
+#[must_use = "it does nothing until it is built"]
+pub struct IntrospectionBuilder {
+    issuer: String,
+    id: String,
+    secret: Secret,
+    endpoint: Option<String>,
+    in_form: bool,
+    aimed: bool,
+    remember: Duration,
+    clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
+    reach: Reach,
+}
+
+impl IntrospectionBuilder {
+    pub(super) fn new(issuer: String, id: String, secret: Secret) -> Self {
+        Self {
+            issuer,
+            id,
+            secret,
+            endpoint: None,
+            in_form: false,
+            aimed: true,
+            remember: GOOD,
+            clock: Arc::new(SystemTime::now),
+            reach: Reach::new(LIMITS),
+        }
+    }
+
+    /// Where to ask, for issuers without metadata.
+    pub fn endpoint(mut self, url: impl Into<String>) -> Self {
+        self.endpoint = Some(url.into());
+        self
+    }
+
+    /// Sends the credentials in the form (`client_secret_post`) rather than in a header
+    /// (`client_secret_basic`).
+    pub fn credentials_in_form(mut self) -> Self {
+        self.in_form = true;
+        self
+    }
+
+    /// Accepts answers that do not say whom the token is for. Only for issuers that call a token
+    /// active to the server it was issued for and to nobody else; of any other issuer, tokens for
+    /// its other servers would be accepted.
+    pub fn audience_optional(mut self) -> Self {
+        self.aimed = false;
+        self
+    }
+
+    /// For how long a good token is not asked about again. Default, and most, 60 s.
+    pub fn remember(mut self, moments: Duration) -> Self {
+        self.remember = moments;
+        self
+    }
+
+    /// Lets the issuer name places in private networks. The services that hand out the credentials
+    /// of machines stay out of reach.
+    pub fn allow_private_networks(mut self) -> Self {
+        self.reach.private = true;
+        self
+    }
+
+    /// Finds addresses in this way instead of asking the system. They are checked all the same.
+    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
+        self.reach.resolver = Arc::new(resolver);
+        self
+    }
+
+    /// Sends requests through this instead of the HTTP client that comes with this crate; see
+    /// [`JwtBuilder::service`](crate::server::JwtBuilder::service).
+    pub fn service<S, B>(mut self, service: S) -> Self
+    where
+        S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        self.reach.carry(service);
+        self
+    }
+
+    /// What time it is. Default: what the system says.
+    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// The verifier.
+    ///
+    /// # Errors
+    /// Something that was said cannot be, such as an issuer that is not reached by TLS.
+    pub fn build(self) -> Result<Introspection, Error> {
+        let issuer = Issuer::new(self.issuer)?;
+        let endpoint = match self.endpoint {
+            None => None,
+            Some(text) => Some(Url::parse(&text).map_err(|error| {
+                let message = format!("the endpoint {} is no URL", quoted(&text));
+                Error::caused(Kind::Setup, message, error)
+            })?),
+        };
+        let web = self.reach.web(endpoint.as_ref().unwrap_or(&issuer.url))?;
+        Ok(Introspection(Arc::new(Inner {
+            ask: Ask {
+                issuer,
+                endpoint: Mutex::new(endpoint),
+                id: self.id,
+                secret: self.secret,
+                in_form: self.in_form,
+                web,
+            },
+            aimed: self.aimed,
+            clock: self.clock,
+            cache: Cache::new(self.remember),
+        })))
+    }
+}
+
+impl fmt::Debug for IntrospectionBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IntrospectionBuilder")
+            .field("issuer", &self.issuer)
+            .field("id", &self.id)
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
+    }
+}

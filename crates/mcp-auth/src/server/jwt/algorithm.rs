@@ -1,0 +1,121 @@
+//! What tokens are signed with.
+
+use std::fmt;
+
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
+    RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, VerificationAlgorithm,
+};
+
+/// How a token is signed. All of them are asymmetric: a server that can verify a token cannot make
+/// one, and a public key cannot be mistaken for a shared secret.
+///
+/// Specification: [RFC 7518, section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// ECDSA on P-256 with SHA-256.
+    ES256,
+    /// ECDSA on P-384 with SHA-384.
+    ES384,
+    /// Ed25519.
+    EdDSA,
+    /// RSA with SHA-256, padded as in PKCS #1 v1.5.
+    RS256,
+    /// RSA with SHA-384, padded as in PKCS #1 v1.5.
+    RS384,
+    /// RSA with SHA-512, padded as in PKCS #1 v1.5.
+    RS512,
+    /// RSA with SHA-256, padded as in PSS.
+    PS256,
+    /// RSA with SHA-384, padded as in PSS.
+    PS384,
+    /// RSA with SHA-512, padded as in PSS.
+    PS512,
+}
+
+impl Algorithm {
+    /// All there are.
+    pub const ALL: [Self; 9] = [
+        Self::ES256,
+        Self::ES384,
+        Self::EdDSA,
+        Self::RS256,
+        Self::RS384,
+        Self::RS512,
+        Self::PS256,
+        Self::PS384,
+        Self::PS512,
+    ];
+
+    /// Its name in tokens and keys.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ES256 => "ES256",
+            Self::ES384 => "ES384",
+            Self::EdDSA => "EdDSA",
+            Self::RS256 => "RS256",
+            Self::RS384 => "RS384",
+            Self::RS512 => "RS512",
+            Self::PS256 => "PS256",
+            Self::PS384 => "PS384",
+            Self::PS512 => "PS512",
+        }
+    }
+
+    /// The algorithm of this name, to the letter.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        // RFC 9864 gives the one curve of EdDSA that is in use its own name.
+        let name = if name == "Ed25519" { "EdDSA" } else { name };
+        Self::ALL.into_iter().find(|it| it.as_str() == name)
+    }
+
+    /// The family of its keys.
+    pub(crate) const fn family(self) -> Family {
+        match self {
+            Self::ES256 => Family::P256,
+            Self::ES384 => Family::P384,
+            Self::EdDSA => Family::Ed25519,
+            _ => Family::Rsa,
+        }
+    }
+
+    /// How a signature on a curve is verified.
+    pub(crate) fn of_curve(self) -> Option<&'static dyn VerificationAlgorithm> {
+        Some(match self {
+            Self::ES256 => &ECDSA_P256_SHA256_FIXED,
+            Self::ES384 => &ECDSA_P384_SHA384_FIXED,
+            Self::EdDSA => &ED25519,
+            _ => return None,
+        })
+    }
+
+    /// How a signature by RSA is verified: with keys of 2,048 to 8,192 bits.
+    pub(crate) fn of_rsa(self) -> Option<&'static RsaParameters> {
+        Some(match self {
+            Self::RS256 => &RSA_PKCS1_2048_8192_SHA256,
+            Self::RS384 => &RSA_PKCS1_2048_8192_SHA384,
+            Self::RS512 => &RSA_PKCS1_2048_8192_SHA512,
+            Self::PS256 => &RSA_PSS_2048_8192_SHA256,
+            Self::PS384 => &RSA_PSS_2048_8192_SHA384,
+            Self::PS512 => &RSA_PSS_2048_8192_SHA512,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What kind of key it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    P256,
+    P384,
+    Ed25519,
+    Rsa,
+}

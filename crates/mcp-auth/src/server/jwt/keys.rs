@@ -1,0 +1,282 @@
+//! The public keys of an issuer.
+//!
+//! Specification: [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517) (what a key set is),
+//! [RFC 7518, section 6](https://www.rfc-editor.org/rfc/rfc7518#section-6) and
+//! [RFC 8037](https://www.rfc-editor.org/rfc/rfc8037) (what is in a key).
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use ring::signature::{RsaPublicKeyComponents, UnparsedPublicKey};
+use serde_json::{Map, Value};
+
+use super::algorithm::{Algorithm, Family};
+use crate::error::{Error, Kind};
+use crate::server::strict::{bytes, object};
+
+/// More keys than any issuer has; the rest is not read.
+const MOST: usize = 32;
+
+/// A set of public keys, from a text such as `{"keys": [..]}`. Keys that verify no signature that
+/// is understood here are left out. Cloning shares it.
+#[derive(Clone)]
+pub struct Jwks(Arc<[Key]>);
+
+struct Key {
+    id: Option<String>,
+    /// The only algorithm it is for, if it says so.
+    only: Option<Algorithm>,
+    material: Material,
+}
+
+enum Material {
+    Point(Family, Vec<u8>),
+    Rsa(RsaPublicKeyComponents<Vec<u8>>),
+}
+
+/// What a set of keys says of a signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Good,
+    Bad,
+    /// There is no such key.
+    Unknown,
+}
+
+impl Jwks {
+    /// Reads a key set.
+    ///
+    /// # Errors
+    /// It is no key set, or holds no key that can be used.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        Self::read(text.as_bytes())
+    }
+
+    pub(crate) fn read(text: &[u8]) -> Result<Self, Error> {
+        let unusable = |why| Err(Error::new(Kind::Unusable, why));
+        let set = object(text);
+        let Some(Value::Array(keys)) = set.as_ref().and_then(|set| set.get("keys")) else {
+            return unusable("the key set is no JSON object with an array of keys");
+        };
+        if keys.len() > MOST {
+            tracing::warn!(keys = keys.len(), most = MOST, "a key set is too long");
+        }
+        let keys: Arc<[Key]> = keys.iter().take(MOST).filter_map(Key::read).collect();
+        if keys.is_empty() {
+            return unusable("the key set has no public key that verifies signatures");
+        }
+        Ok(Self(keys))
+    }
+
+    /// Whether a signature is by one of these keys. A token that names no key can be verified only
+    /// where there is no choice.
+    pub(crate) fn verdict(
+        &self,
+        id: Option<&str>,
+        algorithm: Algorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Verdict {
+        let fitting = self.0.iter().filter(|key| key.fits(algorithm));
+        let mut named = fitting.filter(|key| id.is_none() || key.id.as_deref() == id);
+        let Some(first) = named.next() else {
+            return Verdict::Unknown;
+        };
+        let mut rest = named.peekable();
+        if id.is_none() && rest.peek().is_some() {
+            return Verdict::Unknown;
+        }
+        let mut all = std::iter::once(first).chain(rest);
+        if all.any(|key| key.verifies(algorithm, message, signature)) {
+            Verdict::Good
+        } else {
+            Verdict::Bad
+        }
+    }
+}
+
+impl FromStr for Jwks {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::from_json(text)
+    }
+}
+
+impl fmt::Debug for Jwks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids = self.0.iter().map(|key| key.id.as_deref().unwrap_or("-"));
+        f.debug_list().entries(ids).finish()
+    }
+}
+
+impl Key {
+    fn read(value: &Value) -> Option<Self> {
+        let key = value.as_object()?;
+        let text = |name| key.get(name).map(Value::as_str);
+        // A member that is not what it should be spoils the key.
+        let id = match text("kid") {
+            None => None,
+            Some(id) => Some(id?.to_owned()),
+        };
+        let only = match text("alg") {
+            None => None,
+            Some(name) => Some(Algorithm::named(name?)?),
+        };
+        if !matches!(text("use"), None | Some(Some("sig"))) || !may_verify(key) {
+            return None;
+        }
+        let material = Material::read(key)?;
+        if only.is_some_and(|only| only.family() != material.family()) {
+            return None;
+        }
+        Some(Self { id, only, material })
+    }
+
+    fn fits(&self, algorithm: Algorithm) -> bool {
+        let is_meant = self.only.is_none_or(|only| only == algorithm);
+        is_meant && self.material.family() == algorithm.family()
+    }
+
+    fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
+        let verified = match &self.material {
+            Material::Point(_, point) => algorithm
+                .of_curve()
+                .map(|how| UnparsedPublicKey::new(how, point).verify(message, signature)),
+            Material::Rsa(key) => algorithm
+                .of_rsa()
+                .map(|how| key.verify(how, message, signature)),
+        };
+        matches!(verified, Some(Ok(())))
+    }
+}
+
+fn may_verify(key: &Map<String, Value>) -> bool {
+    match key.get("key_ops") {
+        None => true,
+        Some(Value::Array(all)) => all.iter().any(|it| it == "verify"),
+        Some(_) => false,
+    }
+}
+
+impl Material {
+    fn read(key: &Map<String, Value>) -> Option<Self> {
+        let text = |name| key.get(name)?.as_str();
+        let member = |name| bytes(text(name)?);
+        let curve = || text("crv");
+        match text("kty")? {
+            "EC" => {
+                let (family, length) = match curve()? {
+                    "P-256" => (Family::P256, 32),
+                    "P-384" => (Family::P384, 48),
+                    _ => return None,
+                };
+                let (x, y) = (member("x")?, member("y")?);
+                if x.len() != length || y.len() != length {
+                    return None;
+                }
+                // An uncompressed point: a byte that says so, and two coordinates.
+                Some(Self::Point(family, [vec![4], x, y].concat()))
+            }
+            "OKP" if curve()? == "Ed25519" => {
+                let x = member("x")?;
+                (x.len() == 32).then_some(Self::Point(Family::Ed25519, x))
+            }
+            "RSA" => {
+                let (n, e) = (member("n")?, member("e")?);
+                Some(Self::Rsa(RsaPublicKeyComponents { n, e }))
+            }
+            _ => None,
+        }
+    }
+
+    fn family(&self) -> Family {
+        match self {
+            Self::Point(family, _) => *family,
+            Self::Rsa(_) => Family::Rsa,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::base64url;
+    use serde_json::json;
+
+    fn point() -> Value {
+        let coordinate = base64url(&[7; 32]);
+        json!({ "kty": "EC", "crv": "P-256", "x": coordinate, "y": coordinate, "kid": "a" })
+    }
+
+    fn with(mut key: Value, name: &str, value: Value) -> Value {
+        key[name] = value;
+        key
+    }
+
+    fn read(keys: &[Value]) -> Result<Jwks, Error> {
+        Jwks::from_json(&json!({ "keys": keys }).to_string())
+    }
+
+    #[test]
+    fn keys_that_sign_nothing_are_left_out() {
+        let bad = [
+            json!("no key"),
+            json!({ "kty": "oct", "k": "c2VjcmV0", "kid": "secret" }),
+            with(point(), "use", json!("enc")),
+            with(point(), "use", json!(1)),
+            with(point(), "key_ops", json!(["sign"])),
+            with(point(), "key_ops", json!("verify")),
+            with(point(), "alg", json!("RS256")),
+            with(point(), "alg", json!("ES384")),
+            with(point(), "alg", json!("HS256")),
+            with(point(), "alg", json!(1)),
+            with(point(), "kid", json!(1)),
+            with(point(), "crv", json!("secp256k1")),
+            with(point(), "crv", json!("P-384")),
+            with(point(), "x", json!("AAAA")),
+            with(point(), "x", json!(base64url(&[0; 33]))),
+            with(point(), "y", json!(format!("{}=", base64url(&[7; 32])))),
+            json!({ "kty": "OKP", "crv": "X25519", "x": base64url(&[7; 32]) }),
+            json!({ "kty": "OKP", "crv": "Ed25519", "x": base64url(&[7; 31]) }),
+            json!({ "kty": "RSA", "n": "!", "e": "AQAB" }),
+        ];
+        for key in &bad {
+            let error = read(std::slice::from_ref(key)).unwrap_err();
+            assert!(error.to_string().contains("no public key"), "{key}");
+        }
+        let good = with(point(), "use", json!("sig"));
+        let good = with(good, "key_ops", json!(["verify"]));
+        let good = with(good, "alg", json!("ES256"));
+        let all: Vec<Value> = bad.into_iter().chain([good]).collect();
+        assert_eq!(read(&all).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn a_set_is_bounded() {
+        let many = vec![point(); 1_000];
+        assert_eq!(read(&many).unwrap().0.len(), MOST);
+    }
+
+    #[test]
+    fn what_is_no_set_is_refused() {
+        for text in ["", "[]", "{}", r#"{"keys":{}}"#, r#"{"keys":[],"keys":[]}"#] {
+            assert!(Jwks::from_json(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_found_by_its_name_or_because_it_is_the_only_one() {
+        let verdict = |keys: &Jwks, id, algorithm| keys.verdict(id, algorithm, b"", b"");
+        let other = with(point(), "kid", json!("b"));
+        let one = read(&[point()]).unwrap();
+        assert_eq!(verdict(&one, Some("a"), Algorithm::ES256), Verdict::Bad);
+        assert_eq!(verdict(&one, None, Algorithm::ES256), Verdict::Bad);
+        assert_eq!(verdict(&one, Some("b"), Algorithm::ES256), Verdict::Unknown);
+        assert_eq!(verdict(&one, Some("a"), Algorithm::RS256), Verdict::Unknown);
+        let two = read(&[point(), other]).unwrap();
+        assert_eq!(verdict(&two, None, Algorithm::ES256), Verdict::Unknown);
+        assert_eq!(verdict(&two, Some("b"), Algorithm::ES256), Verdict::Bad);
+    }
+}

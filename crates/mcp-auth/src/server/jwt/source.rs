@@ -1,0 +1,40 @@
+//! Where the keys of an issuer come from.
+
+use url::Url;
+
+use super::keys::Jwks;
+use crate::error::{Error, Kind, quoted};
+use crate::server::issuer::{Issuer, check};
+use crate::web::Web;
+
+/// Fetches the keys of an issuer.
+pub(crate) struct Source {
+    pub(crate) issuer: Issuer,
+    /// Where its keys are; otherwise its document says so.
+    pub(crate) keys: Option<Url>,
+    pub(crate) web: Web,
+}
+
+impl Source {
+    pub(crate) async fn fetch(&self) -> Result<Jwks, Error> {
+        let url = match &self.keys {
+            Some(url) => url.clone(),
+            None => self.named().await?,
+        };
+        let reply = self.web.get(&url).await?;
+        check(&url, &reply)?;
+        let keys = Jwks::read(&reply.body)?;
+        tracing::debug!(issuer = %self.issuer.name, ?keys, "fetched keys");
+        Ok(keys)
+    }
+
+    async fn named(&self) -> Result<Url, Error> {
+        let document = self.issuer.document(&self.web).await?;
+        let text = document.jwks_uri.unwrap_or_default();
+        Url::parse(&text).map_err(|error| {
+            let issuer = quoted(&self.issuer.name);
+            let message = format!("the metadata of the issuer {issuer} has no jwks_uri");
+            Error::caused(Kind::Unusable, message, error)
+        })
+    }
+}

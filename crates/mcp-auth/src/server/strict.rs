@@ -1,0 +1,134 @@
+//! Texts that can be read in one way only: JSON that says everything once, and base64 that is
+//! written as it has to be.
+//!
+//! Two readers may disagree on which of two members of the same name counts, and then a token means
+//! one thing to whoever signed it and another to us.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::codec::{base64url, decode};
+
+/// Reads an object; `None` if it is none, or has two members of the same name anywhere in it.
+pub(crate) fn object(text: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice::<Once>(text).ok()?;
+    serde_json::from_slice(text).ok()
+}
+
+/// Reads base64url as signed tokens are written: no padding, no other alphabet, and no bits left
+/// over, so that no two texts are the same bytes.
+pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
+    let bytes = decode(text)?;
+    (base64url(&bytes) == text).then_some(bytes)
+}
+
+/// Any JSON in which no object has two members of the same name.
+struct Once;
+
+impl<'de> Deserialize<'de> for Once {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Walk)
+    }
+}
+
+struct Walk;
+
+impl<'de> Visitor<'de> for Walk {
+    type Value = Once;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON without duplicate names")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Once, E> {
+        Ok(Once)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Once, E> {
+        Ok(Once)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Once, E> {
+        Ok(Once)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Once, E> {
+        Ok(Once)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Once, E> {
+        Ok(Once)
+    }
+
+    fn visit_unit<E>(self) -> Result<Once, E> {
+        Ok(Once)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Once, A::Error> {
+        while items.next_element::<Once>()?.is_some() {}
+        Ok(Once)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Once, A::Error> {
+        let mut names = HashSet::new();
+        while let Some(name) = members.next_key::<String>()? {
+            if !names.insert(name) {
+                return Err(A::Error::custom("a name comes twice"));
+            }
+            members.next_value::<Once>()?;
+        }
+        Ok(Once)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_comes_once_however_deep_and_however_it_is_written() {
+        for text in [
+            r#"{"a":1,"a":1}"#,
+            r#"{"a":1,"\u0061":2}"#,
+            r#"{"a":{"b":1,"b":1}}"#,
+            r#"{"a":[[{"b":1,"b":null}]]}"#,
+        ] {
+            assert!(object(text.as_bytes()).is_none(), "{text}");
+        }
+        let text = r#"{"a":{"a":[true,null,-1,1.5,"a",{"a":1}]},"b":{"a":1}}"#;
+        assert_eq!(object(text.as_bytes()).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        let deep = format!("{{\"a\":{}", "[".repeat(1_000));
+        for text in [
+            "",
+            "1",
+            "[]",
+            "null",
+            "{",
+            "{}x",
+            "{\"a\":1,}",
+            "{'a':1}",
+            &deep,
+            "\u{feff}{}",
+        ] {
+            assert!(object(text.as_bytes()).is_none(), "{text}");
+        }
+        assert!(object(b"{\"a\":\"\xff\"}").is_none());
+    }
+
+    #[test]
+    fn strictly_there_is_one_text_for_some_bytes() {
+        assert_eq!(bytes("Zm9vYg").unwrap(), b"foob");
+        assert_eq!(bytes("").unwrap(), b"");
+        for text in ["Zm9vYg==", "Zm9vYh", "-_8=", "+/8", "-_9", "Zm9v\n", "Z"] {
+            assert_eq!(bytes(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How far requests may go, as a program says it.
+
+use std::sync::Arc;
+
+use http::{Request, Response};
+use http_body::Body;
+use tower_service::Service;
+use url::Url;
+
+use super::connect::{BoxError, Carrier, Tower, carrier};
+use super::resolve::{Guarded, Resolver, System};
+use super::{FormBody, Guard, Limits, Web};
+use crate::error::{Error, Kind};
+
+/// What requests go through, and where they may go.
+#[derive(Clone)]
+pub(crate) struct Reach {
+    pub(crate) private: bool,
+    pub(crate) limits: Limits,
+    pub(crate) resolver: Arc<dyn Resolver>,
+    carrier: Option<Arc<dyn Carrier>>,
+}
+
+impl Reach {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            private: false,
+            limits,
+            resolver: Arc::new(System),
+            carrier: None,
+        }
+    }
+
+    /// Sends everything through this service.
+    pub(crate) fn carry<S, B>(&mut self, service: S)
+    where
+        S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        self.carrier = Some(Arc::new(Tower::new(service)));
+    }
+
+    /// What asks the server that the program named, and whom that one names.
+    ///
+    /// # Errors
+    /// The URL of the server is not one that secrets may be sent to, or it needs TLS and there is
+    /// none.
+    pub(crate) fn web(self, server: &Url) -> Result<Web, Error> {
+        let guard = Guard::new(server, self.private)?;
+        let carrier = match self.carrier {
+            Some(carrier) => carrier,
+            None if server.scheme() == "https" && !cfg!(feature = "tls") => {
+                return Err(Error::new(
+                    Kind::Setup,
+                    "https needs TLS: enable the feature \"tls\" of mcp-auth, or bring an HTTP \
+                     client of your own with the builder's service()",
+                ));
+            }
+            None => {
+                let guarded = Guarded {
+                    resolver: self.resolver,
+                    guard: guard.clone(),
+                };
+                Arc::from(carrier(guarded, self.limits.patience)?)
+            }
+        };
+        Ok(Web {
+            carrier,
+            guard,
+            limits: self.limits,
+        })
+    }
+}
