@@ -42,3 +42,19 @@ impl fmt::Display for ErrorCode {
         self.0.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_codes_of_2026_07_28_are_their_numbers() {
+        let codes = [
+            ErrorCode::HEADER_MISMATCH,
+            ErrorCode::MISSING_CLIENT_CAPABILITY,
+            ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
+        ];
+        assert_eq!(codes.map(|code| code.0), [-32020, -32021, -32022]);
+        assert_eq!(ErrorCode::HEADER_MISMATCH.to_string(), "-32020");
+    }
+}

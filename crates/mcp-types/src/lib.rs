@@ -37,6 +37,7 @@ mod meta;
 pub mod method;
 mod number;
 mod one_or_many;
+mod presence;
 mod properties;
 mod text;
 mod token;
@@ -47,7 +48,11 @@ pub use elicit_value::ElicitValue;
 pub use ext::UnknownLoggingLevel;
 pub use generated::*;
 pub use mcp_jsonrpc::RequestId;
-pub use meta::{Meta, MetaKey, MetaKeyError, MetaKeyKind, PROGRESS_TOKEN_KEY, RELATED_TASK_KEY};
+pub use meta::{
+    BAGGAGE_KEY, CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, Meta, MetaKey,
+    MetaKeyError, MetaKeyKind, PROGRESS_TOKEN_KEY, PROTOCOL_VERSION_KEY, RELATED_TASK_KEY,
+    SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, TRACEPARENT_KEY, TRACESTATE_KEY,
+};
 pub use method::{Direction, Notification, Request};
 pub use number::OutOfRange;
 pub use one_or_many::OneOrMany;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_types::v2026_07_28::{
     InputRequest, MissingRequiredClientCapability, UnsupportedProtocolVersion,
 };
@@ -17,17 +18,14 @@ const REVISION: &str = "2026-07-28";
 /// Definitions that mcp-jsonrpc decodes: the object of an error, and the whole answer.
 const ERRORS: &[(&str, RoundTrip)] = &[
     ("HeaderMismatchError", answer::<Value>),
-    ("InternalError", round_trip::<mcp_jsonrpc::ErrorObject>),
-    ("InvalidParamsError", round_trip::<mcp_jsonrpc::ErrorObject>),
-    (
-        "MethodNotFoundError",
-        round_trip::<mcp_jsonrpc::ErrorObject>,
-    ),
+    ("InternalError", round_trip::<ErrorObject>),
+    ("InvalidParamsError", round_trip::<ErrorObject>),
+    ("MethodNotFoundError", round_trip::<ErrorObject>),
     (
         "MissingRequiredClientCapabilityError",
         answer::<MissingRequiredClientCapability>,
     ),
-    ("ParseError", round_trip::<mcp_jsonrpc::ErrorObject>),
+    ("ParseError", round_trip::<ErrorObject>),
     (
         "UnsupportedProtocolVersionError",
         answer::<UnsupportedProtocolVersion>,
@@ -43,7 +41,7 @@ fn answer<D: serde::Serialize + serde::de::DeserializeOwned>(
 ) -> Result<String, serde_json::Error> {
     let mut message: Value = serde_json::from_str(text)?;
     let error = message["error"].to_string();
-    let mut error: mcp_jsonrpc::ErrorObject = serde_json::from_str(&error)?;
+    let mut error: ErrorObject = serde_json::from_str(&error)?;
     if let Some(data) = &error.data {
         let data = round_trip::<D>(&data.to_string())?;
         error.data = Some(serde_json::from_str(&data)?);
@@ -102,6 +100,34 @@ fn every_example_comes_back_equal_and_valid() {
         }
     }
     assert_eq!(count, 129);
+}
+
+#[test]
+fn examples_of_errors_have_the_codes_of_the_envelope() {
+    let Some(dir) = schema_dir() else { return };
+    let examples = examples(&dir);
+    let codes = [
+        ("HeaderMismatchError", ErrorCode::HEADER_MISMATCH),
+        ("InternalError", ErrorCode::INTERNAL_ERROR),
+        ("InvalidParamsError", ErrorCode::INVALID_PARAMS),
+        ("MethodNotFoundError", ErrorCode::METHOD_NOT_FOUND),
+        (
+            "MissingRequiredClientCapabilityError",
+            MissingRequiredClientCapability::CODE,
+        ),
+        ("ParseError", ErrorCode::PARSE_ERROR),
+        (
+            "UnsupportedProtocolVersionError",
+            UnsupportedProtocolVersion::CODE,
+        ),
+    ];
+    for (definition, code) in codes {
+        for (file, text) in examples.get(definition).into_iter().flatten() {
+            let example: Value = serde_json::from_str(text).unwrap();
+            let error = example.get("error").unwrap_or(&example);
+            assert_eq!(error["code"], code.0, "{definition}/{file}");
+        }
+    }
 }
 
 /// The examples of questions stand in the answers of other requests, too.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod elicitation;
+mod era_2026;
 mod examples;
 mod generate;
 mod generated_table;

@@ -110,6 +110,7 @@ mod tests {
             ty: Ty::Vec(Box::new(Ty::Named((*ty).to_owned()))),
             presence: Presence::Optional,
             range: None,
+            keeps_null: false,
         });
         Item {
             name: name.to_owned(),

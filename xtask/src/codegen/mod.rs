@@ -4,6 +4,7 @@
 //! `crates/mcp-types/src/generated/`. The first revision is the canonical one; of a later one only what differs from it
 //! is emitted.
 
+mod bridge;
 mod build;
 mod compare;
 mod docs;
@@ -106,6 +107,9 @@ fn generate(root: &Path, options: &Options) -> Result<BTreeMap<PathBuf, String>,
             novel: &[],
         };
         files.extend(revision, emit::emit(&split.own, &scope)?);
+        let bridged = bridge::bridged(&split.own.items, &canonical);
+        let bridges = emit::bridges::emit(&split.own, &canonical, &bridged, &scope)?;
+        files.insert(&format!("{}/bridges.rs", revision.folder), bridges);
     }
     let scope = Scope {
         docs: docs.of(CANONICAL.name),

@@ -56,6 +56,8 @@ pub(crate) struct Field {
     pub(crate) presence: Presence,
     /// The bounds of a number, where the schema sets both.
     pub(crate) range: Option<(f64, f64)>,
+    /// Whether null is a value of the member, and not the same as leaving it out.
+    pub(crate) keeps_null: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ mod content;
 mod elicitation;
 mod icon;
 mod level;
+mod refusal;
 mod sampling;
 mod tools;
 

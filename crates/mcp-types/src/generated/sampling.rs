@@ -630,7 +630,11 @@ pub struct ToolResultContent {
     /// The result for the model to read.
     pub content: Vec<ContentBlock>,
     /// The result for a program to read.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::presence::kept",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub structured_content: Option<Value>,
     /// Whether the call failed; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -199,6 +199,7 @@ impl<'a> Builder<'a> {
                 ty: Ty::parse(ty)?,
                 presence: Presence::Optional,
                 range: None,
+                keeps_null: false,
             });
         }
         fields.sort_by_key(|field| (self.overrides.rank(&field.wire), field.wire.clone()));
@@ -254,7 +255,9 @@ impl<'a> Builder<'a> {
         } else {
             self.ty(&at, schema)?
         };
+        let any = is_any(schema) || self.overrides.keeps_null(&at);
         Ok(Field {
+            keeps_null: any && presence == Presence::Optional,
             wire: wire.to_owned(),
             rust: self.field_rust(wire),
             ty,
@@ -338,6 +341,13 @@ fn range(schema: &Value) -> Option<(f64, f64)> {
         schema.get("minimum")?.as_f64()?,
         schema.get("maximum")?.as_f64()?,
     ))
+}
+
+/// Whether every JSON value fits.
+fn is_any(schema: &Value) -> bool {
+    ["type", "$ref", "anyOf", "allOf", "enum", "const"]
+        .iter()
+        .all(|keyword| schema.get(keyword).is_none())
 }
 
 /// An object with no member but those of every result, and room for any other.

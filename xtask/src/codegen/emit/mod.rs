@@ -1,5 +1,6 @@
 //! From the [`Model`] to Rust source.
 
+pub(crate) mod bridges;
 mod embedded;
 mod enums;
 mod methods;
@@ -92,7 +93,7 @@ pub(crate) fn emit(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String, 
             format!("{HEADER}\n//! Types of revision {revision}, one module per area.\n\n")
         }
         Some(_) => {
-            modules.push_str("mod methods;\npub use methods::*;\n");
+            modules.push_str("mod bridges;\nmod methods;\npub use methods::*;\n");
             let shared: Vec<_> = scope.shared.iter().map(String::as_str).collect();
             format!(
                 "{HEADER}\n//! What revision {revision} has of its own, and the types it shares.\n\npub use crate::{{{}}};\n\n",

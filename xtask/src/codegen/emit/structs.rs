@@ -96,7 +96,7 @@ fn emit_constant(tag: &Tag) -> TokenStream {
     let wire = &tag.wire;
     quote! {
         #[serde(rename = #wire, default)]
-        #ident: crate::constant::#ty,
+        pub(crate) #ident: crate::constant::#ty,
     }
 }
 
@@ -119,6 +119,10 @@ fn emit_field(owner: &str, field: &Field, docs: Lines<'_>, uses: &mut Uses<'_>) 
             ty
         }
         Presence::Optional => {
+            if field.keeps_null {
+                serde.push(quote!(default));
+                serde.push(quote!(deserialize_with = "crate::presence::kept"));
+            }
             serde.push(quote!(skip_serializing_if = "Option::is_none"));
             quote!(Option<#ty>)
         }

@@ -28,6 +28,7 @@ pub(crate) struct Overrides {
     field: Vec<FieldType>,
     optional: Vec<At>,
     default: Vec<At>,
+    null: Vec<At>,
     drop_tag: Vec<At>,
     extra: Vec<Extra>,
     #[serde(rename = "enum")]
@@ -68,7 +69,7 @@ impl Overrides {
         all.extend(self.lift.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.field.iter().map(|entry| entry.reason.as_str()));
         let places = self.optional.iter().chain(&self.default);
-        let places = places.chain(&self.drop_tag);
+        let places = places.chain(&self.null).chain(&self.drop_tag);
         all.extend(places.map(|entry| entry.reason.as_str()));
         all.extend(self.extra.iter().map(|entry| entry.reason.as_str()));
         all.extend(self.enums.iter().map(|entry| entry.reason.as_str()));
@@ -152,6 +153,11 @@ impl Overrides {
     /// Whether the member at `Type.member` is read as a default when it is left out.
     pub(crate) fn is_defaulted(&self, at: &str) -> bool {
         self.lists("default", &self.default, at)
+    }
+
+    /// Whether null is a value of the member at `Type.member`.
+    pub(crate) fn keeps_null(&self, at: &str) -> bool {
+        self.lists("null", &self.null, at)
     }
 
     /// Whether the constant at `Type.member` is read but not written.
@@ -284,6 +290,7 @@ impl Overrides {
         let places = [
             ("optional", &self.optional),
             ("default", &self.default),
+            ("null", &self.null),
             ("drop_tag", &self.drop_tag),
         ];
         for (kind, list) in places {

@@ -109,7 +109,7 @@ impl CancelledNotificationParams {
 #[non_exhaustive]
 pub struct EmptyResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// What the protocol says about the message, and free metadata beside it.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,

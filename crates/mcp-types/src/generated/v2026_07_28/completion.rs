@@ -55,7 +55,7 @@ impl CompleteRequestParams {
 #[non_exhaustive]
 pub struct CompleteResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// The suggestions.
     pub completion: Completion,
     /// What the protocol says about the message, and free metadata beside it.

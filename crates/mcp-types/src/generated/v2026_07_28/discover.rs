@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub struct DiscoverResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// Every revision the server speaks.
     pub supported_versions: Vec<String>,
     /// What the server offers.

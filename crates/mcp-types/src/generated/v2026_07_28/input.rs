@@ -244,7 +244,7 @@ pub type InputRequests = BTreeMap<String, InputRequest>;
 #[non_exhaustive]
 pub struct InputRequiredResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::InputRequired,
+    pub(crate) result_type: crate::constant::InputRequired,
     /// The questions; absent if the client only has to come back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<InputRequests>,

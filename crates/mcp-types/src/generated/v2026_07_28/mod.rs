@@ -45,5 +45,6 @@ mod subscriptions;
 pub use subscriptions::*;
 mod tools;
 pub use tools::*;
+mod bridges;
 mod methods;
 pub use methods::*;

@@ -71,7 +71,7 @@ impl GetPromptRequestParams {
 #[non_exhaustive]
 pub struct GetPromptResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -116,7 +116,7 @@ impl GetPromptResult {
 #[non_exhaustive]
 pub struct ListPromptsResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// The prompts.
     pub prompts: Vec<Prompt>,
     /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub struct ListResourceTemplatesResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// The templates.
     pub resource_templates: Vec<ResourceTemplate>,
     /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
@@ -71,7 +71,7 @@ impl ListResourceTemplatesResult {
 #[non_exhaustive]
 pub struct ListResourcesResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// The resources.
     pub resources: Vec<Resource>,
     /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
@@ -170,7 +170,7 @@ impl ReadResourceRequestParams {
 #[non_exhaustive]
 pub struct ReadResourceResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// Its contents; a folder may answer with several.
     pub contents: Vec<ResourceContents>,
     /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.

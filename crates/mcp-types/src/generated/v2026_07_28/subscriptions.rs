@@ -125,7 +125,7 @@ impl SubscriptionsListenRequestParams {
 #[non_exhaustive]
 pub struct SubscriptionsListenResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// What the protocol says about the message, and free metadata beside it.
     #[serde(rename = "_meta")]
     pub meta: SubscriptionsListenResultMeta,

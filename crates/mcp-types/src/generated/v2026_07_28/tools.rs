@@ -72,11 +72,15 @@ impl CallToolRequestParams {
 #[non_exhaustive]
 pub struct CallToolResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// The result for a model to read.
     pub content: Vec<ContentBlock>,
     /// The result for a program to read, any JSON value; fits the output schema if the tool has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::presence::kept",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub structured_content: Option<Value>,
     /// Whether the tool failed; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,7 +132,7 @@ impl CallToolResult {
 #[non_exhaustive]
 pub struct ListToolsResult {
     #[serde(rename = "resultType", default)]
-    result_type: crate::constant::Complete,
+    pub(crate) result_type: crate::constant::Complete,
     /// The tools.
     pub tools: Vec<Tool>,
     /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.

@@ -1,0 +1,124 @@
+//! The `_meta` member, its keys and their grammar.
+
+mod grammar;
+mod keys;
+
+use std::ops::{Deref, DerefMut};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use grammar::{MetaKey, MetaKeyError, MetaKeyKind};
+pub use keys::*;
+
+use crate::{Implementation, JsonObject, ProgressToken, RelatedTaskMetadata, RequestId};
+
+/// Free-form metadata beside a message or an object; unknown keys are always kept.
+///
+/// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index#meta>
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Meta(JsonObject);
+
+impl Meta {
+    /// No metadata yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one entry, replacing an earlier one.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.0.insert(key.into(), value.into());
+        self
+    }
+
+    /// The progress token, if there is a well-formed one.
+    pub fn progress_token(&self) -> Option<ProgressToken> {
+        self.entry(PROGRESS_TOKEN_KEY)
+    }
+
+    /// Asks for progress under this token.
+    pub fn set_progress_token(&mut self, token: impl Into<ProgressToken>) {
+        self.set(PROGRESS_TOKEN_KEY, &token.into());
+    }
+
+    /// The task this message belongs to, if it names one.
+    pub fn related_task(&self) -> Option<RelatedTaskMetadata> {
+        self.entry(RELATED_TASK_KEY)
+    }
+
+    /// Ties this message to a task.
+    pub fn set_related_task(&mut self, task_id: impl Into<String>) {
+        self.set(RELATED_TASK_KEY, &RelatedTaskMetadata::new(task_id));
+    }
+
+    /// The subscription a notification belongs to: the id of its `subscriptions/listen` request.
+    pub fn subscription_id(&self) -> Option<RequestId> {
+        self.entry(SUBSCRIPTION_ID_KEY)
+    }
+
+    /// Ties a notification to a subscription.
+    pub fn set_subscription_id(&mut self, id: impl Into<RequestId>) {
+        self.set(SUBSCRIPTION_ID_KEY, &id.into());
+    }
+
+    /// The server that made a result, by its own account: for display and logs, not for decisions.
+    pub fn server_info(&self) -> Option<Implementation> {
+        self.entry(SERVER_INFO_KEY)
+    }
+
+    /// Names the server that made a result.
+    pub fn set_server_info(&mut self, server: &Implementation) {
+        self.set(SERVER_INFO_KEY, server);
+    }
+
+    fn entry<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        T::deserialize(self.0.get(key)?).ok()
+    }
+
+    fn set<T: Serialize>(&mut self, key: &str, value: &T) {
+        // None of the types above can fail to become JSON.
+        if let Ok(value) = serde_json::to_value(value) {
+            self.0.insert(key.to_owned(), value);
+        }
+    }
+
+    /// The entries as a plain map.
+    pub fn into_inner(self) -> JsonObject {
+        self.0
+    }
+}
+
+impl Deref for Meta {
+    type Target = JsonObject;
+
+    fn deref(&self) -> &JsonObject {
+        &self.0
+    }
+}
+
+impl DerefMut for Meta {
+    fn deref_mut(&mut self) -> &mut JsonObject {
+        &mut self.0
+    }
+}
+
+impl From<JsonObject> for Meta {
+    fn from(entries: JsonObject) -> Self {
+        Self(entries)
+    }
+}
+
+impl From<Meta> for JsonObject {
+    fn from(meta: Meta) -> Self {
+        meta.0
+    }
+}
+
+impl FromIterator<(String, Value)> for Meta {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(entries: I) -> Self {
+        Self(entries.into_iter().collect())
+    }
+}
