@@ -1,4 +1,4 @@
-//! The tower service, and everything but POST.
+//! The tower service, and the sessions it finds for requests.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -13,19 +13,17 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use mcp_protocol::{Closed, Principal, Revision, Service};
 use tokio::time::{Instant, timeout_at};
 
-use super::admission::{self, EVENTS, shown, single};
+use super::admission::{self, shown, single};
 use super::body::Body;
-use super::events::Events;
-use super::id::{EventId, SessionId};
+use super::id::SessionId;
 use super::options::Options;
 use super::refusal::Refusal;
 use super::serve::Error;
-use super::session::{HttpSession, Listener, shared};
-use super::store::Replay;
+use super::session::{HttpSession, shared};
 use super::table::{Place, Table};
 use super::work::Slot;
 use super::{lock, post};
-use crate::headers::{EVENT_STREAM, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+use crate::headers::{EVENT_STREAM, PROTOCOL_VERSION, SESSION_ID};
 use crate::threads::Threads;
 
 /// An MCP server as a [tower service] over HTTP requests: mount it in hyper, axum or anything
@@ -290,117 +288,6 @@ impl Shared {
     /// What can be done may have changed since; the next request looks again.
     pub(crate) fn forget_sessionless(&self) {
         lock(&self.stateless).clear();
-    }
-
-    /// GET: a stream of the session, new or come back to.
-    async fn listen(self: &Arc<Self>, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        admission::check_accept(&parts.headers, EVENTS)?;
-        let session = self.session(parts)?;
-        let limit = self.options.session_streams;
-        let listener = Listener::open(&session, limit).ok_or_else(|| {
-            Refusal::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                format!(
-                    "the session has {limit} streams open, the limit of \
-                     Options::with_session_streams; close one"
-                ),
-            )
-        })?;
-        let last = single(&parts.headers, &LAST_EVENT_ID)?.filter(|id| !id.is_empty());
-        let events = match (last, session.streams.identity) {
-            (Some(last), Some(identity)) => {
-                let id = EventId::parse(last.as_bytes(), identity.tag).ok_or_else(|| {
-                    Refusal::bad_request(
-                        "Last-Event-ID is no event of this session; open a new stream without it",
-                    )
-                })?;
-                self.resume(&session, id).await?
-            }
-            _ => self.carry(&session, None).await?,
-        };
-        let mut events = events;
-        events.hold(listener);
-        Ok(event_stream(Body::events(events)))
-    }
-
-    /// The stream of the session, on a new connection.
-    async fn carry(
-        &self,
-        session: &Arc<HttpSession>,
-        after: Option<u64>,
-    ) -> Result<Events, Refusal> {
-        let stream = &session.general;
-        let (reader, after, missing) = stream.attach(after);
-        let mut events = Events::new(session, Arc::clone(stream), reader);
-        // What the session says outside of calls is news; a gap in it is no reason to fail.
-        if missing > 0
-            && let Replay::Events(kept) = self.replay(session, 0, after).await?
-        {
-            events.replay(
-                after,
-                kept.into_iter().take(usize::try_from(missing).unwrap_or(0)),
-            );
-        }
-        Ok(events)
-    }
-
-    /// The rest of a stream that a connection lost.
-    async fn resume(&self, session: &Arc<HttpSession>, id: EventId) -> Result<Events, Refusal> {
-        if id.stream == 0 {
-            return self.carry(session, Some(id.sequence)).await;
-        }
-        let gone = || {
-            Refusal::bad_request(
-                "what followed this event is not kept any more; the call cannot be completed",
-            )
-        };
-        let Some(stream) = session.streams.find(id.stream) else {
-            // Nobody speaks on it any more, so all there is is kept.
-            let Replay::Events(kept) = self.replay(session, id.stream, id.sequence).await? else {
-                return Err(gone());
-            };
-            return Ok(Events::past(session, kept));
-        };
-        let (reader, after, missing) = stream.attach(Some(id.sequence));
-        let mut events = Events::new(session, stream, reader);
-        if missing > 0 {
-            let Replay::Events(kept) = self.replay(session, id.stream, after).await? else {
-                return Err(gone());
-            };
-            events.replay(
-                after,
-                kept.into_iter().take(usize::try_from(missing).unwrap_or(0)),
-            );
-        }
-        Ok(events)
-    }
-
-    async fn replay(
-        &self,
-        session: &HttpSession,
-        stream: u32,
-        after: u64,
-    ) -> Result<Replay, Refusal> {
-        let (Some(key), Some(store)) = (session.streams.key(stream), &self.options.store) else {
-            return Ok(Replay::Gone);
-        };
-        store.replay(key, after).await.map_err(|error| {
-            tracing::error!(%error, "the event store cannot be read");
-            Refusal::busy("the events cannot be read now; come back later")
-        })
-    }
-
-    /// DELETE: the client needs the session no longer.
-    fn end(&self, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        let session = self.session(parts)?;
-        if let Some(identity) = session.streams.identity
-            && self.sessions.remove(&identity.id).is_some()
-        {
-            session.close(&Closed::protocol("the client ended the session"));
-        }
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NO_CONTENT;
-        Ok(response)
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod frames;
 mod id;
 pub(crate) mod intake;
 mod io;
+mod listen;
 mod options;
 mod post;
 mod question;
