@@ -134,7 +134,10 @@ impl RequestContext {
                 }
                 Ok((value, Some(schema)))
             }
-            ElicitRequestParams::Url(params) => {
+            ElicitRequestParams::Url(mut params) => {
+                if rules.modern {
+                    params.elicitation_id = None;
+                }
                 known(rules.elicitation_modes, "elicitation by URL", rules)?;
                 declared(modes.url.is_some(), "elicitation.url")?;
                 if !form::is_uri(&params.url) {

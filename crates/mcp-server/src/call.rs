@@ -1,6 +1,7 @@
 //! What a handler's parameters are taken from.
 
 use std::fmt;
+use std::task::{Context, Poll};
 
 use mcp_jsonrpc::decode;
 use mcp_protocol::{BoxFuture, RequestContext};
@@ -56,11 +57,28 @@ pub enum Extracted<T> {
 }
 
 impl<T> Extracted<T> {
-    pub(crate) async fn resolve(self) -> Result<T, HandlerError> {
+    /// Waits until it is here, or the call has ended.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Self::Later(future) = self {
+            *self = match future.as_mut().poll(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(value)) => Self::Ready(value),
+                Poll::Ready(Err(error)) => Self::End(error),
+            };
+        }
+        Poll::Ready(())
+    }
+
+    pub(crate) fn is_end(&self) -> bool {
+        matches!(self, Self::End(_))
+    }
+
+    /// What it came to.
+    pub(crate) fn into_result(self) -> Result<T, HandlerError> {
         match self {
             Self::Ready(value) => Ok(value),
-            Self::Later(future) => future.await,
             Self::End(error) => Err(error),
+            Self::Later(_) => Err(HandlerError::new("a parameter of the handler is missing")),
         }
     }
 }

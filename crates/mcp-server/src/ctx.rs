@@ -8,11 +8,12 @@ use mcp_protocol::{AskError, Cancelled, Principal, RequestContext, Revision};
 use mcp_types::{
     ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitAction,
     ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams, ElicitResult,
-    Implementation, LoggingLevel, Meta, ProgressToken, Root,
+    Implementation, LoggingLevel, Meta, ProgressToken, Root, method,
 };
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::HandlerError;
 use crate::elicit::{self, Elicited};
@@ -100,6 +101,53 @@ impl Ctx {
         !self.0.exchange().is_running()
     }
 
+    /// The same request, whose questions go by a name: in revisions without sessions, questions
+    /// and answers are matched by one. Without it the name is made from the text of the question,
+    /// which must then be the same each time the handler runs.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Self {
+        Self(self.0.named(name))
+    }
+
+    /// Does something once, though the handler may run again: in revisions without sessions, a
+    /// handler starts over after each question, and what stands before the question is done
+    /// again. The result of `work` is remembered under `name` (encrypted, by the client) and
+    /// handed out in later runs. Elsewhere it simply runs.
+    ///
+    /// ```
+    /// # use mcp_server::{Ctx, HandlerError};
+    /// # use mcp_server::Server;
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Confirm { yes: bool }
+    /// # async fn book() -> u32 { 7 }
+    /// async fn reserve(cx: Ctx) -> Result<String, HandlerError> {
+    ///     let seat = cx.once("seat", book()).await?;
+    ///     let answer = cx.elicit::<Confirm>(format!("Take seat {seat}?")).await?;
+    ///     Ok(if answer.accepted().is_some_and(|it| it.yes) { "booked" } else { "kept" }.to_owned())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The result cannot be remembered, or what was remembered does not fit its type.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops `work`, and nothing is remembered.
+    pub async fn once<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        work: impl Future<Output = T>,
+    ) -> Result<T, HandlerError> {
+        let Some(ledger) = self.0.ledger() else {
+            return Ok(work.await);
+        };
+        if let Some(note) = ledger.note(name) {
+            return Ok(serde_json::from_value(note)?);
+        }
+        let working = ledger.working();
+        let result = work.await;
+        working.done(name, serde_json::to_value(&result)?);
+        Ok(result)
+    }
+
     /// Asks the user to fill in a form made from `T`, a flat struct of strings, numbers, bools
     /// and fieldless enums.
     ///
@@ -152,8 +200,8 @@ impl Ctx {
     }
 
     /// The failure of a call that works only after the user has visited these URLs. A client that
-    /// declared it can open URLs gets code -32042 and may call again; the model of any other
-    /// client reads the URLs.
+    /// declared it can open URLs is told to, and may call again; the model of any other client
+    /// reads the URLs.
     pub fn urls_required(
         &self,
         urls: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -169,12 +217,25 @@ impl Ctx {
             .client_capabilities()
             .and_then(|capabilities| capabilities.elicitation.as_ref())
             .is_some_and(|modes| modes.url.is_some());
-        if !(opens_urls && self.0.rules().elicitation_modes) || elicitations.is_empty() {
+        let rules = self.0.rules();
+        if !(opens_urls && rules.elicitation_modes) || elicitations.is_empty() {
             let lines: Vec<String> = elicitations
                 .iter()
                 .map(|elicitation| format!("{}: {}", elicitation.message, elicitation.url))
                 .collect();
             return HandlerError::new(format!("visit first: {}", lines.join("; ")));
+        }
+        if rules.modern {
+            let requests = elicitations
+                .into_iter()
+                .enumerate()
+                .map(|(at, mut params)| {
+                    params.elicitation_id = None;
+                    let params = ElicitRequestParams::Url(params);
+                    let request = json!({ "method": method::ELICITATION_CREATE, "params": params });
+                    (format!("url{}", at + 1), request)
+                });
+            return HandlerError::ask(requests.collect());
         }
         let modes: Vec<ElicitRequestParams> = elicitations
             .into_iter()
@@ -273,7 +334,7 @@ impl UrlElicitation {
         };
         self.context.rules().elicitation_modes
             && self.context.session().notify(
-                mcp_types::method::NOTIFICATIONS_ELICITATION_COMPLETE,
+                method::NOTIFICATIONS_ELICITATION_COMPLETE,
                 Some(&params),
                 mcp_protocol::Delivery::Always,
             )

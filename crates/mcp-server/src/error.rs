@@ -4,7 +4,8 @@ use std::any::Any;
 use std::fmt;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_types::{CallToolResult, ContentBlock};
+use mcp_protocol::AskError;
+use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 
 /// Why a handler has no result. Any [`std::error::Error`] turns into one with `?`.
 ///
@@ -22,6 +23,8 @@ pub(crate) enum Kind {
     Content(Vec<ContentBlock>),
     Arguments(String),
     Protocol(ErrorObject),
+    /// Not a failure yet: the client is asked, and the call made again.
+    Ask(JsonObject),
 }
 
 impl HandlerError {
@@ -45,6 +48,22 @@ impl HandlerError {
         Self(Box::new(Kind::Protocol(error)))
     }
 
+    /// Ends this round of the call; the client answers these and calls again.
+    pub(crate) fn ask(requests: JsonObject) -> Self {
+        Self(Box::new(Kind::Ask(requests)))
+    }
+
+    /// The questions, if that is what it is about.
+    pub(crate) fn questions<T>(output: Result<T, Self>) -> Result<Result<T, Self>, JsonObject> {
+        match output {
+            Err(Self(kind)) => match *kind {
+                Kind::Ask(requests) => Err(requests),
+                kind => Ok(Err(Self(Box::new(kind)))),
+            },
+            Ok(output) => Ok(Ok(output)),
+        }
+    }
+
     /// The tool result the model reads, or the JSON-RPC error.
     pub(crate) fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
         let content = match *self.0 {
@@ -54,6 +73,7 @@ impl HandlerError {
             }
             Kind::Content(content) => content,
             Kind::Protocol(error) => return Err(error),
+            Kind::Ask(_) => return Err(unasked()),
         };
         Ok(CallToolResult::new(content).with_is_error(true))
     }
@@ -67,6 +87,7 @@ impl HandlerError {
             Kind::Message(message) => ErrorObject::internal(message),
             Kind::Content(_) => ErrorObject::internal("the handler failed"),
             Kind::Protocol(error) => error,
+            Kind::Ask(_) => unasked(),
         }
     }
 }
@@ -78,19 +99,28 @@ impl fmt::Display for HandlerError {
             Kind::Content(_) => f.write_str("failed with content"),
             Kind::Arguments(problem) => write!(f, "invalid arguments: {problem}"),
             Kind::Protocol(error) => error.fmt(f),
+            Kind::Ask(_) => f.write_str("the client has to be asked first"),
         }
     }
 }
 
 impl<E: std::error::Error + 'static> From<E> for HandlerError {
     /// The model reads the error's own text, one level deep. An [`ErrorObject`] stays the
-    /// JSON-RPC error it is.
+    /// JSON-RPC error it is, and so does a question for which the request lacks a capability.
     fn from(error: E) -> Self {
-        match (&error as &dyn Any).downcast_ref::<ErrorObject>() {
-            Some(object) => Self::protocol(object.clone()),
-            None => Self::new(error.to_string()),
+        let any = &error as &dyn Any;
+        if let Some(object) = any.downcast_ref::<ErrorObject>() {
+            return Self::protocol(object.clone());
+        }
+        match any.downcast_ref::<AskError>() {
+            Some(AskError::Undeclared(object)) => Self::protocol(object.clone()),
+            _ => Self::new(error.to_string()),
         }
     }
+}
+
+fn unasked() -> ErrorObject {
+    ErrorObject::internal("the client cannot be asked here")
 }
 
 /// The `E` of a handler's `Result<T, E>`: any [`std::error::Error`], text, a boxed error or

@@ -1,6 +1,8 @@
 //! Functions as handlers: typed outside, erased at registration.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use mcp_protocol::Reply;
 
@@ -48,12 +50,41 @@ pub struct Returns;
 #[non_exhaustive]
 pub struct Awaits;
 
+/// Whether parameters wait at the same time: where each round of questions takes a request,
+/// they are asked in one.
+fn together(call: &Call<'_>) -> bool {
+    call.context.rules().modern
+}
+
+/// Waits for parameters, one after the other or all at once, until one ends the call.
+macro_rules! gather {
+    ($together:expr; $($param:ident)*) => {
+        $(let mut $param = $param;)*
+        poll_fn(|cx| {
+            let mut waits = false;
+            $(
+                if $param.poll(cx).is_pending() {
+                    if !$together {
+                        return Poll::Pending;
+                    }
+                    waits = true;
+                } else if $param.is_end() {
+                    return Poll::Ready(());
+                }
+            )*
+            if waits { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+    };
+}
+
 macro_rules! handlers {
     ($($param:ident)*) => {
         #[allow(
             non_snake_case,
             unused_variables,
             unreachable_patterns,
+            unused_mut,
             reason = "type parameters double as variables, and there may be none"
         )]
         impl<K, S, F, R, M, $($param,)*> Handler<K, S, (Returns, M, $($param,)*)> for F
@@ -68,7 +99,7 @@ macro_rules! handlers {
                     Extracted::End(error) => return Reply::Ready(finish.finish(Err(error))),
                     extracted => extracted,
                 };)*
-                let handler = self.clone();
+                let (handler, together) = (self.clone(), together(call));
                 match ($($param,)*) {
                     ($(Extracted::Ready($param),)*) if blocking => Reply::Blocking(Box::new(
                         move || finish.finish(handler($($param),*).into_output()),
@@ -77,7 +108,8 @@ macro_rules! handlers {
                         Reply::Ready(finish.finish(handler($($param),*).into_output()))
                     }
                     ($($param,)*) => Reply::Pending(Box::pin(async move {
-                        $(let $param = match $param.resolve().await {
+                        gather!(together; $($param)*);
+                        $(let $param = match $param.into_result() {
                             Ok(value) => value,
                             Err(error) => return finish.finish(Err(error)),
                         };)*
@@ -96,6 +128,7 @@ macro_rules! handlers {
             non_snake_case,
             unused_variables,
             unreachable_patterns,
+            unused_mut,
             reason = "type parameters double as variables, and there may be none"
         )]
         impl<K, S, F, R, O, M, $($param,)*> Handler<K, S, (Awaits, M, $($param,)*)> for F
@@ -119,9 +152,10 @@ macro_rules! handlers {
                         }))
                     }
                     ($($param,)*) => {
-                        let handler = self.clone();
+                        let (handler, together) = (self.clone(), together(call));
                         Reply::Pending(Box::pin(async move {
-                            $(let $param = match $param.resolve().await {
+                            gather!(together; $($param)*);
+                            $(let $param = match $param.into_result() {
                                 Ok(value) => value,
                                 Err(error) => return finish.finish(Err(error)),
                             };)*

@@ -36,6 +36,7 @@
 
 mod base64;
 mod call;
+mod change;
 mod completion;
 mod ctx;
 mod elicit;
@@ -50,9 +51,12 @@ mod page;
 mod prompt;
 mod registry;
 mod resource;
+mod rounds;
 mod router;
 mod schema;
+mod seal;
 mod server;
+mod settings;
 mod spec;
 mod template;
 mod tool;
@@ -60,6 +64,7 @@ mod unique;
 
 pub use base64::base64;
 pub use call::{Args, Call, Extracted, FromCall, FromState, State};
+pub use change::{Change, ChangeBus};
 pub use completion::{Completing, Completions};
 pub use ctx::{Ctx, UrlElicitation};
 pub use elicit::{Ask, Elicited};
@@ -69,10 +74,13 @@ pub use handler::Handler;
 pub use log::LogLayer;
 #[cfg(feature = "macros")]
 pub use mcp_macros::{prompt, resource, tool};
+pub use mcp_protocol::modern::{CacheHint, CacheScope};
 pub use output::{Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody};
 pub use prompt::Prompt;
 pub use resource::Resource;
-pub use server::{Guarded, Server, WeakServer};
+pub use seal::StateKeys;
+pub use server::{Server, WeakServer};
+pub use settings::Guarded;
 pub use spec::Spec;
 pub use template::{TemplateError, UriTemplate};
 pub use tool::Tool;

@@ -1,6 +1,6 @@
 //! What handlers return.
 
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::schema::Validator;
 use mcp_protocol::{Outcome, Payload, Rules, lower};
 use mcp_types::{
@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::rounds::input_required;
 use crate::{HandlerError, IntoHandlerError, Spec};
 
 /// What a handler serves: a tool, a prompt or a resource.
@@ -68,6 +69,10 @@ pub struct FinishTool {
 
 impl Finish<CallToolResult> for FinishTool {
     fn finish(self, output: Result<CallToolResult, HandlerError>) -> Outcome {
+        let output = match HandlerError::questions(output) {
+            Ok(output) => output,
+            Err(requests) => return input_required(requests, None),
+        };
         let mut result = output.or_else(HandlerError::into_tool_result)?;
         if let Some(content) = &mut result.structured_content {
             if self.wrapped {
@@ -106,6 +111,10 @@ pub struct FinishPrompt {
 
 impl Finish<GetPromptResult> for FinishPrompt {
     fn finish(self, output: Result<GetPromptResult, HandlerError>) -> Outcome {
+        let output = match HandlerError::questions(output) {
+            Ok(output) => output,
+            Err(requests) => return input_required(requests, None),
+        };
         let mut result = output.map_err(HandlerError::into_error)?;
         if result.description.is_none() {
             result.description = self.description;
@@ -126,6 +135,10 @@ pub struct FinishResource {
 
 impl Finish<ResourceBody> for FinishResource {
     fn finish(self, output: Result<ResourceBody, HandlerError>) -> Outcome {
+        let output = match HandlerError::questions(output) {
+            Ok(output) => output,
+            Err(requests) => return input_required(requests, None),
+        };
         let body = output.map_err(HandlerError::into_error)?;
         let contents = match body {
             ResourceBody::Text(text) => {
@@ -139,7 +152,7 @@ impl Finish<ResourceBody> for FinishResource {
                 vec![ResourceContents::Blob(contents)]
             }
             ResourceBody::Contents(contents) => contents,
-            ResourceBody::NotFound => return Err(not_found(&self.uri)),
+            ResourceBody::NotFound => return Err(not_found(&self.uri, self.rules)),
         };
         let mut result = ReadResourceResult::new(contents);
         lower::read_resource_result(&mut result, self.rules);
@@ -148,13 +161,14 @@ impl Finish<ResourceBody> for FinishResource {
 }
 
 /// The error for a resource that does not exist.
-pub(crate) fn not_found(uri: &str) -> ErrorObject {
+pub(crate) fn not_found(uri: &str, rules: &Rules) -> ErrorObject {
     let shown: String = uri.chars().take(256).collect();
-    ErrorObject::new(
-        mcp_jsonrpc::ErrorCode::RESOURCE_NOT_FOUND,
-        "resource not found",
-    )
-    .with_data(serde_json::json!({ "uri": shown }))
+    let code = if rules.resource_error_code {
+        ErrorCode::RESOURCE_NOT_FOUND
+    } else {
+        ErrorCode::INVALID_PARAMS
+    };
+    ErrorObject::new(code, "resource not found").with_data(serde_json::json!({ "uri": shown }))
 }
 
 /// Marks return types that are converted as they are.

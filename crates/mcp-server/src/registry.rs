@@ -91,6 +91,13 @@ impl<E: Entry> Snapshot<E> {
             .filter(|entry| is_visible(&***entry, session))
     }
 
+    /// The entry of this name, whoever may see it.
+    pub(crate) fn any(&self, key: &str) -> Option<&E> {
+        self.items
+            .get(*self.index.get(key)?)
+            .map(|(_, entry)| &**entry)
+    }
+
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<E>> {
         self.items.iter().map(|(_, entry)| entry)
     }

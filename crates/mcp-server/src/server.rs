@@ -1,23 +1,22 @@
 //! A server: what is registered, and who is connected.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, Notification, Request};
-use mcp_protocol::{Delivery, Reply, RequestContext, Revision, ServerFacts, Service, Session};
-use mcp_types::{Icon, Implementation, JsonObject, method};
+use mcp_jsonrpc::{Notification, Request};
+use mcp_protocol::modern::mirror::Mirrored;
+use mcp_protocol::{Delivery, Reply, RequestContext, ServerFacts, Service, Session};
+use mcp_types::ResourceUpdatedNotificationParams;
 
+use crate::change::Listens;
 use crate::prompt::PromptEntry;
 use crate::registry::Registry;
 use crate::resource::{Registered, ResourceEntry, TemplateEntry};
+use crate::settings::Settings;
 use crate::tool::ToolEntry;
-use crate::{Prompt, RegistrationError, Resource, Tool};
-
-/// How long a handler may take unless told otherwise.
-const DEADLINE: Duration = Duration::from_secs(600);
-/// Items on one page of a list unless told otherwise.
-const PAGE_SIZE: usize = 2_000;
+use crate::{Change, Prompt, RegistrationError, Resource, Tool};
 
 /// A server with state `S`. Cloning gives another handle to the same server.
 ///
@@ -38,62 +37,25 @@ pub(crate) struct Core {
     pub(crate) resources: Registry<ResourceEntry>,
     pub(crate) templates: Registry<TemplateEntry>,
     pub(crate) settings: Mutex<Arc<Settings>>,
+    pub(crate) listens: Arc<Listens>,
     sessions: Mutex<Vec<Weak<Session>>>,
+    edition: AtomicU64,
     problems: Mutex<Vec<RegistrationError>>,
-}
-
-/// A check that runs before a request is served.
-type Guard = Arc<dyn Fn(&Guarded<'_>) -> Result<(), ErrorObject> + Send + Sync>;
-
-/// A request about to be served, as a [`Server::guard`] sees it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Guarded<'a> {
-    /// The method.
-    pub method: &'a str,
-    /// The tool, prompt or URI it is about; `None` for lists and settings.
-    pub target: Option<&'a str>,
-    /// The request.
-    pub context: &'a RequestContext,
-}
-
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub(crate) info: Implementation,
-    pub(crate) instructions: Option<String>,
-    pub(crate) revisions: Vec<Revision>,
-    pub(crate) page_size: usize,
-    pub(crate) deadline: Option<Duration>,
-    pub(crate) logging: bool,
-    pub(crate) subscribe: bool,
-    pub(crate) list_changed: bool,
-    pub(crate) experimental: std::collections::BTreeMap<String, JsonObject>,
-    guard: Option<Guard>,
 }
 
 impl Server<()> {
     /// A server of this name and version with nothing registered.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        let settings = Settings {
-            info: Implementation::new(name, version),
-            instructions: None,
-            revisions: Revision::ALL.to_vec(),
-            page_size: PAGE_SIZE,
-            deadline: Some(DEADLINE),
-            logging: true,
-            subscribe: true,
-            list_changed: true,
-            experimental: std::collections::BTreeMap::new(),
-            guard: None,
-        };
         Self {
             core: Arc::new(Core {
                 tools: Registry::default(),
                 prompts: Registry::default(),
                 resources: Registry::default(),
                 templates: Registry::default(),
-                settings: Mutex::new(Arc::new(settings)),
+                settings: Mutex::new(Arc::new(Settings::new(name, version))),
+                listens: Arc::default(),
                 sessions: Mutex::default(),
+                edition: AtomicU64::new(0),
                 problems: Mutex::default(),
             }),
             state: (),
@@ -172,7 +134,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             .map(|tool| tool.register(self.state.clone()))
             .collect();
         self.core.tools.add(entries?)?;
-        self.core.changed(method::NOTIFICATIONS_TOOLS_LIST_CHANGED);
+        self.core.changed(Change::Tools);
         Ok(())
     }
 
@@ -180,7 +142,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     pub fn remove_tool(&self, name: &str) -> bool {
         let removed = self.core.tools.remove(name);
         if removed {
-            self.core.changed(method::NOTIFICATIONS_TOOLS_LIST_CHANGED);
+            self.core.changed(Change::Tools);
         }
         removed
     }
@@ -198,8 +160,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
             .map(|prompt| prompt.register(self.state.clone()))
             .collect();
         self.core.prompts.add(entries?)?;
-        self.core
-            .changed(method::NOTIFICATIONS_PROMPTS_LIST_CHANGED);
+        self.core.changed(Change::Prompts);
         Ok(())
     }
 
@@ -207,8 +168,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     pub fn remove_prompt(&self, name: &str) -> bool {
         let removed = self.core.prompts.remove(name);
         if removed {
-            self.core
-                .changed(method::NOTIFICATIONS_PROMPTS_LIST_CHANGED);
+            self.core.changed(Change::Prompts);
         }
         removed
     }
@@ -230,8 +190,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         }
         self.core.resources.add(fixed)?;
         self.core.templates.add(templates)?;
-        self.core
-            .changed(method::NOTIFICATIONS_RESOURCES_LIST_CHANGED);
+        self.core.changed(Change::Resources);
         Ok(())
     }
 
@@ -240,128 +199,32 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     pub fn remove_resource(&self, uri: &str) -> bool {
         let removed = self.core.resources.remove(uri) || self.core.templates.remove(uri);
         if removed {
-            self.core
-                .changed(method::NOTIFICATIONS_RESOURCES_LIST_CHANGED);
+            self.core.changed(Change::Resources);
         }
         removed
     }
 
     /// Tells every client that subscribed to this resource that it changed.
     pub fn resource_updated(&self, uri: &str) {
-        let params = mcp_types::ResourceUpdatedNotificationParams::new(uri);
-        let Ok(params) = serde_json::to_vec(&params) else {
-            return;
-        };
-        for session in self.core.sessions() {
-            if session.is_subscribed(uri) {
-                session.notify(
-                    method::NOTIFICATIONS_RESOURCES_UPDATED,
-                    Some(&params),
-                    Delivery::Always,
-                );
-            }
-        }
+        self.core.changed(Change::Resource(uri.to_owned()));
+    }
+
+    /// Tells the clients of this process of a change: for those who carry changes from one
+    /// process to another by a [`ChangeBus`].
+    pub fn deliver(&self, change: &Change) {
+        self.core.deliver(change);
+    }
+
+    /// How many subscriptions of revisions without sessions are open.
+    pub fn subscribers(&self) -> usize {
+        self.core.listens.len()
     }
 
     /// Tells clients that who may see what has changed: for `visible_if` rules.
     pub fn visibility_changed(&self) {
-        for method in [
-            method::NOTIFICATIONS_TOOLS_LIST_CHANGED,
-            method::NOTIFICATIONS_PROMPTS_LIST_CHANGED,
-            method::NOTIFICATIONS_RESOURCES_LIST_CHANGED,
-        ] {
-            self.core.changed(method);
+        for change in [Change::Tools, Change::Prompts, Change::Resources] {
+            self.core.changed(change);
         }
-    }
-
-    /// Advice for the model on how to use the server.
-    #[must_use]
-    pub fn instructions(self, instructions: impl Into<String>) -> Self {
-        self.set(|settings| settings.instructions = Some(instructions.into()))
-    }
-
-    /// The name to show to people.
-    #[must_use]
-    pub fn title(self, title: impl Into<String>) -> Self {
-        self.set(|settings| settings.info.title = Some(title.into()))
-    }
-
-    /// What the server is for.
-    #[must_use]
-    pub fn description(self, description: impl Into<String>) -> Self {
-        self.set(|settings| settings.info.description = Some(description.into()))
-    }
-
-    /// Where to read more.
-    #[must_use]
-    pub fn website(self, url: impl Into<String>) -> Self {
-        self.set(|settings| settings.info.website_url = Some(url.into()))
-    }
-
-    /// Adds an icon.
-    #[must_use]
-    pub fn icon(self, icon: Icon) -> Self {
-        self.set(|settings| settings.info.icons.get_or_insert_default().push(icon))
-    }
-
-    /// The revisions to serve; default: all.
-    #[must_use]
-    pub fn revisions(self, revisions: impl IntoIterator<Item = Revision>) -> Self {
-        self.set(|settings| settings.revisions = revisions.into_iter().collect())
-    }
-
-    /// Items on one page of a list; default 2,000. Set it before the server is served.
-    #[must_use]
-    pub fn page_size(self, items: usize) -> Self {
-        self.set(|settings| settings.page_size = items)
-    }
-
-    /// How long a handler may take before its request is answered with an error; default 10
-    /// minutes, `None` for no limit.
-    #[must_use]
-    pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
-        self.set(|settings| settings.deadline = deadline.into())
-    }
-
-    /// Whether to declare logging, without which no log message is sent; default: yes.
-    #[must_use]
-    pub fn logging(self, logging: bool) -> Self {
-        self.set(|settings| settings.logging = logging)
-    }
-
-    /// Whether clients may subscribe to resources; default: yes.
-    #[must_use]
-    pub fn subscriptions(self, subscribe: bool) -> Self {
-        self.set(|settings| settings.subscribe = subscribe)
-    }
-
-    /// Whether to tell clients when a list changes; default: yes.
-    #[must_use]
-    pub fn announce_changes(self, announce: bool) -> Self {
-        self.set(|settings| settings.list_changed = announce)
-    }
-
-    /// Declares an experimental capability.
-    #[must_use]
-    pub fn experimental(self, name: impl Into<String>, value: JsonObject) -> Self {
-        self.set(|settings| {
-            settings.experimental.insert(name.into(), value);
-        })
-    }
-
-    /// Adds a check that runs before any request is served and may refuse it: access control,
-    /// rate limits. The last one set counts.
-    #[must_use]
-    pub fn guard(
-        self,
-        guard: impl Fn(&Guarded<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,
-    ) -> Self {
-        self.set(|settings| settings.guard = Some(Arc::new(guard)))
-    }
-
-    fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(Arc::make_mut(&mut lock(&self.core.settings)));
-        self
     }
 }
 
@@ -380,19 +243,38 @@ impl Core {
         sessions.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Tells all clients that a list changed.
-    fn changed(&self, method: &str) {
-        for session in self.sessions() {
-            if session.announces(method) {
-                session.notify(method, None, Delivery::Always);
-            }
+    /// Something was registered, removed or set.
+    pub(crate) fn edited(&self) {
+        self.edition.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Something changed: all clients hear of it, those of other processes too.
+    fn changed(&self, change: Change) {
+        self.edited();
+        match &self.settings().bus {
+            Some(bus) => bus.publish(change),
+            None => self.deliver(&change),
         }
     }
-}
 
-impl Settings {
-    pub(crate) fn check(&self, guarded: &Guarded<'_>) -> Result<(), ErrorObject> {
-        self.guard.as_ref().map_or(Ok(()), |guard| guard(guarded))
+    fn deliver(&self, change: &Change) {
+        let method = change.method();
+        let params = match change {
+            Change::Resource(uri) => {
+                serde_json::to_vec(&ResourceUpdatedNotificationParams::new(uri)).ok()
+            }
+            _ => None,
+        };
+        for session in self.sessions() {
+            let wanted = match change {
+                Change::Resource(uri) => session.is_subscribed(uri),
+                _ => session.announces(method),
+            };
+            if wanted {
+                session.notify(method, params.as_deref(), Delivery::Always);
+            }
+        }
+        self.listens.deliver(change);
     }
 }
 
@@ -410,8 +292,20 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
         self.core.facts()
     }
 
+    fn edition(&self) -> u64 {
+        self.core.edition.load(Ordering::Acquire)
+    }
+
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
         self.core.route(request, context)
+    }
+
+    fn mirrored(&self, tool: &str) -> Option<Arc<Mirrored>> {
+        self.core.tools.snapshot().any(tool)?.mirrored.clone()
+    }
+
+    fn closing(&self) {
+        self.core.listens.end();
     }
 
     fn notification(&self, notification: &Notification<'_>, _session: &Arc<Session>) {

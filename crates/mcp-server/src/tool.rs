@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_protocol::Session;
+use mcp_protocol::modern::mirror::Mirrored;
 use mcp_protocol::schema::{Origin, Validator};
 use mcp_types::{Icon, JsonObject, Meta, ToolAnnotations};
 use serde_json::{Value, json};
@@ -212,6 +213,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             Input::Decoder => InputCheck::Decoder,
             Input::Schema => InputCheck::Schema(compile(schema)?, required(schema)),
         };
+        let mirrored = Mirrored::of(schema).map_err(fail)?;
         let output = self.definition.output_schema.as_ref();
         if let Some(schema) = output.filter(|s| s.get("type") != Some(&json!("object"))) {
             let root = schema.get("type").unwrap_or(&Value::Null);
@@ -227,6 +229,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             output,
             wrapped: self.wrapped,
             scope: self.scope,
+            mirrored: (!mirrored.is_empty()).then(|| Arc::new(mirrored)),
             visible: self.visible,
         })
     }
@@ -289,6 +292,7 @@ pub(crate) struct ToolEntry {
     /// Structured output travels as `{"result": …}`.
     pub(crate) wrapped: bool,
     pub(crate) scope: Option<String>,
+    pub(crate) mirrored: Option<Arc<Mirrored>>,
     pub(crate) visible: Option<Visible>,
 }
 

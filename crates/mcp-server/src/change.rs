@@ -1,0 +1,225 @@
+//! News of changes, and who hears of them.
+//!
+//! Specification: [subscriptions][spec].
+//!
+//! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+
+use std::collections::HashSet;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll, Waker};
+
+use mcp_jsonrpc::{ErrorObject, RequestId};
+use mcp_protocol::{Delivery, Exchange, Outcome, Payload};
+use mcp_types::v2026_07_28::{
+    SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
+};
+use mcp_types::{SUBSCRIPTION_ID_KEY, method};
+use serde_json::{Map, Value, json};
+
+use crate::server::lock;
+
+/// Subscriptions that one server holds.
+const MOST: usize = 10_000;
+
+/// Something that clients may want to hear of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools is another.
+    Tools,
+    /// The list of prompts is another.
+    Prompts,
+    /// The list of resources is another.
+    Resources,
+    /// This resource is another.
+    Resource(String),
+}
+
+impl Change {
+    /// The notification that tells of it.
+    pub(crate) fn method(&self) -> &'static str {
+        match self {
+            Self::Tools => method::NOTIFICATIONS_TOOLS_LIST_CHANGED,
+            Self::Prompts => method::NOTIFICATIONS_PROMPTS_LIST_CHANGED,
+            Self::Resources => method::NOTIFICATIONS_RESOURCES_LIST_CHANGED,
+            Self::Resource(_) => method::NOTIFICATIONS_RESOURCES_UPDATED,
+        }
+    }
+}
+
+/// Carries news of changes to all processes that serve the same things.
+///
+/// Without one a change is told to the clients of the process that made it. With one,
+/// [`publish`](Self::publish) hands it to the others, and each of them, this one too, calls
+/// [`Server::deliver`](crate::Server::deliver) with what it hears.
+pub trait ChangeBus: Send + Sync + 'static {
+    /// Takes a change along. Must not block; what cannot be sent is lost.
+    fn publish(&self, change: Change);
+}
+
+impl<F: Fn(Change) + Send + Sync + 'static> ChangeBus for F {
+    fn publish(&self, change: Change) {
+        self(change);
+    }
+}
+
+/// The subscriptions that are open.
+#[derive(Default)]
+pub(crate) struct Listens(Mutex<Vec<Arc<Listen>>>);
+
+struct Listen {
+    exchange: Exchange,
+    filter: Filter,
+    end: Mutex<End>,
+}
+
+#[derive(Default)]
+struct End {
+    ended: bool,
+    waker: Option<Waker>,
+}
+
+/// What a subscription hears of.
+#[derive(Debug, Default)]
+pub(crate) struct Filter {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) uris: HashSet<String>,
+}
+
+impl Filter {
+    fn admits(&self, change: &Change) -> bool {
+        match change {
+            Change::Tools => self.tools,
+            Change::Prompts => self.prompts,
+            Change::Resources => self.resources,
+            Change::Resource(uri) => self.uris.contains(uri),
+        }
+    }
+
+    /// As it is acknowledged.
+    fn honoured(&self) -> SubscriptionFilter {
+        let mut filter = SubscriptionFilter::new();
+        filter.tools_list_changed = self.tools.then_some(true);
+        filter.prompts_list_changed = self.prompts.then_some(true);
+        filter.resources_list_changed = self.resources.then_some(true);
+        if !self.uris.is_empty() {
+            let mut uris: Vec<String> = self.uris.iter().cloned().collect();
+            uris.sort();
+            filter.resource_subscriptions = Some(uris);
+        }
+        filter
+    }
+}
+
+impl Listens {
+    /// Acknowledges a subscription and opens it; the future lasts as long as it does.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        exchange: Exchange,
+        filter: Filter,
+    ) -> Result<Listening, ErrorObject> {
+        let listen = Arc::new(Listen {
+            exchange,
+            filter,
+            end: Mutex::default(),
+        });
+        let mut open = lock(&self.0);
+        if open.len() >= MOST {
+            return Err(ErrorObject::internal(format!(
+                "{MOST} subscriptions are open, the limit; try again later"
+            )));
+        }
+        listen.exchange.set_endless();
+        // Under the lock: no change comes before the acknowledgement, and none is missed after.
+        let honoured = json!(listen.filter.honoured());
+        let acknowledged = method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED;
+        listen.notify(acknowledged, [("notifications", honoured)]);
+        open.push(Arc::clone(&listen));
+        Ok(Listening {
+            listen,
+            listens: Arc::downgrade(self),
+        })
+    }
+
+    /// Tells of a change.
+    pub(crate) fn deliver(&self, change: &Change) {
+        for listen in lock(&self.0).iter() {
+            if listen.filter.admits(change) {
+                let uri = match change {
+                    Change::Resource(uri) => Some(("uri", json!(uri))),
+                    _ => None,
+                };
+                listen.notify(change.method(), uri);
+            }
+        }
+    }
+
+    /// Ends all of them in good order.
+    pub(crate) fn end(&self) {
+        let open: Vec<_> = lock(&self.0).drain(..).collect();
+        for listen in open {
+            let mut end = lock(&listen.end);
+            end.ended = true;
+            let waker = end.waker.take();
+            drop(end);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+}
+
+impl Listen {
+    fn id(&self) -> &RequestId {
+        self.exchange.id()
+    }
+
+    fn notify(&self, method: &str, members: impl IntoIterator<Item = (&'static str, Value)>) {
+        let mut params = Map::new();
+        params.insert("_meta".into(), json!({ SUBSCRIPTION_ID_KEY: self.id() }));
+        params.extend(members.into_iter().map(|(key, value)| (key.into(), value)));
+        let params = Value::Object(params).to_string();
+        let link = self.exchange.link();
+        if link
+            .notify(method, Some(params.as_bytes()), Delivery::Always)
+            .is_err()
+        {
+            tracing::debug!(id = %self.id(), "a subscription has lost its client");
+        }
+    }
+}
+
+/// A subscription that is open; it closes on drop.
+pub(crate) struct Listening {
+    listen: Arc<Listen>,
+    listens: Weak<Listens>,
+}
+
+impl Future for Listening {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let mut end = lock(&self.listen.end);
+        if !end.ended {
+            end.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        let meta = SubscriptionsListenResultMeta::new(self.listen.id().clone());
+        Poll::Ready(Ok(Payload::of(SubscriptionsListenResult::new(meta))))
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        if let Some(listens) = self.listens.upgrade() {
+            lock(&listens.0).retain(|open| !Arc::ptr_eq(open, &self.listen));
+        }
+    }
+}

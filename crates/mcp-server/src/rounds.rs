@@ -1,0 +1,121 @@
+//! Calls that take several requests, because the client cannot be asked while one runs.
+//!
+//! Specification: [multi round-trip requests][spec].
+//!
+//! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+
+use std::sync::Arc;
+
+use mcp_jsonrpc::{ErrorObject, decode};
+use mcp_protocol::modern::{Interim, Ledger, LedgerError, Recorded, Suspending};
+use mcp_protocol::{Outcome, Payload, Principal, Reply, RequestContext};
+use mcp_types::JsonObject;
+use serde_json::{Map, Value};
+
+use crate::StateKeys;
+
+/// What one round brings: the answers of the client, and the state of earlier rounds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Round<'a> {
+    pub(crate) responses: Option<&'a str>,
+    pub(crate) state: Option<&'a str>,
+}
+
+/// A call that may ask.
+pub(crate) struct Rounds {
+    ledger: Arc<Ledger>,
+    keys: Arc<StateKeys>,
+    bound: Vec<u8>,
+}
+
+impl Rounds {
+    /// Takes up the call, if its revision asks this way. `target` and `arguments` say which call
+    /// it is: the state of another one is refused.
+    pub(crate) fn take_up(
+        round: Round<'_>,
+        context: &mut RequestContext,
+        keys: &Arc<StateKeys>,
+        (method, target, arguments): (&str, &str, &str),
+    ) -> Result<Option<Self>, ErrorObject> {
+        if !context.rules().modern {
+            return Ok(None);
+        }
+        let invalid = |what: String| ErrorObject::invalid_params(format!("invalid params: {what}"));
+        let responses: JsonObject = match round.responses {
+            None => Map::new(),
+            Some(text) => {
+                decode(text).map_err(|error| invalid(format!("/inputResponses: {error}")))?
+            }
+        };
+        let bound = bound(context.principal(), method, target, arguments);
+        let recorded = match round.state {
+            None => Recorded::default(),
+            Some(text) => {
+                let state: Option<String> = decode(text).ok();
+                let state = state.and_then(|state| keys.open(&state, &bound));
+                // One error for all: what exactly failed is nobody's business.
+                state
+                    .and_then(|state| serde_json::from_slice(&state).ok())
+                    .ok_or_else(|| invalid("requestState is not valid for this request".into()))?
+            }
+        };
+        let ledger = Ledger::new(recorded, responses);
+        context.set_ledger(Arc::clone(&ledger));
+        Ok(Some(Self {
+            ledger,
+            keys: Arc::clone(keys),
+            bound,
+        }))
+    }
+
+    /// Lets the call stop where it asks.
+    pub(crate) fn attend(self, reply: Reply) -> Reply {
+        let Reply::Pending(handler) = reply else {
+            return reply;
+        };
+        let Self {
+            ledger,
+            keys,
+            bound,
+        } = self;
+        let stop = move |interim: Result<Interim, LedgerError>| {
+            let interim = interim.map_err(|error| ErrorObject::internal(error.to_string()))?;
+            let state = match interim.recorded {
+                None => None,
+                Some(recorded) => {
+                    let text = serde_json::to_vec(&recorded)
+                        .map_err(|_| ErrorObject::internal("the state of the call is no JSON"))?;
+                    Some(keys.seal(&text, &bound)?)
+                }
+            };
+            input_required(interim.requests, state)
+        };
+        Reply::Pending(Box::pin(Suspending::new(handler, ledger, stop)))
+    }
+}
+
+/// The result that asks.
+#[expect(clippy::unnecessary_wraps, reason = "it is an outcome")]
+pub(crate) fn input_required(requests: JsonObject, state: Option<String>) -> Outcome {
+    let mut result = Map::new();
+    result.insert("resultType".into(), "input_required".into());
+    result.insert("inputRequests".into(), Value::Object(requests));
+    if let Some(state) = state {
+        result.insert("requestState".into(), state.into());
+    }
+    Ok(Payload::of(Value::Object(result)))
+}
+
+/// What the state of a call is bound to, without ambiguity.
+fn bound(principal: Option<&Principal>, method: &str, target: &str, arguments: &str) -> Vec<u8> {
+    // Written anew, because a client may order and space them otherwise when it asks again.
+    let arguments = serde_json::from_str::<Value>(arguments)
+        .map_or_else(|_| arguments.to_owned(), |value| value.to_string());
+    let principal = principal.map(Principal::as_str);
+    let mut bound = vec![u8::from(principal.is_some())];
+    for part in [principal.unwrap_or_default(), method, target, &arguments] {
+        bound.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        bound.extend_from_slice(part.as_bytes());
+    }
+    bound
+}

@@ -1,0 +1,152 @@
+//! Requests that run a handler.
+
+use std::sync::Arc;
+
+use mcp_jsonrpc::{ErrorObject, Request};
+use mcp_protocol::{Reply, RequestContext};
+use mcp_types::method;
+
+use super::target::Target;
+use super::unknown_prompt;
+use crate::HandlerError;
+use crate::call::Call;
+use crate::output::{Finish, FinishPrompt, FinishResource, FinishTool, not_found};
+use crate::rounds::Rounds;
+use crate::server::Core;
+use crate::settings::{Guarded, Settings};
+
+/// Longest resource URI, in bytes.
+const MAX_URI: usize = 8_192;
+
+impl Core {
+    pub(super) fn call_tool(
+        &self,
+        request: &Request<'_>,
+        mut context: RequestContext,
+        settings: &Settings,
+    ) -> Result<Reply, ErrorObject> {
+        let target = Target::read(request, "name")?;
+        if let Some(meta) = target.meta {
+            context.set_meta(meta);
+        }
+        let tools = self.tools.snapshot();
+        let tool = tools.get(&target.name, context.session()).ok_or_else(|| {
+            let name: String = target.name.chars().take(128).collect();
+            ErrorObject::invalid_params(format!("unknown tool {name:?}"))
+        })?;
+        settings.check(&Guarded {
+            method: method::TOOLS_CALL,
+            target: Some(&target.name),
+            context: &context,
+        })?;
+        if let Some(scope) = tool.scope.as_deref().filter(|it| !context.permits(it)) {
+            return Err(ErrorObject::invalid_request(format!(
+                "tool {:?} needs the scope {scope:?}",
+                tool.definition.name
+            )));
+        }
+        let finish = FinishTool {
+            output: tool.output.clone(),
+            wrapped: tool.wrapped,
+            rules: context.rules(),
+        };
+        let arguments = target.arguments()?;
+        if let Err(problem) = tool.input.check(arguments) {
+            return Ok(Reply::Ready(
+                finish.finish(Err(HandlerError::arguments(problem))),
+            ));
+        }
+        let call = (method::TOOLS_CALL, &*target.name, arguments);
+        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, call)?;
+        let reply = (tool.run)(&Call::new(arguments, context), finish);
+        Ok(attend(rounds, reply))
+    }
+
+    pub(super) fn get_prompt(
+        &self,
+        request: &Request<'_>,
+        mut context: RequestContext,
+        settings: &Settings,
+    ) -> Result<Reply, ErrorObject> {
+        let target = Target::read(request, "name")?;
+        if let Some(meta) = target.meta {
+            context.set_meta(meta);
+        }
+        let prompts = self.prompts.snapshot();
+        let prompt = prompts
+            .get(&target.name, context.session())
+            .ok_or_else(|| unknown_prompt(&target.name))?;
+        settings.check(&Guarded {
+            method: method::PROMPTS_GET,
+            target: Some(&target.name),
+            context: &context,
+        })?;
+        let arguments = target.arguments()?;
+        prompt.check(arguments).map_err(|problem| {
+            ErrorObject::invalid_params(format!("invalid arguments: {problem}"))
+        })?;
+        let finish = FinishPrompt {
+            description: prompt.definition.description.clone(),
+            rules: context.rules(),
+        };
+        let call = (method::PROMPTS_GET, &*target.name, arguments);
+        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, call)?;
+        let reply = (prompt.run)(&Call::new(arguments, context), finish);
+        Ok(attend(rounds, reply))
+    }
+
+    pub(super) fn read_resource(
+        &self,
+        request: &Request<'_>,
+        mut context: RequestContext,
+        settings: &Settings,
+    ) -> Result<Reply, ErrorObject> {
+        let target = Target::read(request, "uri")?;
+        if let Some(meta) = target.meta {
+            context.set_meta(meta);
+        }
+        let uri = &*target.name;
+        if uri.len() > MAX_URI {
+            return Err(ErrorObject::invalid_params(format!(
+                "the URI is longer than {MAX_URI} bytes"
+            )));
+        }
+        settings.check(&Guarded {
+            method: method::RESOURCES_READ,
+            target: Some(uri),
+            context: &context,
+        })?;
+        let mut finish = FinishResource {
+            uri: uri.to_owned(),
+            mime: None,
+            rules: context.rules(),
+        };
+        let call = (method::RESOURCES_READ, uri, "{}");
+        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, call)?;
+        let resources = self.resources.snapshot();
+        if let Some(resource) = resources.get(uri, context.session()) {
+            finish.mime.clone_from(&resource.definition.mime_type);
+            let reply = (resource.run)(&Call::new("{}", context), finish);
+            return Ok(attend(rounds, reply));
+        }
+        let templates = self.templates.snapshot();
+        let found = templates
+            .iter(context.session())
+            .find_map(|entry| Some((Arc::clone(entry), entry.template.matches(uri)?)));
+        let Some((template, variables)) = found else {
+            return Err(not_found(uri, context.rules()));
+        };
+        finish.mime.clone_from(&template.definition.mime_type);
+        let variables = serde_json::to_string(&variables)
+            .map_err(|_| ErrorObject::internal("the URI's variables cannot be passed on"))?;
+        let reply = (template.run)(&Call::new(&variables, context), finish);
+        Ok(attend(rounds, reply))
+    }
+}
+
+fn attend(rounds: Option<Rounds>, reply: Reply) -> Reply {
+    match rounds {
+        Some(rounds) => rounds.attend(reply),
+        None => reply,
+    }
+}

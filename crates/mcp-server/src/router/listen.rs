@@ -1,0 +1,64 @@
+//! Subscriptions of revisions without sessions.
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{Reply, RequestContext};
+use mcp_types::method;
+use mcp_types::v2026_07_28::SubscriptionFilter;
+
+use super::typed;
+use crate::Change;
+use crate::change::Filter;
+use crate::server::Core;
+use crate::settings::{Guarded, Settings};
+
+/// Resources that one subscription may name.
+const MAX_SUBSCRIBED: usize = 1_024;
+
+impl Core {
+    /// A subscription: what can be heard of is acknowledged, the rest is left out.
+    pub(super) fn listen(
+        &self,
+        params: Option<&str>,
+        context: &RequestContext,
+        settings: &Settings,
+    ) -> Result<Reply, ErrorObject> {
+        let params: Listen = typed(params)?;
+        let wanted = params.notifications;
+        let uris = wanted.resource_subscriptions.unwrap_or_default();
+        if uris.len() > MAX_SUBSCRIBED {
+            return Err(ErrorObject::invalid_params(format!(
+                "a subscription names at most {MAX_SUBSCRIBED} resources, not {}",
+                uris.len()
+            )));
+        }
+        let guard = |target: Option<&str>| {
+            settings.check(&Guarded {
+                method: method::SUBSCRIPTIONS_LISTEN,
+                target,
+                context,
+            })
+        };
+        guard(None)?;
+        let session = context.session();
+        let heard = |wanted: Option<bool>, change: &Change| {
+            wanted == Some(true) && session.announces(change.method())
+        };
+        let known = |uri: &String| {
+            settings.subscribe && guard(Some(uri)).is_ok() && self.has_resource(uri, context)
+        };
+        let filter = Filter {
+            tools: heard(wanted.tools_list_changed, &Change::Tools),
+            prompts: heard(wanted.prompts_list_changed, &Change::Prompts),
+            resources: heard(wanted.resources_list_changed, &Change::Resources),
+            uris: uris.into_iter().filter(known).collect(),
+        };
+        let listening = self.listens.open(context.exchange().clone(), filter)?;
+        Ok(Reply::Pending(Box::pin(listening)))
+    }
+}
+
+/// The params of `subscriptions/listen`, without their `_meta`, which was looked at before.
+#[derive(serde::Deserialize)]
+struct Listen {
+    notifications: SubscriptionFilter,
+}

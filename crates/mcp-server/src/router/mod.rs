@@ -1,0 +1,195 @@
+//! From a method to what serves it.
+
+mod calls;
+mod complete;
+mod listen;
+mod target;
+
+use mcp_jsonrpc::{ErrorObject, Request, decode};
+use mcp_protocol::{Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, lower};
+use mcp_types::{
+    JsonObject, PaginatedRequestParams, PromptsCapability, ResourcesCapability, ServerCapabilities,
+    SetLevelRequestParams, SubscribeRequestParams, ToolsCapability, method,
+};
+use serde::de::DeserializeOwned;
+
+use crate::output::not_found;
+use crate::prompt::PromptEntry;
+use crate::registry::Entry;
+use crate::resource::{ResourceEntry, TemplateEntry};
+use crate::server::Core;
+use crate::settings::{Guarded, Settings};
+use crate::tool::{ToolEntry, Visible};
+
+impl Core {
+    pub(crate) fn facts(&self) -> ServerFacts {
+        let settings = self.settings();
+        let mut capabilities = ServerCapabilities::default();
+        let announce = settings.list_changed.then_some(true);
+        let (prompts, templates) = (self.prompts.snapshot(), self.templates.snapshot());
+        if !self.tools.snapshot().is_empty() {
+            let mut tools = ToolsCapability::default();
+            tools.list_changed = announce;
+            capabilities.tools = Some(tools);
+        }
+        if !prompts.is_empty() {
+            let mut capability = PromptsCapability::default();
+            capability.list_changed = announce;
+            capabilities.prompts = Some(capability);
+        }
+        if !self.resources.snapshot().is_empty() || !templates.is_empty() {
+            let mut resources = ResourcesCapability::default();
+            resources.list_changed = announce;
+            resources.subscribe = settings.subscribe.then_some(true);
+            capabilities.resources = Some(resources);
+        }
+        let completes = prompts.all().any(|prompt| !prompt.completers.is_empty())
+            || templates
+                .all()
+                .any(|template| !template.completers.is_empty());
+        capabilities.completions = completes.then(JsonObject::new);
+        capabilities.logging = settings.logging.then(JsonObject::new);
+        if !settings.experimental.is_empty() {
+            capabilities.experimental = Some(settings.experimental.clone());
+        }
+        let mut facts = ServerFacts::new(settings.info.clone(), capabilities);
+        facts.instructions.clone_from(&settings.instructions);
+        facts.revisions.clone_from(&settings.revisions);
+        facts.lists.clone_from(&settings.lists);
+        facts.reads.clone_from(&settings.reads);
+        facts
+    }
+
+    pub(crate) fn route(&self, request: &Request<'_>, context: RequestContext) -> Reply {
+        let params = request.params;
+        let settings = self.settings();
+        let routed = match &*request.method {
+            method::TOOLS_CALL => self.call_tool(request, context, &settings),
+            method::PROMPTS_GET => self.get_prompt(request, context, &settings),
+            method::RESOURCES_READ => self.read_resource(request, context, &settings),
+            method::COMPLETION_COMPLETE => self.complete(params, context, &settings),
+            method::SUBSCRIPTIONS_LISTEN => self.listen(params, &context, &settings),
+            other => self
+                .answer(other, params, &context, &settings)
+                .map(|payload| Reply::Ready(Ok(payload))),
+        };
+        routed.unwrap_or_else(|error| Reply::Ready(Err(error)))
+    }
+
+    /// What needs no handler.
+    fn answer(
+        &self,
+        method: &str,
+        params: Option<&str>,
+        context: &RequestContext,
+        settings: &Settings,
+    ) -> Outcome {
+        let session = context.session();
+        let guard = |target: Option<&str>| {
+            settings.check(&Guarded {
+                method,
+                target,
+                context,
+            })
+        };
+        let page = || -> Result<_, ErrorObject> {
+            guard(None)?;
+            Ok(typed::<PaginatedRequestParams>(params)?.cursor)
+        };
+        let size = settings.page_size;
+        match method {
+            method::TOOLS_LIST => self
+                .tools
+                .snapshot()
+                .list(page()?.as_deref(), size, session),
+            method::PROMPTS_LIST => self
+                .prompts
+                .snapshot()
+                .list(page()?.as_deref(), size, session),
+            method::RESOURCES_LIST => {
+                self.resources
+                    .snapshot()
+                    .list(page()?.as_deref(), size, session)
+            }
+            method::RESOURCES_TEMPLATES_LIST => {
+                self.templates
+                    .snapshot()
+                    .list(page()?.as_deref(), size, session)
+            }
+            method::RESOURCES_SUBSCRIBE => {
+                let params: SubscribeRequestParams = typed(params)?;
+                guard(Some(&params.uri))?;
+                if !self.has_resource(&params.uri, context) {
+                    return Err(not_found(&params.uri, context.rules()));
+                }
+                session.subscribe(&params.uri)?;
+                Ok(Payload::Empty)
+            }
+            method::RESOURCES_UNSUBSCRIBE => {
+                let params: SubscribeRequestParams = typed(params)?;
+                session.unsubscribe(&params.uri);
+                Ok(Payload::Empty)
+            }
+            method::LOGGING_SET_LEVEL => {
+                let params: SetLevelRequestParams = typed(params)?;
+                guard(None)?;
+                session.set_log_level(params.level);
+                Ok(Payload::Empty)
+            }
+            other => Err(ErrorObject::method_not_found(other)),
+        }
+    }
+
+    fn has_resource(&self, uri: &str, context: &RequestContext) -> bool {
+        self.resources
+            .snapshot()
+            .get(uri, context.session())
+            .is_some()
+            || self
+                .templates
+                .snapshot()
+                .iter(context.session())
+                .any(|entry| entry.template.matches(uri).is_some())
+    }
+}
+
+fn unknown_prompt(name: &str) -> ErrorObject {
+    let name: String = name.chars().take(128).collect();
+    ErrorObject::invalid_params(format!("unknown prompt {name:?}"))
+}
+
+fn typed<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {
+    decode(params.unwrap_or("{}")).map_err(|error| {
+        let message = format!("invalid params: {error}");
+        ErrorObject::invalid_params(message)
+    })
+}
+
+macro_rules! entry {
+    ($entry:ident: $what:literal, $member:literal, $definition:ident, $key:ident, $lower:ident) => {
+        impl Entry for $entry {
+            const WHAT: &'static str = $what;
+            const MEMBER: &'static str = $member;
+            type Definition = mcp_types::$definition;
+
+            fn key(&self) -> &str {
+                &self.definition.$key
+            }
+
+            fn definition(&self, rules: &Rules) -> Self::Definition {
+                let mut definition = self.definition.clone();
+                lower::$lower(&mut definition, rules);
+                definition
+            }
+
+            fn visible(&self) -> Option<&Visible> {
+                self.visible.as_ref()
+            }
+        }
+    };
+}
+
+entry!(ToolEntry: "tool", "tools", Tool, name, tool);
+entry!(PromptEntry: "prompt", "prompts", Prompt, name, prompt);
+entry!(ResourceEntry: "resource", "resources", Resource, uri, resource);
+entry!(TemplateEntry: "resource template", "resourceTemplates", ResourceTemplate, uri_template, resource_template);

@@ -1,0 +1,69 @@
+//! The params of requests that name something.
+
+use std::borrow::Cow;
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request};
+
+use crate::rounds::Round;
+
+/// The params of a request that names something, in one walk and without building anything.
+pub(super) struct Target<'a> {
+    pub(super) name: Cow<'a, str>,
+    arguments: Option<&'a str>,
+    pub(super) meta: Option<&'a str>,
+    pub(super) round: Round<'a>,
+}
+
+impl<'a> Target<'a> {
+    pub(super) fn read(request: &Request<'a>, key: &str) -> Result<Self, ErrorObject> {
+        let invalid = |what: String| ErrorObject::invalid_params(format!("invalid params: {what}"));
+        let (mut name, mut arguments, mut meta) = (None, None, None);
+        let mut round = Round::default();
+        for member in request.param_members() {
+            let (member, value) = member.map_err(|error| invalid(error.to_string()))?;
+            let slot = match member {
+                "arguments" => &mut arguments,
+                "_meta" => &mut meta,
+                "inputResponses" => &mut round.responses,
+                "requestState" => &mut round.state,
+                _ if member == key => &mut name,
+                _ => continue,
+            };
+            if slot.replace(value).is_some() {
+                return Err(invalid(format!("member {member:?} stands twice")));
+            }
+        }
+        let Some(name) = name else {
+            return Err(invalid(format!("member {key:?} is missing")));
+        };
+        let name = text(name).ok_or_else(|| invalid(format!("/{key}: expected a string")))?;
+        Ok(Self {
+            name,
+            arguments,
+            meta,
+            round,
+        })
+    }
+
+    /// The text of the arguments object; absent ones are empty.
+    pub(super) fn arguments(&self) -> Result<&'a str, ErrorObject> {
+        match self.arguments {
+            None | Some("null") => Ok("{}"),
+            Some(arguments) if arguments.starts_with('{') => Ok(arguments),
+            Some(_) => Err(ErrorObject::new(
+                ErrorCode::INVALID_PARAMS,
+                "invalid params: /arguments: expected an object",
+            )),
+        }
+    }
+}
+
+/// The string behind JSON text, borrowed where it holds no escape.
+fn text(json: &str) -> Option<Cow<'_, str>> {
+    let raw = json.strip_prefix('"')?.strip_suffix('"')?;
+    if raw.contains('\\') {
+        serde_json::from_str(json).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(raw))
+    }
+}

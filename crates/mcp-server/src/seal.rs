@@ -1,0 +1,250 @@
+//! What travels through the client and comes back: nobody else can read, change or reuse it.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_jsonrpc::ErrorObject;
+#[cfg(feature = "seal")]
+use ring::{aead, digest, hkdf, rand};
+
+/// How long a state is good for unless told otherwise: people answer slowly.
+const LIFETIME: Duration = Duration::from_secs(3_600);
+/// The longest state that is sent, in bytes before it is sealed.
+const LONGEST: usize = 64 << 10;
+
+/// The keys under which the state of a call is sealed while its client answers questions, in
+/// revisions that have no sessions.
+///
+/// By default each process makes a key of its own. Servers of which any may get the next request
+/// share one: [`StateKeys::new`] with 32 random bytes from wherever secrets are kept. To change
+/// it without failing the calls under way, give the old one to [`with_previous`].
+///
+/// State is encrypted and authenticated (ChaCha20-Poly1305 under a key derived for each state),
+/// and bound to the principal, the method, the name, the arguments, and a time. It may be used
+/// more than once within that time: what must happen once needs a record of your own.
+///
+/// [`with_previous`]: Self::with_previous
+pub struct StateKeys {
+    current: OnceLock<[u8; 32]>,
+    previous: Vec<[u8; 32]>,
+    lifetime: Duration,
+    now: fn() -> SystemTime,
+}
+
+impl StateKeys {
+    /// A key of this process.
+    pub fn random() -> Self {
+        Self {
+            current: OnceLock::new(),
+            previous: Vec::new(),
+            lifetime: LIFETIME,
+            now: SystemTime::now,
+        }
+    }
+
+    /// A key that other processes have too.
+    pub fn new(key: [u8; 32]) -> Self {
+        Self {
+            current: OnceLock::from(key),
+            ..Self::random()
+        }
+    }
+
+    /// Opens what was sealed under this key too, but seals nothing with it.
+    #[must_use]
+    pub fn with_previous(mut self, key: [u8; 32]) -> Self {
+        self.previous.push(key);
+        self
+    }
+
+    /// Sets how long a state is good for; default one hour.
+    #[must_use]
+    pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// Sets the clock, for tests.
+    #[must_use]
+    pub fn with_clock(mut self, now: fn() -> SystemTime) -> Self {
+        self.now = now;
+        self
+    }
+
+    fn seconds(&self) -> u64 {
+        let now = (self.now)().duration_since(UNIX_EPOCH);
+        now.unwrap_or_default().as_secs()
+    }
+}
+
+#[cfg(feature = "seal")]
+impl StateKeys {
+    pub(crate) fn seal(&self, state: &[u8], bound: &[u8]) -> Result<String, ErrorObject> {
+        if state.len() > LONGEST {
+            return Err(ErrorObject::internal(format!(
+                "the answers and notes of the call are longer than {LONGEST} bytes"
+            )));
+        }
+        let failed = |_| ErrorObject::internal("the state of the call cannot be sealed");
+        let random = rand::SystemRandom::new();
+        let key = match self.current.get() {
+            Some(key) => key,
+            None => {
+                let fresh: [u8; 32] = rand::generate(&random).map_err(failed)?.expose();
+                self.current.get_or_init(|| fresh)
+            }
+        };
+        let salt: [u8; 16] = rand::generate(&random).map_err(failed)?.expose();
+        let until = self.seconds().saturating_add(self.lifetime.as_secs());
+        let mut sealed = state.to_vec();
+        derived(key, &salt)
+            .map_err(failed)?
+            .seal_in_place_append_tag(nonce(), aead::Aad::from(context(until, bound)), &mut sealed)
+            .map_err(failed)?;
+        let mut out = vec![VERSION];
+        out.extend_from_slice(&salt);
+        out.extend_from_slice(&until.to_be_bytes());
+        out.append(&mut sealed);
+        Ok(mcp_protocol::base64::encode(&out))
+    }
+
+    pub(crate) fn open(&self, state: &str, bound: &[u8]) -> Option<Vec<u8>> {
+        if state.len() > 2 * LONGEST {
+            return None;
+        }
+        let bytes = mcp_protocol::base64::decode(state)?;
+        let (&[VERSION], rest) = bytes.split_first_chunk::<1>()? else {
+            return None;
+        };
+        let (salt, rest) = rest.split_first_chunk::<16>()?;
+        let (until, sealed) = rest.split_first_chunk::<8>()?;
+        let until = u64::from_be_bytes(*until);
+        if until < self.seconds() {
+            return None;
+        }
+        self.current
+            .get()
+            .into_iter()
+            .chain(&self.previous)
+            .find_map(|key| {
+                let mut sealed = sealed.to_vec();
+                let context = aead::Aad::from(context(until, bound));
+                let opened = derived(key, salt)
+                    .ok()?
+                    .open_in_place(nonce(), context, &mut sealed)
+                    .ok()?;
+                Some(opened.to_vec())
+            })
+    }
+}
+
+#[cfg(feature = "seal")]
+const VERSION: u8 = 1;
+
+/// Each key is used once, so one nonce does for all.
+#[cfg(feature = "seal")]
+fn nonce() -> aead::Nonce {
+    aead::Nonce::assume_unique_for_key([0; 12])
+}
+
+#[cfg(feature = "seal")]
+fn derived(key: &[u8; 32], salt: &[u8; 16]) -> Result<aead::LessSafeKey, ring::error::Unspecified> {
+    let algorithm = &aead::CHACHA20_POLY1305;
+    let master = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(key);
+    let key = master.expand(&[b"mcp request state"], algorithm)?;
+    Ok(aead::LessSafeKey::new(key.into()))
+}
+
+/// What is authenticated beside the state.
+#[cfg(feature = "seal")]
+fn context(until: u64, bound: &[u8]) -> Vec<u8> {
+    let mut context = until.to_be_bytes().to_vec();
+    context.extend_from_slice(digest::digest(&digest::SHA256, bound).as_ref());
+    context
+}
+
+#[cfg(not(feature = "seal"))]
+impl StateKeys {
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn seal(&self, _: &[u8], _: &[u8]) -> Result<String, ErrorObject> {
+        Err(ErrorObject::internal(
+            "the call has something to remember while its client answers; \
+             build the server with feature `seal` of mcp-server",
+        ))
+    }
+
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn open(&self, _: &str, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+impl Default for StateKeys {
+    fn default() -> Self {
+        Self::random()
+    }
+}
+
+impl fmt::Debug for StateKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StateKeys")
+            .field("previous", &self.previous.len())
+            .field("lifetime", &self.lifetime)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "seal"))]
+mod tests {
+    use super::*;
+
+    const KEY: [u8; 32] = [7; 32];
+
+    fn later() -> SystemTime {
+        SystemTime::now() + Duration::from_secs(3_602)
+    }
+
+    // proves: M-MRTR-011, M-MRTR-012, M-MRTR-013, M-MRTR-014, M-MRTR-016, M-MRTR-017, M-MRTR-018
+    #[test]
+    fn a_state_opens_under_its_keys_for_its_call_and_in_its_time_only() {
+        let keys = StateKeys::new(KEY);
+        let sealed = keys.seal(b"state", b"call").unwrap();
+        assert_eq!(keys.open(&sealed, b"call").unwrap(), b"state");
+        assert_ne!(
+            keys.seal(b"state", b"call").unwrap(),
+            sealed,
+            "each is its own"
+        );
+        assert!(!sealed.contains("state"));
+
+        assert_eq!(keys.open(&sealed, b"other call"), None);
+        assert_eq!(StateKeys::random().open(&sealed, b"call"), None);
+        assert_eq!(StateKeys::new([8; 32]).open(&sealed, b"call"), None);
+        let rotated = StateKeys::new([8; 32]).with_previous(KEY);
+        assert_eq!(rotated.open(&sealed, b"call").unwrap(), b"state");
+        assert_eq!(
+            StateKeys::new(KEY).with_clock(later).open(&sealed, b"call"),
+            None
+        );
+
+        for tampered in ["", "AA==", &format!("{sealed}-TAMPERED"), &sealed[4..], "é"] {
+            assert_eq!(keys.open(tampered, b"call"), None, "{tampered}");
+        }
+        let bytes = mcp_protocol::base64::decode(&sealed).unwrap();
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            let changed = mcp_protocol::base64::encode(&changed);
+            assert_eq!(keys.open(&changed, b"call"), None, "byte {at}");
+        }
+    }
+
+    #[test]
+    fn a_state_that_is_too_long_is_refused() {
+        let keys = StateKeys::random();
+        assert!(keys.seal(&vec![0; LONGEST], b"").is_ok());
+        let refused = keys.seal(&vec![0; LONGEST + 1], b"").unwrap_err();
+        assert!(refused.message.contains("65536"), "{}", refused.message);
+    }
+}

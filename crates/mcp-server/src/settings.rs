@@ -1,0 +1,194 @@
+//! What is set on a server, rather than registered with it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{RequestContext, Revision};
+use mcp_types::{Icon, Implementation, JsonObject};
+
+use crate::server::lock;
+use crate::{CacheHint, ChangeBus, Server, StateKeys};
+
+/// How long a handler may take unless told otherwise.
+const DEADLINE: Duration = Duration::from_secs(600);
+/// Items on one page of a list unless told otherwise.
+const PAGE_SIZE: usize = 2_000;
+
+/// A check that runs before a request is served.
+type Guard = Arc<dyn Fn(&Guarded<'_>) -> Result<(), ErrorObject> + Send + Sync>;
+
+/// A request about to be served, as a [`Server::guard`] sees it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Guarded<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The tool, prompt or URI it is about; `None` for lists and settings.
+    pub target: Option<&'a str>,
+    /// The request.
+    pub context: &'a RequestContext,
+}
+
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) info: Implementation,
+    pub(crate) instructions: Option<String>,
+    pub(crate) revisions: Vec<Revision>,
+    pub(crate) page_size: usize,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) logging: bool,
+    pub(crate) subscribe: bool,
+    pub(crate) list_changed: bool,
+    pub(crate) experimental: BTreeMap<String, JsonObject>,
+    pub(crate) lists: CacheHint,
+    pub(crate) reads: CacheHint,
+    pub(crate) keys: Arc<StateKeys>,
+    pub(crate) bus: Option<Arc<dyn ChangeBus>>,
+    guard: Option<Guard>,
+}
+
+impl Settings {
+    pub(crate) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            info: Implementation::new(name, version),
+            instructions: None,
+            revisions: Revision::ALL.to_vec(),
+            page_size: PAGE_SIZE,
+            deadline: Some(DEADLINE),
+            logging: true,
+            subscribe: true,
+            list_changed: true,
+            experimental: BTreeMap::new(),
+            lists: CacheHint::NONE,
+            reads: CacheHint::NONE,
+            keys: Arc::new(StateKeys::random()),
+            bus: None,
+            guard: None,
+        }
+    }
+
+    pub(crate) fn check(&self, guarded: &Guarded<'_>) -> Result<(), ErrorObject> {
+        self.guard.as_ref().map_or(Ok(()), |guard| guard(guarded))
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Server<S> {
+    /// Advice for the model on how to use the server.
+    #[must_use]
+    pub fn instructions(self, instructions: impl Into<String>) -> Self {
+        self.set(|settings| settings.instructions = Some(instructions.into()))
+    }
+
+    /// The name to show to people.
+    #[must_use]
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.set(|settings| settings.info.title = Some(title.into()))
+    }
+
+    /// What the server is for.
+    #[must_use]
+    pub fn description(self, description: impl Into<String>) -> Self {
+        self.set(|settings| settings.info.description = Some(description.into()))
+    }
+
+    /// Where to read more.
+    #[must_use]
+    pub fn website(self, url: impl Into<String>) -> Self {
+        self.set(|settings| settings.info.website_url = Some(url.into()))
+    }
+
+    /// Adds an icon.
+    #[must_use]
+    pub fn icon(self, icon: Icon) -> Self {
+        self.set(|settings| settings.info.icons.get_or_insert_default().push(icon))
+    }
+
+    /// The revisions to serve; default: all.
+    #[must_use]
+    pub fn revisions(self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.set(|settings| settings.revisions = revisions.into_iter().collect())
+    }
+
+    /// Items on one page of a list; default 2,000. Set it before the server is served.
+    #[must_use]
+    pub fn page_size(self, items: usize) -> Self {
+        self.set(|settings| settings.page_size = items)
+    }
+
+    /// How long a handler may take before its request is answered with an error; default 10
+    /// minutes, `None` for no limit.
+    #[must_use]
+    pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
+        self.set(|settings| settings.deadline = deadline.into())
+    }
+
+    /// Whether to declare logging, without which no log message is sent; default: yes.
+    #[must_use]
+    pub fn logging(self, logging: bool) -> Self {
+        self.set(|settings| settings.logging = logging)
+    }
+
+    /// Whether clients may subscribe to resources; default: yes.
+    #[must_use]
+    pub fn subscriptions(self, subscribe: bool) -> Self {
+        self.set(|settings| settings.subscribe = subscribe)
+    }
+
+    /// Whether to tell clients when a list changes; default: yes.
+    #[must_use]
+    pub fn announce_changes(self, announce: bool) -> Self {
+        self.set(|settings| settings.list_changed = announce)
+    }
+
+    /// Declares an experimental capability.
+    #[must_use]
+    pub fn experimental(self, name: impl Into<String>, value: JsonObject) -> Self {
+        self.set(|settings| {
+            settings.experimental.insert(name.into(), value);
+        })
+    }
+
+    /// How long clients of revisions without sessions may keep the lists; default: not at all.
+    /// Public lists must be the same for everybody.
+    #[must_use]
+    pub fn cache_lists(self, hint: CacheHint) -> Self {
+        self.set(|settings| settings.lists = hint)
+    }
+
+    /// How long they may keep what they read of resources; default: not at all.
+    #[must_use]
+    pub fn cache_resources(self, hint: CacheHint) -> Self {
+        self.set(|settings| settings.reads = hint)
+    }
+
+    /// The keys that protect what a call has to remember while its client answers questions, for
+    /// servers of several processes; default: a random one.
+    #[must_use]
+    pub fn state_keys(self, keys: StateKeys) -> Self {
+        self.set(|settings| settings.keys = Arc::new(keys))
+    }
+
+    /// Carries news of changes to other processes; see [`ChangeBus`].
+    #[must_use]
+    pub fn change_bus(self, bus: impl ChangeBus) -> Self {
+        self.set(|settings| settings.bus = Some(Arc::new(bus)))
+    }
+
+    /// Adds a check that runs before any request is served and may refuse it: access control,
+    /// rate limits. The last one set counts.
+    #[must_use]
+    pub fn guard(
+        self,
+        guard: impl Fn(&Guarded<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,
+    ) -> Self {
+        self.set(|settings| settings.guard = Some(Arc::new(guard)))
+    }
+
+    fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(Arc::make_mut(&mut lock(&self.core.settings)));
+        self.core.edited();
+        self
+    }
+}
