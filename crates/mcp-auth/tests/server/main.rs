@@ -2,5 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod introspection;
+mod keys;
+mod layer;
+mod net;
 mod support;
 mod tokens;

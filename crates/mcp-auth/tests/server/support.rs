@@ -31,6 +31,9 @@ pub(crate) fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(NOW)
 }
 
+/// An RSA key of 2,048 bits in PKCS #8, made for these tests: this library makes none.
+pub(crate) const RSA: &[u8] = include_bytes!("rsa.der");
+
 /// base64url without padding.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -44,28 +47,6 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-/// The bytes of a PEM file.
-fn pem(text: &str) -> Vec<u8> {
-    let body: String = text.lines().filter(|line| !line.starts_with('-')).collect();
-    let value = |byte| match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let digits: Vec<u8> = body.trim_end_matches('=').bytes().map(value).collect();
-    let mut bytes = Vec::new();
-    for chunk in digits.chunks(4) {
-        let group = chunk
-            .iter()
-            .fold(0_u32, |group, six| group << 6 | u32::from(*six));
-        let group = (group << (6 * (4 - chunk.len()))).to_be_bytes();
-        bytes.extend_from_slice(&group[1..chunk.len()]);
-    }
-    bytes
 }
 
 /// A key of an issuer.
@@ -99,7 +80,7 @@ impl Key {
     }
 
     pub(crate) fn rsa() -> Self {
-        Self::Rsa(RsaKeyPair::from_pkcs8(&pem(include_str!("rsa.pem"))).unwrap())
+        Self::Rsa(RsaKeyPair::from_pkcs8(RSA).unwrap())
     }
 
     pub(crate) fn jwk(&self, id: &str) -> Value {
@@ -212,9 +193,9 @@ pub(crate) fn verifier() -> JwtBuilder {
 }
 
 /// A service that tells what reached it, and answers what it is told to.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Echo {
-    seen: Arc<Mutex<Vec<Parts>>>,
+    pub(crate) seen: Arc<Mutex<Vec<Parts>>>,
     /// Demanded of every request, as a handler would.
     pub(crate) demands: Option<&'static str>,
     pub(crate) kind: Option<&'static str>,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tower_layer::Layer;
 
 use crate::support::{
-    Echo, KEYS, Key, NOW, RESOURCE, claims, encode, header, post, token, verifier, with,
+    Echo, KEYS, Key, NOW, RESOURCE, RSA, claims, encode, header, post, token, verifier, with,
 };
 
 fn guarded(verifier: JwtBuilder) -> (Echo, Protected<Echo>) {
@@ -137,8 +137,7 @@ fn confused() -> Vec<(&'static str, String, &'static str)> {
     let own = |changes: &[(&str, Value)]| stranger.token(&with(header(), changes), &claims());
     let rsa = json!({ "alg": "RS256", "kid": "rsa-1" });
     let n = KEYS.rsa.jwk("")["n"].as_str().unwrap().to_owned();
-    let secret =
-        |alg: &str, secret: &str| hmac(&json!({ "alg": alg, "kid": "rsa-1" }), secret.as_bytes());
+    let secret = |alg: &str, secret: &[u8]| hmac(&json!({ "alg": alg, "kid": "rsa-1" }), secret);
     let unsigned = |name: &str| signed(&json!({ "alg": name }), |_| vec![0]);
     vec![
         ("none", unsigned("none"), ALG),
@@ -155,14 +154,18 @@ fn confused() -> Vec<(&'static str, String, &'static str)> {
         ("in lower case", named(json!("es256")), ALG),
         ("with a space", named(json!("ES256 ")), ALG),
         ("of another curve", named(json!("ES256K")), ALG),
-        ("the public key as a secret", secret("HS256", &n), ALG),
         (
-            "the file of the key as a secret",
-            secret("HS256", include_str!("rsa.pem")),
+            "the public key as a secret",
+            secret("HS256", n.as_bytes()),
             ALG,
         ),
-        ("nothing as a secret", secret("HS512", ""), ALG),
-        ("the secret by another name", secret("RS256", &n), SIGNATURE),
+        ("the file of the key as a secret", secret("HS256", RSA), ALG),
+        ("nothing as a secret", secret("HS512", b""), ALG),
+        (
+            "the secret by another name",
+            secret("RS256", n.as_bytes()),
+            SIGNATURE,
+        ),
         ("RSA by a curve", headed(&[("alg", json!("RS256"))]), KEY),
         (
             "a curve by RSA",

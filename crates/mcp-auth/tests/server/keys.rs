@@ -1,0 +1,300 @@
+//! Keys that are fetched, kept, and changed.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_auth::server::{Audience, Identity, Jwt, Reject, Resolver, Verify};
+use mcp_protocol::BoxFuture;
+use serde_json::{Value, json};
+use tokio::time::advance;
+
+use crate::net::{ASM, JWKS, Net};
+use crate::support::{ISSUER, KEYS, Key, RESOURCE, claims, header, now, token, with};
+
+fn verifier(net: &Net) -> Jwt {
+    let builder = Jwt::builder(ISSUER).service(net.clone()).clock(now);
+    builder.build().unwrap()
+}
+
+async fn verify(jwt: &Jwt, token: &str) -> Result<Identity, Reject> {
+    let audience = Audience::new(RESOURCE).unwrap();
+    jwt.verify(&token.into(), &audience).await
+}
+
+fn named(kid: &str) -> String {
+    KEYS.ec
+        .token(&with(header(), &[("kid", json!(kid))]), &claims())
+}
+
+fn set(keys: &[Value]) -> Value {
+    json!({ "keys": keys })
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifty_tokens_at_once_are_one_request_for_keys() {
+    let net = Net::new();
+    let jwt = verifier(&net);
+    assert!(
+        net.all().is_empty(),
+        "nothing is asked before a token comes"
+    );
+    let all: Vec<_> = (0..50)
+        .map(|_| {
+            let jwt = jwt.clone();
+            tokio::spawn(async move { verify(&jwt, &token(&[])).await })
+        })
+        .collect();
+    for one in all {
+        one.await.unwrap().unwrap();
+    }
+    assert_eq!(net.all(), [ASM, JWKS]);
+    advance(Duration::from_secs(599)).await;
+    verify(&jwt, &token(&[])).await.unwrap();
+    assert_eq!(net.all().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_that_are_not_fresh_serve_while_new_ones_are_on_the_way() {
+    let net = Net::new();
+    let jwt = verifier(&net);
+    verify(&jwt, &token(&[])).await.unwrap();
+    advance(Duration::from_secs(600)).await;
+    net.hold(true);
+    for _ in 0..50 {
+        // Nobody waits for the issuer, who does not answer.
+        verify(&jwt, &token(&[])).await.unwrap();
+    }
+    let next = Key::p256();
+    net.answer(JWKS, 200, &set(&[next.jwk("ec-2")]));
+    net.hold(false);
+    let new = next.token(&with(header(), &[("kid", json!("ec-2"))]), &claims());
+    verify(&jwt, &new).await.unwrap();
+    assert_eq!(net.count(JWKS), 2);
+    // What the issuer no longer publishes is no longer good.
+    let error = verify(&jwt, &token(&[])).await.unwrap_err();
+    assert_eq!(error.to_string(), "the key of the token is not known");
+}
+
+#[tokio::test(start_paused = true)]
+async fn made_up_keys_cause_one_request_a_minute() {
+    let net = Net::new();
+    let jwt = verifier(&net);
+    verify(&jwt, &token(&[])).await.unwrap();
+    for minute in 1..=3 {
+        for at in 0..100 {
+            let error = verify(&jwt, &named(&format!("made-up-{at}")))
+                .await
+                .unwrap_err();
+            assert!(!error.is_unavailable());
+        }
+        assert_eq!(net.count(JWKS), 1 + minute);
+        advance(Duration::from_secs(60)).await;
+    }
+    // Tokens that are for somebody else cause none.
+    for (claim, value) in [("iss", "https://evil.example"), ("aud", "x"), ("sub", "")] {
+        let claims = with(claims(), &[(claim, json!(value))]);
+        let token = KEYS
+            .ec
+            .token(&with(header(), &[("kid", json!("new"))]), &claims);
+        verify(&jwt, &token).await.unwrap_err();
+    }
+    assert_eq!(net.count(JWKS), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_key_is_good_from_the_first_token_on() {
+    let net = Net::new();
+    let jwt = verifier(&net);
+    verify(&jwt, &token(&[])).await.unwrap();
+    net.answer(JWKS, 200, &set(&[KEYS.ec.jwk("ec-1"), KEYS.ec.jwk("ec-2")]));
+    let all: Vec<_> = (0..50)
+        .map(|_| {
+            let jwt = jwt.clone();
+            tokio::spawn(async move { verify(&jwt, &named("ec-2")).await })
+        })
+        .collect();
+    for one in all {
+        one.await.unwrap().unwrap();
+    }
+    assert_eq!(net.count(JWKS), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_is_not_the_fault_of_the_token() {
+    let net = Net::new();
+    let jwt = verifier(&net);
+    net.answer(JWKS, 500, &json!({}));
+    for _ in 0..50 {
+        assert!(
+            verify(&jwt, &token(&[]))
+                .await
+                .unwrap_err()
+                .is_unavailable()
+        );
+    }
+    assert_eq!(net.count(JWKS), 1);
+    advance(Duration::from_secs(5)).await;
+    net.answer(JWKS, 200, &KEYS.set());
+    verify(&jwt, &token(&[])).await.unwrap();
+
+    net.answer(JWKS, 503, &json!({}));
+    advance(Duration::from_secs(3_600)).await;
+    for _ in 0..50 {
+        verify(&jwt, &token(&[])).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(net.count(JWKS), 3);
+    // There may be such a key by now.
+    assert!(
+        verify(&jwt, &named("new"))
+            .await
+            .unwrap_err()
+            .is_unavailable()
+    );
+    assert!(
+        verify(&jwt, &named("new"))
+            .await
+            .unwrap_err()
+            .is_unavailable()
+    );
+    assert_eq!(net.count(JWKS), 4);
+    // Keys that nobody confirmed for a day are not good any more.
+    advance(Duration::from_secs(24 * 3_600)).await;
+    assert!(
+        verify(&jwt, &token(&[]))
+            .await
+            .unwrap_err()
+            .is_unavailable()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_goes_away_does_not_take_the_keys_along() {
+    let net = Net::new();
+    let jwt = verifier(&net);
+    net.hold(true);
+    let token = token(&[]);
+    let gone = verify(&jwt, &token);
+    let gone = tokio::time::timeout(Duration::from_secs(1), gone).await;
+    assert!(gone.is_err());
+    net.hold(false);
+    verify(&jwt, &token).await.unwrap();
+    assert_eq!(net.all(), [ASM, JWKS]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_issuer_that_does_not_answer_is_not_waited_for_long() {
+    let net = Net::new();
+    let jwt = verifier(&net);
+    net.hold(true);
+    let begun = tokio::time::Instant::now();
+    let all: Vec<_> = (0..50)
+        .map(|_| {
+            let jwt = jwt.clone();
+            tokio::spawn(async move { verify(&jwt, &token(&[])).await })
+        })
+        .collect();
+    for one in all {
+        assert!(one.await.unwrap().unwrap_err().is_unavailable());
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(net.count(JWKS), 0);
+}
+
+// proves: AUTH-079, AUTH-084
+#[tokio::test]
+async fn t34_keys_are_not_fetched_from_inside() {
+    for inside in [
+        "http://issuer.example/keys",
+        "http://169.254.169.254/latest",
+        "https://169.254.169.254/latest",
+        "https://[::ffff:a9fe:a9fe]/",
+        "https://2852039166/",
+        "https://10.0.0.1/keys",
+        "https://localhost/keys",
+        "file:///etc/passwd",
+        "keys",
+    ] {
+        let net = Net::new();
+        net.answer(ASM, 200, &json!({ "issuer": ISSUER, "jwks_uri": inside }));
+        let error = verify(&verifier(&net), &token(&[])).await.unwrap_err();
+        assert!(error.is_unavailable());
+        assert_eq!(net.all(), [ASM], "{inside}");
+
+        let net = Net::new();
+        net.answer(JWKS, 302, &json!(inside));
+        verify(&verifier(&net), &token(&[])).await.unwrap_err();
+        assert!(!net.all().contains(&inside.to_owned()), "{inside}");
+    }
+}
+
+/// Whatever is asked for is where machines keep their credentials.
+struct Rebound(Arc<AtomicUsize>);
+
+impl Resolver for Rebound {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async { Ok(vec![IpAddr::from([169, 254, 169, 254])]) })
+    }
+}
+
+#[cfg(feature = "tls")]
+#[tokio::test]
+async fn t34_a_name_that_leads_inside_is_not_connected_to() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let builder = Jwt::builder(ISSUER).resolver(Rebound(Arc::clone(&asked)));
+    let jwt = builder.clock(now).build().unwrap();
+    let error = verify(&jwt, &token(&[])).await.unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("never reached"), "{cause}");
+    assert!(asked.load(Ordering::SeqCst) > 0);
+}
+
+#[tokio::test]
+async fn another_issuers_metadata_is_not_believed() {
+    let net = Net::new();
+    net.answer(
+        ASM,
+        200,
+        &json!({ "issuer": "https://evil.example", "jwks_uri": JWKS }),
+    );
+    let error = verify(&verifier(&net), &token(&[])).await.unwrap_err();
+    assert!(error.is_unavailable());
+    assert_eq!(net.count(JWKS), 0);
+}
+
+#[tokio::test]
+async fn what_is_no_key_set_is_an_outage() {
+    let huge = json!({ "keys": [KEYS.ec.jwk("ec-1")], "x": "x".repeat(65_536) });
+    for document in [json!({}), set(&[]), json!("<html>"), huge] {
+        let net = Net::new();
+        net.answer(JWKS, 200, &document);
+        let error = verify(&verifier(&net), &token(&[])).await.unwrap_err();
+        assert!(error.is_unavailable());
+    }
+}
+
+#[tokio::test]
+async fn keys_may_be_where_no_metadata_says() {
+    let net = Net::new();
+    let builder = Jwt::builder(ISSUER).jwks_uri(JWKS).service(net.clone());
+    let jwt = builder.clock(now).build().unwrap();
+    verify(&jwt, &token(&[])).await.unwrap();
+    assert_eq!(net.all(), [JWKS]);
+    // OpenID providers have their document elsewhere.
+    let net = Net::new();
+    net.answer(ASM, 404, &json!({}));
+    net.answer(
+        "https://issuer.example/.well-known/openid-configuration",
+        200,
+        &json!({ "issuer": ISSUER, "jwks_uri": JWKS }),
+    );
+    verify(&verifier(&net), &token(&[])).await.unwrap();
+}

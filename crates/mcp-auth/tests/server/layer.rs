@@ -1,0 +1,287 @@
+//! What the layer lets through, and what it says to the others.
+
+use http::header::{AUTHORIZATION, RETRY_AFTER};
+use http::{Method, Request};
+use mcp_auth::Secret;
+use mcp_auth::server::{Identity, Protected, Reject, RequireBearer, require_bearer};
+use mcp_protocol::{Grant, Principal};
+use serde_json::json;
+use tower_layer::Layer;
+use tower_service::Service as _;
+
+use crate::support::{Echo, ISSUER, METADATA, RESOURCE, Reply, post, send, token, verifier};
+
+fn layer() -> RequireBearer {
+    let builder = require_bearer(RESOURCE, verifier().build().unwrap());
+    builder.scope("mcp").build().unwrap()
+}
+
+fn guarded(echo: &Echo) -> Protected<Echo> {
+    layer().layer(echo.clone())
+}
+
+async fn plain(service: &Protected<Echo>, method: Method, uri: &str) -> Reply {
+    let request = Request::builder().method(method).uri(uri);
+    send(service, request.body(String::new()).unwrap()).await
+}
+
+// proves: AUTH-013, AUTH-017, AUTH-064, BASE-016
+#[tokio::test]
+async fn who_has_no_token_is_told_where_to_get_one_whatever_is_asked() {
+    let echo = Echo::default();
+    let service = guarded(&echo);
+    for method in ["POST", "GET", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH"] {
+        for uri in ["/mcp", "/", "/mcp?access_token=abc", "/.well-known/other"] {
+            let reply = plain(&service, method.parse().unwrap(), uri).await;
+            assert_eq!(reply.status, 401, "{method} {uri}");
+            let expected = format!("Bearer scope=\"mcp\", resource_metadata=\"{METADATA}\"");
+            assert_eq!(reply.challenge(), expected, "{method} {uri}");
+            assert_eq!(reply.headers["cache-control"], "no-store");
+            assert!(!reply.headers.contains_key("access-control-allow-origin"));
+        }
+    }
+    assert_eq!(echo.count(), 0);
+}
+
+// proves: AUTH-007, AUTH-011, AUTH-018
+#[tokio::test]
+async fn the_metadata_is_for_everybody() {
+    let builder = RequireBearer::builder(RESOURCE, verifier().build().unwrap());
+    let guard = builder
+        .authorization_server("https://second.example")
+        .authorization_server(ISSUER)
+        .scope("mcp")
+        .scopes_supported(["notes:read", "notes:write"])
+        .name("Notes")
+        .documentation("https://mcp.example/docs")
+        .build()
+        .unwrap();
+    let echo = Echo::default();
+    let service = guard.layer(echo.clone());
+    let expected = json!({
+        "resource": RESOURCE,
+        "authorization_servers": [ISSUER, "https://second.example"],
+        "bearer_methods_supported": ["header"],
+        "scopes_supported": ["notes:read", "notes:write"],
+        "resource_name": "Notes",
+        "resource_documentation": "https://mcp.example/docs",
+    });
+    assert_eq!(guard.metadata().url(), METADATA);
+    for path in guard.metadata().paths() {
+        let reply = plain(&service, Method::GET, path).await;
+        assert_eq!(reply.status, 200);
+        assert_eq!(reply.json(), expected);
+        assert_eq!(reply.headers["content-type"], "application/json");
+        let reply = plain(&service, Method::HEAD, path).await;
+        assert_eq!((reply.status.as_u16(), reply.body.as_str()), (200, ""));
+        let reply = plain(&service, Method::OPTIONS, path).await;
+        assert_eq!(reply.status, 204);
+        assert_eq!(reply.headers["access-control-allow-headers"], "*");
+        assert_eq!(reply.headers["access-control-allow-origin"], "*");
+        let reply = plain(&service, Method::POST, path).await;
+        assert_eq!(reply.status, 405);
+        assert_eq!(reply.headers["allow"], "GET, HEAD, OPTIONS");
+    }
+    assert_eq!(echo.count(), 0);
+    let mut alone = guard.metadata();
+    let response = alone.call(Request::get("/any").body(()).unwrap()).await;
+    assert_eq!(response.unwrap().status(), 200);
+
+    // A server at the root of its host has one place for it.
+    let guard = require_bearer("https://mcp.example", verifier().build().unwrap());
+    let metadata = guard.build().unwrap().metadata();
+    assert_eq!(metadata.paths()[0], "/.well-known/oauth-protected-resource");
+    assert_eq!(metadata.paths()[0], metadata.paths()[1]);
+}
+
+// proves: AUTH-063, AUTH-081, AUTH-112
+#[tokio::test]
+async fn t31_a_token_goes_no_further_than_the_layer() {
+    let echo = Echo::default();
+    let service = guarded(&echo);
+    let token = token(&[]);
+    let request = Request::post("/mcp")
+        .header(AUTHORIZATION, format!("Bearer {token}"))
+        // Whoever sends this does not decide who they are.
+        .extension(Principal::new("root"))
+        .extension(Grant::new(["everything"]))
+        .extension(Identity::new("i", "root"));
+    let reply = send(&service, request.body("{}".to_owned()).unwrap()).await;
+    assert_eq!(reply.body, "inner:{}");
+    let parts = echo.last().unwrap();
+    assert!(!parts.headers.contains_key(AUTHORIZATION));
+    let identity = parts.extensions.get::<Identity>().unwrap();
+    assert_eq!(identity.subject(), "alice");
+    assert_eq!(identity.issuer(), ISSUER);
+    assert_eq!(identity.client(), Some("client-1"));
+    assert_eq!(identity.scopes().to_string(), "mcp notes:read");
+    assert_eq!(identity.claim("jti").unwrap(), "1");
+    assert_eq!(parts.extensions.get(), Some(&identity.principal()));
+    let grant = parts.extensions.get::<Grant>().unwrap();
+    assert!(grant.covers("notes:read") && !grant.covers("everything"));
+    let (_, signature) = token.rsplit_once('.').unwrap();
+    let told = format!("{parts:?} {identity:?} {:?} {service:?}", identity.claims());
+    assert!(
+        !told.contains(signature) && !told.contains("Bearer ey"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_a_bad_request() {
+    let echo = Echo::default();
+    let service = guarded(&echo);
+    let good = format!("Bearer {}", token(&[]));
+    for (uri, values) in [
+        ("/mcp", &["Bearer"][..]),
+        ("/mcp", &[&good, &good]),
+        ("/mcp?access_token=x", &[&good]),
+    ] {
+        let mut request = Request::post(uri);
+        for value in values {
+            request = request.header(AUTHORIZATION, *value);
+        }
+        let reply = send(&service, request.body(String::new()).unwrap()).await;
+        assert_eq!(reply.status, 400, "{uri} {values:?}");
+        assert_eq!(reply.said("error"), Some("invalid_request"));
+        assert_eq!(reply.json()["error"], "invalid_request");
+    }
+    assert_eq!(echo.count(), 0);
+}
+
+// proves: AUTH-021, AUTH-065, AUTH-072
+#[tokio::test]
+async fn a_token_without_the_scope_of_the_server_is_forbidden() {
+    let echo = Echo::default();
+    let service = guarded(&echo);
+    let token = token(&[("scope", json!("notes:read offline_access"))]);
+    for _ in 0..3 {
+        let reply = post(&service, &token).await;
+        assert_eq!(reply.status, 403);
+        assert_eq!(reply.said("error"), Some("insufficient_scope"));
+        // What there is already is not lost by asking for more.
+        assert_eq!(reply.said("scope"), Some("mcp notes:read"));
+        assert_eq!(reply.said("resource_metadata"), Some(METADATA));
+        assert_eq!(reply.json()["scope"], "mcp notes:read");
+    }
+    assert_eq!(echo.count(), 0);
+}
+
+// proves: AUTH-067, AUTH-068, AUTH-069, AUTH-070, AUTH-071
+#[tokio::test]
+async fn what_a_handler_needs_in_vain_becomes_a_challenge() {
+    let echo = Echo {
+        demands: Some("notes:read notes:write"),
+        ..Echo::default()
+    };
+    let service = guarded(&echo);
+    let reply = post(&service, &token(&[])).await;
+    assert_eq!(reply.status, 403);
+    assert_eq!(reply.said("error"), Some("insufficient_scope"));
+    assert_eq!(reply.said("scope"), Some("mcp notes:read notes:write"));
+    assert_eq!(reply.said("resource_metadata"), Some(METADATA));
+    let description = reply.said("error_description").unwrap();
+    assert!(description.contains("notes:write"), "{description}");
+    assert_eq!(reply.body, "inner:{}");
+
+    let enough = token(&[("scope", json!("notes:write mcp notes:read"))]);
+    let reply = post(&service, &enough).await;
+    assert_eq!((reply.status.as_u16(), reply.challenge()), (200, ""));
+
+    let stream = Echo {
+        kind: Some("text/event-stream; charset=utf-8"),
+        ..echo
+    };
+    let reply = post(&guarded(&stream), &token(&[])).await;
+    assert_eq!((reply.status.as_u16(), reply.challenge()), (200, ""));
+}
+
+#[tokio::test]
+async fn a_challenge_stays_short_however_much_is_granted() {
+    let service = guarded(&Echo::default());
+    let many: String = (0..250).map(|at| format!("scope-number-{at} ")).collect();
+    let reply = post(&service, &token(&[("scope", json!(many))])).await;
+    assert_eq!(reply.status, 403);
+    let scopes = reply.said("scope").unwrap();
+    assert!(scopes.starts_with("mcp scope-number-0 scope-number-1 "));
+    assert!(
+        reply.challenge().len() < 3_000,
+        "{}",
+        reply.challenge().len()
+    );
+}
+
+// proves: AUTH-110
+#[tokio::test]
+async fn t43_an_outage_is_no_fault_of_the_token_and_nobody_is_told_the_cause() {
+    let echo = Echo::default();
+    let verify = async |_: Secret| {
+        let cause = "connect to /var/run/auth.sock at 10.0.0.7: refused";
+        Err(Reject::unavailable(cause))
+    };
+    let builder = require_bearer(RESOURCE, move |token: Secret| verify(token));
+    let guard = builder.authorization_server(ISSUER).build().unwrap();
+    let reply = post(&guard.layer(echo.clone()), "opaque").await;
+    assert_eq!(reply.status, 503);
+    assert_eq!(reply.headers[RETRY_AFTER], "5");
+    assert_eq!(reply.challenge(), "");
+    let told = format!("{reply:?}");
+    for secret in ["auth.sock", "10.0.0.7", "opaque"] {
+        assert!(!told.contains(secret), "{told}");
+    }
+    assert_eq!(echo.count(), 0);
+}
+
+#[tokio::test]
+async fn anybody_may_verify_tokens() {
+    let verify = async |token: Secret| match token.expose() {
+        "good" => Ok(Identity::new(ISSUER, "alice").with_scopes("mcp")),
+        _ => Err(Reject::invalid("no \"such\" token\r\nhere")),
+    };
+    let builder = require_bearer(RESOURCE, verify).authorization_server(ISSUER);
+    let service = builder.build().unwrap().layer(Echo::default());
+    assert_eq!(post(&service, "good").await.status, 200);
+    let reply = post(&service, "bad").await;
+    assert_eq!(reply.status, 401);
+    let said = reply.said("error_description");
+    assert_eq!(said, Some("no 'such' token''here"));
+}
+
+#[tokio::test]
+async fn a_preflight_goes_through_and_takes_nothing_along() {
+    let echo = Echo::default();
+    let service = guarded(&echo);
+    let request = Request::options("/mcp")
+        .header("origin", "https://app.example")
+        .header("access-control-request-method", "POST")
+        .header(AUTHORIZATION, format!("Bearer {}", token(&[])))
+        .extension(Identity::new("i", "root"));
+    let reply = send(&service, request.body(String::new()).unwrap()).await;
+    assert_eq!(reply.status, 200);
+    let parts = echo.last().unwrap();
+    assert!(!parts.headers.contains_key(AUTHORIZATION));
+    assert!(parts.extensions.get::<Identity>().is_none());
+}
+
+#[test]
+fn a_server_that_nobody_could_get_a_token_for_is_not_built() {
+    let jwt = || verifier().build().unwrap();
+    let anybody = |_: Secret| std::future::ready(Err(Reject::invalid("no")));
+    for (builder, advice) in [
+        (require_bearer("http://mcp.example/mcp", jwt()), "https"),
+        (require_bearer("/mcp", jwt()), "URL"),
+        (require_bearer(RESOURCE, anybody), "authorization_server()"),
+        (
+            require_bearer(RESOURCE, jwt()).authorization_server("http://as.example"),
+            "https",
+        ),
+        (require_bearer(RESOURCE, jwt()).scope("a\"b"), "no scope"),
+        (
+            require_bearer(RESOURCE, jwt()).scopes_supported(["offline_access"]),
+            "offline_access",
+        ),
+    ] {
+        let error = builder.build().unwrap_err().to_string();
+        assert!(error.contains(advice), "{error}");
+    }
+}
