@@ -1,4 +1,4 @@
-//! The tower service, and the sessions it finds for requests.
+//! The tower service, and which session a request belongs to.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -10,12 +10,13 @@ use std::task::{Context, Poll};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use mcp_protocol::{Closed, Principal, Revision, Service};
+use mcp_protocol::{Closed, Principal, Revision, Service, guarded};
 use tokio::time::{Instant, timeout_at};
 
 use super::admission::{self, shown, single};
 use super::body::Body;
 use super::id::SessionId;
+use super::modern::{Modern, is_announced};
 use super::options::Options;
 use super::refusal::Refusal;
 use super::serve::Error;
@@ -23,7 +24,7 @@ use super::session::{HttpSession, shared};
 use super::table::{Place, Table};
 use super::work::Slot;
 use super::{lock, post};
-use crate::headers::{EVENT_STREAM, PROTOCOL_VERSION, SESSION_ID};
+use crate::headers::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 use crate::threads::Threads;
 
 /// An MCP server as a [tower service] over HTTP requests: mount it in hyper, axum or anything
@@ -46,7 +47,11 @@ pub(crate) struct Shared {
     pub(crate) sessions: Arc<Table>,
     /// Without sessions: what serves each revision, for everybody.
     stateless: Mutex<Vec<(Revision, Arc<HttpSession>)>>,
+    /// What serves requests that belong to no session.
+    pub(crate) modern: Modern,
     pub(crate) revisions: Vec<Revision>,
+    /// Whether any of them opens with a handshake.
+    pub(crate) has_handshake: bool,
     pub(crate) in_flight: Arc<AtomicUsize>,
     pub(crate) bodies: Arc<AtomicUsize>,
     #[cfg(feature = "legacy")]
@@ -79,6 +84,8 @@ impl Endpoint {
         let revisions = service.facts().revisions;
         Ok(Self(Arc::new(Shared {
             stateless: Mutex::default(),
+            modern: Modern::new(&service, &options),
+            has_handshake: revisions.iter().any(|it| !it.is_modern()),
             revisions,
             sessions: Arc::new(Table::new()),
             in_flight: Arc::default(),
@@ -103,7 +110,8 @@ impl Endpoint {
         self.0.in_flight.load(Ordering::Acquire)
     }
 
-    /// Ends the endpoint in good order: new requests are refused, running ones get
+    /// Ends the endpoint in good order: new requests are refused, the server
+    /// [is told](Service::closing) so that subscriptions end, running requests get
     /// [`Options::with_grace`] to finish, then every session and every stream ends.
     ///
     /// # Cancel safety
@@ -111,6 +119,9 @@ impl Endpoint {
     pub async fn close(&self) {
         let shared = &self.0;
         shared.closing.store(true, Ordering::Release);
+        if guarded(|| shared.service.closing()).is_err() {
+            tracing::error!("the server panicked when it was told of its end");
+        }
         let limit = Instant::now() + shared.options.grace;
         loop {
             let changed = shared.idle.notified();
@@ -124,6 +135,7 @@ impl Endpoint {
         for (_, session) in lock(&shared.stateless).drain(..) {
             session.close(&Closed::local());
         }
+        shared.modern.close(&Closed::local());
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -178,14 +190,14 @@ impl Shared {
         self.admit(&parts)?;
         match parts.method {
             Method::POST => post::serve(self, parts, body).await,
-            Method::GET if self.options.sessions => self.listen(&parts).await,
-            Method::DELETE if self.options.sessions => self.end(&parts),
+            Method::GET if self.has_sessions(&parts) => self.listen(&parts).await,
+            Method::DELETE if self.has_sessions(&parts) => self.end(&parts),
             Method::GET | Method::DELETE => Err(Refusal::method_not_allowed(
                 "POST",
-                "this server keeps no sessions; send POST",
+                "there are no sessions here; send POST",
             )),
             _ => Err(Refusal::method_not_allowed(
-                if self.options.sessions {
+                if self.has_sessions(&parts) {
                     "POST, GET, DELETE"
                 } else {
                     "POST"
@@ -193,6 +205,11 @@ impl Shared {
                 "send POST, GET or DELETE",
             )),
         }
+    }
+
+    /// Whether there are sessions for the revision a request names.
+    fn has_sessions(&self, parts: &Parts) -> bool {
+        self.options.sessions && self.has_handshake && !is_announced(&parts.headers)
     }
 
     /// Whether anything of this request is looked at.
@@ -273,6 +290,7 @@ impl Shared {
             Some(text) => text
                 .parse()
                 .ok()
+                .filter(|revision: &Revision| !revision.is_modern())
                 .filter(|revision| self.revisions.contains(revision))
                 .ok_or_else(|| unsupported(text, &self.revisions))?,
         };
@@ -321,6 +339,14 @@ pub(crate) fn unsupported(text: &str, served: &[Revision]) -> Refusal {
         shown(text),
         served.join(", ")
     ))
+}
+
+/// A response that is one JSON text.
+pub(crate) fn json(text: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::full(text));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
 }
 
 /// A response that carries events, told to proxies not to hold them back.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::frames;
-use super::session::{HttpSession, Listener, Pin as Pinned};
+use super::session::{HttpSession, Pin as Pinned};
 use super::stream::{Next, Stream};
 
 /// What one connection sends of a stream: what it has to have replayed, then what comes.
@@ -25,7 +25,7 @@ pub(crate) struct Events {
     /// When anything was last sent.
     last: Instant,
     _pinned: Pinned,
-    _listener: Option<Listener>,
+    _held: Option<Box<dyn Send + Sync>>,
 }
 
 impl Events {
@@ -39,7 +39,7 @@ impl Events {
             keep_alive: None,
             last: Instant::now(),
             _pinned: session.pin(),
-            _listener: None,
+            _held: None,
         }
     }
 
@@ -52,9 +52,9 @@ impl Events {
         events
     }
 
-    /// Keeps one of the session's places for as long as it is open.
-    pub(crate) fn hold(&mut self, listener: Listener) {
-        self._listener = Some(listener);
+    /// Keeps something for as long as it is open.
+    pub(crate) fn hold(&mut self, held: impl Send + Sync + 'static) {
+        self._held = Some(Box::new(held));
     }
 
     /// Sends these, which follow the event `after`, before anything else.

@@ -14,6 +14,7 @@ mod id;
 pub(crate) mod intake;
 mod io;
 mod listen;
+mod modern;
 mod options;
 mod post;
 mod question;

@@ -7,27 +7,28 @@
 use std::sync::Arc;
 use std::task::Poll;
 
-use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderValue, Response, StatusCode};
+use http::{Response, StatusCode};
 use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, Request, Response as Answer, parse, write_error,
 };
+use mcp_protocol::modern::Claim;
 use mcp_protocol::{Grant, Inbound as _, Principal, Refused, ServerSession, guarded};
 use mcp_types::method;
 use tokio::time::{Instant, sleep_until};
 
 use super::admission::{self, BOTH, single};
 use super::body::Body;
-use super::endpoint::{Shared, event_stream, unsupported};
+use super::endpoint::{Shared, event_stream, json, unsupported};
 use super::events::Events;
 use super::id::{SessionId, random_u64};
 use super::intake;
+use super::modern::{self, Call, Era, era_of};
 use super::refusal::Refusal;
 use super::session::HttpSession;
 use super::stream::{Identity, Stream};
 use super::work::{Attended, Begun, Member, Work, begin};
-use crate::headers::{JSON, PROTOCOL_VERSION, SESSION_ID};
+use crate::headers::{PROTOCOL_VERSION, SESSION_ID};
 
 pub(crate) async fn serve<B>(
     shared: &Arc<Shared>,
@@ -45,12 +46,20 @@ where
         Ok(frame) => frame,
         Err(error) => return Err(Refusal::unreadable(&error)),
     };
-    let begun = match frame {
-        Frame::Single(Message::Request(request)) if request.method == method::INITIALIZE => {
+    let era = era_of(shared, &frame, &parts.headers)?;
+    let begun = match (frame, era) {
+        (_, Era::Ignored) => Started::Nothing,
+        (Frame::Single(Message::Request(request)), Era::Modern(claim)) => {
+            match modern::serve(shared, &request, &claim, parts)? {
+                modern::Begun::Answered(response) => return Ok(response),
+                modern::Begun::Runs(call) => Started::Modern(call),
+            }
+        }
+        (Frame::Single(Message::Request(request)), _) if request.method == method::INITIALIZE => {
             return initialize(shared, &request, parts);
         }
-        Frame::Single(message) => single_message(shared, message, parts)?,
-        Frame::Batch(batch) => {
+        (Frame::Single(message), _) => single_message(shared, message, parts)?,
+        (Frame::Batch(batch), _) => {
             let session = shared.session(&parts)?;
             if !session.inbound.accepts_batches() {
                 return Err(Refusal::bad_request(
@@ -66,6 +75,7 @@ where
         Started::Nothing => Ok(accepted()),
         Started::Answered(session, stream, answer) => Ok(answered(&session, stream, Some(answer))),
         Started::Runs(session, work) => Ok(attend(shared, &session, work).await),
+        Started::Modern(call) => Ok(call.attend(shared.options.keep_alive).await),
     }
 }
 
@@ -75,6 +85,8 @@ enum Started {
     Nothing,
     Answered(Arc<HttpSession>, Arc<Stream>, Vec<u8>),
     Runs(Arc<HttpSession>, Work),
+    /// A request of its own.
+    Modern(Call),
 }
 
 fn accepted() -> Response<Body> {
@@ -130,6 +142,12 @@ fn batch_of_messages(
     let mut members = Vec::new();
     for message in batch.iter() {
         match message {
+            Ok(Message::Request(request)) if Claim::of(&request).is_some() => {
+                let error = ErrorObject::invalid_request(
+                    "a request that names its revision comes alone; send it in a POST of its own",
+                );
+                members.push(Member::answered(error_text(Some(&request.id), &error)));
+            }
             Ok(Message::Request(request)) => {
                 members.push(match begin(session, &stream, &request, &shared.threads) {
                     Ok(Begun::Answer(answer)) => Member::answered(answer),
@@ -267,14 +285,6 @@ fn initialize(
 fn not_at_once() -> Response<Body> {
     tracing::error!("initialize was not answered at once");
     Refusal::busy("the handshake cannot be answered now").into_response()
-}
-
-fn json(answer: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::full(answer));
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-    response
 }
 
 /// The response to something that has ended: JSON, unless something was said before; then a

@@ -15,7 +15,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use mcp_jsonrpc::write_notification;
-use mcp_protocol::{Call, CallError, Closed, Delivery, Grant, Link, Outgoing, Principal};
+use mcp_protocol::{
+    Call, CallError, Closed, Delivery, Grant, Link, Outgoing, Principal, TransportError,
+};
 
 use super::frames;
 use super::id::{EventId, SessionId};
@@ -381,6 +383,12 @@ impl Link for Stream {
     }
 
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
+        if self.streams.identity.is_none() {
+            let error = TransportError::new(
+                "the client cannot be asked: nothing is kept for its answer to find",
+            );
+            return Call::failed(CallError::Failed(Arc::new(error)));
+        }
         match self.this.upgrade() {
             Some(stream) => Call::new(Question::new(stream, method, params)),
             None => Call::failed(CallError::Closed(Closed::local())),

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use mcp_jsonrpc::{ErrorObject, Request, RequestId, write_error, write_result};
 use mcp_protocol::{
-    Exchange, Inbound as _, Link, Outcome, Refused, Reply, Running, expired, guarded,
+    BoxFuture, Exchange, Inbound as _, Link, Outcome, Refused, Reply, Running, expired, guarded,
 };
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
@@ -59,19 +59,9 @@ pub(crate) fn begin(
     let link: Arc<dyn Link> = Arc::<Stream>::clone(stream);
     let exchange = Exchange::new(request.id.clone(), link);
     let reply = guarded(|| session.inbound.request(request, exchange.clone()));
-    let future = match reply {
-        Ok(Reply::Ready(outcome)) => return Ok(Begun::Answer(settle(&exchange, &outcome))),
-        Err(panicked) => return Ok(Begun::Answer(settle(&exchange, &Err(panicked)))),
-        Ok(Reply::Pending(future)) => future,
-        Ok(Reply::Blocking(work)) => match run_blocking(work, &exchange, threads) {
-            Ok(future) => future,
-            Err(error) => return Ok(Begun::Answer(settle(&exchange, &Err(error)))),
-        },
-        Ok(other) => {
-            tracing::error!(?other, "unknown kind of reply");
-            let error = ErrorObject::internal("the handler cannot be run here");
-            return Ok(Begun::Answer(settle(&exchange, &Err(error))));
-        }
+    let future = match handle(reply, &exchange, threads) {
+        Handled::Ended(outcome) => return Ok(Begun::Answer(settle(&exchange, &outcome))),
+        Handled::Waits(future) => future,
     };
     if session.is_kept() && !session.incoming.insert(&exchange) {
         // Another request took the id between the two looks at the table.
@@ -90,11 +80,39 @@ pub(crate) fn begin(
     }))
 }
 
+/// What a handler has come to after it was called.
+pub(crate) enum Handled {
+    Ended(Outcome),
+    Waits(BoxFuture<'static, Outcome>),
+}
+
+/// Whatever kind of reply it is, and one that panicked: an outcome, or a future of it.
+pub(crate) fn handle(
+    reply: Result<Reply, ErrorObject>,
+    exchange: &Exchange,
+    threads: &Threads,
+) -> Handled {
+    match reply {
+        Ok(Reply::Ready(outcome)) => Handled::Ended(outcome),
+        Ok(Reply::Pending(future)) => Handled::Waits(future),
+        Ok(Reply::Blocking(work)) => match run_blocking(work, exchange, threads) {
+            Ok(future) => Handled::Waits(future),
+            Err(error) => Handled::Ended(Err(error)),
+        },
+        Ok(other) => {
+            tracing::error!(?other, "unknown kind of reply");
+            let error = ErrorObject::internal("the handler cannot be run here");
+            Handled::Ended(Err(error))
+        }
+        Err(panicked) => Handled::Ended(Err(panicked)),
+    }
+}
+
 fn run_blocking(
     work: Box<dyn FnOnce() -> Outcome + Send>,
     exchange: &Exchange,
     threads: &Threads,
-) -> Result<mcp_protocol::BoxFuture<'static, Outcome>, ErrorObject> {
+) -> Result<BoxFuture<'static, Outcome>, ErrorObject> {
     let Some(thread) = threads.take() else {
         return Err(ErrorObject::internal(format!(
             "{} blocking handlers are under way, the limit of Options::with_blocking",
@@ -123,7 +141,8 @@ fn settle(exchange: &Exchange, outcome: &Outcome) -> Vec<u8> {
     render(exchange.id(), outcome)
 }
 
-fn render(id: &RequestId, outcome: &Outcome) -> Vec<u8> {
+/// The answer as JSON text.
+pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
     match outcome {
         Ok(payload) => write_result(&mut out, id, |out| payload.write(out)),

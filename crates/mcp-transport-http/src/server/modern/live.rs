@@ -1,0 +1,67 @@
+//! The requests that run, each with its place among all that may.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use mcp_protocol::Exchange;
+
+use crate::server::lock;
+use crate::server::work::Slot;
+
+/// The requests that wait for something. They come from anybody, so their ids say nothing; as
+/// many as there are slots.
+#[derive(Default)]
+pub(super) struct Live {
+    next: AtomicU64,
+    running: Mutex<HashMap<u64, (Exchange, Slot)>>,
+}
+
+impl Live {
+    pub(super) fn enter(self: &Arc<Self>, exchange: &Exchange, slot: Slot) -> Seat {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        lock(&self.running).insert(number, (exchange.clone(), slot));
+        Seat {
+            live: Arc::clone(self),
+            number,
+        }
+    }
+
+    fn leave(&self, number: u64) {
+        let left = lock(&self.running).remove(&number);
+        if let Some((exchange, _slot)) = left {
+            exchange.cancel();
+        }
+    }
+
+    pub(super) fn cancel_all(&self) {
+        // The list is taken first: who is woken may look at it.
+        let running = std::mem::take(&mut *lock(&self.running));
+        for (exchange, _slot) in running.into_values() {
+            exchange.cancel();
+        }
+    }
+}
+
+/// Keeps a request running; the first to let go of it cancels it, unless it was answered, and
+/// gives its slot back.
+pub(super) struct Seat {
+    live: Arc<Live>,
+    number: u64,
+}
+
+impl Seat {
+    /// The same, for another who may end it.
+    pub(super) fn share(&self) -> Self {
+        Self {
+            live: Arc::clone(&self.live),
+            number: self.number,
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.live.leave(self.number);
+    }
+}
