@@ -54,6 +54,7 @@ mod resource;
 mod rounds;
 mod router;
 mod schema;
+#[cfg(feature = "seal")]
 mod seal;
 mod server;
 mod settings;
@@ -61,6 +62,8 @@ mod spec;
 mod template;
 mod tool;
 mod unique;
+#[cfg(not(feature = "seal"))]
+mod unsealed;
 
 pub use base64::base64;
 pub use call::{Args, Call, Extracted, FromCall, FromState, State};
@@ -78,6 +81,7 @@ pub use mcp_protocol::modern::{CacheHint, CacheScope};
 pub use output::{Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody};
 pub use prompt::Prompt;
 pub use resource::Resource;
+#[cfg(feature = "seal")]
 pub use seal::StateKeys;
 pub use server::{Server, WeakServer};
 pub use settings::Guarded;

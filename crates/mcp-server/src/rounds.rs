@@ -12,7 +12,10 @@ use mcp_protocol::{Outcome, Payload, Principal, Reply, RequestContext};
 use mcp_types::JsonObject;
 use serde_json::{Map, Value};
 
-use crate::StateKeys;
+#[cfg(feature = "seal")]
+use crate::seal::StateKeys;
+#[cfg(not(feature = "seal"))]
+use crate::unsealed::StateKeys;
 
 /// What one round brings: the answers of the client, and the state of earlier rounds.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_jsonrpc::ErrorObject;
-#[cfg(feature = "seal")]
 use ring::{aead, digest, hkdf, rand};
 
 /// How long a state is good for unless told otherwise: people answer slowly.
@@ -78,7 +77,6 @@ impl StateKeys {
     }
 }
 
-#[cfg(feature = "seal")]
 impl StateKeys {
     pub(crate) fn seal(&self, state: &[u8], bound: &[u8]) -> Result<String, ErrorObject> {
         if state.len() > LONGEST {
@@ -139,16 +137,13 @@ impl StateKeys {
     }
 }
 
-#[cfg(feature = "seal")]
 const VERSION: u8 = 1;
 
 /// Each key is used once, so one nonce does for all.
-#[cfg(feature = "seal")]
 fn nonce() -> aead::Nonce {
     aead::Nonce::assume_unique_for_key([0; 12])
 }
 
-#[cfg(feature = "seal")]
 fn derived(key: &[u8; 32], salt: &[u8; 16]) -> Result<aead::LessSafeKey, ring::error::Unspecified> {
     let algorithm = &aead::CHACHA20_POLY1305;
     let master = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(key);
@@ -157,27 +152,10 @@ fn derived(key: &[u8; 32], salt: &[u8; 16]) -> Result<aead::LessSafeKey, ring::e
 }
 
 /// What is authenticated beside the state.
-#[cfg(feature = "seal")]
 fn context(until: u64, bound: &[u8]) -> Vec<u8> {
     let mut context = until.to_be_bytes().to_vec();
     context.extend_from_slice(digest::digest(&digest::SHA256, bound).as_ref());
     context
-}
-
-#[cfg(not(feature = "seal"))]
-impl StateKeys {
-    #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn seal(&self, _: &[u8], _: &[u8]) -> Result<String, ErrorObject> {
-        Err(ErrorObject::internal(
-            "the call has something to remember while its client answers; \
-             build the server with feature `seal` of mcp-server",
-        ))
-    }
-
-    #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn open(&self, _: &str, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
 }
 
 impl Default for StateKeys {
@@ -195,7 +173,7 @@ impl fmt::Debug for StateKeys {
     }
 }
 
-#[cfg(all(test, feature = "seal"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -8,8 +8,12 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{RequestContext, Revision};
 use mcp_types::{Icon, Implementation, JsonObject};
 
+#[cfg(feature = "seal")]
+use crate::seal::StateKeys;
 use crate::server::lock;
-use crate::{CacheHint, ChangeBus, Server, StateKeys};
+#[cfg(not(feature = "seal"))]
+use crate::unsealed::StateKeys;
+use crate::{CacheHint, ChangeBus, Server};
 
 /// How long a handler may take unless told otherwise.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -165,6 +169,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
 
     /// The keys that protect what a call has to remember while its client answers questions, for
     /// servers of several processes; default: a random one.
+    #[cfg(feature = "seal")]
     #[must_use]
     pub fn state_keys(self, keys: StateKeys) -> Self {
         self.set(|settings| settings.keys = Arc::new(keys))

@@ -4,6 +4,7 @@ mod listen;
 mod prompts;
 mod questions;
 mod resources;
+mod rounds;
 mod tools;
 
 use mcp_server::Server;
@@ -23,7 +24,9 @@ pub fn server() -> Server {
         .instructions("A fixture: every feature of the protocol, with fixed answers.")
         .tools(tools::all())
         .tools(questions::all())
+        .tools(rounds::tools())
         .prompts(prompts::all())
+        .prompts(rounds::prompts())
         .resources(resources::all());
     let changing = tools::changing(&server);
     server.tools(changing)

@@ -1,0 +1,25 @@
+//! What stands in for the keys where nothing is sealed.
+
+use mcp_jsonrpc::ErrorObject;
+
+#[derive(Debug)]
+pub(crate) struct StateKeys;
+
+impl StateKeys {
+    pub(crate) fn random() -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn seal(&self, _: &[u8], _: &[u8]) -> Result<String, ErrorObject> {
+        Err(ErrorObject::internal(
+            "the call has something to remember while its client answers; \
+             build the server with feature `seal` of mcp-server",
+        ))
+    }
+
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn open(&self, _: &str, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}

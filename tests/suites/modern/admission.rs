@@ -1,0 +1,252 @@
+//! What is served, and what is refused with which error.
+
+use mcp_protocol::Revision;
+use mcp_server::{CacheHint, Ctx, Server, Tool};
+use mcp_tests::everything;
+use mcp_tests::wire::Wire;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+use super::{Peer, meta, named, text};
+
+// proves: M-DISC-001, M-DISC-003, M-DISC-004, M-DISC-005, M-DISC-006, M-DISC-009, M-DISC-012, M-META-007
+#[tokio::test]
+async fn discover_tells_what_the_handshake_told() {
+    let server = everything::server().cache_lists(CacheHint::public(Duration::from_secs(60)));
+    let mut peer = Peer::new(server);
+    let told = peer.call("server/discover", json!({})).await;
+    let versions = told["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")), "{told}");
+    assert_eq!(
+        told["capabilities"]["tools"],
+        json!({ "listChanged": true })
+    );
+    assert_eq!(
+        told["capabilities"]["resources"],
+        json!({ "listChanged": true, "subscribe": true })
+    );
+    assert!(told["capabilities"]["tasks"].is_null());
+    assert_eq!(
+        told["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "everything"
+    );
+    assert!(told["serverInfo"].is_null());
+    assert!(told["instructions"].is_string());
+    assert_eq!(
+        (&told["ttlMs"], &told["cacheScope"]),
+        (&json!(60_000), &json!("public"))
+    );
+
+    let mut anonymous = meta(json!({}));
+    anonymous
+        .as_object_mut()
+        .unwrap()
+        .remove("io.modelcontextprotocol/clientInfo");
+    peer.wire
+        .call("server/discover", json!({ "_meta": anonymous }))
+        .await;
+}
+
+// proves: M-META-004, M-VER-002, M-VER-003, M-VER-022, M-ERR-012, M-ERR-013, M-DISC-014, M-BASE-001
+#[tokio::test]
+async fn each_request_is_admitted_by_what_it_says_itself() {
+    let mut peer = Peer::new(everything::server());
+    let at = |change: fn(&mut Value)| {
+        let mut meta = meta(json!({}));
+        change(&mut meta);
+        json!({ "_meta": meta })
+    };
+    let unknown = at(|meta| meta["io.modelcontextprotocol/protocolVersion"] = json!("v999.0.0"));
+    for method in ["server/discover", "tools/list", "initialize", "no/such"] {
+        let answer = peer.wire.answer_to(method, unknown.clone()).await;
+        let error = &answer["error"];
+        assert_eq!(error["code"], -32022, "{answer}");
+        assert_eq!(error["data"]["requested"], "v999.0.0");
+        let supported = error["data"]["supported"].as_array().unwrap();
+        assert!(supported.contains(&json!("2026-07-28")));
+    }
+    // The version is looked at first: a later one may say the rest in another way.
+    let both = at(|meta| {
+        meta["io.modelcontextprotocol/protocolVersion"] = json!("v999.0.0");
+        meta["io.modelcontextprotocol/clientCapabilities"] = Value::Null;
+    });
+    assert_eq!(peer.wire.fails("tools/list", both).await, -32022);
+    let broken: [fn(&mut Value); 5] = [
+        |meta| meta["io.modelcontextprotocol/protocolVersion"] = json!(7),
+        |meta| {
+            drop(
+                meta.as_object_mut()
+                    .unwrap()
+                    .remove("io.modelcontextprotocol/clientCapabilities"),
+            )
+        },
+        |meta| meta["io.modelcontextprotocol/clientCapabilities"] = json!([]),
+        |meta| meta["io.modelcontextprotocol/clientInfo"] = json!("me"),
+        |meta| meta["io.modelcontextprotocol/logLevel"] = json!("loud"),
+    ];
+    for change in broken {
+        let params = at(change);
+        assert_eq!(
+            peer.wire.fails("tools/list", params.clone()).await,
+            -32602,
+            "{params}"
+        );
+    }
+    for params in [Value::Null, json!({}), json!({ "_meta": {} })] {
+        let answer = peer.wire.answer_to("tools/list", params).await;
+        assert_eq!(answer["error"]["code"], -32602);
+        let said = answer["error"]["message"].as_str().unwrap();
+        assert!(
+            said.contains("io.modelcontextprotocol/protocolVersion") && said.contains("2026-07-28"),
+            "{said}"
+        );
+    }
+    for gone in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/list",
+        "no/such",
+    ] {
+        let answer = peer.answer(gone, json!({})).await;
+        assert_eq!(answer["error"]["code"], -32601, "{gone}: {answer}");
+    }
+    text(&peer.tool("test_simple_text", json!({})).await);
+}
+
+// proves: M-ERR-014, M-ERR-015, M-ERR-007, M-RES-015
+#[tokio::test]
+async fn what_is_not_there_has_the_codes_of_this_revision() {
+    let mut bare = Peer::new(Server::new("bare", "1"));
+    for method in [
+        "tools/list",
+        "prompts/get",
+        "resources/read",
+        "completion/complete",
+    ] {
+        let answer = bare.answer(method, json!({})).await;
+        assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    }
+    let mut peer = Peer::new(everything::server());
+    let missing = peer
+        .answer("resources/read", json!({ "uri": "test://none" }))
+        .await;
+    assert_eq!(missing["error"]["code"], -32602);
+    assert_eq!(missing["error"]["data"], json!({ "uri": "test://none" }));
+    for (method, params) in [
+        ("tools/call", named("none", json!({}))),
+        ("prompts/get", named("none", json!({}))),
+        ("tools/list", json!({ "cursor": "forged" })),
+    ] {
+        let answer = peer.answer(method, params).await;
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
+}
+
+// proves: M-VER-009, M-VER-018, M-VER-019, M-VER-020, M-META-012
+#[tokio::test]
+async fn both_eras_share_a_pipe_and_nothing_else() {
+    let probe = Tool::new("who", |cx: Ctx| {
+        let can_sample = cx
+            .client_capabilities()
+            .is_some_and(|can| can.sampling.is_some());
+        format!("{} {can_sample}", cx.revision())
+    });
+    let mut peer = Peer::new(Server::new("s", "1").tool(probe));
+    assert_eq!(text(&peer.tool("who", json!({})).await), "2026-07-28 false");
+    let told = peer
+        .wire
+        .handshake("2025-06-18", json!({ "sampling": {} }))
+        .await;
+    assert_eq!(told["protocolVersion"], "2025-06-18");
+    assert!(told["resultType"].is_null());
+    let old = peer.wire.tool("who", json!({})).await;
+    assert_eq!(
+        old,
+        json!({ "content": [{ "type": "text", "text": "2025-06-18 true" }] })
+    );
+    // What the session declared is nothing to a request that declares for itself.
+    assert_eq!(text(&peer.tool("who", json!({})).await), "2026-07-28 false");
+    peer.capabilities = json!({ "sampling": {} });
+    assert_eq!(text(&peer.tool("who", json!({})).await), "2026-07-28 true");
+    peer.wire.silent().await;
+}
+
+// proves: M-VER-014
+#[tokio::test]
+async fn which_revisions_are_served_is_a_setting() {
+    let modern = || Server::new("s", "1").revisions([Revision::V2026_07_28]);
+    let mut wire = Wire::to(modern());
+    let params = mcp_tests::wire::initialize_params("2025-11-25", json!({}));
+    let answer = wire.answer_to("initialize", params).await;
+    assert_eq!(answer["error"]["code"], -32022);
+    assert_eq!(answer["error"]["data"]["supported"], json!(["2026-07-28"]));
+
+    let mut peer = Peer::new(Server::new("s", "1").revisions(Revision::LEGACY));
+    let answer = peer.answer("server/discover", json!({})).await;
+    assert_eq!(answer["error"]["code"], -32022);
+    let supported = answer["error"]["data"]["supported"].as_array().unwrap();
+    assert!(!supported.contains(&json!("2026-07-28")), "{answer}");
+    assert_eq!(peer.wire.fails("tools/list", Value::Null).await, -32600);
+}
+
+// proves: M-CACHE-025, M-SCHEMA-001
+#[tokio::test]
+async fn lists_and_readings_tell_how_long_they_may_be_kept() {
+    let server = everything::server()
+        .page_size(3)
+        .cache_resources(CacheHint::private(Duration::from_millis(1_500)));
+    let mut peer = Peer::new(server);
+    for method in [
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+    ] {
+        let mut cursor = Value::Null;
+        loop {
+            let params = match cursor.as_str() {
+                Some(cursor) => json!({ "cursor": cursor }),
+                None => json!({}),
+            };
+            let page = peer.call(method, params).await;
+            assert_eq!(
+                (&page["ttlMs"], &page["cacheScope"]),
+                (&json!(0), &json!("private"))
+            );
+            cursor = page["nextCursor"].clone();
+            if cursor.is_null() {
+                break;
+            }
+        }
+    }
+    let read = peer
+        .call("resources/read", json!({ "uri": "test://static-text" }))
+        .await;
+    assert_eq!(
+        (&read["ttlMs"], &read["cacheScope"]),
+        (&json!(1_500), &json!("private"))
+    );
+    let called = peer.tool("test_simple_text", json!({})).await;
+    assert!(called["ttlMs"].is_null() && called["cacheScope"].is_null());
+}
+
+// proves: M-LOG-001, M-LOG-002, M-PROG-001
+#[tokio::test]
+async fn messages_are_logged_for_requests_that_ask_for_them() {
+    let mut peer = Peer::new(everything::server());
+    text(&peer.tool("test_logging_tool", json!({})).await);
+    let mut params = peer.params(named("test_logging_tool", json!({})));
+    params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("info");
+    let id = peer.wire.request("tools/call", params).await;
+    let logged = peer.wire.expect("notifications/message").await;
+    assert_eq!(logged["params"]["level"], "info");
+    let answer = peer.wire.recv().await;
+    assert_eq!(
+        answer["id"], id,
+        "the message of level debug was not asked for"
+    );
+    text(&peer.tool("test_logging_tool", json!({})).await);
+}
