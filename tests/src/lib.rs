@@ -1,5 +1,6 @@
 //! Support code shared by the integration suites, and the fixtures they drive.
 
+pub mod auth_server;
 pub mod everything;
 pub mod http;
 pub mod network;

@@ -6,6 +6,7 @@
     reason = "a test may panic, and hands over what it has written"
 )]
 
+mod auth;
 mod base;
 mod calls;
 mod chaos;
@@ -14,6 +15,7 @@ mod client_features;
 mod http;
 mod http_attacks;
 mod lifecycle;
+mod modern;
 mod older;
 mod questions;
 mod rows;

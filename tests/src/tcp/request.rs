@@ -91,6 +91,14 @@ impl Request {
         self
     }
 
+    /// The same with another body, or with none.
+    #[must_use]
+    pub fn carrying(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        let length = self.body.len().to_string();
+        self.with("content-length", length)
+    }
+
     /// The same body in chunks, after no word of its length.
     #[must_use]
     pub fn chunked(mut self, piece: usize) -> Self {

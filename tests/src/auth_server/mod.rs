@@ -1,0 +1,203 @@
+//! An authorization server for tests: one user who always agrees, any client, tokens of two kinds.
+//!
+//! It listens on a port of this machine, and its clock moves only when a test says so. What it
+//! gives out is remembered, so that a test can look for it where it should not be.
+
+mod pages;
+mod serve;
+mod sign;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_auth::client::{Callback, Error, Redirect, UserAgent};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+
+pub use serve::serve;
+use sign::Signer;
+
+use crate::tcp::{Conn, Request};
+
+/// Where browsers are sent back to; nothing listens there.
+pub const BACK: &str = "http://127.0.0.1:4711/callback";
+/// How a resource server is known there.
+pub const SERVER_ID: &str = "resource-server";
+/// What it shows.
+pub const SERVER_SECRET: &str = "canary-introspection";
+/// When its clock begins.
+const BEGIN: u64 = 1_800_000_000;
+/// Seconds that a token is good for.
+const LIFE: u64 = 300;
+
+/// The authorization server. Cloning gives another handle to it.
+#[derive(Clone)]
+pub struct AuthServer(Arc<Inner>);
+
+struct Inner {
+    issuer: String,
+    signer: Signer,
+    now: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Clients, and where each may be sent back to.
+    clients: HashMap<String, Vec<String>>,
+    codes: HashMap<String, Code>,
+    refreshes: HashMap<String, Grant>,
+    /// What is said of each token.
+    tokens: HashMap<String, Value>,
+    secrets: Vec<String>,
+    /// The grants that tokens were asked for with.
+    asked: Vec<HashMap<String, String>>,
+    opaque: bool,
+}
+
+struct Code {
+    grant: Grant,
+    redirect: String,
+    challenge: String,
+}
+
+/// What a user agreed to.
+#[derive(Clone)]
+struct Grant {
+    client: String,
+    scope: String,
+    resource: String,
+}
+
+impl AuthServer {
+    /// One that signs with ES256.
+    pub async fn start() -> Self {
+        Self::signing(Signer::es256()).await
+    }
+
+    /// One that signs with RS256.
+    pub async fn start_with_rsa() -> Self {
+        Self::signing(Signer::rs256()).await
+    }
+
+    async fn signing(signer: Signer) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let this = Self(Arc::new(Inner {
+            issuer: format!("http://{address}"),
+            signer,
+            now: AtomicU64::new(BEGIN),
+            state: Mutex::default(),
+        }));
+        serve(listener, pages::Pages(this.clone()));
+        this
+    }
+
+    /// Its name.
+    pub fn issuer(&self) -> &str {
+        &self.0.issuer
+    }
+
+    /// What time it is there.
+    pub fn clock(&self) -> impl Fn() -> SystemTime + Send + Sync + 'static {
+        let this = self.clone();
+        move || UNIX_EPOCH + Duration::from_secs(this.now())
+    }
+
+    /// Lets time pass.
+    pub fn wait(&self, seconds: u64) {
+        self.0.now.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    fn now(&self) -> u64 {
+        self.0.now.load(Ordering::SeqCst)
+    }
+
+    /// From now on tokens say nothing to those who do not ask.
+    pub fn give_out_opaque_tokens(&self) {
+        self.state().opaque = true;
+    }
+
+    /// What tokens were asked for with, in order.
+    pub fn asked(&self) -> Vec<HashMap<String, String>> {
+        self.state().asked.clone()
+    }
+
+    /// Everything it gave out that is nobody else's business.
+    pub fn secrets(&self) -> Vec<String> {
+        self.state().secrets.clone()
+    }
+
+    /// A token without all the steps to it.
+    pub fn token(&self, subject: &str, client: &str, scope: &str, resource: &str) -> String {
+        self.mint(json!({
+            "sub": subject, "client_id": client, "scope": scope, "aud": resource,
+        }))
+    }
+
+    /// A user agent whose user agrees to everything.
+    pub fn browser(&self) -> impl UserAgent {
+        Redirect::new(BACK, |url: String| async move {
+            let (host, path) = split(&url);
+            let stream = TcpStream::connect(host).await;
+            let stream = stream.map_err(|error| Error::user_agent(error.to_string()))?;
+            let request = Request::get().line(&format!("GET /{path} HTTP/1.1"));
+            let answer = Conn::new(stream).ask(&request).await;
+            let location = answer.header("location");
+            let location = location.ok_or_else(|| Error::user_agent(answer.text().to_owned()))?;
+            Ok(Callback::parse(location))
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        let state = &self.0.state;
+        state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mint(&self, mut claims: Value) -> String {
+        let now = self.now();
+        claims["iss"] = self.issuer().into();
+        claims["iat"] = now.into();
+        claims["exp"] = (now + LIFE).into();
+        let opaque = self.state().opaque;
+        let token = if opaque {
+            self.secret("canary-access")
+        } else {
+            let token = self.0.signer.token(&claims);
+            // The rest of it is no secret.
+            let signature = token.rsplit('.').next().unwrap_or_default().to_owned();
+            self.state().secrets.push(signature);
+            token
+        };
+        claims["active"] = true.into();
+        self.state().tokens.insert(token.clone(), claims);
+        token
+    }
+
+    /// Text that nobody guesses.
+    fn secret(&self, name: &str) -> String {
+        let mut bytes = [0; 16];
+        SystemRandom::new()
+            .fill(&mut bytes)
+            .expect("random numbers");
+        let secret = format!("{name}-{}", sign::encode(&bytes));
+        self.state().secrets.push(secret.clone());
+        secret
+    }
+}
+
+impl fmt::Debug for AuthServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AuthServer").field(&self.0.issuer).finish()
+    }
+}
+
+/// The authority of an address on this machine, and the rest of it.
+fn split(url: &str) -> (&str, &str) {
+    let rest = url.strip_prefix("http://").expect("a page on this machine");
+    rest.split_once('/').expect("a path")
+}

@@ -1,0 +1,187 @@
+//! Who has no token gets nothing, whatever is asked.
+
+use http::StatusCode;
+use mcp_client::Client;
+use mcp_tests::http::Peer;
+use mcp_tests::tcp::{Request, initialize};
+use mcp_tests::wire::Wire;
+use mcp_transport_http::{Endpoint, Http};
+use serde_json::json;
+
+use super::support::{Done, Guarded, bearing, notes, request, said, tool};
+
+// proves: BASE-016, HTTP-006, SEC-006, SEC-027, ELIC-053, AUTH-064, AUTH-109, AUTH-110
+#[tokio::test]
+async fn every_request_is_verified_whatever_session_it_names() {
+    let world = Guarded::start().await;
+    let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
+    let anybody = session.clone().without("authorization");
+    let stream = anybody.clone().line("GET /mcp HTTP/1.1").carrying("");
+    for request in [
+        Request::post(initialize()),
+        tool(&anybody, 1, "whoami"),
+        tool(&anybody, 1, "ask"),
+        request(
+            &anybody,
+            1,
+            "resources/read",
+            json!({ "uri": "notes://all" }),
+        ),
+        request(&anybody, 1, "no/such", json!({})),
+        anybody.clone().carrying("no JSON"),
+        stream.clone(),
+        stream.with("last-event-id", "1"),
+        anybody.clone().line("DELETE /mcp HTTP/1.1").carrying(""),
+        anybody.clone().line("PUT /mcp HTTP/1.1"),
+        anybody.clone().at("/elsewhere"),
+    ] {
+        for request in [request.clone(), bearing(request, "made-up")] {
+            let answer = world.ask(&request).await;
+            assert_eq!(answer.status, 401, "{request:?}");
+            let metadata = said(&answer, "resource_metadata").unwrap();
+            assert!(metadata.ends_with("/.well-known/oauth-protected-resource/mcp"));
+            assert_eq!(said(&answer, "scope"), Some("mcp"));
+            let told = answer.text();
+            for private in ["secret notes", "elicitation", "sign-in", "notes:"] {
+                assert!(!told.contains(private), "{told}");
+            }
+        }
+    }
+    assert_eq!(world.done.runs(), 0);
+    // The session is still there, for whom it belongs to.
+    let answer = world.ask(&tool(&session, 1, "whoami")).await;
+    assert_eq!(answer.said(), "alice");
+}
+
+// proves: AUTH-060
+#[tokio::test]
+async fn a_token_that_ends_within_a_session_opens_nothing_more() {
+    let world = Guarded::start().await;
+    let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
+    world.auth.wait(3_600);
+    let answer = world.ask(&tool(&session, 1, "whoami")).await;
+    assert_eq!(answer.status, 401);
+    assert_eq!(said(&answer, "error"), Some("invalid_token"));
+    assert_eq!(
+        said(&answer, "error_description"),
+        Some("the token has expired")
+    );
+    // A new token of the same user goes on where the old one stopped.
+    let renewed = bearing(session, &world.token("alice", "mcp"));
+    assert_eq!(
+        world.ask(&tool(&renewed, 1, "whoami")).await.said(),
+        "alice"
+    );
+}
+
+// proves: AUTH-062, AUTH-063
+#[tokio::test]
+async fn a_token_for_another_server_of_the_same_issuer_opens_nothing() {
+    let world = Guarded::start().await;
+    let elsewhere = world
+        .auth
+        .token("alice", "client-1", "mcp", "https://other.example/mcp");
+    let answer = world
+        .ask(&bearing(Request::post(initialize()), &elsewhere))
+        .await;
+    assert_eq!(answer.status, 401);
+    assert_eq!(
+        said(&answer, "error_description"),
+        Some("the token is for another audience")
+    );
+}
+
+// proves: AUTH-112
+#[tokio::test]
+async fn t31_a_server_behind_the_server_never_sees_the_token() {
+    let world = Guarded::start().await;
+    let token = world.token("alice", "mcp");
+    let session = world.open(&token, "2025-11-25").await;
+    assert_eq!(
+        world.ask(&tool(&session, 1, "upstream")).await.said(),
+        "sent"
+    );
+    let sent = world.done.upstream.lock().unwrap();
+    let (_, signature) = token.rsplit_once('.').unwrap();
+    assert!(sent.contains("mcp-session-id"), "{sent}");
+    assert!(
+        !sent.contains(signature) && !sent.to_lowercase().contains("authorization"),
+        "{sent}"
+    );
+}
+
+// proves: AUTH-001
+#[tokio::test]
+async fn a_server_need_not_ask_who_calls_and_a_handler_that_does_is_told_so() {
+    let done = Done::default();
+    let endpoint = Endpoint::new(notes(&done)).unwrap();
+    let peer = Peer::open(&endpoint).await;
+    let reply = peer
+        .call(1, "resources/read", json!({ "uri": "notes://all" }))
+        .await;
+    assert_eq!(reply.status, StatusCode::OK);
+    // Nobody is taken for somebody, nor for the user at this machine.
+    for name in ["whoami", "admin"] {
+        let answer = peer.tool(2, name, json!({})).await.json().await;
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains("RequireBearer"), "{answer}");
+    }
+    let answer = peer.tool(3, "write", json!({})).await.json().await;
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("notes:write")
+    );
+    assert_eq!(done.runs(), 0);
+}
+
+// proves: AUTH-002
+#[tokio::test]
+async fn over_stdio_the_same_handlers_serve_the_user_at_this_machine() {
+    let done = Done::default();
+    let mut wire = Wire::open(notes(&done), "2025-11-25", json!({})).await;
+    for (name, said) in [("whoami", "you"), ("write", "written"), ("admin", "done")] {
+        let result = wire.tool(name, json!({})).await;
+        assert_eq!(result["content"][0]["text"], said, "{result}");
+    }
+    assert_eq!(done.runs(), 3);
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_sign_in_is_told_what_is_missing() {
+    let world = Guarded::start().await;
+    let http = Http::new(&world.url).unwrap();
+    let error = Client::builder("host", "1")
+        .connect(http)
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("401"), "{error}");
+}
+
+#[tokio::test]
+async fn the_old_transport_is_behind_the_same_door() {
+    use tower_layer::Layer as _;
+    use tower_service::Service as _;
+    let world = Guarded::start().await;
+    let guard = super::support::guard(&world.url, super::support::jwt(&world.auth));
+    let mut legacy = guard.layer(world.endpoint.legacy());
+    for (method, token, status) in [
+        ("GET", None, 401),
+        ("POST", None, 401),
+        ("GET", Some(()), 200),
+    ] {
+        let mut request = http::Request::builder()
+            .method(method)
+            .uri("/sse")
+            .header("host", "localhost")
+            .header("accept", "text/event-stream");
+        if token.is_some() {
+            let token = world.token("alice", "mcp");
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let request = request.body(mcp_tests::http::Whole::new("")).unwrap();
+        let response = legacy.call(request).await.unwrap();
+        assert_eq!(response.status(), status, "{method} {token:?}");
+    }
+}

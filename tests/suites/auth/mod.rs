@@ -1,0 +1,8 @@
+//! Servers that ask who calls: a real client, a real authorization server, and thieves.
+
+mod doors;
+mod secrets;
+mod sessions;
+mod sign_in;
+mod step_up;
+mod support;

@@ -1,0 +1,95 @@
+//! What must not be seen, at any level of logging.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use mcp_auth::server::Introspection;
+use mcp_tests::auth_server::{AuthServer, SERVER_ID, SERVER_SECRET};
+use serde_json::json;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+
+use super::support::{Guarded, bearing, jwt, tool};
+
+/// Everything that is traced on this thread.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+struct Line<'a>(&'a mut String);
+
+impl Visit for Line<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let _ = write!(self.0, "{field}={value:?} ");
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Log {
+    fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
+        span.record(&mut Line(&mut self.0.lock().unwrap()));
+    }
+
+    fn on_record(&self, _: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        values.record(&mut Line(&mut self.0.lock().unwrap()));
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        event.record(&mut Line(&mut self.0.lock().unwrap()));
+    }
+}
+
+// proves: AUTH-080, AUTH-081
+#[tokio::test]
+async fn t42_nothing_secret_is_logged_by_either_side() {
+    let log = Log::default();
+    // While there is one subscriber in the program, what is not for it on one thread is taken to
+    // be for nobody on any. So there are two.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
+    let subscriber = tracing_subscriber::registry().with(log.clone());
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let signed = AuthServer::start().await;
+    let verifier = jwt(&signed);
+    let signed = Guarded::behind(signed, verifier).await;
+    let opaque = AuthServer::start().await;
+    opaque.give_out_opaque_tokens();
+    let verifier = Introspection::builder(opaque.issuer(), SERVER_ID, SERVER_SECRET);
+    let verifier = verifier.clock(opaque.clock()).build().unwrap();
+    let opaque = Guarded::behind(opaque, verifier).await;
+    let mut told = String::new();
+    for world in [&signed, &opaque] {
+        let client = world.client().await;
+        for name in ["whoami", "write", "upstream"] {
+            client.call_tool(name, json!({})).await.unwrap();
+        }
+        world.auth.wait(600);
+        client.call_tool("admin", json!({})).await.unwrap();
+        // What is refused is not told either.
+        let token = world.token("alice", "notes:read");
+        let answer = world
+            .ask(&bearing(mcp_tests::tcp::Request::post("{}"), &token))
+            .await;
+        assert_eq!(answer.status, 403);
+        let _ = write!(told, "{answer:?}");
+        world.auth.wait(600);
+        let session = bearing(mcp_tests::tcp::Request::post("{}"), &token);
+        let answer = world.ask(&tool(&session, 1, "whoami")).await;
+        assert_eq!(answer.status, 401);
+        let _ = write!(told, "{answer:?}");
+    }
+    let log = log.0.lock().unwrap();
+    // It is the log of just that.
+    for logged in ["refused", "fetched keys", "signed in", "expired"] {
+        assert!(log.contains(logged), "{logged}");
+    }
+    let upstream = signed.done.upstream.lock().unwrap();
+    for secrets in [signed.auth.secrets(), opaque.auth.secrets()] {
+        assert!(secrets.len() > 10);
+        for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+            for text in [&*log, &told, &upstream] {
+                assert!(!text.contains(secret), "{secret} in {text}");
+            }
+        }
+    }
+    assert!(!log.contains("canary"));
+}

@@ -1,0 +1,76 @@
+//! From a server that nobody knows to the answer of a tool.
+
+use mcp_auth::server::Introspection;
+use mcp_tests::auth_server::{AuthServer, SERVER_ID, SERVER_SECRET};
+use serde_json::json;
+
+use super::support::{Guarded, jwt};
+
+/// Signs in, is asked for more, and comes back after the token has ended.
+async fn all_the_way(world: Guarded) {
+    let client = world.client().await;
+    let call = async |name: &str| {
+        let result = client.call_tool(name, json!({})).await;
+        result
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+            .joined_text()
+    };
+    assert_eq!(call("whoami").await, "alice");
+    let asked = world.auth.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0]["grant_type"], "authorization_code");
+    assert_eq!(asked[0]["resource"], world.url);
+
+    // The token is not good for that; the next one is, and for what came before.
+    assert_eq!(call("write").await, "written");
+    assert_eq!(call("admin").await, "done");
+    assert_eq!(call("write").await, "written");
+    assert_eq!(world.done.runs(), 4);
+    let grants: Vec<String> = world
+        .auth
+        .asked()
+        .iter()
+        .map(|it| it["grant_type"].clone())
+        .collect();
+    assert_eq!(grants, ["authorization_code"; 3]);
+
+    world.auth.wait(600);
+    assert_eq!(call("whoami").await, "alice");
+    assert_eq!(call("admin").await, "done");
+    let asked = world.auth.asked();
+    assert_eq!(asked.len(), 4);
+    assert_eq!(asked[3]["grant_type"], "refresh_token");
+    client.close().await.unwrap();
+}
+
+// proves: AUTH-007, AUTH-013, AUTH-017, AUTH-069
+#[tokio::test]
+async fn a_client_signs_in_steps_up_and_renews() {
+    all_the_way(Guarded::start().await).await;
+}
+
+#[tokio::test]
+async fn and_with_tokens_of_another_kind() {
+    let auth = AuthServer::start_with_rsa().await;
+    let verifier = jwt(&auth);
+    all_the_way(Guarded::behind(auth, verifier).await).await;
+
+    let auth = AuthServer::start().await;
+    auth.give_out_opaque_tokens();
+    let verifier = Introspection::builder(auth.issuer(), SERVER_ID, SERVER_SECRET);
+    let verifier = verifier.clock(auth.clock()).build().unwrap();
+    all_the_way(Guarded::behind(auth, verifier).await).await;
+}
+
+#[tokio::test]
+async fn two_users_of_one_server_are_told_apart() {
+    let world = Guarded::start().await;
+    for user in ["alice", "bob"] {
+        let session = world.open(&world.token(user, "mcp"), "2025-11-25").await;
+        let answer = world
+            .ask(&super::support::tool(&session, 1, "whoami"))
+            .await;
+        assert_eq!(answer.said(), user);
+    }
+    assert_eq!(world.endpoint.sessions(), 2);
+}

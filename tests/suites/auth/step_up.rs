@@ -1,0 +1,70 @@
+//! Tokens that are good, but not for that.
+
+use serde_json::{Value, json};
+
+use super::support::{Guarded, bearing, body, said, tool};
+
+// proves: AUTH-065, AUTH-067, AUTH-068, AUTH-069, AUTH-070, AUTH-071, AUTH-072
+#[tokio::test]
+async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
+    let world = Guarded::start().await;
+    let session = world
+        .open(&world.token("alice", "mcp notes:read"), "2025-11-25")
+        .await;
+    let metadata = world
+        .url
+        .replace("/mcp", "/.well-known/oauth-protected-resource/mcp");
+    for (name, scopes) in [
+        ("write", "mcp notes:write notes:read"),
+        ("admin", "mcp notes:admin notes:write notes:read"),
+    ] {
+        // The same call has the same answer.
+        for _ in 0..2 {
+            let answer = world.ask(&tool(&session, 7, name)).await;
+            assert_eq!(answer.status, 403, "{answer:?}");
+            assert_eq!(said(&answer, "error"), Some("insufficient_scope"));
+            assert_eq!(said(&answer, "scope"), Some(scopes));
+            assert_eq!(said(&answer, "resource_metadata"), Some(&*metadata));
+            assert!(said(&answer, "error_description").is_some());
+            // It is the answer to the message, too.
+            let message = answer.json();
+            assert_eq!(message["id"], 7);
+            assert_eq!(message["error"]["code"], -32600);
+        }
+    }
+    assert_eq!(world.done.runs(), 0);
+    let more = world.token("alice", "notes:write notes:admin mcp");
+    let session = bearing(session, &more);
+    for (name, text) in [("write", "written"), ("admin", "done")] {
+        assert_eq!(world.ask(&tool(&session, 8, name)).await.said(), text);
+    }
+}
+
+#[tokio::test]
+async fn in_a_batch_one_that_takes_more_does_not_spoil_the_others() {
+    let world = Guarded::start().await;
+    let session = world.open(&world.token("alice", "mcp"), "2025-03-26").await;
+    let call = |id: i64, name: &str| {
+        let params = json!({ "name": name });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    };
+    let batch = json!([
+        call(1, "whoami"),
+        call(2, "write"),
+        call(3, "admin"),
+        call(4, "whoami")
+    ]);
+    let answer = world.ask(&body(&session, &batch)).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("www-authenticate"), None);
+    let answers = answer.json();
+    let of = |id: i64| -> Value {
+        let mut all = answers.as_array().unwrap().iter();
+        all.find(|it| it["id"] == id).unwrap().clone()
+    };
+    assert_eq!(of(1)["result"]["content"][0]["text"], "alice");
+    assert_eq!(of(4)["result"]["content"][0]["text"], "alice");
+    assert_eq!(of(2)["error"]["code"], -32600);
+    assert_eq!(of(3)["error"]["code"], -32600);
+    assert_eq!(world.done.runs(), 2);
+}

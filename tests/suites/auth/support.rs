@@ -1,0 +1,198 @@
+//! A protected server, and those who call it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use http::request::Parts;
+use mcp_auth::OAuth;
+use mcp_auth::server::{Auth, Jwt, RequireBearer, Verify, require_bearer};
+use mcp_client::Client;
+use mcp_server::{Ctx, HandlerError, Resource, Server, Tool};
+use mcp_tests::auth_server::{AuthServer, serve};
+use mcp_tests::tcp::{Answer, Conn, Request};
+use mcp_transport_http::{Endpoint, Http};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tower_layer::Layer as _;
+
+/// What the handlers did.
+#[derive(Clone, Default)]
+pub(crate) struct Done {
+    runs: Arc<AtomicUsize>,
+    /// What an API behind the server was sent.
+    pub(crate) upstream: Arc<Mutex<String>>,
+}
+
+impl Done {
+    /// How often a handler ran.
+    pub(crate) fn runs(&self) -> usize {
+        self.runs.load(Ordering::SeqCst)
+    }
+
+    fn ran(&self) {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Handlers that know who calls, or need something of them.
+pub(crate) fn notes(done: &Done) -> Server {
+    let [who, write, admin, upstream] = [0; 4].map(|_| done.clone());
+    Server::new("notes", "1")
+        .tool(Tool::new("whoami", move |auth: Auth| {
+            who.ran();
+            auth.subject().unwrap_or("you").to_owned()
+        }))
+        .tool(
+            Tool::new("write", move || {
+                write.ran();
+                "written"
+            })
+            .scope("notes:write"),
+        )
+        .tool(Tool::new("admin", move |auth: Auth| {
+            auth.require("notes:admin notes:write")?;
+            admin.ran();
+            Ok::<_, HandlerError>("done")
+        }))
+        .tool(Tool::new("upstream", move |cx: Ctx| {
+            // As a proxy does that hands on whatever it got.
+            let request = cx.transport::<Parts>();
+            let mut sent = upstream.upstream.lock().unwrap();
+            sent.push_str(&format!(
+                "{:?} {request:?} {cx:?}",
+                request.map(|it| &it.headers)
+            ));
+            "sent"
+        }))
+        .tool(Tool::new("ask", async |cx: Ctx| {
+            cx.elicit_url("Sign in", "https://mcp.example/sign-in")
+                .await?;
+            Ok::<_, HandlerError>("asked")
+        }))
+        .resource(Resource::text("notes://all", "all", "secret notes"))
+}
+
+/// A protected server on a port of this machine.
+pub(crate) struct Guarded {
+    pub(crate) auth: AuthServer,
+    pub(crate) server: Server,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) done: Done,
+    pub(crate) url: String,
+    address: SocketAddr,
+}
+
+impl Guarded {
+    /// Behind tokens that are signed.
+    pub(crate) async fn start() -> Self {
+        let auth = AuthServer::start().await;
+        let verifier = jwt(&auth);
+        Self::behind(auth, verifier).await
+    }
+
+    pub(crate) async fn behind(auth: AuthServer, verifier: impl Verify) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let url = format!("http://{address}/mcp");
+        let done = Done::default();
+        let server = notes(&done);
+        let endpoint = Endpoint::new(server.clone()).unwrap();
+        let guard = guard(&url, verifier);
+        serve(listener, guard.layer(endpoint.clone()));
+        Self {
+            auth,
+            server,
+            endpoint,
+            done,
+            url,
+            address,
+        }
+    }
+
+    /// A client that signs in as the user of the authorization server.
+    pub(crate) async fn client(&self) -> Client {
+        let auth = OAuth::client(&self.url)
+            .user_agent(self.auth.browser())
+            .clock(self.auth.clock())
+            .build();
+        let http = Http::new(&self.url).unwrap().authorize(auth.unwrap());
+        let client = Client::builder("host", "1").connect(http).await;
+        client.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// A token for this server.
+    pub(crate) fn token(&self, subject: &str, scope: &str) -> String {
+        self.auth.token(subject, "client-1", scope, &self.url)
+    }
+
+    /// One request on a connection of its own.
+    pub(crate) async fn ask(&self, request: &Request) -> Answer {
+        self.connect().await.ask(request).await
+    }
+
+    /// A new connection.
+    pub(crate) async fn connect(&self) -> Conn {
+        Conn::new(TcpStream::connect(self.address).await.unwrap())
+    }
+
+    /// The head of the response to one request.
+    pub(crate) async fn head(&self, request: &Request) -> Answer {
+        let mut conn = self.connect().await;
+        conn.send(request.bytes()).await;
+        conn.head().await
+    }
+
+    /// A session of a revision, for who has this token; what its requests have to have.
+    pub(crate) async fn open(&self, token: &str, revision: &str) -> Request {
+        let hello = json!({
+            "jsonrpc": "2.0", "id": 0, "method": "initialize",
+            "params": mcp_tests::wire::initialize_params(revision, json!({ "elicitation": { "url": {} } })),
+        });
+        let answer = self
+            .ask(&bearing(Request::post(hello.to_string()), token))
+            .await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let id = answer.header("mcp-session-id").unwrap().to_owned();
+        let opened = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let session = bearing(Request::post(opened), token).with("mcp-session-id", id);
+        assert_eq!(self.ask(&session).await.status, 202);
+        session
+    }
+}
+
+pub(crate) fn jwt(auth: &AuthServer) -> Jwt {
+    let builder = Jwt::builder(auth.issuer()).clock(auth.clock());
+    builder.build().unwrap()
+}
+
+pub(crate) fn guard(url: &str, verifier: impl Verify) -> RequireBearer {
+    let builder = require_bearer(url, verifier).scope("mcp");
+    builder.build().unwrap()
+}
+
+pub(crate) fn bearing(request: Request, token: &str) -> Request {
+    request.with("authorization", format!("Bearer {token}"))
+}
+
+/// A request of this session.
+pub(crate) fn request(session: &Request, id: i64, method: &str, params: Value) -> Request {
+    let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    body(session, &message)
+}
+
+/// Any message of this session.
+pub(crate) fn body(session: &Request, message: &Value) -> Request {
+    session.clone().carrying(message.to_string())
+}
+
+pub(crate) fn tool(session: &Request, id: i64, name: &str) -> Request {
+    request(session, id, "tools/call", json!({ "name": name }))
+}
+
+/// A parameter of a challenge.
+pub(crate) fn said<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+    let challenge = answer.header("www-authenticate")?;
+    let (_, rest) = challenge.split_once(&format!("{name}=\""))?;
+    rest.split('"').next()
+}
