@@ -7,7 +7,7 @@ use crate::files::File;
 pub(super) struct Row {
     /// `AREA-NNN`.
     pub(super) id: String,
-    /// MUST, SHOULD, MAY and their negations.
+    /// MUST, SHOULD, MAY and their negations; in lower case where the text asks without the keyword.
     pub(super) level: String,
     /// Whom it binds: server, client, both or transport.
     pub(super) role: String,
@@ -36,7 +36,15 @@ pub(super) struct Ledger {
     pub(super) rows: Vec<Row>,
 }
 
-const LEVELS: [&str; 5] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY"];
+const LEVELS: [&str; 7] = [
+    "MUST",
+    "MUST NOT",
+    "SHOULD",
+    "SHOULD NOT",
+    "MAY",
+    "must",
+    "should",
+];
 const ROLES: [&str; 4] = ["both", "client", "server", "transport"];
 
 impl Ledger {
@@ -117,6 +125,18 @@ pub(super) fn is_id(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_level_may_have_no_keyword() {
+        let file = |text| File::new("tests/ledger/rows-2026-07-28.txt", text);
+        let ledger = Ledger::parse(&file(
+            "A-001\tmust\tboth\tone\nA-002\tshould\tclient\ttwo\n",
+        ))
+        .unwrap();
+        let levels = ledger.rows.iter().map(|row| row.level.as_str());
+        assert!(levels.eq(["must", "should"]));
+        assert!(Ledger::parse(&file("A-001\tmay\tboth\tone\n")).is_err());
+    }
 
     #[test]
     fn rows_are_read_and_faults_named_by_line() {
