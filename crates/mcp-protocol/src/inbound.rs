@@ -18,8 +18,15 @@ pub trait Inbound: Send + Sync + 'static {
     /// A request. What can be answered at once is answered in place.
     fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply;
 
-    /// A notification other than `notifications/cancelled`, which the driver handles.
+    /// A notification other than `notifications/cancelled`, which the driver handles on a side
+    /// that [answers](Self::answers).
     fn notification(&self, notification: &Notification<'_>);
+
+    /// Whether this side answers requests. The client of a revision without requests from the
+    /// server does not: what comes is dropped, and nothing is written for it. Default: yes.
+    fn answers(&self) -> bool {
+        true
+    }
 
     /// Whether the negotiated revision knows batches. Default: no.
     fn accepts_batches(&self) -> bool {

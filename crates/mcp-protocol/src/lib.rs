@@ -50,7 +50,7 @@ pub use exchange::{Cancelled, Exchange};
 pub use grant::{Caller, Grant};
 pub use inbound::{Inbound, Reply};
 pub use incoming::{Incoming, Refused};
-pub use link::{Answer, Call, CallError, Delivery, Link};
+pub use link::{Answer, Call, CallError, Delivery, Extras, Link, SentId};
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, Run, Work};
 pub use outgoing::Outgoing;
 pub use payload::{Outcome, Payload, WriteJson};

@@ -4,10 +4,11 @@ use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, ParseError, RawJson};
+use mcp_jsonrpc::{ErrorObject, ParseError, RawJson, RequestId};
 
 use crate::{BoxFuture, Closed, Principal, TransportError};
 
@@ -23,6 +24,16 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
     /// Opens a request whose `params` are JSON text. It is sent when the call is first polled,
     /// and dropping the call cancels it on the wire.
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call;
+
+    /// The same, with what goes beside the params. Default: that is ignored.
+    fn request_with(
+        &self,
+        method: &'static str,
+        params: Option<Vec<u8>>,
+        _extras: Extras,
+    ) -> Call {
+        self.request(method, params)
+    }
 
     /// What the transport knows of the request this belongs to, in a type of its own; for HTTP,
     /// the `http::request::Parts`. Default: nothing.
@@ -45,6 +56,55 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
     /// rest after `retry`. `false`, the default, if the transport or the revision cannot.
     fn release(&self, _retry: Duration) -> bool {
         false
+    }
+}
+
+/// What goes with a request beside its params.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Extras {
+    /// Headers that repeat arguments, where there are headers: name and encoded value.
+    pub headers: Vec<(String, String)>,
+    /// Is told under which id the request is sent.
+    pub id: Option<SentId>,
+}
+
+impl Extras {
+    /// Headers alone.
+    pub fn of_headers(headers: Vec<(String, String)>) -> Self {
+        Self { headers, id: None }
+    }
+
+    /// Nothing but somebody who wants to know the id.
+    pub fn of_id(id: SentId) -> Self {
+        Self {
+            headers: Vec::new(),
+            id: Some(id),
+        }
+    }
+}
+
+/// The id under which a request was last sent; known before its first byte is.
+#[derive(Debug, Clone, Default)]
+pub struct SentId(Arc<AtomicI64>);
+
+impl SentId {
+    /// Of a request that is not sent yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes note of the id. Ids of requests count up from 1.
+    pub fn set(&self, id: i64) {
+        self.0.store(id, Ordering::Release);
+    }
+
+    /// The id; `None` if nothing was sent, or by a transport that does not tell.
+    pub fn get(&self) -> Option<RequestId> {
+        match self.0.load(Ordering::Acquire) {
+            0 => None,
+            id => Some(RequestId::Number(id)),
+        }
     }
 }
 

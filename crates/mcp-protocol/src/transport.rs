@@ -16,6 +16,12 @@ pub trait Transport: Send + 'static {
         self: Box<Self>,
         inbound: Arc<dyn Inbound>,
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>>;
+
+    /// Another way to the same server, for a second try with a fresh connection: a server may end
+    /// the first one because it does not know what it was asked. Default: there is none.
+    fn again(&self) -> Option<Box<dyn Transport>> {
+        None
+    }
 }
 
 /// A live connection to a server.
@@ -25,6 +31,13 @@ pub trait Connection: fmt::Debug + Send + Sync + 'static {
 
     /// Tells the transport which revision was agreed, as its string on the wire.
     fn negotiated(&self, _revision: &'static str) {}
+
+    /// Whether each message has headers and an answer of its own, as over HTTP, instead of a share
+    /// in one pipe. Headers repeat arguments then, and silence says nothing of the server's age.
+    /// Default: no.
+    fn has_headers(&self) -> bool {
+        false
+    }
 
     /// Ends the connection in good order and completes when nothing of it is left.
     fn close(&self) -> BoxFuture<'static, Result<(), TransportError>>;
@@ -37,6 +50,7 @@ pub trait Connection: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug)]
 pub struct TransportError {
     message: String,
+    foreign: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -45,8 +59,22 @@ impl TransportError {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
+            foreign: false,
             source: None,
         }
+    }
+
+    /// Marks it as what a server says that was reached and does not know what it was asked: it may
+    /// speak another revision. A refusal for want of credentials and a failure are no such thing.
+    #[must_use]
+    pub fn foreign(mut self) -> Self {
+        self.foreign = true;
+        self
+    }
+
+    /// Whether the server was reached and said nothing of this protocol.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
     }
 
     /// Attaches the cause.

@@ -122,6 +122,10 @@ impl Inbound for Quiet {
         self.inner.notification(notification);
     }
 
+    fn answers(&self) -> bool {
+        self.inner.answers()
+    }
+
     fn accepts_batches(&self) -> bool {
         self.inner.accepts_batches()
     }

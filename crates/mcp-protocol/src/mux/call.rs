@@ -8,12 +8,14 @@ use mcp_jsonrpc::{RequestId, write_notification, write_request};
 use mcp_types::method;
 
 use super::Mux;
-use crate::{Answer, CallError, Closed};
+use crate::{Answer, CallError, Closed, SentId};
 
 /// A call on a pipe: waits for room, writes the request, waits for the answer.
 pub(super) struct MuxCall {
     mux: Arc<Mux>,
     method: &'static str,
+    /// Wants to know the id.
+    told: Option<SentId>,
     stage: Stage,
 }
 
@@ -24,16 +26,25 @@ enum Stage {
 }
 
 impl MuxCall {
-    pub(super) fn new(mux: Arc<Mux>, method: &'static str, params: Option<Vec<u8>>) -> Self {
+    pub(super) fn new(
+        mux: Arc<Mux>,
+        method: &'static str,
+        params: Option<Vec<u8>>,
+        told: Option<SentId>,
+    ) -> Self {
         Self {
             mux,
             method,
+            told,
             stage: Stage::Queued(params),
         }
     }
 
     fn send(&self, params: Option<&[u8]>) -> Result<i64, CallError> {
         let id = self.mux.outgoing.open()?;
+        if let Some(told) = &self.told {
+            told.set(id);
+        }
         self.mux
             .outbox
             .push(|out| write_request(out, &RequestId::Number(id), self.method, params));
@@ -69,13 +80,14 @@ impl Future for MuxCall {
 }
 
 impl Drop for MuxCall {
-    /// Cancels on the wire, unless there is an answer or the request is `initialize`, which may
-    /// not be cancelled.
+    /// Cancels on the wire, unless there is an answer; `initialize` may not be cancelled, and a
+    /// server that is silent when it is asked what it is may not know what a cancellation is.
     fn drop(&mut self) {
         let Stage::Sent(id) = self.stage else {
             return;
         };
-        if !self.mux.outgoing.withdraw(id) || self.method == method::INITIALIZE {
+        let is_opening = matches!(self.method, method::INITIALIZE | method::SERVER_DISCOVER);
+        if !self.mux.outgoing.withdraw(id) || is_opening {
             return;
         }
         let params = format!("{{\"requestId\":{id},\"reason\":\"the caller gave up\"}}");

@@ -21,7 +21,7 @@ use mcp_types::method;
 
 use crate::running::guarded;
 use crate::{
-    Call, Caller, Closed, Delivery, Exchange, Inbound, Incoming, Link, Outgoing, Principal,
+    Call, Caller, Closed, Delivery, Exchange, Extras, Inbound, Incoming, Link, Outgoing, Principal,
     Refused, Reply,
 };
 use batch::BatchState;
@@ -156,6 +156,10 @@ impl Mux {
 
     /// Answers something that has no id.
     fn reject(&self, error: &ErrorObject) {
+        if !self.inbound.answers() {
+            tracing::warn!(%error, "dropped what could not be understood");
+            return;
+        }
         self.outbox.push(|out| write_error(out, None, error));
     }
 
@@ -166,6 +170,10 @@ impl Mux {
         spawn: &mut dyn FnMut(Work),
     ) {
         match message {
+            Message::Request(request) if !self.inbound.answers() => {
+                let method = &*request.method;
+                tracing::warn!(method, "dropped a request, which this revision does not know");
+            }
             Message::Request(request) => self.request(&request, batch, spawn),
             Message::Notification(notification) => self.notification(&notification),
             Message::Response(response) => self.response(response),
@@ -208,7 +216,7 @@ impl Mux {
     }
 
     fn notification(&self, notification: &Notification<'_>) {
-        if notification.method == method::NOTIFICATIONS_CANCELLED {
+        if notification.method == method::NOTIFICATIONS_CANCELLED && self.inbound.answers() {
             self.incoming.cancelled(notification.params);
         } else if guarded(|| self.inbound.notification(notification)).is_err() {
             tracing::error!("a notification handler panicked");
@@ -236,7 +244,8 @@ impl Mux {
             tracing::warn!(%error, failed, "peer sent a malformed answer");
             return;
         }
-        if !self.inbound.unreadable(frame, error) || !error.is_answerable() {
+        let wanted = self.inbound.unreadable(frame, error) && self.inbound.answers();
+        if !wanted || !error.is_answerable() {
             return;
         }
         let object = error.to_error_object();
@@ -320,8 +329,17 @@ impl Link for Mux {
     }
 
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
+        self.request_with(method, params, Extras::default())
+    }
+
+    fn request_with(
+        &self,
+        method: &'static str,
+        params: Option<Vec<u8>>,
+        extras: Extras,
+    ) -> Call {
         match self.this.upgrade() {
-            Some(mux) => Call::new(call::MuxCall::new(mux, method, params)),
+            Some(mux) => Call::new(call::MuxCall::new(mux, method, params, extras.id)),
             None => Call::failed(crate::CallError::Closed(Closed::local())),
         }
     }

@@ -180,6 +180,10 @@ impl Inbound for Forward {
         self.0.notification(notification);
     }
 
+    fn answers(&self) -> bool {
+        self.0.answers()
+    }
+
     fn accepts_batches(&self) -> bool {
         self.0.accepts_batches()
     }

@@ -253,6 +253,11 @@ impl Transport for Child {
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
         Box::pin(async move { self.spawn(inbound) })
     }
+
+    /// The same program, started once more.
+    fn again(&self) -> Option<Box<dyn Transport>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 impl fmt::Debug for Child {
