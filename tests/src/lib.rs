@@ -18,6 +18,10 @@ mod documents {
     struct Clients;
     #[doc = include_str!("../../docs/guide/http.md")]
     struct Http;
+    #[doc = include_str!("../../docs/guide/authorization.md")]
+    struct Authorization;
+    #[doc = include_str!("../../docs/guide/revisions.md")]
+    struct Revisions;
     #[doc = include_str!("../../docs/guide/testing.md")]
     struct Testing;
     #[doc = include_str!("../../docs/guide/transports.md")]

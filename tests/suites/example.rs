@@ -1,0 +1,115 @@
+//! The example `orders`: one handler, run as a function, over stdio and over HTTP, at every revision.
+
+#[path = "../examples/orders.rs"]
+mod orders;
+
+use mcp_client::{Client, Error};
+use mcp_protocol::Revision;
+use mcp_server::{Ask, State};
+use mcp_tests::wire::Wire;
+use mcp_transport_http::{Endpoint, Http};
+use mcp_types::CallToolResult;
+use orders::{Confirm, Orders, cancel_order, server};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn the_handler_is_a_function() {
+    let orders = Orders::sample();
+    let no = Ask(Confirm { sure: false });
+    assert!(cancel_order(7, no, State(orders.clone())).await.is_err());
+    let yes = || Ask(Confirm { sure: true });
+    let receipt = cancel_order(7, yes(), State(orders.clone())).await.unwrap();
+    assert_eq!((receipt.0.order, receipt.0.refund), (7, 1_250));
+    assert!(cancel_order(7, yes(), State(orders.clone())).await.is_err());
+    assert_eq!(orders.len(), 1);
+}
+
+const YES: &str = r#"{"action":"accept","content":{"sure":true}}"#;
+
+fn answer() -> Value {
+    serde_json::from_str(YES).unwrap()
+}
+
+fn check(result: &Value, orders: &Orders) {
+    assert_eq!(result["content"][0]["type"], "text", "{result}");
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(text, json!({ "order": 7, "refund": 1_250 }));
+    assert_eq!(orders.len(), 1, "it was done once");
+}
+
+#[tokio::test]
+async fn over_a_pipe_at_every_revision() {
+    let params = json!({ "name": "cancel_order", "arguments": { "order": 7 } });
+    for revision in Revision::LEGACY {
+        let orders = Orders::sample();
+        let capabilities = json!({ "elicitation": {} });
+        let mut wire = Wire::open(server(orders.clone()), revision.as_str(), capabilities).await;
+        let id = wire.request("tools/call", params.clone()).await;
+        let message = wire.recv().await;
+        if !revision.rules().elicitation {
+            // Nobody can be asked there, so nothing is done.
+            assert_eq!(message["result"]["isError"], true, "{message}");
+            assert_eq!(orders.len(), 2);
+            continue;
+        }
+        assert_eq!(message["params"]["message"], "Really cancel the order?");
+        wire.answer(&message, answer()).await;
+        let done = wire.recv().await;
+        assert_eq!(done["id"], id);
+        check(&done["result"], &orders);
+    }
+    let orders = Orders::sample();
+    let mut wire = Wire::to(server(orders.clone()));
+    let mut params = params;
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} }
+    });
+    let asked = wire.call("tools/call", params.clone()).await;
+    let (key, question) = asked["inputRequests"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .next()
+        .unwrap();
+    assert_eq!(question["params"]["message"], "Really cancel the order?");
+    params["inputResponses"] = json!({ key: answer() });
+    check(&wire.call("tools/call", params).await, &orders);
+}
+
+/// Serves the example behind its door; the URL, the database.
+async fn serve() -> (String, Orders) {
+    let orders = Orders::sample();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let endpoint = Endpoint::new(server(orders.clone())).unwrap();
+    let service = tower_layer::Layer::layer(&orders::door(&url).unwrap(), endpoint);
+    let app = axum::Router::new().fallback_service(service);
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    (url, orders)
+}
+
+async fn call(url: &str, token: &str) -> Result<CallToolResult, Error> {
+    let client = Client::builder("clerk", "1")
+        .on_elicit(async |form| form.accept(json!({ "sure": true })))
+        .connect(Http::new(url).unwrap().bearer(token).unwrap())
+        .await?;
+    client
+        .call_tool("cancel_order", json!({ "order": 7 }))
+        .await
+}
+
+#[tokio::test]
+async fn over_http_for_those_who_may() {
+    let (url, orders) = serve().await;
+    let stranger = call(&url, "stranger").await.unwrap_err().to_string();
+    assert!(stranger.contains("401"), "{stranger}");
+    let reader = call(&url, "reader").await.unwrap_err().to_string();
+    assert!(
+        reader.contains("needs the scope \"orders:write\""),
+        "{reader}"
+    );
+    assert_eq!(orders.len(), 2);
+    let done = call(&url, "clerk").await.unwrap();
+    check(&serde_json::to_value(done).unwrap(), &orders);
+}
