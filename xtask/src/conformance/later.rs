@@ -4,57 +4,33 @@ use super::checks::Verdict;
 use super::plan::Role;
 use super::table::Column;
 
-struct Later {
-    role: Role,
-    /// The beginning of the names.
-    scenarios: &'static str,
-    reason: &'static str,
-}
+/// A role, the beginning of the names, and what is missing.
+type Later = (Role, &'static str, &'static str);
 
-/// What `alone` would have to pass for these to count.
-const FORCE: &str =
-    "it passes, but alone the suite skips an extension at a dated revision unless it is forced to";
-
-const LATER: &[Later] = &[
-    extension("auth/client-credentials-"),
-    extension("auth/dpop"),
-    extension("auth/enterprise-managed-authorization"),
-    extension("auth/wif-jwt-bearer"),
-];
-
-const fn extension(scenarios: &'static str) -> Later {
-    Later {
-        role: Role::Client,
-        scenarios,
-        reason: FORCE,
-    }
-}
+const LATER: &[Later] = &[(Role::Server, "tasks-", "the extension for tasks")];
 
 /// Why the scenario does not count, if it does not.
 pub(super) fn reason(role: Role, scenario: &str) -> Option<&'static str> {
     let mut entries = LATER.iter();
-    let entry = entries.find(|entry| entry.role == role && scenario.starts_with(entry.scenarios));
-    entry.map(|entry| entry.reason)
+    let entry = entries.find(|(whose, names, _)| *whose == role && scenario.starts_with(names));
+    entry.map(|(_, _, reason)| *reason)
 }
 
 /// Entries that no scenario has; for all runs of all roles.
 pub(super) fn unused(columns: &[Column]) -> Vec<String> {
-    let is_used = |entry: &&Later| {
+    let is_used = |(role, names, _): &&Later| {
         columns.iter().any(|column| {
-            column.run.role == entry.role
+            column.run.role == *role
                 && column.verdicts.iter().any(|(scenario, verdict)| {
-                    matches!(verdict, Verdict::Later) && scenario.starts_with(entry.scenarios)
+                    matches!(verdict, Verdict::Later) && scenario.starts_with(names)
                 })
         })
     };
     let unused = LATER.iter().filter(|entry| !is_used(entry));
     unused
-        .map(|entry| {
-            let Later {
-                role, scenarios, ..
-            } = entry;
+        .map(|(role, names, _)| {
             format!(
-                "no {} scenario begins with {scenarios}: remove it from later.rs",
+                "no {} scenario begins with {names}: remove it from later.rs",
                 role.name()
             )
         })

@@ -1,7 +1,7 @@
 //! What is run: which line of the suite, which role, which selection of scenarios.
 
 /// The dated revisions for which a line of the suite has scenarios. The suite knows none for 2024-11-05.
-pub(super) const REVISIONS: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25"];
+pub(super) const REVISIONS: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
 /// Who is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,7 +111,9 @@ pub(super) fn runs(role: Role, revision: Option<&str>) -> impl Iterator<Item = R
         };
         runs.push(of(Line::Next, revision, Selection::SuiteAt(suite)));
     }
-    runs.push(of(Line::Next, "2025-11-25", Selection::Required));
+    for revision in ["2025-11-25", "2026-07-28"] {
+        runs.push(of(Line::Next, revision, Selection::Required));
+    }
     runs.into_iter()
         .filter(move |run| revision.is_none_or(|revision| revision == run.revision))
 }
