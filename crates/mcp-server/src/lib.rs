@@ -60,6 +60,8 @@ mod server;
 mod settings;
 mod spec;
 mod template;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tool;
 mod unique;
 #[cfg(not(feature = "seal"))]

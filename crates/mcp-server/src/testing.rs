@@ -1,0 +1,393 @@
+//! Tests of servers, without a transport: a client in the same process, at any revision.
+//!
+//! ```
+//! use mcp_server::testing::{TestClient, on_every_revision};
+//! use mcp_server::{Ask, Server, tool, tools};
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//! use serde_json::json;
+//!
+//! /// Really wipe it?
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Confirm { sure: bool }
+//!
+//! /// Wipes a disk.
+//! #[tool]
+//! fn wipe(/** which one */ disk: u32, Ask(confirm): Ask<Confirm>) -> String {
+//!     format!("disk {disk} {}", if confirm.sure { "wiped" } else { "kept" })
+//! }
+//!
+//! # mcp_server::testing::block_on(async {
+//! let said = on_every_revision(
+//!     || Server::new("disks", "1.0.0").tools(tools![wipe]),
+//!     async |client: TestClient| {
+//!         let client = client.answer_forms(|_, _| json!({"sure": true}));
+//!         client.call_tool("wipe", json!({"disk": 7})).await.unwrap().joined_text()
+//!     },
+//! )
+//! .await;
+//! assert_eq!(said, "disk 7 wiped");
+//! # });
+//! ```
+
+use std::any::Any;
+use std::fmt;
+use std::pin::pin;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
+
+use mcp_jsonrpc::{
+    ErrorObject, Frame, Limits, Message, RawJson, RequestId, parse, write_notification,
+    write_request,
+};
+use mcp_protocol::{
+    Call, Closed, Delivery, Exchange, Inbound as _, Link, Principal, Reply, Revision,
+    ServerSession, Service, guarded,
+};
+use mcp_types::{
+    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, CallToolResult, LOG_LEVEL_KEY, PROTOCOL_VERSION_KEY,
+    method,
+};
+use serde_json::{Map, Value, json};
+
+use crate::server::lock;
+
+/// Rounds of questions that one call may take.
+const MOST_ROUNDS: usize = 16;
+
+/// Answers a question: its method and params give its result.
+type Answers = Arc<dyn Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync>;
+
+/// A client in the same process. It opens a session where the revision has them, and answers
+/// what it is asked, as requests or in rounds.
+#[derive(Clone)]
+pub struct TestClient {
+    server: Arc<ServerSession>,
+    revision: Revision,
+    capabilities: Value,
+    answers: Answers,
+    principal: Option<Principal>,
+    heard: Arc<Mutex<Vec<(String, Value)>>>,
+    /// The way to the client outside of requests; the server only borrows it.
+    general: Arc<Line>,
+    next: Arc<AtomicI64>,
+}
+
+impl TestClient {
+    /// A client of the newest revision that can be asked nothing.
+    ///
+    /// # Panics
+    /// The server is not fit to be served; the message says what to mend.
+    pub fn new(server: impl Service) -> Self {
+        Self::at(Revision::LATEST, server)
+    }
+
+    /// The same at another revision.
+    ///
+    /// # Panics
+    /// The server is not fit to be served; the message says what to mend.
+    pub fn at(revision: Revision, server: impl Service) -> Self {
+        assert_eq!(server.ready(), Ok(()), "the server cannot be served");
+        let server = ServerSession::new(Arc::new(server));
+        let heard = Arc::default();
+        let answers: Answers = Arc::new(|method, _| Err(ErrorObject::method_not_found(method)));
+        let general = Arc::new(Line {
+            answers: Arc::clone(&answers),
+            heard: Arc::clone(&heard),
+            principal: None,
+        });
+        let link: Arc<dyn Link> = Arc::<Line>::clone(&general);
+        server.opened(Arc::downgrade(&link) as Weak<dyn Link>);
+        Self {
+            server,
+            revision,
+            capabilities: json!({}),
+            answers,
+            principal: None,
+            heard,
+            general,
+            next: Arc::new(AtomicI64::new(1)),
+        }
+    }
+
+    /// Declares these capabilities, and answers questions with what `answers` makes of their
+    /// method and params.
+    #[must_use]
+    pub fn answer(
+        mut self,
+        capabilities: Value,
+        answers: impl Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync + 'static,
+    ) -> Self {
+        self.capabilities = capabilities;
+        self.answers = Arc::new(answers);
+        self
+    }
+
+    /// Accepts every form with the content that `fill` makes of its message and its schema.
+    #[must_use]
+    pub fn answer_forms(
+        self,
+        fill: impl Fn(&str, &Value) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        self.answer(json!({ "elicitation": {} }), move |method, params| {
+            if method != method::ELICITATION_CREATE {
+                return Err(ErrorObject::method_not_found(method));
+            }
+            let message = params["message"].as_str().unwrap_or_default();
+            let content = fill(message, &params["requestedSchema"]);
+            Ok(json!({ "action": "accept", "content": content }))
+        })
+    }
+
+    /// Calls on somebody's behalf.
+    #[must_use]
+    pub fn on_behalf(mut self, principal: Principal) -> Self {
+        self.principal = Some(principal);
+        self
+    }
+
+    /// The revision it speaks.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The notifications so far: method and params.
+    pub fn heard(&self) -> Vec<(String, Value)> {
+        lock(&self.heard).clone()
+    }
+
+    /// Calls a tool, to the end.
+    ///
+    /// # Errors
+    /// The error that the call was answered with; what the tool itself reports is a result.
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: Value,
+    ) -> Result<CallToolResult, ErrorObject> {
+        let params = json!({ "name": name, "arguments": arguments });
+        let result = self.request(method::TOOLS_CALL, params).await?;
+        serde_json::from_value(result).map_err(|error| ErrorObject::internal(error.to_string()))
+    }
+
+    /// Sends any request and answers what it asks, to the end.
+    ///
+    /// # Errors
+    /// The error that it was answered with.
+    pub async fn request(&self, method: &str, mut params: Value) -> Result<Value, ErrorObject> {
+        if !self.revision.is_modern() {
+            self.open().await?;
+            return self.send(method, &params).await;
+        }
+        params["_meta"] = self.meta();
+        for _ in 0..MOST_ROUNDS {
+            let result = self.send(method, &params).await?;
+            if result["resultType"] != "input_required" {
+                return Ok(result);
+            }
+            let mut responses = Map::new();
+            for (key, question) in result["inputRequests"].as_object().into_iter().flatten() {
+                let method = question["method"].as_str().unwrap_or_default();
+                responses.insert(key.clone(), (self.answers)(method, &question["params"])?);
+            }
+            params["inputResponses"] = responses.into();
+            if let Some(members) = params.as_object_mut() {
+                match result.get("requestState") {
+                    Some(state) => members.insert("requestState".into(), state.clone()),
+                    None => members.remove("requestState"),
+                };
+            }
+        }
+        Err(ErrorObject::internal(format!(
+            "the call took more than {MOST_ROUNDS} rounds of questions"
+        )))
+    }
+
+    fn meta(&self) -> Value {
+        json!({
+            PROTOCOL_VERSION_KEY: self.revision.as_str(),
+            CLIENT_INFO_KEY: { "name": "test", "version": "1" },
+            CLIENT_CAPABILITIES_KEY: self.capabilities,
+            LOG_LEVEL_KEY: "info"
+        })
+    }
+
+    /// The handshake, once.
+    async fn open(&self) -> Result<(), ErrorObject> {
+        if self.server.is_agreed() {
+            return Ok(());
+        }
+        let params = json!({
+            "protocolVersion": self.revision.as_str(),
+            "capabilities": self.capabilities,
+            "clientInfo": { "name": "test", "version": "1" }
+        });
+        self.send(method::INITIALIZE, &params).await?;
+        let mut text = Vec::new();
+        write_notification(&mut text, method::NOTIFICATIONS_INITIALIZED, None);
+        if let Ok(Frame::Single(Message::Notification(opened))) = parse(&text, &Limits::default()) {
+            self.server.notification(&opened);
+        }
+        Ok(())
+    }
+
+    /// One request and its answer.
+    async fn send(&self, method: &str, params: &Value) -> Result<Value, ErrorObject> {
+        let id = RequestId::from(self.next.fetch_add(1, Ordering::Relaxed));
+        let mut text = Vec::new();
+        write_request(&mut text, &id, method, Some(params.to_string().as_bytes()));
+        let broken = || ErrorObject::internal("the request cannot be sent");
+        let Ok(Frame::Single(Message::Request(request))) = parse(&text, &Limits::default()) else {
+            return Err(broken());
+        };
+        let exchange = Exchange::new(
+            id,
+            Arc::new(Line {
+                answers: Arc::clone(&self.answers),
+                heard: Arc::clone(&self.heard),
+                principal: self.principal.clone(),
+            }),
+        );
+        let outcome = match guarded(|| self.server.request(&request, exchange.clone()))? {
+            Reply::Ready(outcome) => outcome,
+            Reply::Pending(future) => future.await,
+            Reply::Blocking(work) => work(),
+            _ => Err(broken()),
+        };
+        exchange.settle();
+        let mut out = Vec::new();
+        outcome?.write(&mut out);
+        serde_json::from_slice(&out).map_err(|error| ErrorObject::internal(error.to_string()))
+    }
+}
+
+impl fmt::Debug for TestClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestClient")
+            .field("revision", &self.revision)
+            .field("general", &self.general)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The stream of one request.
+struct Line {
+    answers: Answers,
+    heard: Arc<Mutex<Vec<(String, Value)>>>,
+    principal: Option<Principal>,
+}
+
+impl Link for Line {
+    fn notify(&self, method: &str, params: Option<&[u8]>, _: Delivery) -> Result<(), Closed> {
+        let params = params.and_then(|text| serde_json::from_slice(text).ok());
+        lock(&self.heard).push((method.to_owned(), params.unwrap_or_default()));
+        Ok(())
+    }
+
+    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
+        let params = params.and_then(|text| serde_json::from_slice(&text).ok());
+        let answer = (self.answers)(method, &params.unwrap_or_default());
+        Call::new(async move { Ok(answer.map(|answer| RawJson::copy(&answer.to_string()))) })
+    }
+
+    fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
+        None
+    }
+
+    fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
+    }
+
+    fn permits(&self, _scope: &str) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Line")
+    }
+}
+
+/// Runs the same at every revision that knows forms, each time with a server of its own, and
+/// compares what came of it.
+///
+/// # Panics
+/// Two revisions do not agree.
+pub async fn on_every_revision<S: Service, T: PartialEq + fmt::Debug>(
+    server: impl Fn() -> S,
+    run: impl AsyncFn(TestClient) -> T,
+) -> T {
+    let revisions = Revision::ALL.into_iter().rev();
+    let mut agreed: Option<(Revision, T)> = None;
+    for revision in revisions.filter(|revision| revision.rules().elicitation) {
+        let result = run(TestClient::at(revision, server())).await;
+        match &agreed {
+            None => agreed = Some((revision, result)),
+            Some((newest, first)) => {
+                assert_eq!(&result, first, "{revision} differs from {newest}");
+            }
+        }
+    }
+    match agreed {
+        Some((_, result)) => result,
+        None => unreachable!("there are revisions with forms"),
+    }
+}
+
+/// Waits for a future on this thread, for tests without a runtime. Handlers that need one, for
+/// timers say, are awaited in it instead.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => std::thread::park_timeout(Duration::from_secs(1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ctx, HandlerError, Server, Tool};
+
+    fn server() -> Server {
+        let greet = Tool::new("greet", async |cx: Ctx| {
+            cx.progress(1.0, 2.0);
+            let roots = cx.roots().await?;
+            Ok::<_, HandlerError>(format!("{} roots", roots.len()))
+        });
+        Server::new("s", "1").tool(greet)
+    }
+
+    #[test]
+    fn a_question_is_answered_at_every_revision() {
+        for revision in Revision::ALL {
+            let client =
+                TestClient::at(revision, server()).answer(json!({ "roots": {} }), |method, _| {
+                    assert_eq!(method, method::ROOTS_LIST);
+                    Ok(json!({ "roots": [{ "uri": "file:///a" }] }))
+                });
+            let said = block_on(client.call_tool("greet", json!({}))).unwrap();
+            assert_eq!(said.joined_text(), "1 roots", "{revision}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "differs from 2026-07-28")]
+    fn revisions_that_do_not_agree_are_told() {
+        block_on(on_every_revision(server, async |client| client.revision()));
+    }
+}
