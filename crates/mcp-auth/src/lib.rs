@@ -1,14 +1,17 @@
-//! Authorization for the Model Context Protocol over HTTP.
+//! Authorization for the Model Context Protocol over HTTP, for both roles.
 //!
 //! A client signs its messages in with [`OAuth`], which is given to
-//! [`Http::authorize`](mcp_transport_http::Http::authorize); see [`client`].
+//! [`Http::authorize`](mcp_transport_http::Http::authorize); see [`client`]. A server is put behind
+//! [`RequireBearer`](server::RequireBearer), a tower layer, and its handlers take
+//! [`Auth`](server::Auth); see [`server`].
 //!
 //! Nothing here is for stdio, where credentials come from the environment.
 //!
 //! # Features
 //!
 //! - `client` (default): [`OAuth`].
-//! - `tls`: `https` for what the client asks of authorization servers.
+//! - `server`: [`RequireBearer`](server::RequireBearer) and [`Auth`](server::Auth).
+//! - `tls`: `https` for what either asks of authorization servers.
 //!
 //! Specification: [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
 

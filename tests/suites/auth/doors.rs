@@ -2,13 +2,15 @@
 
 use http::StatusCode;
 use mcp_client::Client;
+use mcp_tests::auth_server::AuthServer;
 use mcp_tests::http::Peer;
-use mcp_tests::tcp::{Request, initialize};
+use mcp_tests::tcp::{Conn, Request, initialize};
 use mcp_tests::wire::Wire;
 use mcp_transport_http::{Endpoint, Http};
 use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
 
-use super::support::{Done, Guarded, bearing, notes, request, said, tool};
+use super::support::{Done, Guarded, bearing, guard, jwt, notes, request, said, tool};
 
 // proves: BASE-016, HTTP-006, SEC-006, SEC-027, ELIC-053, AUTH-064, AUTH-109, AUTH-110
 #[tokio::test]
@@ -136,7 +138,6 @@ async fn a_server_need_not_ask_who_calls_and_a_handler_that_does_is_told_so() {
     assert_eq!(done.runs(), 0);
 }
 
-// proves: AUTH-002
 #[tokio::test]
 async fn over_stdio_the_same_handlers_serve_the_user_at_this_machine() {
     let done = Done::default();
@@ -161,10 +162,9 @@ async fn a_client_that_cannot_sign_in_is_told_what_is_missing() {
 
 #[tokio::test]
 async fn the_old_transport_is_behind_the_same_door() {
-    use tower_layer::Layer as _;
     use tower_service::Service as _;
     let world = Guarded::start().await;
-    let guard = super::support::guard(&world.url, super::support::jwt(&world.auth));
+    let guard = guard(&world.url, jwt(&world.auth));
     let mut legacy = guard.layer(world.endpoint.legacy());
     for (method, token, status) in [
         ("GET", None, 401),
@@ -184,4 +184,34 @@ async fn the_old_transport_is_behind_the_same_door() {
         let response = legacy.call(request).await.unwrap();
         assert_eq!(response.status(), status, "{method} {token:?}");
     }
+}
+
+#[tokio::test]
+async fn in_a_router_the_metadata_is_mounted_beside_the_server() {
+    use axum::Router;
+    let auth = AuthServer::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let url = format!("http://{address}/mcp");
+    let guard = guard(&url, jwt(&auth));
+    let endpoint = Endpoint::new(notes(&Done::default())).unwrap();
+    let mut router = Router::new().route_service("/mcp", guard.layer(endpoint));
+    let metadata = guard.metadata();
+    for path in metadata.paths() {
+        router = router.route_service(path, metadata.clone());
+    }
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let ask = async |request: Request| {
+        let stream = TcpStream::connect(address).await.unwrap();
+        Conn::new(stream).ask(&request).await
+    };
+    for path in metadata.paths() {
+        let line = format!("GET {path} HTTP/1.1");
+        let answer = ask(Request::get().line(&line)).await;
+        assert_eq!(answer.json()["resource"], url);
+    }
+    assert_eq!(ask(Request::post(initialize())).await.status, 401);
+    let token = auth.token("alice", "client-1", "mcp", &url);
+    let answer = ask(bearing(Request::post(initialize()), &token)).await;
+    assert_eq!(answer.status, 200);
 }

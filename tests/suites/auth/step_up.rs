@@ -1,5 +1,7 @@
 //! Tokens that are good, but not for that.
 
+use mcp_tests::http::Modern;
+use mcp_tests::tcp::Request;
 use serde_json::{Value, json};
 
 use super::support::{Guarded, bearing, body, said, tool};
@@ -38,6 +40,35 @@ async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
     for (name, text) in [("write", "written"), ("admin", "done")] {
         assert_eq!(world.ask(&tool(&session, 8, name)).await.said(), text);
     }
+}
+
+#[tokio::test]
+async fn without_sessions_it_is_the_same() {
+    let world = Guarded::start().await;
+    let ask = async |token: &str, id: i64, name: &str| {
+        let client = Modern::new(&world.endpoint);
+        let message = client.request(id, "tools/call", json!({ "name": name }));
+        let mut request = bearing(Request::post(message.to_string()), token);
+        for (name, value) in &client.mirroring(&message).headers {
+            if name.as_str().starts_with("mcp-") {
+                request = request.with(name.as_str(), value.as_bytes());
+            }
+        }
+        world.ask(&request).await
+    };
+    let token = world.token("alice", "mcp");
+    assert_eq!(ask(&token, 1, "whoami").await.said(), "alice");
+    for (name, scopes) in [
+        ("write", "mcp notes:write"),
+        ("admin", "mcp notes:admin notes:write"),
+    ] {
+        let answer = ask(&token, 2, name).await;
+        assert_eq!(answer.status, 403, "{answer:?}");
+        assert_eq!(said(&answer, "scope"), Some(scopes));
+        assert_eq!(answer.json()["id"], 2);
+    }
+    assert_eq!(world.done.runs(), 1);
+    assert_eq!(ask("made-up", 3, "whoami").await.status, 401);
 }
 
 #[tokio::test]

@@ -14,7 +14,6 @@ use mcp_tests::tcp::{Answer, Conn, Request};
 use mcp_transport_http::{Endpoint, Http};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
-use tower_layer::Layer as _;
 
 /// What the handlers did.
 #[derive(Clone, Default)]

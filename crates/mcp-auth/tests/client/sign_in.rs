@@ -156,6 +156,30 @@ async fn the_documents_are_looked_for_in_order() {
     assert_eq!(net.visits()[0]["resource"], "https://mcp.example");
 }
 
+// proves: AUTH-012
+#[tokio::test]
+async fn of_several_issuers_the_first_that_can_be_used_is_taken() {
+    let net = Net::new();
+    let (gone, second) = ("https://gone.example", "https://second.example");
+    let issuers = json!([gone, second, ISSUER]);
+    net.document(
+        PRM,
+        &json!({ "resource": SERVER, "authorization_servers": issuers }),
+    );
+    let at = "https://second.example/.well-known/oauth-authorization-server";
+    net.document(at, &metadata(second));
+    signed_in(&net.client().build().unwrap()).await;
+    let redeemed = net.redeemed();
+    assert_eq!(redeemed.len(), 1);
+    assert_eq!(redeemed[0].line, "POST https://second.example/token");
+
+    // One where the client is known already comes first.
+    let known = Credentials::new("by-hand").issuer(ISSUER);
+    signed_in(&net.client().credentials(known).build().unwrap()).await;
+    let redeemed = net.redeemed();
+    assert_eq!(redeemed[1].line, "POST https://as.example/token");
+}
+
 // proves: AUTH-019, AUTH-020, AUTH-023, AUTH-043, AUTH-044
 #[tokio::test]
 async fn scopes_are_those_of_the_challenge_then_of_the_document_then_none() {

@@ -6,7 +6,6 @@ use mcp_auth::Secret;
 use mcp_auth::server::{Identity, Protected, Reject, RequireBearer, require_bearer};
 use mcp_protocol::{Grant, Principal};
 use serde_json::json;
-use tower_layer::Layer;
 use tower_service::Service as _;
 
 use crate::support::{Echo, ISSUER, METADATA, RESOURCE, Reply, post, send, token, verifier};
@@ -83,6 +82,9 @@ async fn the_metadata_is_for_everybody() {
         assert_eq!(reply.headers["allow"], "GET, HEAD, OPTIONS");
     }
     assert_eq!(echo.count(), 0);
+    // What every request takes and what a beginning takes are two things.
+    let reply = plain(&service, Method::GET, "/mcp").await;
+    assert_eq!(reply.said("scope"), Some("mcp"));
     let mut alone = guard.metadata();
     let response = alone.call(Request::get("/any").body(()).unwrap()).await;
     assert_eq!(response.unwrap().status(), 200);
@@ -90,8 +92,8 @@ async fn the_metadata_is_for_everybody() {
     // A server at the root of its host has one place for it.
     let guard = require_bearer("https://mcp.example", verifier().build().unwrap());
     let metadata = guard.build().unwrap().metadata();
-    assert_eq!(metadata.paths()[0], "/.well-known/oauth-protected-resource");
-    assert_eq!(metadata.paths()[0], metadata.paths()[1]);
+    let paths: Vec<&str> = metadata.paths().collect();
+    assert_eq!(paths, ["/.well-known/oauth-protected-resource"]);
 }
 
 // proves: AUTH-063, AUTH-081, AUTH-112

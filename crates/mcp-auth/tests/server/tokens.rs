@@ -1,16 +1,16 @@
-//! Tokens that somebody crafted.
+//! Tokens that are refused, and tokens that are not.
 
-use mcp_auth::server::{Algorithm, JwtBuilder, Protected, require_bearer};
+use std::time::Duration;
+
+use mcp_auth::server::{Algorithm, Jwt, JwtBuilder, Protected, require_bearer};
 use ring::signature::{
-    ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384,
-    RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding,
+    RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RSA_PSS_SHA384,
+    RSA_PSS_SHA512, RsaEncoding,
 };
 use serde_json::{Value, json};
-use tower_layer::Layer;
 
-use crate::support::{
-    Echo, KEYS, Key, NOW, RESOURCE, RSA, claims, encode, header, post, token, verifier, with,
-};
+use crate::crafted::{self, ALG, EXPIRED, TYPE, headed, signed, without};
+use crate::support::{Echo, KEYS, Key, NOW, RESOURCE, claims, header, post, token, verifier};
 
 fn guarded(verifier: JwtBuilder) -> (Echo, Protected<Echo>) {
     let echo = Echo::default();
@@ -19,371 +19,11 @@ fn guarded(verifier: JwtBuilder) -> (Echo, Protected<Echo>) {
     (echo, service)
 }
 
-/// A token of the issuer with another header.
-fn headed(changes: &[(&str, Value)]) -> String {
-    KEYS.ec.token(&with(header(), changes), &claims())
-}
-
-/// A token of the issuer without some claim.
-fn without(claim: &str) -> String {
-    let mut claims = claims();
-    claims.as_object_mut().unwrap().remove(claim);
-    KEYS.ec.token(&header(), &claims)
-}
-
-/// A token whose header says one thing and whose signature is another.
-fn signed(header: &Value, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
-    let message = format!(
-        "{}.{}",
-        encode(header.to_string().as_bytes()),
-        encode(claims().to_string().as_bytes())
-    );
-    let signature = sign(message.as_bytes());
-    format!("{message}.{}", encode(&signature))
-}
-
-/// As if the public key were a shared secret.
-fn hmac(header: &Value, secret: &[u8]) -> String {
-    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret);
-    signed(header, |message| {
-        ring::hmac::sign(&key, message).as_ref().to_vec()
-    })
-}
-
-const FORM: &str = "the token is no signed JWT";
-const HEADER: &str = "the header of the token cannot be read";
-const CLAIMS: &str = "the claims of the token cannot be read";
-const ALG: &str = "the algorithm of the token is not allowed";
-const KEY: &str = "the key of the token is not known";
-const SIGNATURE: &str = "the signature of the token is wrong";
-const ENCODED: &str = "the signature of the token cannot be read";
-const EXTENDED: &str = "the token has extensions that are not understood";
-const TYPE: &str = "the token is of another type";
-const FROM: &str = "the token is from another issuer";
-const FOR: &str = "the token is for another audience";
-const EXPIRED: &str = "the token has expired";
-const FOREVER: &str = "the token never expires";
-const EARLY: &str = "the token is not good yet";
-const FUTURE: &str = "the token was issued in the future";
-const TIME: &str = "the token has a time that cannot be read";
-const SUBJECT: &str = "the token names no subject";
-const BOUND: &str = "the token is bound to a key and is no bearer token";
-const SCOPES: &str = "the scopes of the token cannot be read";
-
-fn malformed() -> Vec<(&'static str, String, &'static str)> {
-    let good = token(&[]);
-    let parts: Vec<&str> = good.split('.').collect();
-    let (head, body, signature) = (parts[0], parts[1], parts[2]);
-    let raw = |header: &str, claims: &str| KEYS.ec.raw(header, claims);
-    let (h, c) = (header().to_string(), claims().to_string());
-    let twice = |text: &str, more: &str| format!("{}{more}}}", &text[..text.len() - 1]);
-    vec![
-        ("a word", "opaque".into(), FORM),
-        ("two parts", format!("{head}.{body}"), FORM),
-        ("four parts", format!("{good}.{signature}"), FORM),
-        ("encrypted", format!("{head}.a.b.c.{signature}"), FORM),
-        ("no header", format!(".{body}.{signature}"), HEADER),
-        ("no claims", format!("{head}..{signature}"), CLAIMS),
-        ("no signature", format!("{head}.{body}."), ENCODED),
-        ("padding", format!("{good}=="), ENCODED),
-        (
-            "another alphabet",
-            format!("+/+/.{body}.{signature}"),
-            HEADER,
-        ),
-        ("bits left over", format!("{head}.{body}.AAF"), ENCODED),
-        ("a header that is no JSON", raw("alg=ES256", &c), HEADER),
-        ("a header that is a list", raw("[1]", &c), HEADER),
-        (
-            "an algorithm twice",
-            raw(&twice(&h, r#","alg":"none""#), &c),
-            HEADER,
-        ),
-        ("claims that are no JSON", raw(&h, "{"), CLAIMS),
-        ("claims that are text", raw(&h, "\"x\""), CLAIMS),
-        (
-            "an audience twice",
-            raw(&h, &twice(&c, r#","aud":"x""#)),
-            CLAIMS,
-        ),
-        (
-            "hidden twice",
-            raw(&h, &twice(&c, r#","\u0073ub":"root""#)),
-            CLAIMS,
-        ),
-        (
-            "deep down twice",
-            raw(&h, &twice(&c, r#","x":[{"a":1,"a":2}]"#)),
-            CLAIMS,
-        ),
-        ("something behind", raw(&h, &format!("{c}{c}")), CLAIMS),
-        (
-            "bottomless",
-            raw(&h, &twice(&c, &format!(",\"x\":{}", "[".repeat(500)))),
-            CLAIMS,
-        ),
-        (
-            "too long",
-            token(&[("x", json!("x".repeat(9_000)))]),
-            "the token is too long",
-        ),
-    ]
-}
-
-fn confused() -> Vec<(&'static str, String, &'static str)> {
-    let named = |name: Value| headed(&[("alg", name)]);
-    let stranger = Key::p256();
-    let jwk = stranger.jwk("ec-1");
-    let own = |changes: &[(&str, Value)]| stranger.token(&with(header(), changes), &claims());
-    let rsa = json!({ "alg": "RS256", "kid": "rsa-1" });
-    let n = KEYS.rsa.jwk("")["n"].as_str().unwrap().to_owned();
-    let secret = |alg: &str, secret: &[u8]| hmac(&json!({ "alg": alg, "kid": "rsa-1" }), secret);
-    let unsigned = |name: &str| signed(&json!({ "alg": name }), |_| vec![0]);
-    vec![
-        ("none", unsigned("none"), ALG),
-        ("None", unsigned("None"), ALG),
-        ("nOnE", unsigned("nOnE"), ALG),
-        (
-            "no algorithm",
-            KEYS.ec.token(&json!({ "kid": "ec-1" }), &claims()),
-            ALG,
-        ),
-        ("no algorithm's name", named(json!("")), ALG),
-        ("an algorithm that is null", named(Value::Null), HEADER),
-        ("algorithms", named(json!(["ES256"])), HEADER),
-        ("in lower case", named(json!("es256")), ALG),
-        ("with a space", named(json!("ES256 ")), ALG),
-        ("of another curve", named(json!("ES256K")), ALG),
-        (
-            "the public key as a secret",
-            secret("HS256", n.as_bytes()),
-            ALG,
-        ),
-        ("the file of the key as a secret", secret("HS256", RSA), ALG),
-        ("nothing as a secret", secret("HS512", b""), ALG),
-        (
-            "the secret by another name",
-            secret("RS256", n.as_bytes()),
-            SIGNATURE,
-        ),
-        ("RSA by a curve", headed(&[("alg", json!("RS256"))]), KEY),
-        (
-            "a curve by RSA",
-            signed(&header(), |m| KEYS.rsa.sign(m, &RSA_PKCS1_SHA256)),
-            SIGNATURE,
-        ),
-        (
-            "another hash than the key is for",
-            KEYS.rsa
-                .token(&with(rsa.clone(), &[("alg", json!("RS512"))]), &claims()),
-            KEY,
-        ),
-        (
-            "another padding",
-            signed(&rsa, |m| KEYS.rsa.sign(m, &RSA_PSS_SHA256)),
-            SIGNATURE,
-        ),
-        ("the longer curve", headed(&[("alg", json!("ES384"))]), KEY),
-        (
-            "the key of the longer curve",
-            headed(&[("kid", json!("ec-384"))]),
-            KEY,
-        ),
-        (
-            "a key along with it",
-            own(&[("jwk", jwk.clone())]),
-            SIGNATURE,
-        ),
-        (
-            "only a key along with it",
-            own(&[("jwk", jwk), ("kid", json!("mine"))]),
-            KEY,
-        ),
-        (
-            "the address of keys",
-            own(&[("jku", json!("https://evil.example/keys"))]),
-            SIGNATURE,
-        ),
-        (
-            "the address of a certificate",
-            own(&[("x5u", json!("https://evil.example/c"))]),
-            SIGNATURE,
-        ),
-        ("a certificate", own(&[("x5c", json!(["MIIB"]))]), SIGNATURE),
-        (
-            "a path for a key",
-            headed(&[("kid", json!("../../dev/null"))]),
-            KEY,
-        ),
-        (
-            "a query for a key",
-            headed(&[("kid", json!("' OR 1=1"))]),
-            KEY,
-        ),
-        ("an empty key", headed(&[("kid", json!(""))]), KEY),
-        ("a number for a key", headed(&[("kid", json!(1))]), HEADER),
-        (
-            "an extension",
-            headed(&[("crit", json!(["exp"])), ("exp", json!(NOW))]),
-            EXTENDED,
-        ),
-        ("no extension", headed(&[("crit", json!([]))]), EXTENDED),
-        ("a proof", headed(&[("typ", json!("dpop+jwt"))]), TYPE),
-        ("a sign-out", headed(&[("typ", json!("logout+jwt"))]), TYPE),
-        ("a type that is none", headed(&[("typ", json!(7))]), HEADER),
-    ]
-}
-
-fn forged() -> Vec<(&'static str, String, &'static str)> {
-    let good = token(&[]);
-    let (message, _) = good.rsplit_once('.').unwrap();
-    let (_, other) = token(&[("sub", json!("bob"))])
-        .rsplit_once('.')
-        .map(|(a, b)| (a.to_owned(), b.to_owned()))
-        .unwrap();
-    let mut flipped = KEYS.ec.sign(message.as_bytes(), &RSA_PKCS1_SHA256);
-    flipped[40] ^= 1;
-    let short = KEYS.ec.sign(message.as_bytes(), &RSA_PKCS1_SHA256)[..63].to_vec();
-    vec![
-        (
-            "one bit",
-            format!("{message}.{}", encode(&flipped)),
-            SIGNATURE,
-        ),
-        (
-            "one byte less",
-            format!("{message}.{}", encode(&short)),
-            SIGNATURE,
-        ),
-        (
-            "zeros",
-            format!("{message}.{}", encode(&[0; 64])),
-            SIGNATURE,
-        ),
-        ("of another token", format!("{message}.{other}"), SIGNATURE),
-        (
-            "of a stranger",
-            Key::p256().token(&header(), &claims()),
-            SIGNATURE,
-        ),
-        ("in another form", signed(&header(), der), SIGNATURE),
-    ]
-}
-
-/// The signature as certificates have it, by a key of its own: its form is refused either way.
-fn der(message: &[u8]) -> Vec<u8> {
-    let random = ring::rand::SystemRandom::new();
-    let how = &ECDSA_P256_SHA256_ASN1_SIGNING;
-    let key = EcdsaKeyPair::generate_pkcs8(how, &random).unwrap();
-    let key = EcdsaKeyPair::from_pkcs8(how, key.as_ref(), &random).unwrap();
-    key.sign(&random, message).unwrap().as_ref().to_vec()
-}
-
-fn misdirected() -> Vec<(&'static str, String, &'static str)> {
-    let is = |claim: &str, value: Value| token(&[(claim, value)]);
-    vec![
-        ("no issuer", without("iss"), FROM),
-        (
-            "another issuer",
-            is("iss", json!("https://evil.example")),
-            FROM,
-        ),
-        (
-            "an issuer with a slash",
-            is("iss", json!("https://issuer.example/")),
-            FROM,
-        ),
-        (
-            "an issuer in capitals",
-            is("iss", json!("https://ISSUER.example")),
-            FROM,
-        ),
-        (
-            "two issuers",
-            is("iss", json!(["https://issuer.example"])),
-            CLAIMS,
-        ),
-        ("no audience", without("aud"), FOR),
-        (
-            "another audience",
-            is("aud", json!("https://other.example/mcp")),
-            FOR,
-        ),
-        (
-            "the host alone",
-            is("aud", json!("https://mcp.example")),
-            FOR,
-        ),
-        (
-            "another path",
-            is("aud", json!("https://mcp.example/mcp2")),
-            FOR,
-        ),
-        (
-            "a path below",
-            is("aud", json!("https://mcp.example/mcp/x")),
-            FOR,
-        ),
-        (
-            "without TLS",
-            is("aud", json!("http://mcp.example/mcp")),
-            FOR,
-        ),
-        ("nobody", is("aud", json!([])), FOR),
-        (
-            "others",
-            is("aud", json!(["https://a.example", "https://b.example"])),
-            FOR,
-        ),
-        (
-            "a list with something else in it",
-            is("aud", json!([RESOURCE, 1])),
-            FOR,
-        ),
-        ("an object", is("aud", json!({ "aud": RESOURCE })), FOR),
-        (
-            "the client, as in an ID token",
-            is("aud", json!("client-1")),
-            FOR,
-        ),
-        ("no end", without("exp"), FOREVER),
-        ("ended", is("exp", json!(NOW - 60)), EXPIRED),
-        ("ended long ago", is("exp", json!(0)), EXPIRED),
-        ("ended before 1970", is("exp", json!(-1)), TIME),
-        (
-            "ends as text",
-            is("exp", json!((NOW + 300).to_string())),
-            TIME,
-        ),
-        ("ends at null", is("exp", Value::Null), TIME),
-        ("ends after all clocks", is("exp", json!(1e300)), TIME),
-        ("begins later", is("nbf", json!(NOW + 61)), EARLY),
-        ("begins as text", is("nbf", json!("now")), TIME),
-        ("issued later", is("iat", json!(NOW + 61)), FUTURE),
-        ("no subject", without("sub"), SUBJECT),
-        ("an empty subject", is("sub", json!("")), SUBJECT),
-        ("a number for a subject", is("sub", json!(1)), CLAIMS),
-        ("bound to a key", is("cnf", json!({ "jkt": "x" })), BOUND),
-        (
-            "bound to a certificate",
-            is("cnf", json!({ "x5t#S256": "x" })),
-            BOUND,
-        ),
-        ("a number for scopes", is("scope", json!(1)), SCOPES),
-        (
-            "a list with numbers for scopes",
-            is("scope", json!(["mcp", 1])),
-            SCOPES,
-        ),
-        ("a number for a client", is("client_id", json!(1)), CLAIMS),
-    ]
-}
-
 // proves: AUTH-057, AUTH-058, AUTH-059, AUTH-060, AUTH-062, AUTH-109, AUTH-111
 #[tokio::test]
 async fn t32_tokens_that_are_crafted_open_nothing() {
     let (echo, service) = guarded(verifier());
-    let all = [malformed(), confused(), forged(), misdirected()].concat();
+    let all = crafted::all();
     assert!(all.len() >= 60, "{}", all.len());
     for (name, token, reason) in all {
         let reply = post(&service, &token).await;
@@ -473,7 +113,7 @@ async fn less_can_be_allowed() {
     assert_eq!(reply.said("error_description"), Some(TYPE));
     assert_eq!(post(&service, &token(&[])).await.status, 200);
 
-    let (_, service) = guarded(verifier().skew(std::time::Duration::ZERO));
+    let (_, service) = guarded(verifier().skew(Duration::ZERO));
     let reply = post(&service, &token(&[("exp", json!(NOW))])).await;
     assert_eq!(reply.said("error_description"), Some(EXPIRED));
 
@@ -488,19 +128,13 @@ async fn less_can_be_allowed() {
 #[test]
 fn what_cannot_be_is_said_when_it_is_built() {
     for (builder, advice) in [
-        (verifier().skew(std::time::Duration::from_secs(61)), "60 s"),
+        (verifier().skew(Duration::from_secs(61)), "60 s"),
         (verifier().algorithms([]), "algorithms()"),
+        (Jwt::builder("http://issuer.example"), "https"),
+        (Jwt::builder("issuer"), "URL"),
+        (Jwt::builder("https://issuer.example/?x=1"), "query"),
         (
-            mcp_auth::server::Jwt::builder("http://issuer.example"),
-            "https",
-        ),
-        (mcp_auth::server::Jwt::builder("issuer"), "URL"),
-        (
-            mcp_auth::server::Jwt::builder("https://issuer.example/?x=1"),
-            "query",
-        ),
-        (
-            mcp_auth::server::Jwt::builder("https://issuer.example").jwks_uri("keys"),
+            Jwt::builder("https://issuer.example").jwks_uri("keys"),
             "jwks_uri",
         ),
     ] {

@@ -25,6 +25,21 @@ const METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// Serves the metadata of a protected server: a tower service, for routers that send only some
 /// paths to what [`RequireBearer`](super::RequireBearer) protects. It answers at any path.
+///
+/// ```
+/// # use mcp_auth::server::RequireBearer;
+/// # struct Router;
+/// # impl Router {
+/// #     fn route_service<T>(self, _: &str, _: T) -> Self { self }
+/// # }
+/// # fn mount(guard: &RequireBearer, mut router: Router) -> Router {
+/// let metadata = guard.metadata();
+/// for path in metadata.paths() {
+///     router = router.route_service(path, metadata.clone());
+/// }
+/// # router
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Metadata(Arc<Inner>);
 
@@ -50,12 +65,13 @@ impl Metadata {
     }
 
     /// The paths it is looked for at: with the path of the server, and the one for a whole host.
-    pub fn paths(&self) -> [&str; 2] {
-        [&self.0.path, WELL_KNOWN]
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let own = self.0.path.as_str();
+        std::iter::once(own).chain((own != WELL_KNOWN).then_some(WELL_KNOWN))
     }
 
     pub(super) fn is_at(&self, path: &str) -> bool {
-        path.starts_with(WELL_KNOWN) && self.paths().contains(&path)
+        path.starts_with(WELL_KNOWN) && self.paths().any(|own| own == path)
     }
 
     /// There is nothing secret in it, so any page may read it.

@@ -79,6 +79,11 @@ impl RequireBearer {
         Builder::new(resource.into(), verifier)
     }
 
+    /// The service with this layer before it, as [`Layer::layer`] makes it.
+    pub fn layer<S>(&self, inner: S) -> Protected<S> {
+        Protected::new(inner, self.clone())
+    }
+
     /// The metadata, for routers that have to be told its paths. What is protected answers it too,
     /// where requests for it get there.
     pub fn metadata(&self) -> Metadata {
@@ -90,7 +95,7 @@ impl<S> Layer<S> for RequireBearer {
     type Service = Protected<S>;
 
     fn layer(&self, inner: S) -> Protected<S> {
-        Protected::new(inner, self.clone())
+        Self::layer(self, inner)
     }
 }
 
@@ -173,7 +178,8 @@ impl Policy {
         let Some(missing) = admitted.grant.missing() else {
             return;
         };
-        if !response.status().is_success() || is_stream(response.headers()) {
+        // What failed for another reason is not mended by a token.
+        if response.status().is_server_error() || is_stream(response.headers()) {
             return;
         }
         let refusal = Refusal::Scope(self.step_up(&admitted.identity, &missing));
