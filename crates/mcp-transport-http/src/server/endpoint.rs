@@ -52,7 +52,8 @@ pub(crate) struct Shared {
     pub(crate) revisions: Vec<Revision>,
     /// Whether any of them opens with a handshake.
     pub(crate) has_handshake: bool,
-    pub(crate) in_flight: Arc<AtomicUsize>,
+    pub(crate) in_flight: AtomicUsize,
+    pub(crate) subscriptions: AtomicUsize,
     pub(crate) bodies: Arc<AtomicUsize>,
     #[cfg(feature = "legacy")]
     pub(crate) legacy: crate::legacy::server::LegacySessions,
@@ -88,7 +89,8 @@ impl Endpoint {
             has_handshake: revisions.iter().any(|it| !it.is_modern()),
             revisions,
             sessions: Arc::new(Table::new()),
-            in_flight: Arc::default(),
+            in_flight: AtomicUsize::new(0),
+            subscriptions: AtomicUsize::new(0),
             bodies: Arc::default(),
             #[cfg(feature = "legacy")]
             legacy: Default::default(),
@@ -105,9 +107,14 @@ impl Endpoint {
         self.0.sessions.len()
     }
 
-    /// How many requests run, those included whose client went away.
+    /// How many requests run, those of sessions included whose client went away.
     pub fn in_flight(&self) -> usize {
         self.0.in_flight.load(Ordering::Acquire)
+    }
+
+    /// How many subscriptions of clients without sessions are open.
+    pub fn subscriptions(&self) -> usize {
+        self.0.subscriptions.load(Ordering::Acquire)
     }
 
     /// Ends the endpoint in good order: new requests are refused, the server
@@ -125,7 +132,8 @@ impl Endpoint {
         let limit = Instant::now() + shared.options.grace;
         loop {
             let changed = shared.idle.notified();
-            if self.in_flight() == 0 || timeout_at(limit, changed).await.is_err() {
+            let is_idle = self.in_flight() == 0 && self.subscriptions() == 0;
+            if is_idle || timeout_at(limit, changed).await.is_err() {
                 break;
             }
         }
@@ -173,6 +181,7 @@ impl fmt::Debug for Endpoint {
         f.debug_struct("Endpoint")
             .field("sessions", &self.sessions())
             .field("in_flight", &self.in_flight())
+            .field("subscriptions", &self.subscriptions())
             .finish_non_exhaustive()
     }
 }
@@ -237,11 +246,25 @@ impl Shared {
         })
     }
 
+    /// The same place for a request that says it is going to last, as a subscription does.
+    pub(crate) fn lasting_slot(&self, slot: Slot) -> Result<Slot, Refusal> {
+        slot.into_lasting().ok_or_else(|| {
+            Refusal::busy(format!(
+                "{} subscriptions are open, the limit of Options::with_subscriptions; \
+                 subscribe again later",
+                self.options.subscriptions
+            ))
+        })
+    }
+
     /// A slot was given back.
-    pub(crate) fn slot_freed(&self) {
-        if self.in_flight.fetch_sub(1, Ordering::AcqRel) == 1
-            && self.closing.load(Ordering::Acquire)
-        {
+    pub(crate) fn slot_freed(&self, lasting: bool) {
+        let places = if lasting {
+            &self.subscriptions
+        } else {
+            &self.in_flight
+        };
+        if places.fetch_sub(1, Ordering::AcqRel) == 1 && self.closing.load(Ordering::Acquire) {
             self.idle.notify_one();
         }
     }

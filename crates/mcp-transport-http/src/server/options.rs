@@ -21,6 +21,7 @@ pub struct Options {
     pub(crate) bodies_bytes: usize,
     pub(crate) body_timeout: Duration,
     pub(crate) in_flight: usize,
+    pub(crate) subscriptions: usize,
     pub(crate) session_in_flight: usize,
     pub(crate) session_streams: usize,
     pub(crate) max_sessions: usize,
@@ -55,6 +56,7 @@ impl Default for Options {
             bodies_bytes: 128 << 20,
             body_timeout: Duration::from_secs(60),
             in_flight: 1_024,
+            subscriptions: 10_000,
             session_in_flight: 64,
             session_streams: 8,
             max_sessions: 10_000,
@@ -173,10 +175,18 @@ impl Options {
     }
 
     /// Sets how many requests may run at once, in all. Default 1,024; one more is answered with
-    /// 503. A request whose connection broke counts until its handler ends.
+    /// 503. A request of a session whose connection broke counts until its handler ends.
     #[must_use]
     pub fn with_in_flight(mut self, requests: usize) -> Self {
         self.in_flight = requests;
+        self
+    }
+
+    /// Sets how many subscriptions of clients without sessions may be open at once. They do not
+    /// count as requests that run. Default 10,000; one more is answered with 503.
+    #[must_use]
+    pub fn with_subscriptions(mut self, subscriptions: usize) -> Self {
+        self.subscriptions = subscriptions;
         self
     }
 

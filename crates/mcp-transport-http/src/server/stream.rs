@@ -97,6 +97,9 @@ pub(crate) struct State {
     pub(crate) started: bool,
     /// Nothing follows.
     finished: bool,
+    /// Something that may not be missed found no room where nothing is kept: the connection ends
+    /// once it has what is here, so that the client knows.
+    lost: bool,
     /// The number of the last event.
     sequence: u64,
     /// The number of the last event that some connection took.
@@ -215,7 +218,10 @@ impl Stream {
             tracing::trace!("dropped a message, the client does not read");
             return match delivery {
                 Delivery::Lossy => Ok(()),
-                _ if state.queue.is_some() => Err(Closed::stalled("Options::with_queue")),
+                _ if state.queue.is_some() => {
+                    state.lost |= self.streams.identity.is_none();
+                    Err(Closed::stalled("Options::with_queue"))
+                }
                 _ => Err(Closed::eof()),
             };
         }
@@ -244,7 +250,8 @@ impl Stream {
     fn is_lost(&self, state: &State) -> bool {
         let options = &self.streams.options;
         let queue = state.queue.as_ref();
-        self.streams.key(0).is_none() && queue.is_none_or(|queue| queue.is_full(options))
+        let is_full = || queue.is_none_or(|queue| queue.is_full(options));
+        state.lost || self.streams.key(0).is_none() && is_full()
     }
 
     /// Numbers an event, keeps it, and queues it for the connection there is.
@@ -313,7 +320,9 @@ impl Stream {
         let state = lock(&self.state);
         state.reader != reader
             || match &state.queue {
-                Some(queue) => queue.events.is_empty() && (state.finished || queue.ending),
+                Some(queue) => {
+                    queue.events.is_empty() && (state.finished || state.lost || queue.ending)
+                }
                 None => true,
             }
     }
@@ -331,7 +340,8 @@ impl Stream {
         if let Some(data) = queue.take(&mut state.taken, cx) {
             return Poll::Ready(Next::Data(data));
         }
-        if queue.events.is_empty() && (state.finished || queue.ending) {
+        let is_ending = state.finished || state.lost || queue.ending;
+        if queue.events.is_empty() && is_ending {
             return Poll::Ready(Next::End);
         }
         match &mut state.waker {
@@ -348,6 +358,7 @@ impl State {
             number: 0,
             started: false,
             finished: false,
+            lost: false,
             sequence: 0,
             taken: 0,
             reader: 0,

@@ -17,21 +17,38 @@ use super::session::{HttpSession, Pin as Pinned};
 use super::stream::Stream;
 use crate::threads::Threads;
 
-/// A place among the requests that run, given back on drop.
-pub(crate) struct Slot(Arc<Shared>);
+/// A place among the requests that run, or among the subscriptions that last; given back on
+/// drop.
+pub(crate) struct Slot {
+    shared: Arc<Shared>,
+    lasts: bool,
+}
 
 impl Slot {
     pub(crate) fn take(shared: &Arc<Shared>) -> Option<Self> {
         // The slot exists first, so that a refused one is given back by its `Drop`.
-        let slot = Self(Arc::clone(shared));
+        let slot = Self {
+            shared: Arc::clone(shared),
+            lasts: false,
+        };
         let running = shared.in_flight.fetch_add(1, Ordering::AcqRel);
         (running < shared.options.in_flight).then_some(slot)
+    }
+
+    /// Exchanges it for one of those for subscriptions, which would leave requests no room.
+    pub(crate) fn into_lasting(self) -> Option<Self> {
+        let slot = Self {
+            shared: Arc::clone(&self.shared),
+            lasts: true,
+        };
+        let open = slot.shared.subscriptions.fetch_add(1, Ordering::AcqRel);
+        (open < slot.shared.options.subscriptions).then_some(slot)
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.0.slot_freed();
+        self.shared.slot_freed(self.lasts);
     }
 }
 

@@ -55,9 +55,8 @@ pub(crate) fn serve(
         let status = status(mirror::status(error.code));
         Refusal::with_error(status, error).answering(Some(request.id.clone()))
     })?;
-    let slot = shared
-        .slot()
-        .map_err(|refusal| refusal.answering(Some(request.id.clone())))?;
+    let busy = |refusal: Refusal| refusal.answering(Some(request.id.clone()));
+    let slot = shared.slot().map_err(busy)?;
     let principal = parts.extensions.get::<Principal>().cloned();
     let stream = Stream::of_request(&session.streams, parts, principal, false);
     let link: Arc<dyn Link> = Arc::<Stream>::clone(&stream);
@@ -69,14 +68,25 @@ pub(crate) fn serve(
             let response = respond(session, stream, exchange.id(), &outcome);
             Ok(Begun::Answered(response))
         }
-        Handled::Waits(future) => Ok(Begun::Runs(Call {
-            seat: shared.modern.live.enter(&exchange, slot),
-            running: Running::new(exchange, future),
-            stream,
-            session: Arc::clone(session),
-            limit: session.inbound.deadline(),
-            began: Instant::now(),
-        })),
+        Handled::Waits(future) => {
+            let slot = match exchange.is_endless() {
+                true => shared.lasting_slot(slot).map_err(busy)?,
+                false => slot,
+            };
+            let seat = shared.modern.live.enter(&exchange, slot);
+            if session.streams.closed().is_some() {
+                // The end came before this one was on the table.
+                exchange.cancel();
+            }
+            Ok(Begun::Runs(Call {
+                seat,
+                running: Running::new(exchange, future),
+                stream,
+                session: Arc::clone(session),
+                limit: session.inbound.deadline(),
+                began: Instant::now(),
+            }))
+        }
     }
 }
 
