@@ -8,7 +8,9 @@ use std::pin::Pin;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
+use mcp_protocol::modern::mirror;
 use mcp_transport_http::{Body, Endpoint};
+use mcp_types::{CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, PROTOCOL_VERSION_KEY};
 use serde_json::{Value, json};
 use tower_service::Service as _;
 
@@ -164,6 +166,70 @@ impl Peer {
     pub async fn open(endpoint: &Endpoint) -> Self {
         let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
         Self::open_as(endpoint, "2025-11-25", capabilities).await
+    }
+}
+
+/// A client of the revision without a handshake: each request tells all there is to know, and its
+/// headers repeat some of it.
+#[derive(Debug, Clone)]
+pub struct Modern {
+    /// Its headers are sent with every request, below those that are made of the request.
+    pub peer: Peer,
+    /// The `_meta` of every request.
+    pub meta: Value,
+}
+
+impl Modern {
+    /// A client that can be asked everything.
+    pub fn new(endpoint: &Endpoint) -> Self {
+        Self {
+            peer: Peer::new(endpoint),
+            meta: json!({
+                PROTOCOL_VERSION_KEY: "2026-07-28",
+                CLIENT_INFO_KEY: {"name": "peer", "version": "0"},
+                CLIENT_CAPABILITIES_KEY: {"elicitation": {}, "sampling": {}, "roots": {}},
+            }),
+        }
+    }
+
+    /// The same client with another member of `_meta`.
+    #[must_use]
+    pub fn with_meta(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.meta[key] = value.into();
+        self
+    }
+
+    /// A request as it is sent.
+    pub fn request(&self, id: impl Into<Value>, method: &str, mut params: Value) -> Value {
+        params["_meta"] = self.meta.clone();
+        json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
+    }
+
+    /// A client with the headers that repeat what `request` says.
+    pub fn mirroring(&self, request: &Value) -> Peer {
+        let params = &request["params"];
+        let method = request["method"].as_str();
+        let name = match method.and_then(mirror::named_by) {
+            Some(member) => params[member].as_str().map(mirror::encode),
+            None => None,
+        };
+        let version = params["_meta"][PROTOCOL_VERSION_KEY].as_str();
+        let peer = self.peer.clone();
+        peer.with("mcp-protocol-version", version)
+            .with("mcp-method", method)
+            .with("mcp-name", name.as_deref())
+    }
+
+    /// A request by POST.
+    pub async fn call(&self, id: impl Into<Value>, method: &str, params: Value) -> Reply {
+        let request = self.request(id, method, params);
+        self.mirroring(&request).post(request).await
+    }
+
+    /// A tool call by POST.
+    pub async fn tool(&self, id: impl Into<Value>, name: &str, arguments: Value) -> Reply {
+        let params = json!({"name": name, "arguments": arguments});
+        self.call(id, "tools/call", params).await
     }
 }
 

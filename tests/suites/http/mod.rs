@@ -3,6 +3,7 @@
 mod faults;
 mod legacy;
 mod legacy_client;
+mod modern;
 mod post;
 mod proxy;
 mod resume;

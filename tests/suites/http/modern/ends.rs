@@ -1,0 +1,224 @@
+//! How requests end that nobody answers: their client goes, their time is up, the server closes.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use mcp_protocol::{Delivery, Payload, Reply};
+use mcp_tests::http::{self, Modern};
+use mcp_transport_http::{Endpoint, Options};
+use mcp_types::PROGRESS_TOKEN_KEY;
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, advance};
+
+use super::super::{Gate, pass, server};
+use super::{OnDrop, Probe};
+
+/// A service whose handler never ends, and gives a permit when it is dropped; it says something
+/// first if it is to.
+fn stuck(speaks: bool, endless: bool) -> (Probe, Arc<Semaphore>) {
+    let dropped = Arc::new(Semaphore::new(0));
+    let gives = Arc::clone(&dropped);
+    let probe = Probe::new(move |cx| {
+        let exchange = cx.exchange().clone();
+        let guard = OnDrop(Arc::clone(&gives));
+        if endless {
+            exchange.set_endless();
+        }
+        Reply::Pending(Box::pin(async move {
+            let _guard = guard;
+            if speaks {
+                let link = exchange.link();
+                link.notify("notifications/x", None, Delivery::Lossy)
+                    .unwrap();
+            }
+            std::future::pending().await
+        }))
+    });
+    (probe, dropped)
+}
+
+/// Starts a call that is not answered, and gives it up.
+async fn give_up(client: &Modern, id: u32) {
+    let mut call = Box::pin(client.tool(id, "go", json!({})));
+    let started = poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx).is_pending())).await;
+    assert!(started);
+}
+
+// proves: M-HTTP-028, M-HTTP-029, M-CANC-004
+#[tokio::test(start_paused = true)]
+async fn who_hangs_up_before_the_response_cancels() {
+    let (probe, dropped) = stuck(false, false);
+    let endpoint = probe.endpoint_with(Options::new().with_in_flight(1));
+    let client = Modern::new(&endpoint);
+    for id in 1..=3 {
+        give_up(&client, id).await;
+        assert_eq!(
+            dropped.available_permits(),
+            id as usize,
+            "the handler is gone"
+        );
+        assert_eq!(endpoint.in_flight(), 0, "and its place is free");
+    }
+}
+
+// proves: M-HTTP-028, M-HTTP-029, M-HTTP-030, M-CANC-004, M-CANC-013
+#[tokio::test(start_paused = true)]
+async fn who_hangs_up_on_a_stream_cancels() {
+    let (probe, dropped) = stuck(true, false);
+    let endpoint = probe.endpoint_with(Options::new().with_in_flight(1));
+    let client = Modern::new(&endpoint);
+    for id in 1..=3 {
+        let mut reply = client.tool(id, "go", json!({})).await;
+        assert!(reply.message().await.is_some());
+        assert_eq!(endpoint.in_flight(), 1);
+        let busy = client.tool("busy", "go", json!({})).await;
+        assert_eq!(busy.status, 503);
+        assert_eq!(busy.json().await["id"], "busy");
+        drop(reply);
+        assert_eq!(endpoint.in_flight(), 0, "its place is free at once");
+        pass(&dropped).await;
+    }
+    // A stream that nobody has begun to read is no different.
+    drop(client.tool(4, "go", json!({})).await);
+    assert_eq!(endpoint.in_flight(), 0);
+    pass(&dropped).await;
+}
+
+// proves: M-CANC-016
+#[tokio::test(start_paused = true)]
+async fn an_answer_nobody_read_leaves_nothing_behind() {
+    let gate = Gate::new();
+    let endpoint = Endpoint::new(server(&gate)).unwrap();
+    let client = Modern::new(&endpoint).with_meta(PROGRESS_TOKEN_KEY, 1);
+    let reply = client.tool(1, "steps", json!({"message": "x"})).await;
+    gate.go.add_permits(3);
+    while endpoint.in_flight() > 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(reply);
+    assert_eq!(endpoint.in_flight(), 0);
+    drop(client.tool(2, "quick", json!({"message": "x"})).await);
+    assert_eq!(endpoint.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_has_until_its_deadline_as_json_and_as_a_stream() {
+    for speaks in [false, true] {
+        let (mut probe, dropped) = stuck(speaks, false);
+        probe.deadline = Some(Duration::from_secs(40));
+        let endpoint = probe.endpoint_with(Options::new().with_keep_alive(Duration::from_secs(60)));
+        let began = Instant::now();
+        let reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+        let kind = if speaks {
+            "text/event-stream"
+        } else {
+            "application/json"
+        };
+        assert_eq!(reply.kind(), kind);
+        assert_eq!(reply.status, 200);
+        let answer = reply.answer().await;
+        assert_eq!(answer["error"]["code"], -32603, "{answer}");
+        assert_eq!(began.elapsed(), Duration::from_secs(40));
+        assert_eq!(dropped.available_permits(), 1);
+        assert_eq!(endpoint.in_flight(), 0);
+    }
+}
+
+// proves: M-HTTP-024
+#[tokio::test(start_paused = true)]
+async fn what_is_meant_to_last_outlives_the_deadline() {
+    let (mut probe, dropped) = stuck(true, true);
+    probe.deadline = Some(Duration::from_secs(1));
+    let options = Options::new().with_in_flight(1).with_subscriptions(1);
+    let endpoint = probe.endpoint_with(options);
+    let client = Modern::new(&endpoint);
+    let mut reply = client.tool(1, "go", json!({})).await;
+    assert!(reply.message().await.is_some());
+    for _ in 0..10 {
+        assert_eq!(reply.chunk().await.unwrap(), ":\n\n");
+    }
+    assert_eq!(dropped.available_permits(), 0);
+    // It takes no place from requests, and has a limit of its own.
+    assert_eq!((endpoint.in_flight(), endpoint.subscriptions()), (0, 1));
+    let busy = client.tool(2, "go", json!({})).await;
+    assert_eq!(busy.status, 503);
+    let body = busy.json().await;
+    assert!(
+        body["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("with_subscriptions")
+    );
+    assert_eq!(dropped.available_permits(), 1, "the one that was refused");
+    drop(reply);
+    assert_eq!(endpoint.subscriptions(), 0);
+}
+
+// One that says so only once it runs.
+#[tokio::test(start_paused = true)]
+async fn a_deadline_may_be_lifted_late() {
+    let mut probe = Probe::new(|cx| {
+        Reply::Pending(Box::pin(async move {
+            // sleep: the clock is paused
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            cx.exchange().set_endless();
+            tokio::time::sleep(Duration::from_secs(100)).await;
+            Ok(Payload::Empty)
+        }))
+    });
+    probe.deadline = Some(Duration::from_secs(1));
+    let endpoint = probe.endpoint();
+    let reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+    assert_eq!(reply.kind(), "text/event-stream");
+    assert_eq!(reply.answer().await["result"]["resultType"], "complete");
+}
+
+// proves: M-HTTP-066
+#[tokio::test(start_paused = true)]
+async fn a_closing_endpoint_ends_subscriptions_in_good_order() {
+    let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
+    let client = Modern::new(&endpoint);
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let mut listen = client.call("l", "subscriptions/listen", filter).await;
+    assert!(listen.message().await.is_some());
+    assert_eq!((endpoint.in_flight(), endpoint.subscriptions()), (0, 1));
+    let began = Instant::now();
+    endpoint.close().await;
+    assert_eq!(began.elapsed(), Duration::ZERO, "nobody was waited for");
+    let last = listen.message().await.unwrap();
+    assert_eq!(last["id"], "l");
+    assert!(last["result"].is_object(), "{last}");
+    assert_eq!(listen.message().await, None);
+    let late = client.tool(1, "echo", json!({"message": "x"})).await;
+    assert_eq!(late.status, 503);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closing_endpoint_has_patience_but_not_for_ever() {
+    for (speaks, endless) in [(false, false), (true, false), (true, true)] {
+        let (mut probe, dropped) = stuck(speaks, endless);
+        let told = Arc::new(AtomicBool::new(false));
+        let hears = Arc::clone(&told);
+        probe.closing = Box::new(move || hears.store(true, Ordering::Release));
+        let grace = Duration::from_secs(5);
+        let endpoint = probe.endpoint_with(Options::new().with_grace(grace));
+        let client = Modern::new(&endpoint);
+        let call = tokio::spawn(async move { client.tool(1, "go", json!({})).await });
+        advance(Duration::from_millis(1)).await;
+        let began = Instant::now();
+        endpoint.close().await;
+        assert_eq!(began.elapsed(), grace);
+        assert!(told.load(Ordering::Acquire));
+        let reply: http::Reply = call.await.unwrap();
+        assert_eq!(reply.status, if speaks { 200 } else { 503 });
+        let answer = reply.answer().await;
+        assert_eq!(answer["error"]["code"], -32603, "{answer}");
+        assert_eq!(answer["id"], 1);
+        assert_eq!(dropped.available_permits(), 1);
+        assert_eq!((endpoint.in_flight(), endpoint.subscriptions()), (0, 0));
+    }
+}

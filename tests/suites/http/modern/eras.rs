@@ -1,0 +1,157 @@
+//! Both eras at one URL, and an endpoint that serves the newer one alone.
+
+use http::Method;
+use mcp_protocol::Revision;
+use mcp_tests::http::{Modern, Peer, Reply};
+use mcp_transport_http::{Endpoint, Options};
+use serde_json::{Value, json};
+
+use super::super::{Gate, endpoint, server, with};
+use super::Probe;
+
+async fn refused(reply: Reply, status: u16, code: i64) -> Value {
+    assert_eq!(reply.status, status);
+    assert_eq!(reply.headers.get("mcp-session-id"), None);
+    let body = reply.json().await;
+    assert_eq!(body["error"]["code"], code, "{body}");
+    body
+}
+
+// proves: M-HTTP-001, M-HTTP-036, M-HTTP-056, M-HTTP-058
+#[tokio::test]
+async fn a_session_and_requests_without_one_share_an_endpoint() {
+    let endpoint = endpoint(&Gate::new());
+    let modern = Modern::new(&endpoint);
+    let legacy = Peer::open(&endpoint).await;
+    for round in 0..3 {
+        let answer = legacy.tool(round, "echo", json!({"message": "a"})).await;
+        assert_eq!(answer.headers.get("mcp-session-id"), None);
+        let answer = answer.answer().await;
+        assert_eq!(answer["result"]["content"][0]["text"], "a");
+        assert_eq!(answer["result"].get("resultType"), None);
+        assert_eq!(answer["result"].get("_meta"), None);
+        // The same id at the same time is another's business.
+        let answer = modern.tool(round, "echo", json!({"message": "b"})).await;
+        assert_eq!(answer.headers.get("mcp-session-id"), None);
+        let answer = answer.answer().await;
+        assert_eq!(answer["result"]["content"][0]["text"], "b");
+        assert_eq!(answer["result"]["resultType"], "complete");
+    }
+    assert_eq!(endpoint.sessions(), 1);
+    // A session it names is none of its own, whether it exists or not.
+    for session in [legacy.session().unwrap(), "guess", ""] {
+        let mut client = modern.clone();
+        client.peer = client.peer.with("mcp-session-id", Some(session));
+        client.peer = client.peer.with("last-event-id", Some("1"));
+        let reply = client.tool(1, "quick", json!({"message": "c"})).await;
+        assert_eq!(reply.status, 200);
+        assert_eq!(reply.headers.get("mcp-session-id"), None);
+        assert_eq!(reply.answer().await["id"], 1);
+    }
+    // Not even one that would open it.
+    let reply = modern.call(1, "initialize", json!({})).await;
+    refused(reply, 404, -32601).await;
+    assert_eq!(endpoint.sessions(), 1);
+}
+
+// proves: M-HTTP-013, M-HTTP-014, M-HTTP-055, M-HTTP-064
+#[tokio::test]
+async fn what_does_not_say_what_it_is_goes_by_its_header() {
+    let endpoint = endpoint(&Gate::new());
+    let session = Peer::open(&endpoint).await;
+    for peer in [Peer::new(&endpoint), session.clone()] {
+        let peer = peer.with("mcp-protocol-version", Some("2026-07-28"));
+        for method in ["server/discover", "tools/list", "ping", "initialize"] {
+            let reply = peer.call("x", method, json!({})).await;
+            let body = refused(reply, 400, -32602).await;
+            assert_eq!(body["id"], "x");
+            let message = body["error"]["message"].as_str().unwrap();
+            assert!(message.contains("clientCapabilities"), "{message}");
+        }
+        let heard = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}});
+        let reply = peer.post(heard).await;
+        assert_eq!(reply.status, 202);
+        assert_eq!(reply.text().await, "");
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+        refused(peer.post(answer).await, 400, -32600).await;
+        let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
+        refused(peer.post(batch).await, 400, -32600).await;
+        for method in [Method::GET, Method::DELETE] {
+            let reply = peer.send(method, "").await;
+            assert_eq!(reply.status, 405);
+            assert_eq!(reply.headers["allow"], "POST");
+        }
+    }
+    assert_eq!(endpoint.sessions(), 1, "nothing ended the session");
+    // A notification that says so itself needs no header.
+    let params = json!({"_meta": Modern::new(&endpoint).meta});
+    let custom = json!({"jsonrpc": "2.0", "method": "custom/news", "params": params});
+    assert_eq!(Peer::new(&endpoint).post(custom).await.status, 202);
+    let reply = session.call(1, "ping", json!({})).await;
+    assert_eq!(reply.status, 200);
+}
+
+// proves: M-HTTP-037, M-HTTP-055, M-HTTP-056, M-HTTP-057, M-HTTP-059
+#[tokio::test]
+async fn an_endpoint_without_sessions_of_any_kind_says_what_it_speaks() {
+    let server = server(&Gate::new()).revisions([Revision::V2026_07_28]);
+    let endpoint = Endpoint::new(server).unwrap();
+    for version in [None, Some("2025-11-25"), Some("2025-03-26"), Some("junk")] {
+        let peer = Peer::new(&endpoint).with("mcp-protocol-version", version);
+        let body = refused(peer.call(3, "tools/list", json!({})).await, 400, -32020).await;
+        assert_eq!(body["id"], 3);
+        let message = body["error"]["message"].as_str().unwrap();
+        assert!(message.contains("2026-07-28"), "{message}");
+        let news = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let body = refused(peer.post(news).await, 400, -32020).await;
+        assert_eq!(body["id"], Value::Null);
+        // The handshake tells what to speak instead.
+        let mut opening = peer.clone();
+        let reply = opening.initialize("2025-11-25", json!({})).await;
+        let body = refused(reply, 400, -32022).await;
+        assert_eq!(body["id"], 0);
+        assert_eq!(body["error"]["data"]["supported"], json!(["2026-07-28"]));
+        for method in [Method::GET, Method::DELETE, Method::PUT] {
+            let reply = peer.send(method, "").await;
+            assert_eq!(reply.status, 405);
+            assert_eq!(reply.headers["allow"], "POST");
+        }
+    }
+    let client = Modern::new(&endpoint);
+    let reply = client.tool(1, "echo", json!({"message": "hi"})).await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(endpoint.sessions(), 0);
+}
+
+#[tokio::test]
+async fn an_endpoint_without_sessions_serves_both_eras() {
+    let endpoint = with(&Gate::new(), Options::new().without_sessions());
+    let modern = Modern::new(&endpoint);
+    let legacy = Peer::new(&endpoint).with("mcp-protocol-version", Some("2025-11-25"));
+    let reply = legacy.tool(1, "echo", json!({"message": "a"})).await;
+    assert_eq!(reply.status, 200);
+    let result = reply.json().await["result"].take();
+    assert_eq!(result.get("resultType"), None);
+    let reply = modern.tool(1, "echo", json!({"message": "a"})).await;
+    assert_eq!(reply.json().await["result"]["resultType"], "complete");
+    // It is no revision to take for granted.
+    let peer = Peer::new(&endpoint).with("mcp-protocol-version", Some("2026-07-28"));
+    refused(peer.call(1, "tools/list", json!({})).await, 400, -32602).await;
+}
+
+#[tokio::test]
+async fn a_request_that_says_what_it_is_is_no_member_of_a_batch() {
+    let probe = Probe::ready();
+    let runs = std::sync::Arc::clone(&probe.runs);
+    let endpoint = probe.endpoint();
+    let legacy = Peer::open_as(&endpoint, "2025-03-26", json!({})).await;
+    let modern = Modern::new(&endpoint).request(1, "tools/call", json!({"name": "go"}));
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
+    let reply = legacy.post(json!([modern, ping])).await;
+    assert_eq!(reply.status, 200);
+    let answers = reply.answer().await;
+    assert_eq!(answers[0]["error"]["code"], -32600);
+    assert_eq!(answers[0]["id"], 1);
+    assert_eq!(answers[1]["id"], 2);
+    assert_eq!(runs.load(std::sync::atomic::Ordering::Acquire), 0);
+}

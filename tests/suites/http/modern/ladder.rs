@@ -1,0 +1,286 @@
+//! What is looked at before a request is served, and in which order.
+
+use http::{HeaderValue, Method};
+use mcp_tests::http::{Modern, Peer};
+use mcp_types::{CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY};
+use serde_json::{Value, json};
+
+use super::Probe;
+
+/// Something wrong with a request: who does it, and the status, the code and a word of the answer.
+struct Fault {
+    does: fn(&mut Peer, &mut Value),
+    status: u16,
+    code: i64,
+    says: &'static str,
+}
+
+fn set(peer: &mut Peer, name: &'static str, value: Option<&str>) {
+    *peer = peer.clone().with(name, value);
+}
+
+/// In the order in which they are looked for.
+const FAULTS: [Fault; 11] = [
+    Fault {
+        does: |peer, _| set(peer, "origin", Some("https://evil.example")),
+        status: 403,
+        code: -32600,
+        says: "allow_origin",
+    },
+    Fault {
+        does: |peer, _| set(peer, "accept", Some("application/json")),
+        status: 406,
+        code: -32600,
+        says: "text/event-stream",
+    },
+    Fault {
+        does: |_, request| request["jsonrpc"] = json!("1.0"),
+        status: 400,
+        code: -32600,
+        says: "jsonrpc",
+    },
+    Fault {
+        does: |peer, _| set(peer, "mcp-protocol-version", None),
+        status: 400,
+        code: -32020,
+        says: "MCP-Protocol-Version header is missing",
+    },
+    Fault {
+        does: |peer, request| {
+            request["params"]["_meta"][PROTOCOL_VERSION_KEY] = json!("v999.0.0");
+            if peer.headers.contains_key("mcp-protocol-version") {
+                set(peer, "mcp-protocol-version", Some("v999.0.0"));
+            }
+        },
+        status: 400,
+        code: -32022,
+        says: "2026-07-28",
+    },
+    Fault {
+        does: |_, request| {
+            let meta = request["params"]["_meta"].as_object_mut().unwrap();
+            meta.remove(CLIENT_CAPABILITIES_KEY);
+        },
+        status: 400,
+        code: -32602,
+        says: "clientCapabilities",
+    },
+    Fault {
+        does: |peer, _| set(peer, "mcp-method", Some("tools/list")),
+        status: 400,
+        code: -32020,
+        says: "Mcp-Method",
+    },
+    Fault {
+        does: |peer, _| set(peer, "mcp-name", Some("other")),
+        status: 400,
+        code: -32020,
+        says: "Mcp-Name",
+    },
+    Fault {
+        does: |peer, request| {
+            request["method"] = json!("tools/nope");
+            let wrong = peer
+                .headers
+                .get("mcp-method")
+                .is_some_and(|it| it == "tools/list");
+            if !wrong {
+                set(peer, "mcp-method", Some("tools/nope"));
+            }
+        },
+        status: 404,
+        code: -32601,
+        says: "tools/nope",
+    },
+    Fault {
+        does: |peer, _| set(peer, "mcp-param-region", Some("elsewhere")),
+        status: 400,
+        code: -32020,
+        says: "Mcp-Param-Region",
+    },
+    Fault {
+        does: |_, request| request["params"]["arguments"] = json!("text"),
+        status: 200,
+        code: -32602,
+        says: "arguments",
+    },
+];
+
+const NAME: usize = 7;
+const METHOD: usize = 8;
+
+fn region() -> Probe {
+    let mut probe = Probe::ready();
+    probe.schema = json!({
+        "type": "object",
+        "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+    });
+    probe
+}
+
+// proves: M-HTTP-002, M-HTTP-003, M-HTTP-033, M-HTTP-034, M-HTTP-035, M-HTTP-043, M-HTTP-044, M-HTTP-045, M-HTTP-046
+#[tokio::test]
+async fn of_two_faults_the_earlier_one_is_told() {
+    let probe = region();
+    let runs = std::sync::Arc::clone(&probe.runs);
+    let endpoint = probe.endpoint();
+    let client = Modern::new(&endpoint);
+    for (first, fault) in FAULTS.iter().enumerate() {
+        for (second, other) in FAULTS.iter().enumerate().skip(first) {
+            if (first, second) == (NAME, METHOD) {
+                continue; // a method that does not exist has no name to repeat
+            }
+            let params = json!({"name": "go", "arguments": {"region": "here"}});
+            let mut request = client.request("seven", "tools/call", params);
+            let mut peer = client.mirroring(&request);
+            set(&mut peer, "mcp-param-region", Some("here"));
+            (fault.does)(&mut peer, &mut request);
+            if second > first {
+                (other.does)(&mut peer, &mut request);
+            }
+            if fault.code == -32602 && fault.status == 200 {
+                // The header has nothing to repeat.
+                set(&mut peer, "mcp-param-region", None);
+            }
+            let reply = peer.post(request).await;
+            let pair = format!("{} before {}", fault.says, other.says);
+            assert_eq!(reply.status, fault.status, "{pair}");
+            assert_eq!(reply.kind(), "application/json", "{pair}");
+            assert_eq!(reply.headers.get("mcp-session-id"), None);
+            let body = reply.json().await;
+            assert_eq!(body["error"]["code"], fault.code, "{pair}: {body}");
+            let message = body["error"]["message"].as_str().unwrap();
+            assert!(message.contains(fault.says), "{pair}: {message}");
+            let id = match first {
+                0 | 1 => Value::Null,
+                _ => json!("seven"),
+            };
+            assert_eq!(body["id"], id, "{pair}");
+        }
+    }
+    assert_eq!(
+        runs.load(std::sync::atomic::Ordering::Acquire),
+        1,
+        "only the last fault is the handler's to find"
+    );
+}
+
+// proves: M-HTTP-034
+#[tokio::test]
+async fn a_revision_that_is_not_served_is_answered_with_those_that_are() {
+    let endpoint = Probe::ready().endpoint();
+    let client = Modern::new(&endpoint).with_meta(PROTOCOL_VERSION_KEY, "1900-01-01");
+    let reply = client.tool(5, "go", json!({})).await;
+    assert_eq!(reply.status, 400);
+    let error = reply.json().await["error"].take();
+    assert_eq!(error["code"], -32022);
+    assert_eq!(error["data"]["requested"], "1900-01-01");
+    let supported = error["data"]["supported"].as_array().unwrap();
+    assert!(supported.contains(&json!("2026-07-28")));
+    // One with a handshake is not what such a request is written in.
+    let client = client.with_meta(PROTOCOL_VERSION_KEY, "2025-11-25");
+    let reply = client.tool(5, "go", json!({})).await;
+    assert_eq!(reply.json().await["error"]["code"], -32022);
+}
+
+// proves: M-HTTP-041, M-HTTP-042, M-HTTP-043, M-HTTP-047, M-HDR-020, M-HDR-021
+#[tokio::test]
+async fn standard_headers_repeat_the_body_exactly() {
+    let endpoint = Probe::ready().endpoint();
+    let client = Modern::new(&endpoint);
+    let params = json!({"name": "go", "arguments": {}});
+    let request = client.request(1, "tools/call", params);
+    let good = client.mirroring(&request);
+    let cases: [(&'static str, &[&[u8]], u16); 15] = [
+        ("mcp-method", &[b"tools/call"], 200),
+        ("mcp-method", &[b" \ttools/call "], 200),
+        ("mcp-method", &[b"Tools/Call"], 400),
+        ("mcp-method", &[], 400),
+        ("mcp-method", &[b""], 400),
+        ("mcp-method", &[b"tools/call", b"tools/call"], 400),
+        ("mcp-method", &["tools/call\u{e9}".as_bytes()], 400),
+        ("mcp-name", &[b"=?base64?Z28=?="], 200),
+        ("mcp-name", &[b"=?BASE64?Z28=?="], 400),
+        ("mcp-name", &[b"=?base64?Z28?="], 400),
+        ("mcp-name", &[b"=?base64?/w==?="], 400),
+        ("mcp-name", &[b"go", b"other"], 400),
+        ("mcp-name", &[], 400),
+        ("mcp-protocol-version", &[b"2026-07-28", b"2026-07-28"], 400),
+        ("mcp-protocol-version", &[b"2025-11-25"], 400),
+    ];
+    for (name, values, status) in cases {
+        let mut peer = good.clone().with(name, None);
+        for value in values {
+            let value = HeaderValue::from_bytes(value).unwrap();
+            peer.headers.append(name, value);
+        }
+        let reply = peer.post(request.clone()).await;
+        assert_eq!(reply.status, status, "{name}: {values:?}");
+        let body = reply.json().await;
+        assert_eq!(body["id"], 1);
+        if status == 400 {
+            assert_eq!(body["error"]["code"], -32020, "{body}");
+            let message = body["error"]["message"].as_str().unwrap();
+            assert!(message.to_lowercase().contains(name), "{message}");
+        }
+    }
+    // A name that headers cannot carry is encoded, and one that has no header of its own is not
+    // looked at.
+    let reply = client.tool(1, "g\u{f6}", json!({})).await;
+    assert_eq!(reply.status, 200);
+    let request = client.request(1, "tools/list", json!({}));
+    let peer = client.mirroring(&request).with("mcp-name", Some("any"));
+    assert_eq!(peer.post(request).await.status, 200);
+}
+
+// proves: M-HTTP-016, M-HTTP-045
+#[tokio::test]
+async fn an_answer_has_the_id_of_its_request_and_a_status_for_its_error() {
+    let endpoint = Probe::ready().endpoint();
+    let client = Modern::new(&endpoint);
+    for id in [json!(7), json!("7"), json!(""), json!(-1)] {
+        let reply = client.tool(id.clone(), "go", json!({})).await;
+        assert_eq!(reply.status, 200);
+        assert_eq!(reply.kind(), "application/json");
+        let body = reply.json().await;
+        assert_eq!(body["id"], id);
+        assert_eq!(body["result"]["resultType"], "complete");
+    }
+    // Methods of the other era, unknown ones, and those that need what is not declared.
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "unknown/method",
+        "prompts/list",
+    ] {
+        let reply = client.call("m", method, json!({})).await;
+        assert_eq!(reply.status, 404, "{method}");
+        let body = reply.json().await;
+        assert_eq!(body["error"]["code"], -32601, "{method}");
+        assert_eq!(body["id"], "m");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_refused_before_its_headers_are() {
+    let endpoint = Probe::ready().endpoint();
+    let peer = Peer::new(&endpoint).with("mcp-protocol-version", Some("2026-07-28"));
+    for (body, code) in [
+        ("{", -32700),
+        ("7", -32600),
+        ("[]", -32600),
+        (r#"{"jsonrpc":"2.0"}"#, -32600),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]"#,
+            -32600,
+        ),
+    ] {
+        let reply = peer.send(Method::POST, body).await;
+        assert_eq!(reply.status, 400, "{body}");
+        let answer = reply.json().await;
+        assert_eq!(answer["error"]["code"], code, "{body}: {answer}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Requests of the revision without a handshake, beside sessions and alone.
+
+mod ends;
+mod eras;
+mod ladder;
+mod params;
+mod streams;
+mod wire;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorObject, Request};
+use mcp_protocol::modern::mirror::Mirrored;
+use mcp_protocol::{Payload, Reply, RequestContext, ServerFacts, Service};
+use mcp_transport_http::{Endpoint, Options};
+use mcp_types::{Implementation, ServerCapabilities};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+type Handler = dyn Fn(RequestContext) -> Reply + Send + Sync;
+
+/// A service whose every tool does the same.
+struct Probe {
+    handler: Box<Handler>,
+    closing: Box<dyn Fn() + Send + Sync>,
+    deadline: Option<Duration>,
+    /// The schema of every tool but `plain`.
+    schema: Value,
+    /// How often a handler was called.
+    runs: Arc<AtomicUsize>,
+}
+
+impl Probe {
+    fn new(handler: impl Fn(RequestContext) -> Reply + Send + Sync + 'static) -> Self {
+        Self {
+            handler: Box::new(handler),
+            closing: Box::new(|| {}),
+            deadline: None,
+            schema: json!({}),
+            runs: Arc::default(),
+        }
+    }
+
+    /// One that answers at once.
+    fn ready() -> Self {
+        Self::new(|_| Reply::ok(Payload::of(json!({"content": []}))))
+    }
+
+    fn endpoint(self) -> Endpoint {
+        self.endpoint_with(Options::new())
+    }
+
+    fn endpoint_with(self, options: Options) -> Endpoint {
+        Endpoint::with_options(self, options).unwrap()
+    }
+}
+
+impl Service for Probe {
+    fn facts(&self) -> ServerFacts {
+        let capabilities: ServerCapabilities =
+            serde_json::from_value(json!({"tools": {}})).unwrap();
+        ServerFacts::new(Implementation::new("probe", "1"), capabilities)
+    }
+
+    fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
+        self.runs.fetch_add(1, Ordering::AcqRel);
+        let params: Value = serde_json::from_str(request.params.unwrap()).unwrap();
+        if params["arguments"].is_string() {
+            return Reply::error(ErrorObject::invalid_params("arguments are text"));
+        }
+        (self.handler)(context)
+    }
+
+    fn mirrored(&self, tool: &str) -> Option<Arc<Mirrored>> {
+        let schema = self.schema.as_object().filter(|_| tool != "plain")?;
+        Some(Arc::new(Mirrored::of(schema).unwrap()))
+    }
+
+    fn closing(&self) {
+        (self.closing)();
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
+}
+
+/// Gives a permit when it is dropped.
+struct OnDrop(Arc<Semaphore>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
+}

@@ -1,0 +1,163 @@
+//! Headers of tool parameters.
+
+use http::HeaderValue;
+use mcp_server::Server;
+use mcp_tests::http::Modern;
+use mcp_transport_http::Endpoint;
+use serde_json::{Value, json};
+
+use super::Probe;
+
+fn probe() -> Probe {
+    let mut probe = Probe::ready();
+    probe.schema = json!({
+        "type": "object",
+        "properties": {
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "where": {"type": "object", "properties": {
+                "limit": {"type": "integer", "x-mcp-header": "Limit"},
+                "dry": {"type": "boolean", "x-mcp-header": "Dry-Run"},
+            }},
+            "query": {"type": "string"},
+        },
+    });
+    probe
+}
+
+// proves: M-HDR-021, M-HDR-026, M-HDR-027, M-HDR-028, M-HDR-031, M-HDR-032, M-HTTP-048
+#[tokio::test]
+async fn parameters_with_headers_say_there_what_they_say_in_the_body() {
+    let probe = probe();
+    let endpoint = probe.endpoint();
+    let client = Modern::new(&endpoint);
+    let cases: [(Value, &[(&'static str, &str)], bool); 19] = [
+        (json!({}), &[], true),
+        (json!({"query": "x"}), &[], true),
+        (json!({"region": null}), &[], true),
+        (
+            json!({"region": "here"}),
+            &[("mcp-param-region", "here")],
+            true,
+        ),
+        (
+            json!({"region": "here"}),
+            &[("mcp-param-region", "Here")],
+            false,
+        ),
+        (json!({"region": "here"}), &[], false),
+        (json!({}), &[("mcp-param-region", "here")], false),
+        (
+            json!({"region": null}),
+            &[("mcp-param-region", "null")],
+            false,
+        ),
+        (
+            json!({"region": "\u{e9}"}),
+            &[("mcp-param-region", "=?base64?w6k=?=")],
+            true,
+        ),
+        (
+            json!({"region": "\u{e9}"}),
+            &[("mcp-param-region", "\u{e9}")],
+            false,
+        ),
+        (
+            json!({"region": "here"}),
+            &[("mcp-param-region", "=?base64?aGVy?ZQ==?=")],
+            false,
+        ),
+        (
+            json!({"where": {"limit": 42}}),
+            &[("mcp-param-limit", "42")],
+            true,
+        ),
+        (
+            json!({"where": {"limit": 42}}),
+            &[("mcp-param-limit", "42.0")],
+            true,
+        ),
+        (
+            json!({"where": {"limit": 42}}),
+            &[("mcp-param-limit", "43")],
+            false,
+        ),
+        (json!({"where": {"limit": 42}}), &[], false),
+        (
+            json!({"where": {"dry": true}}),
+            &[("mcp-param-dry-run", "true")],
+            true,
+        ),
+        (
+            json!({"where": {"dry": true}}),
+            &[("mcp-param-dry-run", "True")],
+            false,
+        ),
+        (json!({}), &[("mcp-param-other", "x")], true),
+        (
+            json!({"region": "a", "where": {"limit": 1}}),
+            &[("mcp-param-region", "a"), ("mcp-param-limit", "1")],
+            true,
+        ),
+    ];
+    for (arguments, headers, good) in cases {
+        let mut client = client.clone();
+        for (name, value) in headers {
+            client.peer = client.peer.with(name, Some(value));
+        }
+        let reply = client.tool("p", "go", arguments.clone()).await;
+        let status = if good { 200 } else { 400 };
+        assert_eq!(reply.status, status, "{arguments} {headers:?}");
+        let body = reply.json().await;
+        assert_eq!(body["id"], "p");
+        if !good {
+            assert_eq!(body["error"]["code"], -32020, "{body}");
+        }
+    }
+}
+
+// proves: M-HDR-026, M-HDR-028
+#[tokio::test]
+async fn a_parameter_header_comes_once_and_is_ascii() {
+    let endpoint = probe().endpoint();
+    let mut client = Modern::new(&endpoint);
+    let values: [&[u8]; 2] = [b"here", b"here"];
+    for value in values {
+        let value = HeaderValue::from_bytes(value).unwrap();
+        client.peer.headers.append("mcp-param-region", value);
+    }
+    for tool in ["go", "plain"] {
+        let reply = client.tool(1, tool, json!({"region": "here"})).await;
+        let known = tool == "go";
+        assert_eq!(reply.status, if known { 400 } else { 200 });
+        let body = reply.json().await;
+        let message = body["error"]["message"].as_str().unwrap_or_default();
+        assert_eq!(message.contains("Mcp-Param-Region"), known, "{body}");
+    }
+    let value = HeaderValue::from_bytes("\u{e9}".as_bytes()).unwrap();
+    client.peer.headers.insert("mcp-param-region", value);
+    let reply = client.tool(1, "go", json!({"region": "\u{e9}"})).await;
+    assert_eq!(reply.status, 400);
+    assert_eq!(reply.json().await["error"]["code"], -32020);
+}
+
+// proves: M-HDR-001, M-HDR-032
+#[tokio::test]
+async fn a_tool_of_a_server_gives_its_parameters_headers_by_its_schema() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+    });
+    let tool = mcp_server::Tool::dynamic("go", schema, || "done");
+    let endpoint = Endpoint::new(Server::new("headers", "1").tool(tool)).unwrap();
+    let client = Modern::new(&endpoint);
+    let list = client.call(1, "tools/list", json!({})).await.json().await;
+    let region = &list["result"]["tools"][0]["inputSchema"]["properties"]["region"];
+    assert_eq!(region["x-mcp-header"], "Region");
+    let reply = client.tool(1, "go", json!({"region": "here"})).await;
+    assert_eq!(reply.status, 400);
+    assert_eq!(reply.json().await["error"]["code"], -32020);
+    let mut client = client;
+    client.peer = client.peer.with("mcp-param-region", Some("here"));
+    let reply = client.tool(1, "go", json!({"region": "here"})).await;
+    assert_eq!(reply.status, 200);
+}

@@ -1,0 +1,260 @@
+//! JSON or a stream, and what is said on it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_protocol::{CallError, Delivery, Exchange, Payload, Reply};
+use mcp_tests::http::Modern;
+use mcp_transport_http::Options;
+use mcp_types::{LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY, method};
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::super::{Gate, LONG, endpoint, pass};
+use super::Probe;
+
+// proves: M-HTTP-016, M-HTTP-018, M-HTTP-021, M-HTTP-023, M-HTTP-026
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_speaks_first_makes_a_stream_that_ends_with_its_answer() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let silent = Modern::new(&endpoint);
+    let client = silent.clone().with_meta(PROGRESS_TOKEN_KEY, "p");
+    // Nothing to say, or nobody who wants to hear it.
+    for (client, tool) in [(&client, "echo"), (&silent, "quick")] {
+        let reply = client.tool(1, tool, json!({"message": "x"})).await;
+        assert_eq!(reply.kind(), "application/json", "{tool}");
+    }
+    let mut reply = client.tool(1, "steps", json!({"message": "x"})).await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.kind(), "text/event-stream");
+    assert_eq!(reply.headers["x-accel-buffering"], "no");
+    assert_eq!(reply.headers.get("mcp-session-id"), None);
+    for step in 1..=3 {
+        let event = reply.event().await.unwrap();
+        assert_eq!((event.id.as_ref(), event.retry.as_ref()), (None, None));
+        assert_eq!(event.json()["params"]["progress"], f64::from(step));
+        gate.go.add_permits(1);
+    }
+    let event = reply.event().await.unwrap();
+    assert_eq!((event.id.as_ref(), event.retry.as_ref()), (None, None));
+    assert_eq!(event.json()["id"], 1);
+    assert_eq!(event.json()["result"]["resultType"], "complete");
+    assert_eq!(reply.event().await, None);
+    // One that answers without waiting is a stream all the same, and whole.
+    let mut reply = client.tool(2, "quick", json!({"message": "x"})).await;
+    assert_eq!(reply.kind(), "text/event-stream");
+    let first = reply.message().await.unwrap();
+    assert_eq!(first["method"], "notifications/progress");
+    assert_eq!(reply.message().await.unwrap()["id"], 2);
+    assert_eq!(reply.message().await, None);
+    assert_eq!(endpoint.in_flight(), 0);
+}
+
+// proves: M-HTTP-024
+#[tokio::test(start_paused = true)]
+async fn a_quiet_handler_makes_a_stream_only_to_keep_it_open() {
+    let interval = Duration::from_secs(15);
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let client = Modern::new(&endpoint);
+    let wait = client.tool(1, "wait", json!({"message": "x"}));
+    let open = async {
+        pass(&gate.started).await;
+        // sleep: the clock is paused
+        tokio::time::sleep(LONG).await;
+        gate.go.add_permits(1);
+    };
+    let (reply, ()) = tokio::join!(wait, open);
+    assert_eq!(reply.kind(), "application/json", "there is no coming back");
+    let began = Instant::now();
+    let mut reply = client.tool(2, "wait", json!({"message": "x"})).await;
+    assert_eq!(reply.kind(), "text/event-stream");
+    assert_eq!(began.elapsed(), interval);
+    assert_eq!(reply.chunk().await.unwrap(), ":\n\n");
+    assert_eq!(began.elapsed(), interval * 2);
+    assert_eq!(reply.chunk().await.unwrap(), ":\n\n");
+    gate.go.add_permits(1);
+    assert_eq!(reply.message().await.unwrap()["id"], 2);
+    assert_eq!(reply.message().await, None);
+}
+
+// proves: M-HTTP-019, M-HTTP-022
+#[tokio::test(start_paused = true)]
+async fn what_a_request_says_is_heard_on_its_own_stream_alone() {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let client = Modern::new(&endpoint);
+    let filter = json!({"notifications": {"toolsListChanged": true}});
+    let mut listen = client.call("l", "subscriptions/listen", filter).await;
+    let first = listen.message().await.unwrap();
+    assert_eq!(
+        first["method"],
+        method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED
+    );
+    let mut streams = Vec::new();
+    for token in ["a", "b"] {
+        let client = client.clone().with_meta(PROGRESS_TOKEN_KEY, token);
+        let client = client.with_meta(LOG_LEVEL_KEY, "debug");
+        // The ids are the same: they are another client's.
+        let reply = client.tool(1, "steps", json!({"message": token})).await;
+        streams.push((token, reply));
+    }
+    gate.go.add_permits(6);
+    for (token, mut reply) in streams {
+        let mut steps = 0;
+        let answer = loop {
+            let message = reply.message().await.unwrap();
+            if message["method"] != "notifications/progress" {
+                break message;
+            }
+            assert_eq!(message["params"]["progressToken"], token);
+            steps += 1;
+        };
+        assert_eq!(steps, 3);
+        assert_eq!(answer["result"]["content"][0]["text"], token);
+    }
+    endpoint.close().await;
+    let last = listen.message().await.unwrap();
+    assert_eq!(last["id"], "l", "nothing came between: {last}");
+    assert_eq!(listen.message().await, None);
+}
+
+// proves: M-HTTP-020, M-XPORT-002
+#[tokio::test]
+async fn nobody_is_asked_on_a_stream() {
+    let endpoint = Probe::new(|cx| {
+        let call = cx.exchange().link().request(method::ROOTS_LIST, None);
+        Reply::Pending(Box::pin(async move {
+            let Err(error @ CallError::Failed(_)) = call.await else {
+                panic!("it was asked");
+            };
+            Ok(Payload::of(json!({"said": error.to_string()})))
+        }))
+    })
+    .endpoint();
+    let client = Modern::new(&endpoint);
+    let reply = client.tool(1, "go", json!({})).await;
+    assert_eq!(reply.kind(), "application/json");
+    let said = reply.json().await["result"]["said"].take();
+    assert!(said.as_str().unwrap().contains("cannot be asked"), "{said}");
+}
+
+#[tokio::test]
+async fn nothing_follows_an_answer() {
+    let kept: Arc<Mutex<Option<Exchange>>> = Arc::default();
+    let keeps = Arc::clone(&kept);
+    let endpoint = Probe::new(move |cx| {
+        *keeps.lock().unwrap() = Some(cx.exchange().clone());
+        let link = Arc::clone(cx.exchange().link());
+        link.notify("notifications/x", None, Delivery::Always)
+            .unwrap();
+        Reply::ok(Payload::Empty)
+    })
+    .endpoint();
+    let mut reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+    let exchange = kept.lock().unwrap().take().unwrap();
+    let late = exchange
+        .link()
+        .notify("notifications/y", None, Delivery::Always);
+    assert!(late.is_err() && !exchange.is_running());
+    assert_eq!(reply.message().await.unwrap()["method"], "notifications/x");
+    assert_eq!(reply.message().await.unwrap()["id"], 1);
+    assert_eq!(reply.message().await, None);
+}
+
+// proves: M-HTTP-035
+#[tokio::test]
+async fn an_error_has_a_status_unless_something_was_said_before() {
+    for (code, status) in [
+        (ErrorCode::MISSING_CLIENT_CAPABILITY, 400),
+        (ErrorCode::METHOD_NOT_FOUND, 404),
+        (ErrorCode::INVALID_PARAMS, 200),
+        (ErrorCode::INTERNAL_ERROR, 200),
+        (ErrorCode(-1), 200),
+    ] {
+        for waits in [false, true] {
+            let answer = move || Err(ErrorObject::new(code, "no"));
+            let quiet = Probe::new(move |_| match waits {
+                false => Reply::Ready(answer()),
+                true => Reply::Pending(Box::pin(async move {
+                    tokio::task::yield_now().await;
+                    answer()
+                })),
+            });
+            let endpoint = quiet.endpoint();
+            let client = Modern::new(&endpoint);
+            let reply = client.tool(1, "go", json!({})).await;
+            assert_eq!(
+                (reply.status.as_u16(), reply.kind()),
+                (status, "application/json")
+            );
+            assert_eq!(reply.answer().await["error"]["code"], code.0);
+            let speaking = Probe::new(move |cx| {
+                let link = cx.exchange().link();
+                link.notify("notifications/x", None, Delivery::Lossy)
+                    .unwrap();
+                Reply::Ready(answer())
+            });
+            let speaking = speaking.endpoint();
+            let reply = Modern::new(&speaking).tool(1, "go", json!({})).await;
+            assert_eq!(
+                (reply.status.as_u16(), reply.kind()),
+                (200, "text/event-stream")
+            );
+            assert_eq!(reply.answer().await["error"]["code"], code.0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer() {
+    let endpoint = Probe::new(|_| panic!("a secret")).endpoint();
+    let reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+    assert_eq!(reply.status, 200);
+    let text = reply.text().await;
+    assert!(
+        text.contains("-32603") && !text.contains("secret"),
+        "{text}"
+    );
+    assert_eq!(endpoint.in_flight(), 0);
+}
+
+#[tokio::test]
+async fn a_subscriber_that_does_not_read_is_let_go_before_it_misses_anything() {
+    let links: Arc<Mutex<Option<Exchange>>> = Arc::default();
+    let gone = Arc::new(Semaphore::new(0));
+    let (keeps, dropped) = (Arc::clone(&links), Arc::clone(&gone));
+    let probe = Probe::new(move |cx| {
+        cx.exchange().set_endless();
+        let exchange = cx.exchange();
+        exchange
+            .link()
+            .notify("n/0", None, Delivery::Always)
+            .unwrap();
+        *keeps.lock().unwrap() = Some(exchange.clone());
+        let guard = super::OnDrop(Arc::clone(&dropped));
+        Reply::Pending(Box::pin(async move {
+            let _guard = guard;
+            std::future::pending().await
+        }))
+    });
+    let endpoint = probe.endpoint_with(Options::new().with_queue(2, 1 << 20));
+    let mut reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+    let exchange = links.lock().unwrap().take().unwrap();
+    let notify = |name: &str| exchange.link().notify(name, None, Delivery::Always);
+    assert!(notify("n/1").is_ok() && notify("n/2").is_ok());
+    assert!(notify("n/3").is_err());
+    for number in 0..3 {
+        let message = reply.message().await.unwrap();
+        assert_eq!(message["method"], format!("n/{number}"));
+        assert!(notify("n/4").is_err(), "there would be a gap before it");
+    }
+    assert_eq!(reply.message().await, None, "it ends without an answer");
+    drop(reply);
+    assert_eq!(endpoint.subscriptions(), 0);
+    pass(&gone).await;
+    assert!(exchange.is_cancelled());
+}
