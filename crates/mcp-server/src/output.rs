@@ -1,5 +1,7 @@
 //! What handlers return.
 
+use std::sync::Arc;
+
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::schema::Validator;
 use mcp_protocol::{Outcome, Payload, Rules, lower};
@@ -62,9 +64,38 @@ impl Kind for ForResource {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishTool {
-    pub(crate) output: Option<std::sync::Arc<Validator>>,
-    pub(crate) wrapped: bool,
+    pub(crate) output: Option<Promised>,
     pub(crate) rules: &'static Rules,
+}
+
+/// What the output schema of a tool says.
+#[derive(Debug, Clone)]
+pub(crate) struct Promised {
+    pub(crate) validator: Arc<Validator>,
+    /// Whether only objects fit it.
+    pub(crate) always_object: bool,
+}
+
+impl FinishTool {
+    /// Sending what breaks the advertised schema would be worse than failing.
+    fn check(&self, result: &CallToolResult) -> Result<(), String> {
+        let (Some(promised), false) = (&self.output, result.is_error == Some(true)) else {
+            return Ok(());
+        };
+        let content = result.structured_content.as_ref();
+        let content = content.ok_or("structured content is missing")?;
+        let checked = promised.validator.check(content);
+        checked.map_err(|violation| violation.to_string())
+    }
+
+    /// Whether this revision wants an object where there may be none.
+    fn wraps(&self, content: &Value) -> bool {
+        let is_object = match &self.output {
+            Some(promised) => promised.always_object,
+            None => content.is_object(),
+        };
+        !is_object && !self.rules.any_structured
+    }
 }
 
 impl Finish<CallToolResult> for FinishTool {
@@ -74,26 +105,19 @@ impl Finish<CallToolResult> for FinishTool {
             Err(requests) => return input_required(requests, None),
         };
         let mut result = output.or_else(HandlerError::into_tool_result)?;
+        if let Err(problem) = self.check(&result) {
+            tracing::error!(%problem, "a tool's output breaks its output schema");
+            result = CallToolResult::error(format!(
+                "the tool's output does not fit its output schema: {problem}"
+            ));
+        }
         if let Some(content) = &mut result.structured_content {
-            if self.wrapped {
+            if self.wraps(content) {
                 *content = serde_json::json!({ "result": content.take() });
             }
             if result.content.is_empty() {
                 // For clients that do not read structured content (server/tools#structured-content).
                 result.content.push(ContentBlock::text(content.to_string()));
-            }
-        }
-        if let (Some(validator), false) = (&self.output, result.is_error == Some(true)) {
-            // Sending what breaks the advertised schema would be worse than failing.
-            let problem = match &result.structured_content {
-                None => Some("structured content is missing".to_owned()),
-                Some(content) => validator.check(content).err().map(|v| v.to_string()),
-            };
-            if let Some(problem) = problem {
-                tracing::error!(%problem, "a tool's output breaks its output schema");
-                result = CallToolResult::error(format!(
-                    "the tool's output does not fit its output schema: {problem}"
-                ));
             }
         }
         lower::call_tool_result(&mut result, self.rules);
@@ -212,7 +236,8 @@ where
 /// Structured output: `T` becomes `structuredContent`, its schema the output schema, and its
 /// JSON text a text block for clients that do not read structured content.
 ///
-/// The schema's root must be an object; anything else is wrapped as `{"result": …}`.
+/// It may be any JSON. Up to revision 2025-11-25 it has to be an object, so there a type that is
+/// not always one travels as `{"result": …}`, and so does its schema.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "a wrapper is its content")]
 pub struct Json<T>(pub T);
@@ -230,16 +255,7 @@ impl<T: Serialize + JsonSchema> IntoOutput<ForTool, Plain> for Json<T> {
 }
 
 impl IntoOutput<ForTool, Plain> for CallToolResult {
-    fn into_output(mut self) -> Result<Self, HandlerError> {
-        if self
-            .structured_content
-            .as_ref()
-            .is_some_and(|c| !c.is_object())
-        {
-            self.structured_content = self
-                .structured_content
-                .map(|content| serde_json::json!({ "result": content }));
-        }
+    fn into_output(self) -> Result<Self, HandlerError> {
         Ok(self)
     }
 }
@@ -300,8 +316,8 @@ display_output!(
 
 impl IntoOutput<ForTool, Plain> for Value {
     fn into_output(self) -> Result<CallToolResult, HandlerError> {
-        let mut result = CallToolResult::new(vec![ContentBlock::text(self.to_string())]);
-        result.structured_content = self.is_object().then_some(self);
+        let mut result = CallToolResult::new(Vec::new());
+        result.structured_content = Some(self);
         Ok(result)
     }
 }

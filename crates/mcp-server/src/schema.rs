@@ -45,9 +45,20 @@ pub(crate) struct Input {
 /// The schema of structured output.
 #[derive(Debug)]
 pub(crate) struct Output {
+    /// As the type says, an object or not.
     pub(crate) schema: JsonObject,
-    /// The value is not always an object, so it travels as `{"result": value}`.
-    pub(crate) wrapped: bool,
+    /// For revisions in which it has to be an object and is not: `{"result": …}` around it.
+    pub(crate) wrapped: Option<JsonObject>,
+}
+
+impl From<JsonObject> for Output {
+    fn from(schema: JsonObject) -> Self {
+        let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+        Self {
+            wrapped: (!is_object).then(|| root::wrapped(&schema)),
+            schema,
+        }
+    }
 }
 
 /// A type whose schema cannot be used.
@@ -90,16 +101,12 @@ pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
 pub(crate) fn output<T: JsonSchema>() -> Output {
     let mut raw = generate::<T>(Side::Output);
     clean::clean(&mut raw, Side::Output);
-    match root::object(raw.clone(), Side::Output, &T::schema_name()) {
-        Ok(schema) => Output {
-            schema,
-            wrapped: false,
-        },
-        Err(_) => Output {
-            schema: root::wrapped(raw, &T::schema_name()),
-            wrapped: true,
-        },
-    }
+    let object = root::object(raw.clone(), Side::Output, &T::schema_name());
+    Output::from(object.unwrap_or_else(|_| match raw {
+        Value::Object(schema) => schema,
+        // `true`: anything at all.
+        _ => JsonObject::new(),
+    }))
 }
 
 fn generate<T: JsonSchema>(side: Side) -> Value {
@@ -121,14 +128,15 @@ fn for_each_schema(schema: &mut JsonObject, visit: &mut dyn FnMut(&str, &str, &m
     for (keyword, value) in schema {
         match (keyword.as_str(), value) {
             (
-                "properties" | "patternProperties" | "dependentSchemas" | "$defs",
+                "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs"
+                | "definitions",
                 Value::Object(members),
             ) => {
                 for (name, schema) in members {
                     visit(keyword, name, schema);
                 }
             }
-            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(schemas)) => {
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
                 for schema in schemas {
                     visit(keyword, "", schema);
                 }
@@ -138,7 +146,9 @@ fn for_each_schema(schema: &mut JsonObject, visit: &mut dyn FnMut(&str, &str, &m
                 | "unevaluatedProperties"
                 | "propertyNames"
                 | "items"
+                | "additionalItems"
                 | "unevaluatedItems"
+                | "contentSchema"
                 | "contains"
                 | "not"
                 | "if"

@@ -10,7 +10,8 @@ use mcp_types::{Icon, JsonObject, Meta, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::handler::{Erased, Handler, erase};
-use crate::output::ForTool;
+use crate::output::{ForTool, Promised};
+use crate::schema::Output;
 use crate::{RegistrationError, Spec, icons};
 
 pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
@@ -24,7 +25,8 @@ pub struct Tool<S = ()> {
     bind: Box<dyn FnOnce(S, bool) -> Erased<ForTool> + Send>,
     blocking: bool,
     input: Input,
-    wrapped: bool,
+    /// The output schema for revisions in which it describes an object, if it does not.
+    wrapped: Option<JsonObject>,
     scope: Option<String>,
     visible: Option<Visible>,
     problem: Option<String>,
@@ -52,14 +54,14 @@ impl<S: Send + Sync + 'static> Tool<S> {
             None => (Input::None, no_parameters()),
         };
         let mut definition = mcp_types::Tool::new(name, schema);
-        let wrapped = spec.output.as_ref().is_some_and(|output| output.wrapped);
-        definition.output_schema = spec.output.map(|output| output.schema);
+        let (output, wrapped) = spec.output.map(|it| (it.schema, it.wrapped)).unzip();
+        definition.output_schema = output;
         Self {
             definition,
             bind: Box::new(move |state, blocking| erase(handler, state, blocking)),
             blocking: false,
             input,
-            wrapped,
+            wrapped: wrapped.flatten(),
             scope: None,
             visible: None,
             problem: spec.problem,
@@ -153,10 +155,13 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self.definition.annotations.get_or_insert_default()
     }
 
-    /// Sets the output schema of a tool that makes its structured content by hand.
+    /// Sets the output schema of a tool that makes its structured content by hand. It may
+    /// describe any JSON; see [`Json`](crate::Json) for what older revisions make of that.
     #[must_use]
     pub fn output_schema(mut self, schema: JsonObject) -> Self {
+        let Output { schema, wrapped } = schema.into();
         self.definition.output_schema = Some(schema);
+        self.wrapped = wrapped;
         self
     }
 
@@ -214,14 +219,11 @@ impl<S: Send + Sync + 'static> Tool<S> {
             Input::Schema => InputCheck::Schema(compile(schema)?, required(schema)),
         };
         let mirrored = Mirrored::of(schema).map_err(fail)?;
-        let output = self.definition.output_schema.as_ref();
-        if let Some(schema) = output.filter(|s| s.get("type") != Some(&json!("object"))) {
-            let root = schema.get("type").unwrap_or(&Value::Null);
-            return Err(fail(format!(
-                "the root of an output schema has \"type\": \"object\", not {root}"
-            )));
-        }
-        let output = output.map(compile).transpose()?;
+        let output = self.definition.output_schema.as_ref().map(compile);
+        let output = output.transpose()?.map(|validator| Promised {
+            validator,
+            always_object: self.wrapped.is_none(),
+        });
         Ok(ToolEntry {
             run: (self.bind)(state, self.blocking),
             definition: self.definition,
@@ -288,9 +290,8 @@ pub(crate) struct ToolEntry {
     pub(crate) definition: mcp_types::Tool,
     pub(crate) run: Erased<ForTool>,
     pub(crate) input: InputCheck,
-    pub(crate) output: Option<Arc<Validator>>,
-    /// Structured output travels as `{"result": …}`.
-    pub(crate) wrapped: bool,
+    pub(crate) output: Option<Promised>,
+    pub(crate) wrapped: Option<JsonObject>,
     pub(crate) scope: Option<String>,
     pub(crate) mirrored: Option<Arc<Mirrored>>,
     pub(crate) visible: Option<Visible>,

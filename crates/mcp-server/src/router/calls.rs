@@ -47,7 +47,6 @@ impl Core {
         }
         let finish = FinishTool {
             output: tool.output.clone(),
-            wrapped: tool.wrapped,
             rules: context.rules(),
         };
         let arguments = target.arguments()?;

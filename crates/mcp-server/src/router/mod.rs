@@ -189,7 +189,29 @@ macro_rules! entry {
     };
 }
 
-entry!(ToolEntry: "tool", "tools", Tool, name, tool);
+impl Entry for ToolEntry {
+    const WHAT: &'static str = "tool";
+    const MEMBER: &'static str = "tools";
+    type Definition = mcp_types::Tool;
+
+    fn key(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn definition(&self, rules: &Rules) -> mcp_types::Tool {
+        let mut definition = self.definition.clone();
+        if let (Some(wrapped), false) = (&self.wrapped, rules.any_structured) {
+            definition.output_schema = Some(wrapped.clone());
+        }
+        lower::tool(&mut definition, rules);
+        definition
+    }
+
+    fn visible(&self) -> Option<&Visible> {
+        self.visible.as_ref()
+    }
+}
+
 entry!(PromptEntry: "prompt", "prompts", Prompt, name, prompt);
 entry!(ResourceEntry: "resource", "resources", Resource, uri, resource);
 entry!(TemplateEntry: "resource template", "resourceTemplates", ResourceTemplate, uri_template, resource_template);

@@ -33,20 +33,25 @@ pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, 
 }
 
 /// `{"result": …}` around a schema.
-pub(super) fn wrapped(root: Value, name: &str) -> JsonObject {
+pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
+    let mut inner = schema.clone();
     let mut object = JsonObject::new();
-    let mut defs = JsonObject::new();
-    let mut result = root;
-    if let Value::Object(root) = &mut result {
-        defs = take_defs(root);
+    if let Some(dialect) = inner.remove("$schema") {
+        object.insert("$schema".to_owned(), dialect);
+    }
+    let is_named = inner.contains_key("$id");
+    let mut inner = Value::Object(inner);
+    // With a name of its own, its references go on meaning what they meant.
+    if !is_named {
+        visit_references(&mut inner, &mut |reference| {
+            if reference == "#" || reference.starts_with("#/") {
+                reference.insert_str(1, "/properties/result");
+            }
+        });
     }
     object.insert("type".to_owned(), "object".into());
-    object.insert("properties".to_owned(), json!({ "result": result }));
+    object.insert("properties".to_owned(), json!({ "result": inner }));
     object.insert("required".to_owned(), json!(["result"]));
-    if let Value::Object(root) = result {
-        keep_root(&mut object, &mut defs, root, name);
-    }
-    put_defs(&mut object, defs);
     object
 }
 

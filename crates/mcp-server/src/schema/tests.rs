@@ -17,23 +17,25 @@ fn input_json<T: JsonSchema>() -> Value {
     Value::Object(schema)
 }
 
-fn output_json<T: JsonSchema>() -> (Value, bool) {
-    let output = output::<T>();
-    Validator::compile(&output.schema, Origin::Foreign).unwrap();
-    (Value::Object(output.schema), output.wrapped)
+/// As it is, and what stands around it where only objects may be sent.
+fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
+    let Output { schema, wrapped } = output::<T>();
+    for schema in wrapped.iter().chain([&schema]) {
+        Validator::compile(schema, Origin::Foreign).unwrap();
+    }
+    (Value::Object(schema), wrapped.map(Value::Object))
 }
 
 /// Structured output as it is sent.
 fn fits_output<T: JsonSchema + Serialize>(value: T) {
     let Output { schema, wrapped } = output::<T>();
     let value = serde_json::to_value(value).unwrap();
-    let value = if wrapped {
-        json!({ "result": value })
-    } else {
-        value
-    };
-    let validator = Validator::compile(&schema, Origin::Own).unwrap();
-    assert_eq!(validator.check(&value), Ok(()), "{}", json!(schema));
+    let inside = json!({ "result": value });
+    for (schema, value) in [(Some(schema), value), (wrapped, inside)] {
+        let Some(schema) = schema else { continue };
+        let validator = Validator::compile(&schema, Origin::Own).unwrap();
+        assert_eq!(validator.check(&value), Ok(()), "{}", json!(schema));
+    }
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -265,13 +267,16 @@ fn arguments_are_an_object() {
 #[test]
 fn output_is_an_object_or_becomes_one() {
     let (schema, wrapped) = output_json::<Inner>();
-    assert!(!wrapped && schema["type"] == "object");
+    assert!(wrapped.is_none() && schema["type"] == "object");
 
     let (schema, wrapped) = output_json::<Vec<Inner>>();
-    assert!(wrapped);
-    assert_eq!(schema["type"], "object");
-    assert_eq!(schema["required"], json!(["result"]));
-    assert_eq!(schema["properties"]["result"]["type"], "array");
+    assert_eq!(schema["type"], "array");
+    assert_eq!(
+        wrapped.unwrap(),
+        json!({
+            "type": "object", "required": ["result"], "properties": { "result": schema }
+        })
+    );
 
     for (schema, wrapped) in [
         output_json::<i64>(),
@@ -281,11 +286,39 @@ fn output_is_an_object_or_becomes_one() {
         output_json::<Vec<Tree>>(),
         output_json::<()>(),
     ] {
-        assert!(wrapped, "{schema}");
-        assert_eq!(schema["type"], "object");
+        assert_ne!(schema["type"], "object", "{schema}");
+        assert_eq!(wrapped.unwrap()["type"], "object", "{schema}");
     }
-    assert!(!output_json::<Tagged>().1);
-    assert!(!output_json::<Tree>().1);
+    assert_eq!(output_json::<Tagged>().1, None);
+    assert_eq!(output_json::<Tree>().1, None);
+}
+
+#[test]
+fn a_schema_inside_another_means_what_it_meant() {
+    let list = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "array",
+        "items": [{ "$ref": "#/definitions/leaf" }, { "$ref": "#" }],
+        "definitions": { "leaf": { "enum": [{ "$ref": "#" }] } }
+    });
+    let inside = |schema: &Value| {
+        let output = Output::from(schema.as_object().unwrap().clone());
+        Value::Object(output.wrapped.unwrap())
+    };
+    let wrapped = inside(&list);
+    assert_eq!(wrapped["$schema"], list["$schema"]);
+    let inner = &wrapped["properties"]["result"];
+    assert_eq!(
+        inner["items"],
+        json!([
+            { "$ref": "#/properties/result/definitions/leaf" },
+            { "$ref": "#/properties/result" }
+        ])
+    );
+    assert_eq!(inner["definitions"], list["definitions"], "no reference");
+
+    let named = json!({ "$id": "urn:list", "type": "array", "items": { "$ref": "#" } });
+    assert_eq!(inside(&named)["properties"]["result"], named);
 }
 
 // proves: BASE-024
