@@ -76,7 +76,7 @@ async fn a_token_that_ends_within_a_session_opens_nothing_more() {
     );
 }
 
-// proves: AUTH-062, AUTH-063
+// proves: AUTH-062, AUTH-063, M-AUTH-041
 #[tokio::test]
 async fn a_token_for_another_server_of_the_same_issuer_opens_nothing() {
     let world = Guarded::start().await;
@@ -93,7 +93,7 @@ async fn a_token_for_another_server_of_the_same_issuer_opens_nothing() {
     );
 }
 
-// proves: AUTH-112
+// proves: AUTH-112, M-AUTH-087
 #[tokio::test]
 async fn t31_a_server_behind_the_server_never_sees_the_token() {
     let world = Guarded::start().await;
@@ -112,7 +112,7 @@ async fn t31_a_server_behind_the_server_never_sees_the_token() {
     );
 }
 
-// proves: AUTH-001
+// proves: AUTH-001, M-AUTH-001
 #[tokio::test]
 async fn a_server_need_not_ask_who_calls_and_a_handler_that_does_is_told_so() {
     let done = Done::default();

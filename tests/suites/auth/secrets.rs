@@ -39,7 +39,7 @@ impl<S: Subscriber> Layer<S> for Log {
     }
 }
 
-// proves: AUTH-080, AUTH-081
+// proves: AUTH-080, AUTH-081, M-AUTH-079
 #[tokio::test]
 async fn t42_nothing_secret_is_logged_by_either_side() {
     let log = Log::default();

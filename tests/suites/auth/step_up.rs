@@ -42,6 +42,7 @@ async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
     }
 }
 
+// proves: M-AUTH-048, M-AUTH-049, M-AUTH-089
 #[tokio::test]
 async fn without_sessions_it_is_the_same() {
     let world = Guarded::start().await;

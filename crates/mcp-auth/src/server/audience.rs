@@ -112,7 +112,7 @@ pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
 mod tests {
     use super::*;
 
-    // proves: AUTH-051, AUTH-052
+    // proves: AUTH-051, AUTH-052, M-AUTH-031
     #[test]
     fn a_server_is_its_uri_in_any_case_of_the_host_with_or_without_a_slash() {
         let at_path = Audience::new("HTTPS://MCP.Example.com/a/mcp/").unwrap();

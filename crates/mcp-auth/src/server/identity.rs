@@ -87,7 +87,7 @@ impl Identity {
         self.0.client.as_deref()
     }
 
-    /// The scopes of the token.
+    /// The scopes of the token, and those that they [imply](super::Builder::implies).
     pub fn scopes(&self) -> &Scopes {
         &self.0.scopes
     }

@@ -208,7 +208,7 @@ async fn an_issuer_that_does_not_answer_is_not_waited_for_long() {
     assert_eq!(net.count(JWKS), 0);
 }
 
-// proves: AUTH-084
+// proves: AUTH-084, M-AUTH-080
 #[tokio::test]
 async fn t34_keys_are_not_fetched_from_inside() {
     for inside in [

@@ -24,7 +24,7 @@ async fn plain(service: &Protected<Echo>, method: Method, uri: &str) -> Reply {
     send(service, request.body(String::new()).unwrap()).await
 }
 
-// proves: AUTH-013, AUTH-017, AUTH-064, BASE-016
+// proves: AUTH-013, AUTH-017, AUTH-064, BASE-016, M-AUTH-002, M-AUTH-014, M-AUTH-047, M-AUTH-057
 #[tokio::test]
 async fn who_has_no_token_is_told_where_to_get_one_whatever_is_asked() {
     let echo = Echo::default();
@@ -42,7 +42,7 @@ async fn who_has_no_token_is_told_where_to_get_one_whatever_is_asked() {
     assert_eq!(echo.count(), 0);
 }
 
-// proves: AUTH-007, AUTH-011, AUTH-018
+// proves: AUTH-007, AUTH-011, AUTH-018, M-AUTH-009, M-AUTH-054
 #[tokio::test]
 async fn the_metadata_is_for_everybody() {
     let builder = RequireBearer::builder(RESOURCE, verifier().build().unwrap());
@@ -96,7 +96,7 @@ async fn the_metadata_is_for_everybody() {
     assert_eq!(paths, ["/.well-known/oauth-protected-resource"]);
 }
 
-// proves: AUTH-063, AUTH-081, AUTH-112
+// proves: AUTH-063, AUTH-081, AUTH-112, M-AUTH-087
 #[tokio::test]
 async fn t31_a_token_goes_no_further_than_the_layer() {
     let echo = Echo::default();
@@ -129,6 +129,7 @@ async fn t31_a_token_goes_no_further_than_the_layer() {
     );
 }
 
+// proves: M-AUTH-047
 #[tokio::test]
 async fn what_cannot_be_read_is_a_bad_request() {
     let echo = Echo::default();
@@ -151,7 +152,7 @@ async fn what_cannot_be_read_is_a_bad_request() {
     assert_eq!(echo.count(), 0);
 }
 
-// proves: AUTH-021, AUTH-065, AUTH-072
+// proves: AUTH-021, AUTH-065, AUTH-072, M-AUTH-046, M-AUTH-047, M-AUTH-089
 #[tokio::test]
 async fn a_token_without_the_scope_of_the_server_is_forbidden() {
     let echo = Echo::default();
@@ -169,7 +170,7 @@ async fn a_token_without_the_scope_of_the_server_is_forbidden() {
     assert_eq!(echo.count(), 0);
 }
 
-// proves: AUTH-067, AUTH-068, AUTH-069, AUTH-070, AUTH-071
+// proves: AUTH-067, AUTH-068, AUTH-069, AUTH-070, AUTH-071, M-AUTH-048, M-AUTH-049
 #[tokio::test]
 async fn what_a_handler_needs_in_vain_becomes_a_challenge() {
     let echo = Echo {
@@ -198,6 +199,39 @@ async fn what_a_handler_needs_in_vain_becomes_a_challenge() {
     assert_eq!((reply.status.as_u16(), reply.challenge()), (200, ""));
 }
 
+// proves: M-AUTH-053
+#[tokio::test]
+async fn a_broad_scope_is_as_good_as_what_it_implies() {
+    let echo = Echo {
+        demands: Some("notes:read notes:write"),
+        ..Echo::default()
+    };
+    let builder = require_bearer(RESOURCE, verifier().build().unwrap());
+    let guard = builder
+        .scope("mcp")
+        .implies("notes:write", "notes:read mcp")
+        .implies("admin", "notes:write")
+        .implies("notes:read", "admin notes:read")
+        .build()
+        .unwrap();
+    let service = guard.layer(echo.clone());
+    for scopes in ["admin", "notes:write", "other notes:write"] {
+        let reply = post(&service, &token(&[("scope", json!(scopes))])).await;
+        assert_eq!(reply.status, 200, "{scopes}");
+        let parts = echo.last().unwrap();
+        assert!(
+            parts
+                .extensions
+                .get::<Identity>()
+                .unwrap()
+                .has("mcp notes:read")
+        );
+    }
+    // What is asked for next is what was granted, not what that implies.
+    let reply = post(&service, &token(&[("scope", json!("other"))])).await;
+    assert_eq!(reply.said("scope"), Some("mcp other"));
+}
+
 #[tokio::test]
 async fn a_challenge_stays_short_however_much_is_granted() {
     let service = guarded(&Echo::default());
@@ -213,7 +247,7 @@ async fn a_challenge_stays_short_however_much_is_granted() {
     );
 }
 
-// proves: AUTH-110
+// proves: AUTH-110, M-AUTH-086
 #[tokio::test]
 async fn t43_an_outage_is_no_fault_of_the_token_and_nobody_is_told_the_cause() {
     let echo = Echo::default();

@@ -19,7 +19,7 @@ fn guarded(verifier: JwtBuilder) -> (Echo, Protected<Echo>) {
     (echo, service)
 }
 
-// proves: AUTH-057, AUTH-058, AUTH-059, AUTH-060, AUTH-062, AUTH-109, AUTH-111
+// proves: AUTH-057, AUTH-058, AUTH-059, AUTH-060, AUTH-062, AUTH-109, AUTH-111, M-AUTH-037, M-AUTH-038, M-AUTH-039, M-AUTH-098
 #[tokio::test]
 async fn t32_tokens_that_are_crafted_open_nothing() {
     let (echo, service) = guarded(verifier());

@@ -21,6 +21,7 @@ pub struct Builder {
     servers: Vec<String>,
     scopes: Vec<String>,
     supported: Vec<String>,
+    implied: Vec<(String, String)>,
     name: Option<String>,
     documentation: Option<String>,
 }
@@ -34,6 +35,7 @@ impl Builder {
             servers: Vec::new(),
             scopes: Vec::new(),
             supported: Vec::new(),
+            implied: Vec::new(),
             name: None,
             documentation: None,
         }
@@ -64,6 +66,12 @@ impl Builder {
     /// The scopes that clients ask for if no challenge says which: as few as a beginning takes.
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Says that a token with the scope `broad` may do all that needs `narrow`, one or more words.
+    pub fn implies(mut self, broad: impl Into<String>, narrow: impl Into<String>) -> Self {
+        self.implied.push((broad.into(), narrow.into()));
         self
     }
 
@@ -106,6 +114,11 @@ impl Builder {
         }
         let required = scopes(&self.scopes)?;
         let supported = scopes(&self.supported)?;
+        let implied = self.implied.iter().map(|(broad, narrow)| {
+            let broad = scopes(std::slice::from_ref(broad))?;
+            Ok((broad, scopes(std::slice::from_ref(narrow))?))
+        });
+        let implied = implied.collect::<Result<Vec<_>, Error>>()?;
         let mut document = json!({
             "resource": audience.resource(),
             "authorization_servers": servers,
@@ -125,6 +138,7 @@ impl Builder {
             audience,
             verifier: self.verifier,
             required,
+            implied,
         })))
     }
 }

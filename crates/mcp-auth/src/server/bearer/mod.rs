@@ -69,6 +69,8 @@ struct Policy {
     verifier: Arc<dyn Verify>,
     /// What every request takes.
     required: Scopes,
+    /// Which scopes are as good as others, too.
+    implied: Vec<(Scopes, Scopes)>,
     metadata: Metadata,
 }
 
@@ -110,8 +112,9 @@ impl fmt::Debug for RequireBearer {
 
 /// What a request that was let through may do.
 struct Admitted {
-    identity: Identity,
     grant: Grant,
+    /// The scopes of its token.
+    granted: Scopes,
 }
 
 impl Policy {
@@ -142,27 +145,47 @@ impl Policy {
             }
         })?;
         drop(token);
+        let granted = identity.scopes().clone();
+        let identity = identity.with_scopes(&self.widened(&granted).to_string());
         if !identity.scopes().contains_all(&self.required) {
-            return Err(Refusal::Scope(self.step_up(&identity, "")));
+            return Err(Refusal::Scope(self.step_up(&granted, "")));
         }
         let grant = identity.grant();
         parts.extensions.insert(identity.principal());
         parts.extensions.insert(grant.clone());
-        parts.extensions.insert(identity.clone());
-        Ok(Some(Admitted { identity, grant }))
+        parts.extensions.insert(identity);
+        Ok(Some(Admitted { grant, granted }))
+    }
+
+    /// What is granted, and what that implies.
+    ///
+    /// Specification: 2026-07-28, authorization, scope challenge handling.
+    fn widened(&self, granted: &Scopes) -> Scopes {
+        let mut all = granted.clone();
+        // One may imply another that implies a third: no chain is longer than the list.
+        for _ in &self.implied {
+            for (broad, narrow) in &self.implied {
+                if all.contains_all(broad) {
+                    all = all.union(narrow);
+                }
+            }
+        }
+        all
     }
 
     /// What to ask for next: what every request takes, what this one takes, and what there is
     /// already, so that nothing is lost by asking.
-    fn step_up(&self, identity: &Identity, missing: &str) -> Scopes {
+    fn step_up(&self, granted: &Scopes, missing: &str) -> Scopes {
         let needed = self.required.union(&Scopes::parse(missing));
         let mut room = REPEATED;
-        let granted = identity.scopes().iter();
-        let repeated = granted.filter(|scope| *scope != OFFLINE).take_while(|it| {
-            let fits = it.len() < room;
-            room = room.saturating_sub(it.len() + 1);
-            fits
-        });
+        let repeated = granted
+            .iter()
+            .filter(|scope| *scope != OFFLINE)
+            .take_while(|it| {
+                let fits = it.len() < room;
+                room = room.saturating_sub(it.len() + 1);
+                fits
+            });
         needed.union(&repeated.collect())
     }
 
@@ -182,7 +205,7 @@ impl Policy {
         if response.status().is_server_error() || is_stream(response.headers()) {
             return;
         }
-        let refusal = Refusal::Scope(self.step_up(&admitted.identity, &missing));
+        let refusal = Refusal::Scope(self.step_up(&admitted.granted, &missing));
         tracing::debug!(status = 403, ?refusal, "refused");
         *response.status_mut() = StatusCode::FORBIDDEN;
         let challenge = refusal.challenge(self.place());
