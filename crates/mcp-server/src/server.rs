@@ -210,7 +210,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Tells the clients of this process of a change: for those who carry changes from one
-    /// process to another by a [`ChangeBus`].
+    /// process to another by a [`ChangeBus`](crate::ChangeBus).
     pub fn deliver(&self, change: &Change) {
         self.core.deliver(change);
     }
