@@ -1,0 +1,202 @@
+//! One handler, run round by round.
+
+use mcp_types::method;
+
+use super::*;
+use crate::Payload;
+
+const ROOTS: &str = method::ROOTS_LIST;
+
+fn text(value: Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// Runs a handler in one round; its answer, or what it asks.
+fn round<F>(
+    recorded: Recorded,
+    responses: Value,
+    handler: impl FnOnce(Arc<Ledger>) -> F,
+) -> Result<Value, Result<Interim, LedgerError>>
+where
+    F: Future<Output = Value> + Send + 'static,
+{
+    let responses = responses.as_object().cloned().unwrap_or_default();
+    let ledger = Ledger::new(recorded, responses);
+    let handler = handler(Arc::clone(&ledger));
+    let stopped = Arc::new(Mutex::new(None));
+    let slot = Arc::clone(&stopped);
+    let run = Box::pin(async move { Ok(Payload::of(handler.await)) });
+    let mut run = Suspending::new(run, ledger, move |interim| {
+        *lock(&slot) = Some(interim);
+        Ok(Payload::Empty)
+    });
+    let mut cx = Context::from_waker(Waker::noop());
+    let Poll::Ready(Ok(payload)) = Pin::new(&mut run).poll(&mut cx) else {
+        panic!("the run neither ended nor stopped");
+    };
+    if let Some(interim) = lock(&stopped).take() {
+        return Err(interim);
+    }
+    let mut out = Vec::new();
+    payload.write(&mut out);
+    Ok(serde_json::from_slice(&out).unwrap())
+}
+
+async fn two_questions(ledger: Arc<Ledger>) -> Value {
+    let name = ledger.ask(Some("name"), ROOTS, None, text).await;
+    let color = ledger
+        .ask(None, ROOTS, Some(json!({"for": name})), text)
+        .await;
+    json!(format!("{name} likes {color}"))
+}
+
+// proves: M-MRTR-002, M-MRTR-009, M-MRTR-020, M-MRTR-023, M-MRTR-033, M-MRTR-034
+#[test]
+fn each_round_answers_what_is_known_and_asks_for_the_rest() {
+    let first = round(Recorded::default(), json!({}), two_questions)
+        .unwrap_err()
+        .unwrap();
+    assert_eq!(
+        Value::from(first.requests),
+        json!({"name": {"method": "roots/list"}})
+    );
+    assert_eq!(first.recorded, None, "there is nothing to remember yet");
+
+    // What is missing, or no answer at all, is asked for again; what nobody asked is ignored.
+    for responses in [json!({}), json!({"name": 7}), json!({"other": "x"})] {
+        let again = round(Recorded::default(), responses, two_questions)
+            .unwrap_err()
+            .unwrap();
+        assert!(again.requests.contains_key("name"));
+    }
+
+    let responses = json!({"name": "Ann", "other": "x"});
+    let second = round(Recorded::default(), responses, two_questions)
+        .unwrap_err()
+        .unwrap();
+    let key = second.requests.keys().next().unwrap().clone();
+    assert_ne!(key, "name");
+    let recorded = second.recorded.unwrap();
+    let sealed = serde_json::to_string(&recorded).unwrap();
+    let recorded = serde_json::from_str(&sealed).unwrap();
+    let answer = round(recorded, json!({key: "blue"}), two_questions).unwrap();
+    assert_eq!(answer, "Ann likes blue");
+}
+
+#[test]
+fn questions_asked_together_are_one_round() {
+    let both = |ledger: Arc<Ledger>| async move {
+        let one = ledger.ask(None, ROOTS, Some(json!(1)), text);
+        let two = ledger.ask(None, ROOTS, Some(json!(1)), text);
+        let (mut one, mut two) = (Box::pin(one), Box::pin(two));
+        let (mut first, mut second) = (None, None);
+        poll_fn(move |cx| {
+            if let Poll::Ready(answer) = one.as_mut().poll(cx) {
+                first = Some(answer);
+            }
+            if let Poll::Ready(answer) = two.as_mut().poll(cx) {
+                second = Some(answer);
+            }
+            match (&first, &second) {
+                (Some(one), Some(two)) => Poll::Ready(json!([one, two])),
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    };
+    let asked = round(Recorded::default(), json!({}), both)
+        .unwrap_err()
+        .unwrap();
+    let keys: Vec<_> = asked.requests.keys().cloned().collect();
+    assert_eq!(keys.len(), 2, "the same question twice is two questions");
+    let responses = json!({keys[0].clone(): "a", keys[1].clone(): "b"});
+    assert_eq!(
+        round(Recorded::default(), responses, both).unwrap(),
+        json!(["a", "b"])
+    );
+}
+
+#[test]
+fn a_question_that_was_dropped_is_not_asked() {
+    let answer = round(Recorded::default(), json!({}), |ledger| async move {
+        let mut asking = Box::pin(ledger.ask(None, ROOTS, None, text));
+        poll_fn(|cx| {
+            assert!(asking.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        drop(asking);
+        json!("done")
+    });
+    assert_eq!(answer.unwrap(), "done");
+}
+
+#[test]
+fn what_is_being_done_once_is_finished_before_the_run_stops() {
+    let ledger = Ledger::new(Recorded::default(), JsonObject::new());
+    let (asks, works) = (Arc::clone(&ledger), Arc::clone(&ledger));
+    let working = Arc::new(Mutex::new(Some(works.working())));
+    let handler: BoxFuture<'static, Outcome> = Box::pin(async move {
+        asks.ask(None, ROOTS, None, text).await;
+        Ok(Payload::Empty)
+    });
+    let stopped = Arc::new(Mutex::new(None));
+    let slot = Arc::clone(&stopped);
+    let mut run = Suspending::new(handler, ledger, move |interim| {
+        *lock(&slot) = Some(interim);
+        Ok(Payload::Empty)
+    });
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut run).poll(&mut cx).is_pending());
+    let working = lock(&working).take().unwrap();
+    working.done("mail", json!("sent"));
+    assert!(Pin::new(&mut run).poll(&mut cx).is_ready());
+    let interim = lock(&stopped).take().unwrap().unwrap();
+    assert_eq!(interim.recorded.unwrap().notes["mail"], "sent");
+}
+
+#[test]
+fn a_handler_whose_questions_change_fails_loudly() {
+    let volatile = |n: u32| {
+        move |ledger: Arc<Ledger>| async move {
+            drop(ledger.working());
+            let working = ledger.working();
+            working.done("started", json!(true));
+            json!(ledger.ask(None, ROOTS, Some(json!(n)), text).await)
+        }
+    };
+    let first = round(Recorded::default(), json!({}), volatile(1))
+        .unwrap_err()
+        .unwrap();
+    let key = first.requests.keys().next().unwrap().clone();
+    let failed = round(first.recorded.unwrap(), json!({key: "x"}), volatile(2));
+    assert_eq!(failed.unwrap_err().unwrap_err(), LedgerError::Changed);
+}
+
+#[test]
+fn rounds_and_questions_have_limits() {
+    let endless = Recorded {
+        round: MOST_ROUNDS,
+        ..Recorded::default()
+    };
+    let failed = round(endless, json!({}), two_questions)
+        .unwrap_err()
+        .unwrap_err();
+    assert_eq!(failed, LedgerError::Rounds(MOST_ROUNDS));
+    let many = |ledger: Arc<Ledger>| async move {
+        let mut asking: Vec<_> = (0..=MOST_QUESTIONS)
+            .map(|n| Box::pin(ledger.ask(None, ROOTS, Some(json!(n)), text)))
+            .collect();
+        poll_fn(move |cx| {
+            for one in &mut asking {
+                assert!(one.as_mut().poll(cx).is_pending());
+            }
+            Poll::Pending
+        })
+        .await
+    };
+    let failed = round(Recorded::default(), json!({}), many)
+        .unwrap_err()
+        .unwrap_err();
+    assert_eq!(failed, LedgerError::Questions(MOST_QUESTIONS));
+}
