@@ -14,6 +14,10 @@ use crate::Secret;
 ///
 /// A token is good if its issuer is trusted, if it has not ended, and if it was issued for this
 /// server: one that is meant for another server is refused however genuine it is.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot verify tokens",
+    note = "take a `Jwt`, an `Introspection`, a type of your own that implements `Verify`, or a closure `async |token: Secret| -> Result<Identity, Reject>`"
+)]
 pub trait Verify: Send + Sync + 'static {
     /// Who the token speaks for.
     ///

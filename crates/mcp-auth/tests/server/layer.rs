@@ -129,7 +129,7 @@ async fn t31_a_token_goes_no_further_than_the_layer() {
     );
 }
 
-// proves: M-AUTH-047
+// proves: AUTH-066, M-AUTH-047
 #[tokio::test]
 async fn what_cannot_be_read_is_a_bad_request() {
     let echo = Echo::default();

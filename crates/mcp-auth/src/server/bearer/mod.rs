@@ -50,7 +50,8 @@ pub fn require_bearer(resource: impl Into<String>, verifier: impl Verify) -> Bui
 ///   [`Auth::require`], the response becomes 403 with the scopes it takes, unless it is a stream
 ///   already.
 /// - The [metadata](Metadata) is answered to everybody.
-/// - A CORS preflight is passed on: it has no token and does nothing.
+/// - A CORS preflight is passed on: it has no token and does nothing. A layer that answers it
+///   belongs before this one, so that pages can read the refusals too.
 ///
 /// Each request is verified by itself, whatever session it belongs to, and a session can be used
 /// only by the principal that opened it. A stream that is open when its token ends stays open:
@@ -140,7 +141,7 @@ impl Policy {
         let identity = verified.map_err(|reject| match reject.into_fault() {
             Fault::Invalid(why) => Refusal::Invalid(why),
             Fault::Unavailable(error) => {
-                tracing::error!(%error, "tokens cannot be verified");
+                tracing::warn!(%error, "tokens cannot be verified");
                 Refusal::Unavailable
             }
         })?;

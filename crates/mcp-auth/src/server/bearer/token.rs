@@ -78,7 +78,6 @@ mod tests {
         );
     }
 
-    // proves: AUTH-066
     #[test]
     fn anything_else_is_malformed_or_no_token_at_all() {
         for (uri, headers) in [
