@@ -1,7 +1,7 @@
 //! The facts of one request.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
@@ -15,10 +15,16 @@ use crate::{Cancelled, Delivery, Exchange, Rules, Session};
 pub struct RequestContext {
     exchange: Exchange,
     session: Arc<Session>,
-    meta: Option<Arc<Meta>>,
+    meta: Option<Arc<LazyMeta>>,
     ledger: Option<Arc<Ledger>>,
     /// Under which name the next question is asked.
     key: Option<Arc<str>>,
+}
+
+/// The `_meta` of a request, as text until it is looked at.
+struct LazyMeta {
+    raw: Box<str>,
+    read: OnceLock<Option<Meta>>,
 }
 
 impl RequestContext {
@@ -33,9 +39,13 @@ impl RequestContext {
         }
     }
 
-    /// Attaches the `_meta` of the request, still raw; anything but an object is ignored.
+    /// Attaches the `_meta` of the request, still raw; it is read when somebody asks for it.
+    /// Anything but an object is ignored.
     pub fn set_meta(&mut self, raw: &str) {
-        self.meta = serde_json::from_str(raw).ok().map(Arc::new);
+        self.meta = Some(Arc::new(LazyMeta {
+            raw: raw.into(),
+            read: OnceLock::new(),
+        }));
     }
 
     /// Keeps questions and answers in `ledger`, because the client cannot be asked while the
@@ -81,12 +91,16 @@ impl RequestContext {
 
     /// The `_meta` of the request.
     pub fn meta(&self) -> Option<&Meta> {
-        self.meta.as_deref()
+        let meta = self.meta.as_deref()?;
+        let read = meta
+            .read
+            .get_or_init(|| serde_json::from_str(&meta.raw).ok());
+        read.as_ref()
     }
 
     /// The token under which the peer wants progress, if it does.
     pub fn progress_token(&self) -> Option<ProgressToken> {
-        self.meta.as_deref().and_then(Meta::progress_token)
+        self.meta().and_then(Meta::progress_token)
     }
 
     /// On whose behalf the request came, if that was verified.

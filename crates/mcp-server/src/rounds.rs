@@ -28,17 +28,24 @@ pub(crate) struct Round<'a> {
 pub(crate) struct Rounds {
     ledger: Arc<Ledger>,
     keys: Arc<StateKeys>,
-    bound: Vec<u8>,
+    principal: Option<Principal>,
+}
+
+/// Which call it is, so that the state of another one is refused.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) target: &'a str,
+    pub(crate) arguments: &'a str,
 }
 
 impl Rounds {
-    /// Takes up the call, if its revision asks this way. `target` and `arguments` say which call
-    /// it is: the state of another one is refused.
+    /// Takes up the call, if its revision asks this way.
     pub(crate) fn take_up(
         round: Round<'_>,
         context: &mut RequestContext,
         keys: &Arc<StateKeys>,
-        (method, target, arguments): (&str, &str, &str),
+        subject: Subject<'_>,
     ) -> Result<Option<Self>, ErrorObject> {
         if !context.rules().modern {
             return Ok(None);
@@ -50,11 +57,12 @@ impl Rounds {
                 decode(text).map_err(|error| invalid(format!("/inputResponses: {error}")))?
             }
         };
-        let bound = bound(context.principal(), method, target, arguments);
+        let principal = context.principal();
         let recorded = match round.state {
             None => Recorded::default(),
             Some(text) => {
                 let state: Option<String> = decode(text).ok();
+                let bound = subject.bound(principal);
                 let state = state.and_then(|state| keys.open(&state, &bound));
                 // One error for all: what exactly failed is nobody's business.
                 state
@@ -62,25 +70,27 @@ impl Rounds {
                     .ok_or_else(|| invalid("requestState is not valid for this request".into()))?
             }
         };
-        let ledger = Ledger::new(recorded, responses);
-        context.set_ledger(Arc::clone(&ledger));
-        Ok(Some(Self {
-            ledger,
+        let this = Self {
+            ledger: Ledger::new(recorded, responses),
             keys: Arc::clone(keys),
-            bound,
-        }))
+            principal: principal.cloned(),
+        };
+        context.set_ledger(Arc::clone(&this.ledger));
+        Ok(Some(this))
     }
 
     /// Lets the call stop where it asks.
-    pub(crate) fn attend(self, reply: Reply) -> Reply {
+    pub(crate) fn attend(self, reply: Reply, subject: Subject<'_>) -> Reply {
         let Reply::Pending(handler) = reply else {
             return reply;
         };
         let Self {
             ledger,
             keys,
-            bound,
+            principal,
         } = self;
+        let method = subject.method;
+        let [target, arguments] = [subject.target, subject.arguments].map(str::to_owned);
         let stop = move |interim: Result<Interim, LedgerError>| {
             let interim = interim.map_err(|error| ErrorObject::internal(error.to_string()))?;
             let state = match interim.recorded {
@@ -88,12 +98,38 @@ impl Rounds {
                 Some(recorded) => {
                     let text = serde_json::to_vec(&recorded)
                         .map_err(|_| ErrorObject::internal("the state of the call is no JSON"))?;
-                    Some(keys.seal(&text, &bound)?)
+                    let subject = Subject {
+                        method,
+                        target: &target,
+                        arguments: &arguments,
+                    };
+                    Some(keys.seal(&text, &subject.bound(principal.as_ref()))?)
                 }
             };
             input_required(interim.requests, state)
         };
         Reply::Pending(Box::pin(Suspending::new(handler, ledger, stop)))
+    }
+}
+
+impl Subject<'_> {
+    /// What the state of a call is bound to, without ambiguity.
+    fn bound(&self, principal: Option<&Principal>) -> Vec<u8> {
+        // Written anew, because a client may order and space them otherwise when it asks again.
+        let arguments = serde_json::from_str::<Value>(self.arguments)
+            .map_or_else(|_| self.arguments.to_owned(), |value| value.to_string());
+        let principal = principal.map(Principal::as_str);
+        let mut bound = vec![u8::from(principal.is_some())];
+        for part in [
+            principal.unwrap_or_default(),
+            self.method,
+            self.target,
+            &arguments,
+        ] {
+            bound.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            bound.extend_from_slice(part.as_bytes());
+        }
+        bound
     }
 }
 
@@ -107,18 +143,4 @@ pub(crate) fn input_required(requests: JsonObject, state: Option<String>) -> Out
         result.insert("requestState".into(), state.into());
     }
     Ok(Payload::of(Value::Object(result)))
-}
-
-/// What the state of a call is bound to, without ambiguity.
-fn bound(principal: Option<&Principal>, method: &str, target: &str, arguments: &str) -> Vec<u8> {
-    // Written anew, because a client may order and space them otherwise when it asks again.
-    let arguments = serde_json::from_str::<Value>(arguments)
-        .map_or_else(|_| arguments.to_owned(), |value| value.to_string());
-    let principal = principal.map(Principal::as_str);
-    let mut bound = vec![u8::from(principal.is_some())];
-    for part in [principal.unwrap_or_default(), method, target, &arguments] {
-        bound.extend_from_slice(&(part.len() as u64).to_be_bytes());
-        bound.extend_from_slice(part.as_bytes());
-    }
-    bound
 }

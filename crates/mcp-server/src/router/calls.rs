@@ -11,7 +11,7 @@ use super::unknown_prompt;
 use crate::HandlerError;
 use crate::call::Call;
 use crate::output::{Finish, FinishPrompt, FinishResource, FinishTool, not_found};
-use crate::rounds::Rounds;
+use crate::rounds::{Rounds, Subject};
 use crate::server::Core;
 use crate::settings::{Guarded, Settings};
 
@@ -55,10 +55,14 @@ impl Core {
                 finish.finish(Err(HandlerError::arguments(problem))),
             ));
         }
-        let call = (method::TOOLS_CALL, &*target.name, arguments);
-        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, call)?;
+        let subject = Subject {
+            method: method::TOOLS_CALL,
+            target: &target.name,
+            arguments,
+        };
+        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, subject)?;
         let reply = (tool.run)(&Call::new(arguments, context), finish);
-        Ok(attend(rounds, reply))
+        Ok(attend(rounds, reply, subject))
     }
 
     pub(super) fn get_prompt(
@@ -88,10 +92,14 @@ impl Core {
             description: prompt.definition.description.clone(),
             rules: context.rules(),
         };
-        let call = (method::PROMPTS_GET, &*target.name, arguments);
-        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, call)?;
+        let subject = Subject {
+            method: method::PROMPTS_GET,
+            target: &target.name,
+            arguments,
+        };
+        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, subject)?;
         let reply = (prompt.run)(&Call::new(arguments, context), finish);
-        Ok(attend(rounds, reply))
+        Ok(attend(rounds, reply, subject))
     }
 
     pub(super) fn read_resource(
@@ -120,13 +128,17 @@ impl Core {
             mime: None,
             rules: context.rules(),
         };
-        let call = (method::RESOURCES_READ, uri, "{}");
-        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, call)?;
+        let subject = Subject {
+            method: method::RESOURCES_READ,
+            target: uri,
+            arguments: "{}",
+        };
+        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, subject)?;
         let resources = self.resources.snapshot();
         if let Some(resource) = resources.get(uri, context.session()) {
             finish.mime.clone_from(&resource.definition.mime_type);
             let reply = (resource.run)(&Call::new("{}", context), finish);
-            return Ok(attend(rounds, reply));
+            return Ok(attend(rounds, reply, subject));
         }
         let templates = self.templates.snapshot();
         let found = templates
@@ -139,13 +151,13 @@ impl Core {
         let variables = serde_json::to_string(&variables)
             .map_err(|_| ErrorObject::internal("the URI's variables cannot be passed on"))?;
         let reply = (template.run)(&Call::new(&variables, context), finish);
-        Ok(attend(rounds, reply))
+        Ok(attend(rounds, reply, subject))
     }
 }
 
-fn attend(rounds: Option<Rounds>, reply: Reply) -> Reply {
+fn attend(rounds: Option<Rounds>, reply: Reply, subject: Subject<'_>) -> Reply {
     match rounds {
-        Some(rounds) => rounds.attend(reply),
+        Some(rounds) => rounds.attend(reply, subject),
         None => reply,
     }
 }
