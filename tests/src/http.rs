@@ -172,6 +172,7 @@ impl Peer {
 /// A client of the revision without a handshake: each request tells all there is to know, and its
 /// headers repeat some of it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Modern {
     /// Its headers are sent with every request, below those that are made of the request.
     pub peer: Peer,

@@ -77,6 +77,12 @@ impl LegacyEndpoint {
     {
         let shared = &self.shared;
         shared.admit(&parts)?;
+        if !shared.has_handshake {
+            return Err(Refusal::new(
+                StatusCode::NOT_FOUND,
+                "no revision that this transport carries is served here",
+            ));
+        }
         match parts.method {
             Method::GET => self.open(parts),
             Method::POST => self.receive(&parts, body).await,

@@ -24,6 +24,7 @@ mod serve;
 mod session;
 mod store;
 mod stream;
+mod streams;
 mod table;
 mod work;
 

@@ -246,6 +246,8 @@ impl Options {
 
     /// Sets how much may wait for a client that does not read its stream. Default 256 events and
     /// 1 MiB; beyond that the stream is closed, and the client gets the rest when it comes back.
+    /// Without a session nobody can come back: then progress and log messages are dropped, and a
+    /// subscription ends.
     #[must_use]
     pub fn with_queue(mut self, events: usize, bytes: usize) -> Self {
         self.queue_events = events;
@@ -253,16 +255,17 @@ impl Options {
         self
     }
 
-    /// Sets how often a quiet stream carries a comment, so that proxies keep it open. Default
-    /// 15 s.
+    /// Sets how often a quiet stream carries a comment, so that proxies keep it open, and how long
+    /// a request without a session waits for a plain JSON answer before it becomes a stream.
+    /// Default 15 s.
     #[must_use]
     pub fn with_keep_alive(mut self, interval: Duration) -> Self {
         self.keep_alive = interval;
         self
     }
 
-    /// Sets how long a call waits for a plain JSON answer before it becomes a stream, which
-    /// proxies keep open and a client can come back to. Default 250 ms. A call whose handler
+    /// Sets how long a call of a session waits for a plain JSON answer before it becomes a stream,
+    /// which proxies keep open and a client can come back to. Default 250 ms. A call whose handler
     /// sends something becomes a stream at once.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {

@@ -26,7 +26,8 @@ use super::intake;
 use super::modern::{self, Call, Era, era_of};
 use super::refusal::Refusal;
 use super::session::HttpSession;
-use super::stream::{Identity, Stream};
+use super::stream::Stream;
+use super::streams::Identity;
 use super::work::{Attended, Begun, Member, Work, begin};
 use crate::headers::{PROTOCOL_VERSION, SESSION_ID};
 

@@ -10,7 +10,8 @@ use mcp_protocol::{
 use tokio::time::Instant;
 
 use super::options::Options;
-use super::stream::{Identity, Stream, Streams};
+use super::stream::Stream;
+use super::streams::{Identity, Streams};
 
 /// One session: what a client opened with `initialize`, whatever connections it uses.
 pub(crate) struct HttpSession {

@@ -2,9 +2,10 @@
 
 use http::Method;
 use mcp_protocol::Revision;
-use mcp_tests::http::{Modern, Peer, Reply};
+use mcp_tests::http::{Modern, Peer, Reply, Whole};
 use mcp_transport_http::{Endpoint, Options};
 use serde_json::{Value, json};
+use tower_service::Service as _;
 
 use super::super::{Gate, endpoint, server, with};
 use super::Probe;
@@ -120,6 +121,11 @@ async fn an_endpoint_without_sessions_of_any_kind_says_what_it_speaks() {
     let client = Modern::new(&endpoint);
     let reply = client.tool(1, "echo", json!({"message": "hi"})).await;
     assert_eq!(reply.status, 200);
+    // The oldest transport would have nothing to carry.
+    let mut request = http::Request::new(Whole::new(""));
+    *request.headers_mut() = client.peer.headers.clone();
+    let response = endpoint.legacy().call(request).await.unwrap();
+    assert_eq!(response.status(), 404);
     assert_eq!(endpoint.sessions(), 0);
 }
 

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::Probe;
 
+/// Headers as they are sent.
+type Sent<'a> = &'a [(&'static str, &'a str)];
+
 fn probe() -> Probe {
     let mut probe = Probe::ready();
     probe.schema = json!({
@@ -30,7 +33,7 @@ async fn parameters_with_headers_say_there_what_they_say_in_the_body() {
     let probe = probe();
     let endpoint = probe.endpoint();
     let client = Modern::new(&endpoint);
-    let cases: [(Value, &[(&'static str, &str)], bool); 19] = [
+    let cases: [(Value, Sent<'_>, bool); 19] = [
         (json!({}), &[], true),
         (json!({"query": "x"}), &[], true),
         (json!({"region": null}), &[], true),
