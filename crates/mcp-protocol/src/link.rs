@@ -26,12 +26,7 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call;
 
     /// The same, with what goes beside the params. Default: that is ignored.
-    fn request_with(
-        &self,
-        method: &'static str,
-        params: Option<Vec<u8>>,
-        _extras: Extras,
-    ) -> Call {
+    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, _extras: Extras) -> Call {
         self.request(method, params)
     }
 

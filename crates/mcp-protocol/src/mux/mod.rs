@@ -172,7 +172,10 @@ impl Mux {
         match message {
             Message::Request(request) if !self.inbound.answers() => {
                 let method = &*request.method;
-                tracing::warn!(method, "dropped a request, which this revision does not know");
+                tracing::warn!(
+                    method,
+                    "dropped a request, which this revision does not know"
+                );
             }
             Message::Request(request) => self.request(&request, batch, spawn),
             Message::Notification(notification) => self.notification(&notification),
@@ -332,12 +335,7 @@ impl Link for Mux {
         self.request_with(method, params, Extras::default())
     }
 
-    fn request_with(
-        &self,
-        method: &'static str,
-        params: Option<Vec<u8>>,
-        extras: Extras,
-    ) -> Call {
+    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
         match self.this.upgrade() {
             Some(mux) => Call::new(call::MuxCall::new(mux, method, params, extras.id)),
             None => Call::failed(crate::CallError::Closed(Closed::local())),
