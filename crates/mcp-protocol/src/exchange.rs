@@ -76,7 +76,7 @@ impl Exchange {
         self.0.state.load(Ordering::Acquire) == CANCELLED
     }
 
-    /// Lifts the deadline: it is meant to last, as subscriptions are.
+    /// Lifts the deadline: it is meant to last, as subscriptions are, and its end is news.
     pub fn set_endless(&self) {
         self.0.endless.store(true, Ordering::Release);
     }

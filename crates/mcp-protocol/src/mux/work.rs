@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, write_error, write_result};
+use mcp_jsonrpc::{ErrorObject, write_error, write_notification, write_result};
+use mcp_types::method;
+use serde_json::json;
 
 use super::{BatchState, Mux};
 use crate::running::{Running, expired, guarded};
@@ -49,8 +51,21 @@ impl Ticket {
             Some(batch) => batch.push(write),
             None => self.mux.outbox.push(write),
         }
+        if self.exchange.is_endless() {
+            self.announce_end();
+        }
         // Only now: whoever waits for the table to be empty expects the answers to be queued.
         self.mux.forget(&self.exchange);
+    }
+
+    /// A shared pipe has no stream that closes: that a subscription is over is said a second
+    /// time, after its result (2026-07-28, basic/patterns/cancellation).
+    fn announce_end(&self) {
+        let params = json!({ "requestId": self.exchange.id() }).to_string();
+        let params = Some(params.as_bytes());
+        self.mux
+            .outbox
+            .push(|out| write_notification(out, method::NOTIFICATIONS_CANCELLED, params));
     }
 
     /// Refuses a request whose id belongs to another one: the error must not carry the id, or
