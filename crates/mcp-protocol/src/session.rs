@@ -18,7 +18,7 @@ use crate::bucket::Bucket;
 use crate::gate::Offers;
 use crate::modern::{self, Claim, Desk, Envelope, Headers};
 use crate::{
-    Closed, Delivery, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision,
+    Closed, Delivery, Exchange, Inbound, Link, Payload, Principal, Reply, RequestContext, Revision,
     ServerFacts, Service, gate, lock, lower,
 };
 
@@ -57,6 +57,7 @@ struct Roots {
 struct Agreed {
     revision: Revision,
     client: Option<Implementation>,
+    principal: Option<Principal>,
     /// `None` for a client that declares nothing: sessions are many.
     capabilities: Option<Box<ClientCapabilities>>,
     offers: Offers,
@@ -77,10 +78,15 @@ impl Session {
 
     /// What one request says that belongs to no session: it is a session of its own, open from
     /// the start and gone with the request.
-    pub(crate) fn of_request(envelope: Envelope, offers: Offers) -> Arc<Self> {
+    pub(crate) fn of_request(
+        envelope: Envelope,
+        offers: Offers,
+        principal: Option<Principal>,
+    ) -> Arc<Self> {
         let agreed = Agreed {
             revision: envelope.revision,
             client: envelope.client,
+            principal,
             capabilities: boxed(envelope.capabilities),
             offers,
         };
@@ -102,6 +108,12 @@ impl Session {
     /// Who the client says it is.
     pub fn client(&self) -> Option<&Implementation> {
         self.agreed.get()?.client.as_ref()
+    }
+
+    /// On whose behalf it was opened, if that was verified; in revisions without sessions, on
+    /// whose behalf the request came. `None` where a session serves everybody.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.agreed.get()?.principal.as_ref()
     }
 
     /// What the client declared it can do.
@@ -253,6 +265,7 @@ impl ServerSession {
             let agreed = Agreed {
                 revision,
                 client: None,
+                principal: None,
                 capabilities: None,
                 offers: Offers::of(&this.facts().capabilities),
             };
@@ -336,9 +349,11 @@ impl ServerSession {
         let mut result = InitializeResult::new(revision.as_str(), facts.capabilities, facts.info);
         result.instructions = facts.instructions;
         lower::initialize_result(&mut result, revision.rules());
+        let link = self.session.link();
         let agreed = Agreed {
             revision,
             client: Some(params.client_info),
+            principal: link.and_then(|link| link.principal().cloned()),
             capabilities: boxed(params.capabilities),
             offers,
         };

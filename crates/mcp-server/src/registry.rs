@@ -102,6 +102,11 @@ impl<E: Entry> Snapshot<E> {
         self.items.iter().map(|(_, entry)| entry)
     }
 
+    /// Whether nothing is hidden from anybody.
+    pub(crate) fn is_for_all(&self) -> bool {
+        self.uniform
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

@@ -155,7 +155,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// How long clients of revisions without sessions may keep the lists; default: not at all.
-    /// Public lists must be the same for everybody.
+    /// Lists that are not the same for everybody, because something on them is
+    /// [hidden](crate::Tool::visible_if) from some, are private whatever is set here.
     #[must_use]
     pub fn cache_lists(self, hint: CacheHint) -> Self {
         self.set(|settings| settings.lists = hint)

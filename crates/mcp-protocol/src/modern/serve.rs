@@ -87,7 +87,8 @@ impl Desk {
             let discovered = Reply::ok(Payload::of(known.discovered()));
             return stamped(discovered, stamp);
         }
-        let session = Session::of_request(envelope, known.offers);
+        let principal = exchange.link().principal().cloned();
+        let session = Session::of_request(envelope, known.offers, principal);
         let reply = service.request(request, RequestContext::new(exchange, session));
         stamped(reply, stamp)
     }
