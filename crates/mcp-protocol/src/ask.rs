@@ -126,6 +126,7 @@ impl RequestContext {
                     modes.form.is_some() || modes.url.is_none(),
                     "elicitation.form",
                 )?;
+                form::check_fields(&params.requested_schema).map_err(AskError::Invalid)?;
                 form::lower(&mut params.requested_schema, rules)?;
                 let schema = params.requested_schema.clone();
                 let mut value = to_value(&params)?;

@@ -42,6 +42,34 @@ fn default_of(field: &PrimitiveSchemaDefinition) -> Option<ElicitValue> {
     }
 }
 
+/// Checks that every field is of a kind that forms have.
+///
+/// # Errors
+/// Names the field that is not.
+pub fn check_fields(schema: &RequestedSchema) -> Result<(), String> {
+    use PrimitiveSchemaDefinition as P;
+    for (name, field) in schema.properties.iter() {
+        match field {
+            P::Unknown(_) => {
+                return Err(format!(
+                    "field {name:?} is neither text, a number, yes or no, nor a choice"
+                ));
+            }
+            P::String(StringSchema {
+                format: Some(StringFormat::Unknown(format)),
+                ..
+            }) => {
+                return Err(format!(
+                    "field {name:?} has the format {format:?}; \
+                     there are email, uri, date and date-time"
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Checks an answer against the form.
 ///
 /// # Errors

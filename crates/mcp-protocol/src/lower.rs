@@ -3,6 +3,7 @@
 //! Decorations go silently; meaning that would be lost is refused loudly. Each function is a
 //! no-op for the newest revision. On input nothing is raised: unknown members are ignored.
 
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_types::{
     Annotations, BlobResourceContents, CallToolResult, ClientCapabilities, CompleteRequestParams,
     CompletionReference, ContentBlock, CreateMessageResult, ElicitResult, ElicitValue,
@@ -10,6 +11,8 @@ use mcp_types::{
     OneOrMany, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Root,
     SamplingMessageContentBlock, ServerCapabilities, Tool,
 };
+
+use serde_json::Value;
 
 use crate::Rules;
 use crate::gate::{Unsupported, known};
@@ -60,6 +63,35 @@ pub(crate) fn modern_capabilities(
     modern.resources = capabilities.resources;
     modern.tools = capabilities.tools;
     modern
+}
+
+/// An author's error where the protocol keeps -32099 to -32000 for itself: an author's code of
+/// that range would say something else there, or nothing.
+///
+/// Specification: 2026-07-28, basic/index#error-codes.
+pub fn own_error(mut error: ErrorObject, rules: &Rules) -> ErrorObject {
+    if !rules.modern {
+        return error;
+    }
+    let missing = error
+        .data
+        .as_ref()
+        .map(|data| &data["requiredCapabilities"]);
+    error.code = match error.code {
+        code @ ErrorCode::MISSING_CLIENT_CAPABILITY if missing.is_some_and(Value::is_object) => {
+            code
+        }
+        ErrorCode::RESOURCE_NOT_FOUND => ErrorCode::INVALID_PARAMS,
+        ErrorCode(reserved @ -32099..=-32000) => {
+            tracing::warn!(
+                code = reserved,
+                "the protocol keeps this code for itself; a handler's own lie outside of -32768..-32000"
+            );
+            ErrorCode::INTERNAL_ERROR
+        }
+        code => code,
+    };
+    error
 }
 
 /// What a client declares with an offer of this revision.

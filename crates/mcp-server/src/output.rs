@@ -104,7 +104,8 @@ impl Finish<CallToolResult> for FinishTool {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
-        let mut result = output.or_else(HandlerError::into_tool_result)?;
+        let result = output.or_else(HandlerError::into_tool_result);
+        let mut result = result.map_err(|error| lower::own_error(error, self.rules))?;
         if let Err(problem) = self.check(&result) {
             tracing::error!(%problem, "a tool's output breaks its output schema");
             result = CallToolResult::error(format!(
@@ -139,7 +140,8 @@ impl Finish<GetPromptResult> for FinishPrompt {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
-        let mut result = output.map_err(HandlerError::into_error)?;
+        let own = |error: HandlerError| lower::own_error(error.into_error(), self.rules);
+        let mut result = output.map_err(own)?;
         if result.description.is_none() {
             result.description = self.description;
         }
@@ -163,7 +165,8 @@ impl Finish<ResourceBody> for FinishResource {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
-        let body = output.map_err(HandlerError::into_error)?;
+        let own = |error: HandlerError| lower::own_error(error.into_error(), self.rules);
+        let body = output.map_err(own)?;
         let contents = match body {
             ResourceBody::Text(text) => {
                 let mut contents = TextResourceContents::new(self.uri, text);

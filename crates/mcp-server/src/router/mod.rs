@@ -6,6 +6,7 @@ mod listen;
 mod target;
 
 use mcp_jsonrpc::{ErrorObject, Request, decode};
+use mcp_protocol::modern::CacheScope;
 use mcp_protocol::{Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, lower};
 use mcp_types::{
     JsonObject, PaginatedRequestParams, PromptsCapability, ResourcesCapability, ServerCapabilities,
@@ -26,8 +27,11 @@ impl Core {
         let settings = self.settings();
         let mut capabilities = ServerCapabilities::default();
         let announce = settings.list_changed.then_some(true);
-        let (prompts, templates) = (self.prompts.snapshot(), self.templates.snapshot());
-        if !self.tools.snapshot().is_empty() {
+        let (tools, prompts) = (self.tools.snapshot(), self.prompts.snapshot());
+        let (resources, templates) = (self.resources.snapshot(), self.templates.snapshot());
+        let read_by_all = resources.is_for_all() && templates.is_for_all();
+        let listed_for_all = read_by_all && tools.is_for_all() && prompts.is_for_all();
+        if !tools.is_empty() {
             let mut tools = ToolsCapability::default();
             tools.list_changed = announce;
             capabilities.tools = Some(tools);
@@ -37,7 +41,7 @@ impl Core {
             capability.list_changed = announce;
             capabilities.prompts = Some(capability);
         }
-        if !self.resources.snapshot().is_empty() || !templates.is_empty() {
+        if !resources.is_empty() || !templates.is_empty() {
             let mut resources = ResourcesCapability::default();
             resources.list_changed = announce;
             resources.subscribe = settings.subscribe.then_some(true);
@@ -57,12 +61,20 @@ impl Core {
         facts.revisions.clone_from(&settings.revisions);
         facts.lists.clone_from(&settings.lists);
         facts.reads.clone_from(&settings.reads);
+        // What is not for everybody is not for a shared cache either.
+        if !listed_for_all {
+            facts.lists.scope = CacheScope::Private;
+        }
+        if !read_by_all {
+            facts.reads.scope = CacheScope::Private;
+        }
         facts
     }
 
     pub(crate) fn route(&self, request: &Request<'_>, context: RequestContext) -> Reply {
         let params = request.params;
         let settings = self.settings();
+        let rules = context.rules();
         let routed = match &*request.method {
             method::TOOLS_CALL => self.call_tool(request, context, &settings),
             method::PROMPTS_GET => self.get_prompt(request, context, &settings),
@@ -73,7 +85,7 @@ impl Core {
                 .answer(other, params, &context, &settings)
                 .map(|payload| Reply::Ready(Ok(payload))),
         };
-        routed.unwrap_or_else(|error| Reply::Ready(Err(error)))
+        routed.unwrap_or_else(|error| Reply::Ready(Err(lower::own_error(error, rules))))
     }
 
     /// What needs no handler.
