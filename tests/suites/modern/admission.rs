@@ -47,7 +47,7 @@ async fn discover_tells_what_the_handshake_told() {
         .await;
 }
 
-// proves: M-META-004, M-VER-002, M-VER-003, M-VER-022, M-ERR-012, M-ERR-013, M-DISC-014, M-BASE-001
+// proves: M-META-004, M-VER-002, M-VER-003, M-VER-022, M-LOG-012, M-ERR-013, M-DISC-014, M-BASE-001
 #[tokio::test]
 async fn each_request_is_admitted_by_what_it_says_itself() {
     let mut peer = Peer::new(everything::server());
@@ -116,7 +116,7 @@ async fn each_request_is_admitted_by_what_it_says_itself() {
     text(&peer.tool("test_simple_text", json!({})).await);
 }
 
-// proves: M-ERR-014, M-ERR-015, M-ERR-007, M-RES-015
+// proves: M-ERR-014, M-ERR-015, M-ERR-007, M-RES-014
 #[tokio::test]
 async fn what_is_not_there_has_the_codes_of_this_revision() {
     let mut bare = Peer::new(Server::new("bare", "1"));
@@ -192,7 +192,7 @@ async fn which_revisions_are_served_is_a_setting() {
     assert_eq!(peer.wire.fails("tools/list", Value::Null).await, -32600);
 }
 
-// proves: M-CACHE-025, M-SCHEMA-001
+// proves: M-CACHE-001, M-CACHE-015, M-CACHE-025
 #[tokio::test]
 async fn lists_and_readings_tell_how_long_they_may_be_kept() {
     let server = everything::server()
@@ -233,7 +233,7 @@ async fn lists_and_readings_tell_how_long_they_may_be_kept() {
     assert!(called["ttlMs"].is_null() && called["cacheScope"].is_null());
 }
 
-// proves: M-LOG-001, M-LOG-002, M-PROG-001
+// proves: M-LOG-003, M-LOG-004, M-META-008
 #[tokio::test]
 async fn messages_are_logged_for_requests_that_ask_for_them() {
     let mut peer = Peer::new(everything::server());

@@ -1,8 +1,15 @@
 //! The revisions without a handshake, over a pipe: what a request says of itself, rounds of questions, subscriptions.
 
 mod admission;
+mod base;
+mod features;
+mod lists;
+mod refusals;
 mod rounds;
+mod running;
 mod subscriptions;
+mod tools;
+mod transports;
 
 use mcp_protocol::Service;
 use mcp_tests::wire::Wire;
@@ -57,6 +64,18 @@ impl Peer {
 
     async fn tool(&mut self, name: &str, more: Value) -> Value {
         self.call("tools/call", named(name, more)).await
+    }
+
+    /// The code of an error.
+    async fn fails(&mut self, method: &str, params: Value) -> i64 {
+        let answer = self.answer(method, params).await;
+        let code = answer["error"]["code"].as_i64();
+        code.unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    /// Asserts that nothing was sent: the next frame is an answer to something else.
+    async fn silent(&mut self) {
+        self.call("server/discover", json!({})).await;
     }
 }
 

@@ -34,11 +34,14 @@ fn questions(result: &Value) -> Vec<&str> {
             members == ["method", "params"] || members == ["method"],
             "{question}"
         );
+        let method = question["method"].as_str().unwrap();
+        let kinds = ["elicitation/create", "sampling/createMessage", "roots/list"];
+        assert!(kinds.contains(&method), "{question}");
     }
     questions.keys().map(String::as_str).collect()
 }
 
-// proves: M-MRTR-001, M-MRTR-003, M-MRTR-004, M-MRTR-006, M-MRTR-010, M-ELIC-001, M-SAMP-001, M-ROOT-001
+// proves: M-MRTR-001, M-MRTR-003, M-MRTR-004, M-MRTR-006, M-MRTR-010, M-TOOL-011, M-BASE-011
 #[tokio::test]
 async fn a_question_ends_the_call_and_its_answer_comes_with_another() {
     let mut peer = Peer::with(everything::server(), able());
@@ -83,7 +86,7 @@ async fn a_question_ends_the_call_and_its_answer_comes_with_another() {
     assert_eq!(again["messages"][0]["content"]["text"], "Talk about tests.");
 }
 
-// proves: M-MRTR-031, M-MRTR-033, M-MRTR-034
+// proves: M-MRTR-031, M-MRTR-032, M-MRTR-033, M-MRTR-034
 #[tokio::test]
 async fn what_is_missing_or_misshapen_is_asked_for_again() {
     let mut peer = Peer::with(everything::server(), able());
@@ -115,6 +118,7 @@ async fn what_is_missing_or_misshapen_is_asked_for_again() {
     assert_eq!(refused["isError"], true);
 }
 
+// proves: M-MRTR-002, M-MRTR-009, M-MRTR-011, M-MRTR-023, M-MRTR-034
 #[tokio::test]
 async fn rounds_follow_each_other_and_questions_stand_together() {
     let mut peer = Peer::with(everything::server(), able());
@@ -185,7 +189,7 @@ async fn nothing_is_asked_that_the_request_does_not_declare() {
     assert_eq!(answer["error"]["data"], needed);
 }
 
-// proves: M-MRTR-012, M-MRTR-014, M-MRTR-018, M-ERR-008
+// proves: M-MRTR-012, M-MRTR-013, M-MRTR-014, M-MRTR-018, M-STATE-003
 #[tokio::test]
 async fn the_state_of_a_call_is_good_for_that_call_alone() {
     let mut peer = Peer::with(everything::server(), able());
@@ -354,7 +358,7 @@ async fn a_question_cannot_be_swallowed() {
     }
 }
 
-// proves: M-ERR-008
+// proves: M-ERR-008, M-ELIC-018, M-ELIC-020
 #[tokio::test]
 async fn urls_are_asked_for_and_not_an_error() {
     let paid = Arc::new(AtomicUsize::new(0));

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_server::{Change, Server, Tool};
+use mcp_server::{Change, Ctx, Prompt, Resource, Server, Tool};
 use mcp_tests::everything;
 use serde_json::{Value, json};
 
-use super::{Peer, text};
+use super::{Peer, named, text};
 
 fn id_of(message: &Value) -> &Value {
     &message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
@@ -73,23 +73,112 @@ async fn a_subscription_hears_what_it_asked_for_under_its_id() {
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
 }
 
-// proves: M-SUB-013, M-SUB-014
+// proves: M-SUB-013, M-SUB-014, M-CANC-002, M-CANC-012, M-CANC-019, M-CANC-020
 #[tokio::test]
-async fn a_server_that_closes_ends_subscriptions_with_a_result() {
+async fn a_server_that_closes_ends_subscriptions_with_a_result_and_says_so_again() {
+    let server = everything::server();
+    let mut peer = Peer::new(server.clone());
+    let (first, _) = listen(&mut peer, json!({ "toolsListChanged": true })).await;
+    let params = peer.params(json!({ "notifications": {} }));
+    let request =
+        json!({ "jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params });
+    peer.wire.send(request).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    mcp_protocol::Service::closing(&server);
+    let mut ends = Vec::new();
+    for _ in 0..4 {
+        ends.push(peer.wire.recv().await);
+    }
+    for id in [first, json!("s")] {
+        let about = |message: &&Value| message["id"] == id || message["params"]["requestId"] == id;
+        let said: Vec<&Value> = ends.iter().filter(about).collect();
+        let result = &said[0]["result"];
+        assert_eq!(result["resultType"], "complete", "{said:?}");
+        let meta = &result["_meta"];
+        assert_eq!(meta["io.modelcontextprotocol/subscriptionId"], id);
+        assert_eq!(
+            meta["io.modelcontextprotocol/serverInfo"]["name"],
+            "everything"
+        );
+        let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
+        assert_eq!(said[1..], [&cancelled], "{said:?}");
+    }
+    assert_eq!(server.subscribers(), 0);
+    server.deliver(&Change::Tools);
+    peer.silent().await;
+}
+
+// proves: M-CANC-003, M-SUB-012
+#[tokio::test]
+async fn what_a_client_ends_is_not_answered_and_no_end_is_announced() {
     let server = everything::server();
     let mut peer = Peer::new(server.clone());
     let (id, _) = listen(&mut peer, json!({ "toolsListChanged": true })).await;
+    peer.wire
+        .notify("notifications/cancelled", json!({ "requestId": id }))
+        .await;
+    peer.silent().await;
     mcp_protocol::Service::closing(&server);
-    let end = peer.wire.recv().await;
-    assert_eq!(end["id"], id);
-    assert_eq!(end["result"]["resultType"], "complete");
-    let meta = &end["result"]["_meta"];
-    assert_eq!(meta["io.modelcontextprotocol/subscriptionId"], id);
-    assert_eq!(
-        meta["io.modelcontextprotocol/serverInfo"]["name"],
-        "everything"
-    );
-    assert_eq!(server.subscribers(), 0);
+    server.deliver(&Change::Tools);
+    peer.silent().await;
+}
+
+// proves: M-TOOL-013, M-PROMPT-007, M-RES-008, M-RES-002, M-SUB-006, M-LOG-005
+#[tokio::test]
+async fn changes_are_heard_as_they_are_made_and_nothing_else_is() {
+    let loud = Tool::new("loud", |cx: Ctx| {
+        cx.progress(1.0, None);
+        cx.log(mcp_types::LoggingLevel::Emergency, "heard by who called");
+        "done"
+    });
+    let server = everything::server().tool(loud);
+    let mut peer = Peer::new(server.clone());
+    let all = json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
+    let (id, honoured) = listen(&mut peer, all.clone()).await;
+    assert_eq!(honoured, all);
+    let params = peer.params(named("loud", json!({})));
+    text(&peer.wire.call("tools/call", params).await);
+
+    server.add_tools([Tool::new("new", || "x")]).unwrap();
+    let heard = peer.wire.expect("notifications/tools/list_changed").await;
+    assert_eq!(id_of(&heard), &id);
+    server.add_prompts([Prompt::new("new", || "x")]).unwrap();
+    let heard = peer.wire.expect("notifications/prompts/list_changed").await;
+    assert_eq!(id_of(&heard), &id);
+    server
+        .add_resources([Resource::text("x://new", "new", "x")])
+        .unwrap();
+    // What one subscription hears may come before another is acknowledged.
+    let params = peer.params(json!({ "notifications": { "toolsListChanged": true } }));
+    let second = peer.wire.request("subscriptions/listen", params).await;
+    let heard = peer
+        .wire
+        .expect("notifications/resources/list_changed")
+        .await;
+    assert_eq!(id_of(&heard), &id);
+    let acknowledged = peer
+        .wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    assert_eq!(id_of(&acknowledged), &second);
+    peer.silent().await;
+
+    for (subscribe, announce) in [(true, true), (true, false), (false, true), (false, false)] {
+        let server = everything::server()
+            .subscriptions(subscribe)
+            .announce_changes(announce);
+        let mut peer = Peer::new(server);
+        let told = peer.call("server/discover", json!({})).await;
+        let resources = &told["capabilities"]["resources"];
+        assert_eq!(resources["subscribe"] == true, subscribe, "{resources}");
+        assert_eq!(resources["listChanged"] == true, announce, "{resources}");
+        let filter = json!({ "resourcesListChanged": true, "resourceSubscriptions": ["test://static-text"] });
+        let (_, honoured) = listen(&mut peer, filter).await;
+        assert_eq!(honoured["resourcesListChanged"] == true, announce);
+        assert_eq!(honoured["resourceSubscriptions"].is_array(), subscribe);
+    }
 }
 
 #[tokio::test]

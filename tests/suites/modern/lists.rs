@@ -1,0 +1,221 @@
+//! What all lists have in common: pages, their sameness, and who sees what.
+
+use std::time::Duration;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{Principal, Session};
+use mcp_server::{CacheHint, Prompt, Resource, Server, Tool};
+use mcp_tests::everything;
+use mcp_tests::http::Modern;
+use mcp_transport_http::Endpoint;
+use serde_json::{Value, json};
+
+use super::{Peer, named, text};
+
+const LISTS: [(&str, &str, &str); 4] = [
+    ("tools/list", "tools", "name"),
+    ("prompts/list", "prompts", "name"),
+    ("resources/list", "resources", "uri"),
+    (
+        "resources/templates/list",
+        "resourceTemplates",
+        "uriTemplate",
+    ),
+];
+
+async fn all_lists(peer: &mut Peer) -> Vec<Value> {
+    let mut lists = Vec::new();
+    for (method, ..) in LISTS {
+        lists.push(peer.call(method, json!({})).await);
+    }
+    lists
+}
+
+// proves: M-TOOL-006, M-TOOL-008, M-RES-004, M-PROMPT-003
+#[tokio::test]
+async fn lists_are_the_same_on_every_connection_whatever_else_is_asked() {
+    let server = everything::server();
+    let mut one = Peer::new(server.clone());
+    let before = all_lists(&mut one).await;
+    text(&one.tool("test_simple_text", json!({})).await);
+    one.call("prompts/get", named("test_simple_prompt", json!({})))
+        .await;
+    one.call("resources/read", json!({ "uri": "test://static-text" }))
+        .await;
+    one.fails("tools/call", named("none", json!({}))).await;
+    let mut other = Peer::with(
+        server,
+        json!({ "sampling": {}, "elicitation": {}, "roots": {} }),
+    );
+    other.wire.handshake("2025-11-25", json!({})).await;
+    for _ in 0..10 {
+        assert_eq!(all_lists(&mut one).await, before);
+        assert_eq!(all_lists(&mut other).await, before);
+    }
+}
+
+// proves: M-PAGE-002, M-PAGE-003, M-PAGE-004, M-PAGE-009
+#[tokio::test]
+async fn every_list_has_pages_and_refuses_cursors_it_did_not_make() {
+    let server = everything::server()
+        .page_size(2)
+        .resource(Resource::new("t://{a}", "a", || "x"))
+        .resource(Resource::new("u://{b}", "b", || "x"));
+    let mut peer = Peer::new(server);
+    let mut cursors = Vec::new();
+    for (method, member, key) in LISTS {
+        let mut seen = Vec::new();
+        let mut params = json!({});
+        loop {
+            let page = peer.call(method, params.clone()).await;
+            assert_eq!(
+                page,
+                peer.call(method, params).await,
+                "a cursor gives the same page"
+            );
+            let items = page[member].as_array().unwrap();
+            assert!((1..=2).contains(&items.len()), "{page}");
+            seen.extend(items.iter().map(|item| item[key].to_string()));
+            let Some(cursor) = page["nextCursor"].as_str() else {
+                break;
+            };
+            cursors.push((method, cursor.to_owned()));
+            params = json!({ "cursor": cursor });
+        }
+        assert!(seen.len() > 2, "{method}");
+        let count = seen.len();
+        seen.dedup();
+        assert_eq!(seen.len(), count, "{method}");
+        for bad in [json!("forged"), json!(""), json!(7)] {
+            assert_eq!(peer.fails(method, json!({ "cursor": bad })).await, -32602);
+        }
+    }
+    // One list's cursor is nothing to another.
+    let (of, cursor) = cursors.swap_remove(0);
+    for (method, ..) in LISTS {
+        let answer = peer.answer(method, json!({ "cursor": cursor })).await;
+        assert_eq!(answer["error"].is_null(), of == method, "{answer}");
+    }
+}
+
+/// Something for everybody and something for Alice, whoever else she says she is.
+fn for_alice() -> Server {
+    let alice = |session: &Session| session.principal().is_some_and(|it| it.as_str() == "alice");
+    Server::new("s", "1")
+        .tool(Tool::new("all", || "x"))
+        .tool(Tool::new("hers", || "secret").visible_if(alice))
+        .prompt(Prompt::new("all", || "x"))
+        .prompt(Prompt::new("hers", || "secret").visible_if(alice))
+        .resource(Resource::text("x://all", "all", "x"))
+        .resource(Resource::text("x://hers", "hers", "secret").visible_if(alice))
+        .cache_lists(CacheHint::public(Duration::from_secs(60)))
+        .cache_resources(CacheHint::public(Duration::from_secs(60)))
+}
+
+// proves: M-TOOL-007, M-RES-005, M-PROMPT-004, M-META-016, M-CACHE-026, M-CACHE-027, M-CACHE-028, M-RES-019
+#[tokio::test]
+async fn what_is_for_one_user_is_not_there_for_another_and_in_no_shared_cache() {
+    let endpoint = Endpoint::new(for_alice()).unwrap();
+    for (user, sees) in [(Some("alice"), true), (Some("bob"), false), (None, false)] {
+        let mut client = Modern::new(&endpoint);
+        client.peer.principal = user.map(Principal::new);
+        // A name is said by anybody.
+        client.meta["io.modelcontextprotocol/clientInfo"]["name"] = json!("alice");
+        for (method, member, _) in &LISTS[..3] {
+            let list = client.call(1, method, json!({})).await.answer().await["result"].take();
+            let count = list[member].as_array().unwrap().len();
+            assert_eq!(count, 1 + usize::from(sees), "{user:?} {method}");
+            assert_eq!(
+                (&list["cacheScope"], &list["ttlMs"]),
+                (&json!("private"), &json!(60_000))
+            );
+        }
+        for (method, params) in [
+            ("tools/call", named("hers", json!({}))),
+            ("prompts/get", named("hers", json!({}))),
+            ("resources/read", json!({ "uri": "x://hers" })),
+        ] {
+            let answer = client.call(2, method, params).await.answer().await;
+            assert_eq!(
+                answer.to_string().contains("secret"),
+                sees,
+                "{user:?}: {answer}"
+            );
+            assert_eq!(
+                answer["error"]["code"] == -32602,
+                !sees,
+                "{user:?}: {answer}"
+            );
+            assert_ne!(answer["result"]["cacheScope"], "public");
+        }
+    }
+}
+
+// proves: M-TOOL-005, M-RES-005, M-PROMPT-004, M-CACHE-018
+#[tokio::test]
+async fn lists_may_be_empty_and_change() {
+    let server = Server::new("s", "1")
+        .tool(Tool::new("t", || "x"))
+        .prompt(Prompt::new("p", || "x"))
+        .resource(Resource::text("x://1", "r", "x"))
+        .resource(Resource::new("x://{v}/t", "t", || "x"))
+        .announce_changes(false)
+        .cache_lists(CacheHint::public(Duration::from_secs(1)));
+    let mut peer = Peer::new(server.clone());
+    let count = |lists: &[Value]| -> Vec<usize> {
+        let counted = lists.iter().zip(LISTS);
+        counted
+            .map(|(list, (_, member, _))| list[member].as_array().unwrap().len())
+            .collect()
+    };
+    assert_eq!(count(&all_lists(&mut peer).await), [1, 1, 1, 1]);
+    server.add_tools([Tool::new("u", || "x")]).unwrap();
+    server
+        .add_resources([Resource::text("x://2", "r", "x")])
+        .unwrap();
+    server.add_prompts([Prompt::new("q", || "x")]).unwrap();
+    let lists = all_lists(&mut peer).await;
+    assert_eq!(count(&lists), [2, 2, 2, 1]);
+    assert_eq!(
+        (&lists[0]["ttlMs"], &lists[0]["cacheScope"]),
+        (&json!(1_000), &json!("public"))
+    );
+
+    let nobody = |_: &Session| false;
+    let server = Server::new("s", "1")
+        .tool(Tool::new("t", || "x").visible_if(nobody))
+        .prompt(Prompt::new("p", || "x").visible_if(nobody))
+        .resource(Resource::text("x://1", "r", "x").visible_if(nobody));
+    assert_eq!(
+        count(&all_lists(&mut Peer::new(server)).await),
+        [0, 0, 0, 0]
+    );
+}
+
+// proves: M-TOOL-039
+#[tokio::test]
+async fn a_guard_refuses_before_anything_is_served() {
+    let server = everything::server().guard(|request| match request.target {
+        Some(_) => Err(ErrorObject::internal(format!(
+            "{} is closed",
+            request.method
+        ))),
+        None => Ok(()),
+    });
+    let mut peer = Peer::new(server);
+    all_lists(&mut peer).await;
+    for (method, params) in [
+        ("tools/call", named("test_simple_text", json!({}))),
+        ("resources/read", json!({ "uri": "test://static-text" })),
+        ("prompts/get", named("test_simple_prompt", json!({}))),
+        (
+            "completion/complete",
+            json!({
+                "ref": { "type": "ref/prompt", "name": "test_prompt_with_arguments" },
+                "argument": { "name": "arg1", "value": "p" }
+            }),
+        ),
+    ] {
+        assert_eq!(peer.fails(method, params).await, -32603);
+    }
+}
