@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_auth::server::{Identity, Reject, RequireBearer, require_bearer};
 use mcp_server::{Ask, HandlerError, Json, Server, State, tool, tools};
-use mcp_transport_http::Endpoint;
+use mcp_transport_http::{Endpoint, serve_layered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -108,8 +108,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener =
         tokio::net::TcpListener::bind(words.next().as_deref().unwrap_or("127.0.0.1:8000")).await?;
     let door = door(&format!("http://{}/mcp", listener.local_addr()?))?;
-    // At the root, so that the metadata is found where clients look for it.
-    let protected = axum::Router::new()
-        .fallback_service(tower_layer::Layer::layer(&door, Endpoint::new(server)?));
-    Ok(axum::serve(listener, protected).await?)
+    let interrupted = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
+    let endpoint = Endpoint::new(server)?;
+    Ok(serve_layered(listener, endpoint, |site| door.layer(site), interrupted).await?)
 }

@@ -7,7 +7,7 @@ use mcp_client::{Client, Error};
 use mcp_protocol::Revision;
 use mcp_server::{Ask, State};
 use mcp_tests::wire::Wire;
-use mcp_transport_http::{Endpoint, Http};
+use mcp_transport_http::{Endpoint, Http, serve_layered};
 use mcp_types::CallToolResult;
 use orders::{Confirm, Orders, cancel_order, server};
 use serde_json::{Value, json};
@@ -83,9 +83,14 @@ async fn serve() -> (String, Orders) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let endpoint = Endpoint::new(server(orders.clone())).unwrap();
-    let service = tower_layer::Layer::layer(&orders::door(&url).unwrap(), endpoint);
-    let app = axum::Router::new().fallback_service(service);
-    tokio::spawn(async move { axum::serve(listener, app).await });
+    let door = orders::door(&url).unwrap();
+    let serving = serve_layered(
+        listener,
+        endpoint,
+        move |site| door.layer(site),
+        std::future::pending::<()>(),
+    );
+    tokio::spawn(serving);
     (url, orders)
 }
 

@@ -37,6 +37,6 @@ pub use client::{AfterRefusal, Authorize, Http, Options as ClientOptions, Reques
 pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]
 pub use server::{
-    Body, Endpoint, Error, EventStore, MemoryStore, Options, PeerAddr, Replay, SessionId,
-    StoreError, Stored, StreamKey, serve, serve_with,
+    Body, Endpoint, Error, EventStore, MemoryStore, Options, PeerAddr, Replay, SessionId, Site,
+    StoreError, Stored, StreamKey, serve, serve_layered, serve_with,
 };

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::io::Patient;
 use super::options::Options;
-use super::serve::Route;
+use super::site::{Connected, Route};
 
 /// How a connection that speaks HTTP/2 without being asked begins; no request of HTTP/1.1 does. All
 /// of it is waited for here, where there is a limit: hyper has none for half of it.
@@ -49,7 +49,7 @@ impl Patience {
 /// Serves one connection to its end.
 pub(crate) async fn serve(
     stream: TcpStream,
-    route: Route,
+    route: Connected<impl Route>,
     patience: Patience,
     watcher: Watcher,
 ) -> Result<(), Box<dyn StdError + Send + Sync>> {

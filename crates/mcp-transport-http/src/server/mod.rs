@@ -22,6 +22,7 @@ mod queue;
 mod refusal;
 mod serve;
 mod session;
+mod site;
 mod store;
 mod stream;
 mod streams;
@@ -37,7 +38,8 @@ pub use body::Body;
 pub use endpoint::Endpoint;
 pub use id::SessionId;
 pub use options::Options;
-pub use serve::{Error, PeerAddr, serve, serve_with};
+pub use serve::{Error, PeerAddr, serve, serve_layered, serve_with};
+pub use site::Site;
 pub use store::{EventStore, MemoryStore, Replay, StoreError, Stored, StreamKey};
 
 /// Takes a lock whatever a panicking holder left behind: every critical section here leaves the

@@ -1,5 +1,6 @@
 //! A listener for those who have no HTTP server of their own.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper_util::server::graceful::GracefulShutdown;
 use mcp_protocol::Service;
@@ -17,20 +18,11 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use tower_service::Service as _;
 
-use super::body::Body;
 use super::connection::{self, Patience};
 use super::endpoint::Endpoint;
-use super::refusal::Refusal;
+use super::site::{Connected, Layered, Route, Site};
 
-/// Where [`serve`] and [`serve_with`] serve.
-const PATH: &str = "/mcp";
-/// Where clients of revision 2024-11-05 are served, if they are.
-#[cfg(feature = "legacy")]
-const SSE_PATH: &str = "/sse";
-#[cfg(feature = "legacy")]
-const MESSAGE_PATH: &str = "/message";
 /// How long connections get to end after the endpoint has closed.
 const LAST: Duration = Duration::from_secs(1);
 
@@ -74,6 +66,56 @@ pub async fn serve_with(
     endpoint: Endpoint,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
+    let site = Site::new(endpoint.clone());
+    serve_route(listener, &endpoint, site, shutdown).await
+}
+
+/// The same with layers in front, such as who may come in: `layer` puts them around the
+/// endpoint at its path, and sees the requests for other paths too.
+///
+/// ```no_run
+/// # async fn f<S>(
+/// #     listener: tokio::net::TcpListener,
+/// #     endpoint: mcp_transport_http::Endpoint,
+/// #     door: impl Fn(mcp_transport_http::Site) -> mcp_transport_http::Site,
+/// # ) -> Result<(), mcp_transport_http::Error> {
+/// use mcp_transport_http::serve_layered;
+///
+/// serve_layered(listener, endpoint, |site| door(site), std::future::pending()).await
+/// # }
+/// ```
+///
+/// # Errors
+/// The listener fails for good.
+///
+/// # Cancel safety
+/// As [`serve_with`].
+pub async fn serve_layered<S, B>(
+    listener: TcpListener,
+    endpoint: Endpoint,
+    layer: impl FnOnce(Site) -> S,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), Error>
+where
+    S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send + 'static,
+    B: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + 'static,
+{
+    let layered = Layered(layer(Site::new(endpoint.clone())));
+    serve_route(listener, &endpoint, layered, shutdown).await
+}
+
+async fn serve_route(
+    listener: TcpListener,
+    endpoint: &Endpoint,
+    route: impl Route,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), Error> {
     let address = listener.local_addr().map_err(Error::listen)?;
     if !address.ip().is_loopback() && endpoint.options().hosts.is_loopback_only() {
         tracing::warn!(
@@ -108,8 +150,8 @@ pub async fn serve_with(
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
         }
-        let route = Route {
-            endpoint: endpoint.clone(),
+        let route = Connected {
+            route: route.clone(),
             peer,
         };
         let watcher = graceful.watcher();
@@ -154,39 +196,6 @@ async fn next<T>(
     reason = "a name for an address, nothing more"
 )]
 pub struct PeerAddr(pub SocketAddr);
-
-/// One connection: the endpoint at its path, and nothing elsewhere.
-#[derive(Clone)]
-pub(crate) struct Route {
-    endpoint: Endpoint,
-    peer: SocketAddr,
-}
-
-impl hyper::service::Service<Request<Incoming>> for Route {
-    type Response = Response<Body>;
-    type Error = std::convert::Infallible;
-    type Future = <Endpoint as tower_service::Service<Request<Incoming>>>::Future;
-
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        #[cfg(feature = "legacy")]
-        if self.endpoint.options().legacy
-            && [SSE_PATH, MESSAGE_PATH].contains(&request.uri().path())
-        {
-            request.extensions_mut().insert(PeerAddr(self.peer));
-            let mut legacy = self.endpoint.legacy().with_message_path(MESSAGE_PATH);
-            return legacy.call(request);
-        }
-        if request.uri().path() != PATH {
-            let refusal = Refusal::new(
-                StatusCode::NOT_FOUND,
-                format!("there is nothing here; the server is at {PATH}"),
-            );
-            return Box::pin(std::future::ready(Ok(refusal.into_response())));
-        }
-        request.extensions_mut().insert(PeerAddr(self.peer));
-        self.endpoint.clone().call(request)
-    }
-}
 
 /// Why a server cannot be served over HTTP. Opaque: its text says what to change.
 pub struct Error {

@@ -1,0 +1,134 @@
+//! What a listener serves: an endpoint at its path, perhaps behind layers.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use super::body::Body;
+use super::endpoint::Endpoint;
+use super::refusal::Refusal;
+use super::serve::PeerAddr;
+
+/// Where [`serve`](super::serve()) and its kin serve.
+const PATH: &str = "/mcp";
+/// Where clients of revision 2024-11-05 are served, if they are.
+#[cfg(feature = "legacy")]
+const SSE_PATH: &str = "/sse";
+#[cfg(feature = "legacy")]
+const MESSAGE_PATH: &str = "/message";
+
+/// An endpoint at the path `/mcp`, and nothing elsewhere: what [`serve_layered`] puts layers
+/// around.
+///
+/// [`serve_layered`]: super::serve_layered
+#[derive(Debug, Clone)]
+pub struct Site(Endpoint);
+
+impl Site {
+    pub(super) fn new(endpoint: Endpoint) -> Self {
+        Self(endpoint)
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Site
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = <Endpoint as tower_service::Service<Request<B>>>::Future;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        #[cfg(feature = "legacy")]
+        if self.0.options().legacy && [SSE_PATH, MESSAGE_PATH].contains(&request.uri().path()) {
+            let mut legacy = self.0.legacy().with_message_path(MESSAGE_PATH);
+            return legacy.call(request);
+        }
+        if request.uri().path() != PATH {
+            let refusal = Refusal::new(
+                StatusCode::NOT_FOUND,
+                format!("there is nothing here; the server is at {PATH}"),
+            );
+            return Box::pin(std::future::ready(Ok(refusal.into_response())));
+        }
+        self.0.call(request)
+    }
+}
+
+/// What serves the requests of one connection, which know where they came from.
+pub(crate) trait Route: Clone + Send + 'static {
+    /// What is responded.
+    type Body: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + 'static;
+    /// The response, in time.
+    type Future: Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static;
+
+    /// Serves a request.
+    fn serve(&self, request: Request<Incoming>) -> Self::Future;
+}
+
+impl Route for Site {
+    type Body = Body;
+    type Future = <Endpoint as tower_service::Service<Request<Incoming>>>::Future;
+
+    fn serve(&self, request: Request<Incoming>) -> Self::Future {
+        tower_service::Service::call(&mut self.clone(), request)
+    }
+}
+
+/// A site behind layers.
+#[derive(Debug, Clone)]
+pub(crate) struct Layered<S>(pub(crate) S);
+
+impl<S, B> Route for Layered<S>
+where
+    S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send + 'static,
+    B: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + 'static,
+{
+    type Body = B;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<B>, Infallible>> + Send>>;
+
+    fn serve(&self, request: Request<Incoming>) -> Self::Future {
+        let mut service = self.0.clone();
+        Box::pin(async move {
+            poll_fn(|cx| service.poll_ready(cx)).await?;
+            service.call(request).await
+        })
+    }
+}
+
+/// The route of one connection, for hyper.
+#[derive(Clone)]
+pub(crate) struct Connected<R> {
+    pub(crate) route: R,
+    pub(crate) peer: SocketAddr,
+}
+
+impl<R: Route> hyper::service::Service<Request<Incoming>> for Connected<R> {
+    type Response = Response<R::Body>;
+    type Error = Infallible;
+    type Future = R::Future;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        request.extensions_mut().insert(PeerAddr(self.peer));
+        self.route.serve(request)
+    }
+}
