@@ -12,6 +12,7 @@ mod calls;
 mod chaos;
 mod client_answers;
 mod client_features;
+mod eras;
 mod example;
 mod http;
 mod http_attacks;

@@ -1,0 +1,175 @@
+//! Every tool of the everything-server that asks, at every revision, over a pipe and over HTTP.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_client::Client;
+use mcp_protocol::Revision;
+use mcp_server::{Ctx, HandlerError, Server, Tool};
+use mcp_tests::everything;
+use mcp_transport_http::{Endpoint, Http, serve_with};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::client;
+
+/// What asks, and the oldest revision whose questions are the same.
+const ASKING: &[(&str, Revision)] = &[
+    ("test_input_required_result_sampling", Revision::V2024_11_05),
+    (
+        "test_input_required_result_list_roots",
+        Revision::V2024_11_05,
+    ),
+    ("test_list_roots", Revision::V2024_11_05),
+    ("test_sampling", Revision::V2024_11_05),
+    ("test_missing_capability", Revision::V2024_11_05),
+    (
+        "test_input_required_result_capabilities",
+        Revision::V2024_11_05,
+    ),
+    (
+        "test_input_required_result_elicitation",
+        Revision::V2025_06_18,
+    ),
+    (
+        "test_input_required_result_request_state",
+        Revision::V2025_06_18,
+    ),
+    (
+        "test_input_required_result_tampered_state",
+        Revision::V2025_06_18,
+    ),
+    (
+        "test_input_required_result_multiple_inputs",
+        Revision::V2025_06_18,
+    ),
+    (
+        "test_input_required_result_multi_round",
+        Revision::V2025_06_18,
+    ),
+    ("test_streaming_elicitation", Revision::V2025_06_18),
+    ("test_elicitation", Revision::V2025_06_18),
+    ("test_elicitation_url", Revision::V2025_11_25),
+    ("test_elicitation_sep1034_defaults", Revision::V2025_11_25),
+    ("test_elicitation_sep1330_enums", Revision::V2025_11_25),
+];
+
+/// Asks between two side effects.
+fn counting(effects: &Arc<AtomicUsize>) -> Tool {
+    #[derive(Deserialize, JsonSchema)]
+    struct Confirm {
+        ok: bool,
+    }
+    let effects = Arc::clone(effects);
+    Tool::new("counting", move |cx: Ctx| {
+        let effects = Arc::clone(&effects);
+        async move {
+            let first = cx
+                .once("first", async {
+                    effects.fetch_add(1, Ordering::SeqCst) + 1
+                })
+                .await?;
+            let answer = cx
+                .elicit::<Confirm>(format!("After step {first}, go on?"))
+                .await?;
+            let ok = answer.accepted().is_some_and(|it| it.ok);
+            let second = effects.fetch_add(1, Ordering::SeqCst) + 1;
+            Ok::<_, HandlerError>(format!("{first} {ok} {second}"))
+        }
+    })
+}
+
+fn server(effects: &Arc<AtomicUsize>) -> Server {
+    everything::server().tool(counting(effects))
+}
+
+/// What each tool says.
+async fn say(client: &Client, revision: Revision) -> BTreeMap<&'static str, Value> {
+    let mut said = BTreeMap::new();
+    for &(tool, oldest) in ASKING {
+        let arguments = match tool {
+            "test_sampling" => json!({ "prompt": "Hi" }),
+            "test_elicitation" => json!({ "message": "Who?" }),
+            _ => json!({}),
+        };
+        if revision >= oldest {
+            let result = client.call_tool(tool, arguments).await;
+            let result = result.unwrap_or_else(|error| panic!("{tool} at {revision}: {error}"));
+            let mut result = serde_json::to_value(result).expect("JSON");
+            // Who the server is stands on every modern result.
+            result.as_object_mut().expect("an object").remove("_meta");
+            said.insert(tool, result);
+        }
+    }
+    said
+}
+
+async fn check(
+    client: Client,
+    revision: Revision,
+    effects: &AtomicUsize,
+    said: &mut BTreeMap<&'static str, Value>,
+) {
+    for (tool, result) in say(&client, revision).await {
+        let first = said.entry(tool).or_insert_with(|| result.clone());
+        assert_eq!(&result, first, "{tool} at {revision}");
+    }
+    if revision >= Revision::V2025_06_18 {
+        effects.store(0, Ordering::SeqCst);
+        let counted = client
+            .call_tool("counting", json!({}))
+            .await
+            .expect("a result");
+        assert_eq!(counted.joined_text(), "1 true 2", "{revision}");
+        assert_eq!(
+            effects.load(Ordering::SeqCst),
+            2,
+            "each side effect once, at {revision}"
+        );
+    }
+    client.close().await.expect("the end");
+}
+
+// proves: M-MRTR-001
+#[tokio::test]
+async fn every_tool_that_asks_does_the_same_at_every_revision_over_a_pipe() {
+    let effects = Arc::default();
+    let mut said = BTreeMap::new();
+    for revision in Revision::ALL.into_iter().rev() {
+        let transport = mcp_transport_stdio::in_memory(server(&effects));
+        let client = client(revision)
+            .connect(transport)
+            .await
+            .expect("a connection");
+        check(client, revision, &effects, &mut said).await;
+    }
+    assert_eq!(said.len(), ASKING.len());
+}
+
+// proves: M-MRTR-001, M-VER-020
+#[tokio::test]
+async fn every_tool_that_asks_does_the_same_at_every_revision_over_http() {
+    let effects = Arc::default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let endpoint = Endpoint::new(server(&effects)).expect("an endpoint");
+    let serving = tokio::spawn(serve_with(listener, endpoint, std::future::pending::<()>()));
+    let mut said = BTreeMap::new();
+    for revision in Revision::ALL.into_iter().rev() {
+        if revision == Revision::V2024_11_05 {
+            // Its transport is another one, with suites of its own.
+            continue;
+        }
+        let client = client(revision)
+            .connect(Http::new(&url).expect("a URL"))
+            .await
+            .expect("a connection");
+        check(client, revision, &effects, &mut said).await;
+    }
+    assert_eq!(said.len(), ASKING.len());
+    serving.abort();
+}

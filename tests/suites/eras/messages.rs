@@ -1,0 +1,170 @@
+//! Every message of a long conversation, against the schema of its revision and of no other.
+
+use std::collections::HashMap;
+
+use mcp_client::Client;
+use mcp_protocol::Revision;
+use mcp_tests::everything;
+use mcp_types::{CompletionReference, PromptReference};
+use serde_json::{Value, json};
+
+use super::client;
+use super::schema::Schema;
+use super::tap::{Record, Sender, tapped};
+
+/// Uses everything that the server has. What some revisions cannot do fails there, and that is said too.
+async fn converse(client: &Client) {
+    for tool in client.list_tools().await.expect("tools") {
+        let arguments = match tool.name.as_str() {
+            "wait_for_cancel" => continue,
+            "test_sampling" => json!({ "prompt": "Hi" }),
+            "test_elicitation" => json!({ "message": "Who?" }),
+            "add" => json!({ "a": 1, "b": 2 }),
+            "echo" => json!({ "message": "x" }),
+            "get_weather" => json!({ "location": "Rome" }),
+            "test_custom_header" => json!({ "value": "é" }),
+            "json_schema_2020_12_tool" => json!({ "email": "a@example.com" }),
+            _ => json!({}),
+        };
+        let call = client.call_tool(&tool.name, arguments).on_progress(|_| {});
+        let _ = call.await;
+    }
+    for prompt in client.list_prompts().await.expect("prompts") {
+        let arguments = prompt
+            .arguments
+            .into_iter()
+            .flatten()
+            .map(|argument| (argument.name, "x"));
+        let _ = client.get_prompt(&prompt.name, arguments).await;
+    }
+    client.list_resource_templates().await.expect("templates");
+    for resource in client.list_resources().await.expect("resources") {
+        client
+            .read_resource(&resource.uri)
+            .await
+            .expect("a resource");
+    }
+    let _ = client.read_resource("test://none").await;
+    let _ = client.call_tool("none", json!({})).await;
+    let prompt = CompletionReference::Prompt(PromptReference::new("test_prompt_with_arguments"));
+    client
+        .complete(prompt, "arg1", "par", std::collections::BTreeMap::new())
+        .await
+        .expect("completions");
+    let mut watched = client
+        .subscribe("test://watched-resource")
+        .await
+        .expect("a subscription");
+    client
+        .call_tool("test_trigger_resource_change", json!({}))
+        .await
+        .expect("a change");
+    assert_eq!(
+        watched.next().await.as_deref(),
+        Some("test://watched-resource")
+    );
+    watched
+        .unsubscribe()
+        .await
+        .expect("the end of the subscription");
+    client.ping().await.expect("life");
+    client.close().await.expect("the end");
+}
+
+/// Members that only the other era has.
+const MODERN_ONLY: &[&str] = &[
+    "resultType",
+    "ttlMs",
+    "cacheScope",
+    "inputRequests",
+    "inputResponses",
+    "requestState",
+];
+const LEGACY_ONLY: &[&str] = &["elicitationId", "protocolVersion", "task"];
+
+fn has_member(value: &Value, names: &[&str], prefix: &str) -> Option<String> {
+    match value {
+        Value::Object(members) => members.iter().find_map(|(name, value)| {
+            if names.contains(&name.as_str()) || (!prefix.is_empty() && name.starts_with(prefix)) {
+                return Some(name.clone());
+            }
+            has_member(value, names, prefix)
+        }),
+        Value::Array(items) => items
+            .iter()
+            .find_map(|item| has_member(item, names, prefix)),
+        _ => None,
+    }
+}
+
+/// Checks all that was said; the methods that were used.
+fn check(record: &Record, revision: Revision) -> usize {
+    let Some(mut schema) = Schema::load(revision.as_str()) else {
+        return usize::MAX;
+    };
+    let messages = record.lock().expect("no panic").clone();
+    let mut asked: HashMap<(bool, String), String> = HashMap::new();
+    for (sender, message) in &messages {
+        let by_client = *sender == Sender::Client;
+        if let Some(method) = message["method"].as_str() {
+            assert!(
+                schema.knows(method),
+                "{revision} has no {method}: {message}"
+            );
+            schema.check_message(message);
+            if !message["id"].is_null() {
+                assert!(
+                    by_client || !revision.is_modern(),
+                    "a request of the server: {message}"
+                );
+                asked.insert((by_client, message["id"].to_string()), method.to_owned());
+            }
+        } else if let Some(result) = message.get("result") {
+            assert!(
+                !by_client || !revision.is_modern(),
+                "an answer of the client: {message}"
+            );
+            let method = asked
+                .get(&(!by_client, message["id"].to_string()))
+                .expect("an answer to something");
+            schema.check_result(method, result);
+        } else {
+            let code = message["error"]["code"].as_i64().expect("a code");
+            let own = if revision.is_modern() {
+                -32_002
+            } else {
+                -32_020
+            };
+            assert_ne!(code, own, "a code of the other era: {message}");
+        }
+        let foreign = if revision.is_modern() {
+            has_member(message, LEGACY_ONLY, "")
+        } else {
+            has_member(message, MODERN_ONLY, "io.modelcontextprotocol/")
+        };
+        assert_eq!(foreign, None, "a member of the other era: {message}");
+    }
+    asked
+        .into_values()
+        .collect::<std::collections::HashSet<_>>()
+        .len()
+}
+
+// proves: M-SCHEMA-002, M-BASE-002
+#[tokio::test]
+async fn every_message_fits_its_revision_and_nothing_of_another_leaks() {
+    for revision in Revision::ALL {
+        let (transport, record) = tapped(everything::server());
+        let client = client(revision)
+            .connect(transport)
+            .await
+            .expect("a connection");
+        assert_eq!(client.revision(), revision);
+        converse(&client).await;
+        let methods = check(&record, revision);
+        assert!(
+            methods >= 10,
+            "{revision}: only {methods} methods were used"
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! One server, one client, every revision: what goes over the wire is of one era alone, and the handlers do the same.
+
+mod handlers;
+mod messages;
+mod schema;
+mod tap;
+
+use mcp_client::{Builder, Client, Negotiation};
+use mcp_protocol::Revision;
+use mcp_types::Root;
+use serde_json::json;
+
+/// A client of this revision that can be asked everything.
+fn client(revision: Revision) -> Builder {
+    let negotiation = match revision.is_modern() {
+        true => Negotiation::Modern,
+        false => Negotiation::Legacy,
+    };
+    let builder = Client::builder("eras", "1")
+        .negotiation(negotiation)
+        .roots([Root::new("file:///work")])
+        .on_elicit_url(async |url| url.accept())
+        .on_sample(async |sample| Ok(sample.reply("model", "said the model")))
+        .on_elicit(async |form| {
+            let mut content = json!({});
+            let fields =
+                serde_json::to_value(&form.params.requested_schema.properties).unwrap_or_default();
+            for (name, field) in fields.as_object().into_iter().flatten() {
+                content[name] = match (field["type"].as_str(), field.get("default")) {
+                    // The schemas admit whole numbers only, though forms ask for others.
+                    (Some("number"), _) => json!(3),
+                    (_, Some(default)) => default.clone(),
+                    (Some("boolean"), _) => json!(true),
+                    (Some("integer"), _) => json!(3),
+                    (Some("array"), _) => json!([choice(&field["items"])]),
+                    _ if field.get("enum").is_some() || field.get("oneOf").is_some() => {
+                        choice(field)
+                    }
+                    _ => json!("blue"),
+                };
+            }
+            form.accept(content)
+        });
+    if revision.is_modern() {
+        builder
+    } else {
+        builder.revision(revision)
+    }
+}
+
+/// The first of the values that a field offers.
+fn choice(field: &serde_json::Value) -> serde_json::Value {
+    for (list, value) in [("enum", ""), ("oneOf", "/const"), ("anyOf", "/const")] {
+        if let Some(first) = field[list].get(0) {
+            return first.pointer(value).cloned().unwrap_or_default();
+        }
+    }
+    json!("blue")
+}

@@ -1,0 +1,51 @@
+//! A pipe in memory that writes down what goes through it.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_protocol::Service;
+use mcp_transport_stdio::{Pipe, serve_io};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
+
+/// Who sent a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sender {
+    Client,
+    Server,
+}
+
+pub(super) type Record = Arc<Mutex<Vec<(Sender, Value)>>>;
+
+/// A transport to this server, and what is said over it.
+pub(super) fn tapped(server: impl Service) -> (Pipe<DuplexStream, DuplexStream>, Record) {
+    let record = Record::default();
+    let (client_write, from_client) = tokio::io::duplex(1 << 16);
+    let (to_server, server_read) = tokio::io::duplex(1 << 16);
+    let (server_write, from_server) = tokio::io::duplex(1 << 16);
+    let (to_client, client_read) = tokio::io::duplex(1 << 16);
+    tokio::spawn(relay(
+        from_client,
+        to_server,
+        Sender::Client,
+        Arc::clone(&record),
+    ));
+    tokio::spawn(relay(
+        from_server,
+        to_client,
+        Sender::Server,
+        Arc::clone(&record),
+    ));
+    tokio::spawn(serve_io(server, server_read, server_write));
+    (Pipe::new(client_read, client_write), record)
+}
+
+async fn relay(from: DuplexStream, mut to: DuplexStream, sender: Sender, record: Record) {
+    let mut lines = BufReader::new(from).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let message = serde_json::from_str(&line).expect("a line is JSON");
+        record.lock().expect("no panic").push((sender, message));
+        if to.write_all(format!("{line}\n").as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
