@@ -54,6 +54,16 @@ pub trait UserAgent: Send + Sync + 'static {
     /// Gets ready for one visit. The redirect URI has to be known before the user leaves, because
     /// the client is registered with it.
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>>;
+
+    /// Gets ready for another visit, where the client is registered with this redirect URI. If the
+    /// visit has another one, the client is registered anew, and a server takes it for another
+    /// client, to which nothing belongs that was begun before. Default: [`open`](Self::open).
+    fn open_again<'a>(
+        &'a self,
+        _redirect_uri: &'a str,
+    ) -> BoxFuture<'a, Result<Box<dyn Visit>, Error>> {
+        self.open()
+    }
 }
 
 /// One visit to an authorization server.

@@ -10,7 +10,7 @@
 
 use tokio::time::timeout;
 
-use super::callback::Visit;
+use super::callback::{UserAgent, Visit};
 use super::challenge::Challenge;
 use super::consent::{OFFLINE, Request};
 use super::discovery::{Discovery, Found, Trail};
@@ -42,7 +42,7 @@ impl Inner {
         let (client, answer) = match &grant {
             Grant::Nobody => return Err(self.nobody(&found)),
             Grant::User(agent) => {
-                let visit = agent.open().await?;
+                let visit = self.visit(&**agent, &found).await?;
                 redirect(visit.redirect_uri())?;
                 let client = self
                     .client_of_user(&found, visit.redirect_uri(), &scopes)
@@ -139,6 +139,15 @@ impl Inner {
         Ok(Registration::of(credentials, issuer))
     }
 
+    /// A visit that ends where the client is registered, if it is.
+    async fn visit(&self, agent: &dyn UserAgent, found: &Found) -> Result<Box<dyn Visit>, Error> {
+        let kept = self.kept_client(&found.server.issuer).await?;
+        match kept.and_then(|client| client.redirect_uri) {
+            Some(uri) => agent.open_again(&uri).await,
+            None => agent.open().await,
+        }
+    }
+
     /// Second step, for clients that act for a user: by hand, by document, by registration.
     async fn client_of_user(
         &self,
@@ -160,13 +169,19 @@ impl Inner {
             return Ok(client);
         }
         let kept = self.kept_client(issuer).await?;
-        if let Some(client) = kept.filter(|it| it.is_good(redirect_uri, self.now())) {
+        if let Some(client) = kept.filter(|it| it.is_good(redirect_uri, scopes, self.now())) {
             self.identified(&client);
             return Ok(client);
         }
         let profile = &self.setup.profile;
-        let scope = text(scopes);
-        let client = register(&self.web, server, profile, redirect_uri, scope.as_deref()).await?;
+        let register = |scopes| register(&self.web, server, profile, redirect_uri, scopes);
+        let all = found.scopes_from(scopes);
+        let client = match register(&all).await {
+            Err(error) if error.kind() == Kind::Unusable && all != *scopes => {
+                register(scopes).await?
+            }
+            done => done?,
+        };
         self.keep_client(&client).await?;
         self.identified(&client);
         Ok(client)

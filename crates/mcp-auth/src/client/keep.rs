@@ -8,6 +8,7 @@ use super::registration::Registration;
 use super::token::{ProofKey, TokenKind, TokenSet};
 use crate::Secret;
 use crate::error::Error;
+use crate::scopes::Scopes;
 use crate::well_known::canonical;
 
 /// More issuers than a server has in its life.
@@ -18,6 +19,7 @@ struct KeptClient {
     client_id: String,
     client_secret: Option<Secret>,
     redirect_uri: Option<String>,
+    scope: Option<String>,
     expires_at: Option<u64>,
     token_endpoint_auth_method: Option<String>,
 }
@@ -121,6 +123,7 @@ impl Inner {
                 .as_deref()
                 .and_then(super::registration::Method::parse),
             redirect_uri: kept.redirect_uri,
+            scopes: kept.scope.as_deref().map(Scopes::parse),
             expires_at: kept.expires_at,
         }))
     }
@@ -142,6 +145,7 @@ impl Inner {
             "client_id": client.client_id,
             "client_secret": client.secret.as_ref().map(Secret::expose),
             "redirect_uri": client.redirect_uri,
+            "scope": client.scopes.as_ref().map(ToString::to_string),
             "expires_at": client.expires_at,
             "token_endpoint_auth_method": client.method.map(super::registration::Method::name),
         });

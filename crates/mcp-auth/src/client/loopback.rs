@@ -31,7 +31,8 @@ type Open = dyn Fn(&str) + Send + Sync;
 
 /// Opens a page in the user's browser, and waits on a port of this machine for it to come back.
 ///
-/// The port is chosen by the system and open for one visit only.
+/// The port is chosen by the system and open for one visit only; the next visit has the same one,
+/// if nobody else took it.
 #[derive(Clone)]
 pub struct Loopback {
     open: Arc<Open>,
@@ -47,22 +48,41 @@ impl Loopback {
     }
 }
 
+impl Loopback {
+    /// A visit that ends at this port; nought leaves the choice to the system.
+    async fn at(&self, port: u16) -> io::Result<Box<dyn Visit>> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let port = listener.local_addr()?.port();
+        Ok(Box::new(Port {
+            listener,
+            uri: format!("http://127.0.0.1:{port}{PATH}"),
+            open: self.open.clone(),
+        }))
+    }
+}
+
 impl UserAgent for Loopback {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>> {
         Box::pin(async move {
-            let failed = |error: io::Error| {
+            self.at(0).await.map_err(|error| {
                 let message = "no port of this machine can be opened for the browser to come back";
                 Error::caused(Kind::Setup, message, error)
-            };
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-            let listener = listener.map_err(failed)?;
-            let port = listener.local_addr().map_err(failed)?.port();
-            let visit: Box<dyn Visit> = Box::new(Port {
-                listener,
-                uri: format!("http://127.0.0.1:{port}{PATH}"),
-                open: self.open.clone(),
-            });
-            Ok(visit)
+            })
+        })
+    }
+
+    fn open_again<'a>(
+        &'a self,
+        redirect_uri: &'a str,
+    ) -> BoxFuture<'a, Result<Box<dyn Visit>, Error>> {
+        Box::pin(async move {
+            if let Some(port) = port(redirect_uri)
+                && let Ok(visit) = self.at(port).await
+            {
+                return Ok(visit);
+            }
+            // Somebody else has it now.
+            self.open().await
         })
     }
 }
@@ -99,6 +119,12 @@ impl Visit for Port {
             })
         })
     }
+}
+
+/// The port of a redirect URI of this kind.
+fn port(redirect_uri: &str) -> Option<u16> {
+    let rest = redirect_uri.strip_prefix("http://127.0.0.1:")?;
+    rest.strip_suffix(PATH)?.parse().ok()
 }
 
 /// Waits for the browser. Connections have turns of their own: browsers open some that they do
@@ -231,6 +257,22 @@ mod tests {
         let callback = visiting.await.unwrap().unwrap();
         assert_eq!(callback.parameter("code"), Some("<script>"));
         drop(silent.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_port_is_opened_again_unless_somebody_else_has_it() {
+        let agent = Loopback::new(|_| {});
+        let first = agent.open().await.unwrap();
+        let uri = first.redirect_uri().to_owned();
+        let other = agent.open_again(&uri).await.unwrap();
+        assert_ne!(other.redirect_uri(), uri);
+        drop(first);
+        let again = agent.open_again(&uri).await.unwrap();
+        assert_eq!(again.redirect_uri(), uri);
+        for foreign in ["http://localhost:80/callback", "https://app.example/cb", ""] {
+            let visit = agent.open_again(foreign).await.unwrap();
+            assert!(visit.redirect_uri().starts_with("http://127.0.0.1:"));
+        }
     }
 
     #[test]

@@ -6,9 +6,11 @@ use url::Url;
 
 use super::crypto::SigningKey;
 use super::discovery::{ServerMetadata, lists};
+use super::flow::text;
 use super::uris::address;
 use crate::Secret;
 use crate::error::{Error, Kind, quoted};
+use crate::scopes::Scopes;
 use crate::web::{Reply, Web, is_local, shown};
 
 /// A client that an authorization server knows already.
@@ -98,6 +100,8 @@ pub(crate) struct Registration {
     /// What the server said to use; otherwise what it says it supports decides.
     pub(crate) method: Option<Method>,
     pub(crate) redirect_uri: Option<String>,
+    /// What it may ask for, if that is not everything.
+    pub(crate) scopes: Option<Scopes>,
     /// Seconds since 1970.
     pub(crate) expires_at: Option<u64>,
 }
@@ -112,6 +116,7 @@ impl Registration {
             key: credentials.key.clone(),
             method: None,
             redirect_uri: None,
+            scopes: None,
             expires_at: None,
         }
     }
@@ -142,8 +147,10 @@ impl Registration {
         }
     }
 
-    pub(crate) fn is_good(&self, redirect_uri: &str, now: u64) -> bool {
+    pub(crate) fn is_good(&self, redirect_uri: &str, scopes: &Scopes, now: u64) -> bool {
+        let may_ask = self.scopes.as_ref();
         self.redirect_uri.as_deref() == Some(redirect_uri)
+            && may_ask.is_none_or(|known| known.contains_all(scopes))
             && self.expires_at.is_none_or(|end| now < end)
     }
 }
@@ -163,6 +170,7 @@ struct Registered {
     #[serde(default)]
     client_secret_expires_at: u64,
     token_endpoint_auth_method: Option<String>,
+    scope: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -179,8 +187,10 @@ pub(crate) async fn register(
     server: &ServerMetadata,
     profile: &Profile,
     redirect_uri: &str,
-    scope: Option<&str>,
+    scopes: &Scopes,
 ) -> Result<Registration, Error> {
+    let scope = text(scopes);
+    let scope = scope.as_deref();
     let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
         Error::new(
             Kind::Setup,
@@ -233,6 +243,8 @@ pub(crate) async fn register(
         secret: registered.client_secret,
         key: None,
         redirect_uri: Some(redirect_uri.to_owned()),
+        // Whoever leaves some out does so the next time, too.
+        scopes: registered.scope.map(|_| scopes.clone()),
         expires_at: (expires > 0).then_some(expires),
     })
 }

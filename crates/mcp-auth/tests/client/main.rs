@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod grants;
+mod registration;
 mod renewal;
 mod safety;
 mod secrets;

@@ -10,6 +10,7 @@ pub use self::documents::{ResourceMetadata, ServerMetadata};
 pub use self::trail::{Attempt, Trail};
 use super::challenge::Challenge;
 use crate::error::{Error, Kind, quoted};
+use crate::scopes::Scopes;
 use crate::web::{Web, shown};
 use crate::well_known;
 
@@ -26,6 +27,20 @@ pub(crate) struct Found {
     pub(crate) server: ServerMetadata,
     /// Whether somebody published `server`; otherwise it is what 2025-03-26 takes for granted.
     pub(crate) is_published: bool,
+}
+
+impl Found {
+    /// These scopes, if there are any, and all that are known to be asked for one day: a client
+    /// that was registered for less would have to become another one then.
+    pub(crate) fn scopes_from(&self, scopes: &Scopes) -> Scopes {
+        if scopes.is_empty() {
+            return Scopes::default();
+        }
+        let documented = self.document.as_ref().and_then(ResourceMetadata::scopes);
+        let known = self.server.scopes_supported.iter().flatten();
+        let known: Scopes = known.map(String::as_str).collect();
+        scopes.union(&documented.unwrap_or_default()).union(&known)
+    }
 }
 
 /// What is known beforehand.

@@ -11,7 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, Request, Response, StatusCode, request, response};
 use mcp_auth::OAuth;
-use mcp_auth::client::{Builder, Callback, FormBody, Redirect, UserAgent};
+use mcp_auth::client::{Builder, Callback, Error, FormBody, Redirect, UserAgent};
 use mcp_protocol::{BoxFuture, TransportError};
 use mcp_transport_http::{AfterRefusal, Authorize};
 use serde_json::{Value, json};
@@ -50,6 +50,7 @@ pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
 
 type Answer = (u16, String);
 type Tokens = dyn Fn(&Seen) -> Answer + Send + Sync;
+type Registrar = dyn Fn(&Seen, u64) -> Answer + Send + Sync;
 
 /// All servers of a test.
 #[derive(Clone)]
@@ -62,6 +63,7 @@ struct Inner {
     seen: Mutex<Vec<Seen>>,
     visits: Mutex<Vec<String>>,
     callback: Mutex<String>,
+    registrar: Mutex<Arc<Registrar>>,
     registered: AtomicU64,
     now: AtomicU64,
 }
@@ -76,6 +78,10 @@ impl Net {
             seen: Mutex::default(),
             visits: Mutex::default(),
             callback: Mutex::new("code=code-1&state=STATE".to_owned()),
+            registrar: Mutex::new(Arc::new(|_, number| {
+                let client = json!({ "client_id": format!("client-{number}") });
+                (201, client.to_string())
+            })),
             registered: AtomicU64::new(0),
             now: AtomicU64::new(1_000_000),
         }));
@@ -109,6 +115,21 @@ impl Net {
     /// What token endpoints answer from now on.
     pub(crate) fn tokens(&self, tokens: impl Fn(&Seen) -> Answer + Send + Sync + 'static) {
         *self.0.tokens.lock().unwrap() = Arc::new(tokens);
+    }
+
+    /// What registration endpoints answer from now on; clients are counted.
+    pub(crate) fn registers(
+        &self,
+        registrar: impl Fn(&Seen, u64) -> Answer + Send + Sync + 'static,
+    ) {
+        *self.0.registrar.lock().unwrap() = Arc::new(registrar);
+    }
+
+    /// Answers a registration with all that it says.
+    pub(crate) fn repeating(seen: &Seen, number: u64) -> Answer {
+        let mut client: Value = serde_json::from_str(&seen.body).unwrap();
+        client["client_id"] = json!(format!("client-{number}"));
+        (201, client.to_string())
     }
 
     /// What the browser comes back with; `STATE` stands for the state that was sent.
@@ -161,14 +182,17 @@ impl Net {
         let net = self.clone();
         Redirect::new(BACK, move |url: String| {
             let net = net.clone();
-            async move {
-                net.0.visits.lock().unwrap().push(url.clone());
-                let state = pairs(url.split_once('?').unwrap().1);
-                let (_, state) = state.into_iter().find(|(name, _)| name == "state").unwrap();
-                let query = net.0.callback.lock().unwrap().replace("STATE", &state);
-                Ok(Callback::parse(&query))
-            }
+            async move { net.visited(&url) }
         })
+    }
+
+    /// Notes where the user was sent; gives what they come back with.
+    pub(crate) fn visited(&self, url: &str) -> Result<Callback, Error> {
+        self.0.visits.lock().unwrap().push(url.to_owned());
+        let state = pairs(url.split_once('?').unwrap().1);
+        let (_, state) = state.into_iter().find(|(name, _)| name == "state").unwrap();
+        let query = self.0.callback.lock().unwrap().replace("STATE", &state);
+        Ok(Callback::parse(&query))
     }
 
     /// A client of the server in this network, for a user.
@@ -194,10 +218,8 @@ impl Net {
             }
             "POST" if url.ends_with("/register") => {
                 let number = self.0.registered.fetch_add(1, Ordering::SeqCst) + 1;
-                (
-                    201,
-                    json!({ "client_id": format!("client-{number}") }).to_string(),
-                )
+                let registrar = self.0.registrar.lock().unwrap().clone();
+                registrar(seen, number)
             }
             _ => {
                 let documents = self.0.documents.lock().unwrap();

@@ -1,0 +1,149 @@
+//! Who the client is, from one sign-in to the next: whoever has another id has other sessions, too.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use mcp_auth::client::{Callback, Error, UserAgent, Visit};
+use mcp_protocol::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::support::{ASM, ISSUER, Net, PRM, SERVER, metadata, refuse, sent};
+
+const MORE: &str = "Bearer error=\"insufficient_scope\", scope=\"write\"";
+
+/// An authorization server with these scopes, and a server with those.
+fn publishing(scopes: &Value, documented: &Value) -> Net {
+    let net = Net::new();
+    let mut document = metadata(ISSUER);
+    document["scopes_supported"] = scopes.clone();
+    net.document(ASM, &document);
+    net.document(
+        PRM,
+        &json!({
+            "resource": SERVER, "authorization_servers": [ISSUER], "scopes_supported": documented,
+        }),
+    );
+    net
+}
+
+/// Signs in for `read`, then for `write`; the clients that were registered, and who asked.
+async fn stepped_up(net: &Net, agent: impl UserAgent) -> (Vec<Value>, Vec<String>) {
+    let auth = net.client().user_agent(agent).build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let first = "Bearer scope=\"read\"";
+    refuse(&auth, &message, 401, first).await.unwrap();
+    let message = sent(&auth).await.unwrap();
+    net.tokens(|_| crate::support::token("token-2"));
+    refuse(&auth, &message, 403, MORE).await.unwrap();
+    let visits = net.visits();
+    let ids = visits.iter().map(|it| it["client_id"].clone());
+    (net.registrations(), ids.collect())
+}
+
+#[tokio::test]
+async fn a_client_registers_for_all_that_it_may_ever_ask_for() {
+    let net = publishing(&json!(["openid", "read", "write"]), &json!(["list"]));
+    net.registers(Net::repeating);
+    let (registered, ids) = stepped_up(&net, net.user()).await;
+    assert_eq!(registered.len(), 1);
+    assert_eq!(registered[0]["scope"], "read list openid write");
+    assert_eq!(ids, ["client-1"; 2]);
+    // The user is not asked for all of it.
+    assert_eq!(net.visits()[0]["scope"], "read");
+}
+
+#[tokio::test]
+async fn a_client_that_may_not_ask_for_that_is_registered_anew() {
+    let net = Net::new();
+    net.registers(Net::repeating);
+    let (registered, ids) = stepped_up(&net, net.user()).await;
+    assert_eq!(registered[0]["scope"], "read");
+    assert_eq!(registered[1]["scope"], "read write");
+    assert_eq!(ids, ["client-1", "client-2"]);
+
+    // Who says nothing of scopes keeps nobody from asking for them.
+    let net = Net::new();
+    let (_, ids) = stepped_up(&net, net.user()).await;
+    assert_eq!(ids, ["client-1"; 2]);
+}
+
+#[tokio::test]
+async fn where_not_all_of_it_is_given_away_less_is_asked_for() {
+    let net = publishing(&json!(["admin"]), &json!([]));
+    net.registers(|seen, number| {
+        if seen.body.contains("admin") {
+            return (
+                400,
+                json!({ "error": "invalid_client_metadata" }).to_string(),
+            );
+        }
+        Net::repeating(seen, number)
+    });
+    let auth = net.client().build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let challenge = "Bearer scope=\"read\"";
+    refuse(&auth, &message, 401, challenge).await.unwrap();
+    let scopes: Vec<Value> = net
+        .registrations()
+        .iter()
+        .map(|it| it["scope"].clone())
+        .collect();
+    assert_eq!(scopes, ["read admin", "read"]);
+}
+
+/// A user agent that has another redirect URI each time, unless it is asked for one.
+struct Ports {
+    net: Net,
+    next: Arc<AtomicU16>,
+}
+
+struct Port {
+    net: Net,
+    uri: String,
+}
+
+impl UserAgent for Ports {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>> {
+        let port = self.next.fetch_add(1, Ordering::Relaxed);
+        self.at(format!("http://127.0.0.1:{port}/callback"))
+    }
+
+    fn open_again<'a>(
+        &'a self,
+        redirect_uri: &'a str,
+    ) -> BoxFuture<'a, Result<Box<dyn Visit>, Error>> {
+        self.at(redirect_uri.to_owned())
+    }
+}
+
+impl Ports {
+    fn at(&self, uri: String) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>> {
+        let net = self.net.clone();
+        let visit: Box<dyn Visit> = Box::new(Port { net, uri });
+        Box::pin(async { Ok(visit) })
+    }
+}
+
+impl Visit for Port {
+    fn redirect_uri(&self) -> &str {
+        &self.uri
+    }
+
+    fn visit<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
+        Box::pin(async move { self.net.visited(url) })
+    }
+}
+
+#[tokio::test]
+async fn the_browser_comes_back_to_where_the_client_is_registered() {
+    let net = Net::new();
+    let next = Arc::new(AtomicU16::new(50_000));
+    let ports = Ports {
+        net: net.clone(),
+        next: Arc::clone(&next),
+    };
+    let (registered, ids) = stepped_up(&net, ports).await;
+    assert_eq!(registered.len(), 1);
+    assert_eq!(ids, ["client-1"; 2]);
+    assert_eq!(next.load(Ordering::Relaxed), 50_001);
+}
