@@ -137,6 +137,19 @@ async fn an_issuer_that_cannot_answer_is_no_fault_of_the_token() {
     }
 }
 
+#[tokio::test]
+async fn an_issuer_that_does_not_know_this_kind_of_token_has_not_issued_it() {
+    let net = Net::new();
+    let error = json!({ "error": "unsupported_token_type" });
+    net.answer(INTROSPECT, 400, &error);
+    let verifier = builder(&net).build().unwrap();
+    let error = verify(&verifier, "e30.e30.c2ln").await.unwrap_err();
+    assert!(!error.is_unavailable(), "{error}");
+    net.answer(INTROSPECT, 400, &json!({ "error": "invalid_request" }));
+    let error = verify(&verifier, "opaque").await.unwrap_err();
+    assert!(error.is_unavailable(), "{error}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_withdrawn_is_good_for_a_minute_at_most() {
     let net = Net::new();

@@ -1,5 +1,6 @@
 //! One question to an issuer.
 
+use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderValue};
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
@@ -11,7 +12,7 @@ use crate::codec::base64;
 use crate::error::{Error, Kind, quoted};
 use crate::server::issuer::{Issuer, check};
 use crate::server::strict::object;
-use crate::web::{Web, shown};
+use crate::web::{Reply, Web, shown};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -33,6 +34,10 @@ impl Ask {
         let url = self.endpoint().await?;
         let (form, headers) = self.request(token)?;
         let reply = self.web.post(&url, FORM, &headers, form).await?;
+        if is_unsupported(&reply) {
+            // An answer that does not say that the token is active.
+            return Ok(Map::new());
+        }
         check(&url, &reply)?;
         object(&reply.body).ok_or_else(|| {
             let message = format!("{} answers no JSON object", shown(&url));
@@ -77,4 +82,12 @@ impl Ask {
         value.set_sensitive(true);
         Ok((form.finish(), vec![(AUTHORIZATION, value)]))
     }
+}
+
+/// Whether the issuer gives out no tokens of this kind to ask about, such as signed ones: RFC 7009, section 2.2.1,
+/// which some heed here too.
+fn is_unsupported(reply: &Reply) -> bool {
+    let error = object(&reply.body).and_then(|mut body| body.remove("error"));
+    reply.status == StatusCode::BAD_REQUEST
+        && error.is_some_and(|error| error == "unsupported_token_type")
 }
