@@ -96,6 +96,14 @@ async fn the_metadata_is_for_everybody() {
     assert_eq!(paths, ["/.well-known/oauth-protected-resource"]);
 }
 
+#[tokio::test]
+async fn a_beginning_takes_what_every_request_takes_if_nobody_says_otherwise() {
+    let service = guarded(&Echo::default());
+    let path = METADATA.strip_prefix("https://mcp.example").unwrap();
+    let reply = plain(&service, Method::GET, path).await;
+    assert_eq!(reply.json()["scopes_supported"], json!(["mcp"]));
+}
+
 // proves: AUTH-063, AUTH-081, AUTH-112, M-AUTH-087
 #[tokio::test]
 async fn t31_a_token_goes_no_further_than_the_layer() {

@@ -64,6 +64,7 @@ impl Builder {
     }
 
     /// The scopes that clients ask for if no challenge says which: as few as a beginning takes.
+    /// Default: those of [`scope`](Self::scope).
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported.extend(scopes.into_iter().map(Into::into));
         self
@@ -124,8 +125,13 @@ impl Builder {
             "authorization_servers": servers,
             "bearer_methods_supported": ["header"],
         });
-        if !supported.is_empty() {
-            document["scopes_supported"] = supported.iter().collect();
+        let beginning = if supported.is_empty() {
+            &required
+        } else {
+            &supported
+        };
+        if !beginning.is_empty() {
+            document["scopes_supported"] = beginning.iter().collect();
         }
         if let Some(name) = self.name {
             document["resource_name"] = name.into();
