@@ -116,7 +116,7 @@ async fn each_request_is_admitted_by_what_it_says_itself() {
     text(&peer.tool("test_simple_text", json!({})).await);
 }
 
-// proves: M-ERR-014, M-ERR-015, M-ERR-007, M-RES-014
+// proves: M-ERR-014, M-ERR-015, M-ERR-007, M-RES-014, M-PROMPT-015
 #[tokio::test]
 async fn what_is_not_there_has_the_codes_of_this_revision() {
     let mut bare = Peer::new(Server::new("bare", "1"));

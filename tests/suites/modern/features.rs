@@ -246,7 +246,7 @@ fn complete(reference: Value, argument: &str, value: &str) -> Value {
     json!({ "ref": reference, "argument": { "name": argument, "value": value } })
 }
 
-// proves: M-COMP-001, M-COMP-006, M-COMP-009
+// proves: M-COMP-001, M-COMP-002, M-COMP-006, M-COMP-007, M-COMP-009
 #[tokio::test]
 async fn completion_serves_prompts_and_templates_and_checks_its_input() {
     let failing = Prompt::new("fails", |Args(it): Args<Name>| it.name)

@@ -192,7 +192,7 @@ async fn lists_may_be_empty_and_change() {
     );
 }
 
-// proves: M-TOOL-039
+// proves: M-TOOL-039, M-COMP-011
 #[tokio::test]
 async fn a_guard_refuses_before_anything_is_served() {
     let server = everything::server().guard(|request| match request.target {

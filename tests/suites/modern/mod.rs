@@ -10,6 +10,7 @@ mod running;
 mod subscriptions;
 mod tools;
 mod transports;
+mod users;
 
 use mcp_protocol::Service;
 use mcp_tests::wire::Wire;

@@ -130,6 +130,24 @@ async fn sampling_that_breaks_the_rules_is_never_sent() {
     );
 }
 
+// proves: M-SAMP-028
+#[tokio::test]
+async fn meta_of_tool_uses_and_results_is_sent_as_it_came() {
+    let meta = json!({ "com.example/thought": ["signed"] });
+    let uses = json!({ "type": "tool_use", "id": "a", "name": "t", "input": {}, "_meta": meta });
+    let result = json!({ "type": "tool_result", "toolUseId": "a", "content": [], "_meta": meta });
+    let messages = json!([
+        { "role": "assistant", "content": [uses] },
+        { "role": "user", "content": [result] }
+    ]);
+    let params = json!({ "messages": messages, "maxTokens": 5 });
+    let mut peer = Peer::with(sampling(params), json!({ "sampling": { "tools": {} } }));
+    let asked = peer.tool("ask", json!({})).await;
+    let sent = &asked["inputRequests"]["q"]["params"]["messages"];
+    assert_eq!(sent[0]["content"][0]["_meta"], meta);
+    assert_eq!(sent[1]["content"][0]["_meta"], meta);
+}
+
 // proves: M-SAMP-020, M-SAMP-023
 #[tokio::test]
 async fn any_stop_reason_is_read_and_malformed_content_is_asked_for_again() {
@@ -252,6 +270,22 @@ async fn a_form_that_is_not_flat_is_never_sent() {
         let failed = peer.tool("ask", json!({})).await;
         assert_eq!(failed["isError"], true, "{property}: {failed}");
     }
+}
+
+// proves: M-DEPR-007
+#[tokio::test]
+async fn choices_with_titles_are_told_by_one_of() {
+    let mut peer = Peer::with(
+        mcp_tests::everything::server(),
+        json!({ "elicitation": {} }),
+    );
+    let asked = peer.tool("test_elicitation_sep1330_enums", json!({})).await;
+    let questions = asked["inputRequests"].as_object().unwrap();
+    let question = questions.values().next().unwrap();
+    let fields = &question["params"]["requestedSchema"]["properties"];
+    let first = json!({ "const": "value1", "title": "First Option" });
+    assert_eq!(fields["titledSingle"]["oneOf"][0], first);
+    assert!(fields["titledSingle"].get("enumNames").is_none());
 }
 
 // proves: M-ELIC-008, M-ELIC-010

@@ -41,7 +41,7 @@ fn questions(result: &Value) -> Vec<&str> {
     questions.keys().map(String::as_str).collect()
 }
 
-// proves: M-MRTR-001, M-MRTR-003, M-MRTR-004, M-MRTR-006, M-MRTR-010, M-TOOL-011, M-BASE-011
+// proves: M-MRTR-001, M-MRTR-003, M-MRTR-004, M-MRTR-006, M-MRTR-010, M-TOOL-011, M-BASE-011, M-DEPR-003
 #[tokio::test]
 async fn a_question_ends_the_call_and_its_answer_comes_with_another() {
     let mut peer = Peer::with(everything::server(), able());

@@ -23,7 +23,7 @@ fn tokened(peer: &Peer, tool: &str, token: &Value) -> Value {
     params
 }
 
-// proves: M-PROG-003, M-PROG-005, M-PROG-006, M-PROG-008, M-META-028, M-BASE-025
+// proves: M-PROG-003, M-PROG-005, M-PROG-006, M-PROG-008, M-META-028, M-BASE-021, M-BASE-025
 #[tokio::test]
 async fn progress_carries_the_token_as_it_came() {
     let work = Tool::new("work", |cx: Ctx| {
@@ -54,7 +54,7 @@ async fn progress_carries_the_token_as_it_came() {
     );
 }
 
-// proves: M-PROG-004, M-PROG-007, M-PROG-011
+// proves: M-PROG-004, M-PROG-007, M-PROG-009, M-PROG-011
 #[tokio::test]
 async fn progress_only_grows_and_only_while_the_request_runs() {
     let kept: Arc<Mutex<Vec<Ctx>>> = Arc::default();
@@ -108,7 +108,7 @@ fn logs() -> Server {
     }))
 }
 
-// proves: M-LOG-002, M-LOG-003, M-LOG-004, M-LOG-006, M-LOG-007, M-META-008, M-ERR-015
+// proves: M-LOG-002, M-LOG-003, M-LOG-004, M-LOG-006, M-LOG-007, M-META-008, M-ERR-015, M-DEPR-003
 #[tokio::test]
 async fn the_level_is_per_request_and_filters() {
     let mut peer = Peer::new(logs());
@@ -155,6 +155,31 @@ async fn the_level_is_per_request_and_filters() {
     let mut params = quiet.params(named("log", json!({})));
     params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
     text(&quiet.wire.call("tools/call", params).await);
+}
+
+// proves: M-LOG-011, M-PROG-010
+#[tokio::test]
+async fn a_tight_loop_floods_nobody() {
+    let server = Server::new("s", "1").tool(Tool::new("loop", |cx: Ctx| {
+        let logged = |n: &i32| cx.log(LoggingLevel::Error, *n);
+        let told = |n: &i32| cx.progress(f64::from(*n), 100_000.0);
+        let sent = (1..=100_000).map(|n| usize::from(logged(&n)) + usize::from(told(&n)));
+        sent.sum::<usize>().to_string()
+    }));
+    let mut peer = Peer::new(server);
+    let mut params = tokened(&peer, "loop", &json!(1));
+    params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
+    let id = peer.wire.request("tools/call", params).await;
+    let mut frames = 0;
+    let answer = loop {
+        let message = peer.wire.recv().await;
+        if message["id"] == id {
+            break message;
+        }
+        frames += 1;
+    };
+    assert!((100..5_000).contains(&frames), "{frames} frames");
+    assert_eq!(text(&answer["result"]), frames.to_string());
 }
 
 /// Tells when it is dropped.

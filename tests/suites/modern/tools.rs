@@ -261,10 +261,12 @@ async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
     assert_eq!(text(&peer.tool("getuser", json!({})).await), "lower");
 }
 
-// proves: M-TOOL-026, M-TOOL-027, M-RES-020, M-RES-022
+// proves: M-TOOL-026, M-TOOL-027, M-TOOL-028, M-RES-020, M-RES-022
 #[tokio::test]
 async fn every_kind_of_content_travels() {
     let mut peer = Peer::new(everything::server());
+    let told = peer.call("server/discover", json!({})).await;
+    assert!(told["capabilities"]["resources"].is_object());
     let mut kinds = Vec::new();
     for tool in [
         "test_simple_text",

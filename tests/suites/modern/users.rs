@@ -1,0 +1,92 @@
+//! Several users of one server: whose answers count for whom.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use mcp_protocol::Principal;
+use mcp_server::{Ctx, HandlerError, Server, Tool};
+use mcp_tests::http::Modern;
+use mcp_transport_http::Endpoint;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Deserialize, JsonSchema)]
+struct Key {
+    key: String,
+    /// Whoever the user says to be.
+    user: String,
+}
+
+/// `keep` asks twice and keeps what is entered, for who entered it; `tell` tells it.
+fn server() -> Server {
+    let kept: Arc<Mutex<BTreeMap<Principal, String>>> = Arc::default();
+    let tells = Arc::clone(&kept);
+    let who = |cx: &Ctx| {
+        let user = cx.principal().cloned();
+        user.ok_or_else(|| HandlerError::new("nobody is known"))
+    };
+    Server::new("keeps", "1")
+        .tool(Tool::new("keep", move |cx: Ctx| {
+            let kept = Arc::clone(&kept);
+            async move {
+                let user = who(&cx)?;
+                let first = cx.named("first").elicit::<Key>("Your key?").await?;
+                let second = cx.named("second").elicit::<Key>("Again?").await?;
+                let (Some(first), Some(second)) = (first.accepted(), second.accepted()) else {
+                    return Ok("nothing");
+                };
+                if first.key != second.key || first.user != second.user {
+                    return Ok("not the same");
+                }
+                kept.lock().unwrap().insert(user, first.key);
+                Ok::<_, HandlerError>("kept")
+            }
+        }))
+        .tool(Tool::new("tell", move |cx: Ctx| {
+            let kept = tells.lock().unwrap();
+            Ok::<_, HandlerError>(kept.get(&who(&cx)?).cloned().unwrap_or_default())
+        }))
+}
+
+/// Calls a tool with the answers of this round.
+async fn call(client: &Modern, tool: &str, more: Value) -> Value {
+    let mut params = more;
+    params["name"] = json!(tool);
+    client.call(1, "tools/call", params).await.answer().await
+}
+
+fn answered(question: &str, key: &str) -> Value {
+    let content = json!({ "key": key, "user": "alice" });
+    json!({ "inputResponses": { question: { "action": "accept", "content": content } } })
+}
+
+// proves: M-ELIC-024, M-ELIC-026, M-ELIC-033, M-ELIC-045, M-ELIC-052, M-MRTR-016, M-META-016
+#[tokio::test]
+async fn a_conversation_is_of_who_began_it_whoever_they_say_to_be() {
+    let endpoint = Endpoint::new(server()).unwrap();
+    let client = |user: Option<&str>| {
+        let mut client = Modern::new(&endpoint);
+        client.peer.principal = user.map(Principal::new);
+        client.meta["io.modelcontextprotocol/clientInfo"]["name"] = json!("alice");
+        client
+    };
+    let (alice, bob, nobody) = (client(Some("alice")), client(Some("bob")), client(None));
+    let asked = call(&bob, "keep", answered("first", "his")).await["result"].take();
+    assert_eq!(
+        asked["inputRequests"]["second"]["method"],
+        "elicitation/create"
+    );
+    let mut second = answered("second", "his");
+    second["requestState"] = asked["requestState"].clone();
+    for thief in [&alice, &nobody] {
+        let refused = call(thief, "keep", second.clone()).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    }
+    let kept = call(&bob, "keep", second).await;
+    assert_eq!(kept["result"]["content"][0]["text"], "kept");
+    for (client, told) in [(&bob, "his"), (&alice, ""), (&nobody, "nobody is known")] {
+        let answer = call(client, "tell", json!({})).await;
+        assert_eq!(answer["result"]["content"][0]["text"], told);
+    }
+}
