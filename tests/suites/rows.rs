@@ -43,7 +43,7 @@ impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Traced {
     }
 }
 
-// proves: CANC-015
+// proves: CANC-015, M-CANC-017
 #[tokio::test]
 async fn the_reason_of_a_cancellation_is_logged_on_one_line() {
     let traced = Traced::default();
@@ -108,7 +108,7 @@ async fn a_handler_that_cannot_stop_runs_on_and_its_answer_is_dropped() {
     wire.silent().await;
 }
 
-// proves: PROG-016
+// proves: PROG-016, M-PROG-010
 #[tokio::test]
 async fn a_tight_loop_of_progress_is_thinned_out_but_ends() {
     let server = Server::new("s", "1").tool(Tool::new("loop", |cx: Ctx| {

@@ -196,7 +196,7 @@ async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
     assert!(lower.get("isError").is_none());
 }
 
-// proves: TOOL-017, TOOL-019, TOOL-020, TOOL-021, RES-022, RES-023, RES-027, BASE-026
+// proves: TOOL-017, TOOL-019, TOOL-020, TOOL-021, RES-022, RES-023, RES-027, BASE-026, M-TOOL-019, M-TOOL-021, M-TOOL-022, M-TOOL-023, M-RES-013, M-RES-023, M-SCHEMA-007
 #[tokio::test]
 async fn what_cannot_be_registered_is_refused_by_name() {
     let server = Server::new("s", "1").tool(Tool::new("taken", || "x"));

@@ -127,7 +127,7 @@ fn rank(values: &[String], typed: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    // proves: COMP-012
+    // proves: COMP-012, M-COMP-007
     #[test]
     fn prefixes_come_before_other_matches() {
         let values = ["plain python", "Python", "rust"].map(str::to_owned);
@@ -136,7 +136,7 @@ mod tests {
         assert!(rank(&values, "zig").is_empty());
     }
 
-    // proves: COMP-005, COMP-006, COMP-007
+    // proves: COMP-005, COMP-006, COMP-007, M-COMP-004
     #[test]
     fn at_most_a_hundred_values_are_sent() {
         let many: Vec<String> = (0..500).map(|n| n.to_string()).collect();

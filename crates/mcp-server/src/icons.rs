@@ -36,7 +36,7 @@ fn is_size(size: &str) -> bool {
 mod tests {
     use super::*;
 
-    // proves: SCHEMA-022, ICON-006
+    // proves: SCHEMA-022, ICON-006, M-ICON-001
     #[test]
     fn sizes_are_pixels_or_any_and_places_are_safe() {
         let icon = |src: &str, size: &str| Icon::new(src).with_sizes(vec![size.to_owned()]);

@@ -31,7 +31,7 @@ pub(crate) fn open(list: &str, cursor: &str) -> Result<u64, ErrorObject> {
 mod tests {
     use super::*;
 
-    // proves: PAGE-002, PAGE-005, PAGE-012
+    // proves: PAGE-002, PAGE-005, PAGE-012, M-PAGE-003, M-PAGE-004
     #[test]
     fn cursors_open_only_untouched_and_only_on_their_list() {
         let cursor = seal("tools", 41);

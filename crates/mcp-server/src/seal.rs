@@ -183,7 +183,7 @@ mod tests {
         SystemTime::now() + Duration::from_secs(3_602)
     }
 
-    // proves: M-MRTR-011, M-MRTR-012, M-MRTR-013, M-MRTR-014, M-MRTR-016, M-MRTR-017, M-MRTR-018
+    // proves: M-MRTR-011, M-MRTR-012, M-MRTR-013, M-MRTR-014, M-MRTR-016, M-MRTR-017, M-MRTR-018, M-ELIC-025
     #[test]
     fn a_state_opens_under_its_keys_for_its_call_and_in_its_time_only() {
         let keys = StateKeys::new(KEY);

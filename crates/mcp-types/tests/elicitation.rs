@@ -34,7 +34,7 @@ fn text_fields_keep_all_their_limits() {
     );
 }
 
-// proves: ELIC-019
+// proves: ELIC-019, M-ELIC-016
 #[test]
 fn four_text_formats_have_names_and_others_are_kept() {
     let formats = [
@@ -88,7 +88,7 @@ fn yes_or_no_fields_keep_both_defaults() {
     assert_eq!(schema.default, Some(false));
 }
 
-// proves: ELIC-022, ELIC-023, ELIC-024, ELIC-025, ELIC-026
+// proves: ELIC-022, ELIC-023, ELIC-024, ELIC-025, ELIC-026, M-DEPR-007
 #[test]
 fn five_kinds_of_choice_are_told_apart_and_survive() {
     use PrimitiveSchemaDefinition as Field;
@@ -167,7 +167,7 @@ fn a_form_keeps_the_order_of_its_fields() {
     ));
 }
 
-// proves: ELIC-013, ELIC-014
+// proves: ELIC-013, ELIC-014, M-ELIC-013
 #[test]
 fn a_request_without_mode_is_a_form() {
     let form = r#""message":"m","requestedSchema":{"type":"object","properties":{}}"#;

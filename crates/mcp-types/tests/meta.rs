@@ -11,7 +11,7 @@ use crate::generate::Generator;
 use crate::generated_table::TABLE;
 use crate::support::{Schema, error_of, schema_dir, survives};
 
-// proves: BASE-029, BASE-030
+// proves: BASE-029, BASE-030, M-META-019, M-META-020
 #[test]
 fn prefixes_are_labels_before_one_slash() {
     for key in ["com.example/x", "com.ex-ample9/x", "a/b", "A1.b2/C3"] {
@@ -33,7 +33,7 @@ fn prefixes_are_labels_before_one_slash() {
     assert_eq!(MetaKey::check("a/b/c"), Err(MetaKeyError::Name));
 }
 
-// proves: BASE-032
+// proves: BASE-032, M-META-022
 #[test]
 fn prefixes_of_the_protocol_are_told_by_their_second_label() {
     for key in [
@@ -49,7 +49,7 @@ fn prefixes_of_the_protocol_are_told_by_their_second_label() {
     }
 }
 
-// proves: BASE-033, BASE-034
+// proves: BASE-033, BASE-034, M-META-023, M-META-024
 #[test]
 fn names_begin_and_end_with_a_letter_or_digit() {
     assert_eq!(MetaKey::check("com.a/x_y-z.w"), Ok(MetaKeyKind::Prefixed));
@@ -63,7 +63,7 @@ fn names_begin_and_end_with_a_letter_or_digit() {
     assert_eq!(MetaKey::check(""), Err(MetaKeyError::Empty));
 }
 
-// proves: BASE-028
+// proves: BASE-028, M-META-018
 #[test]
 fn foreign_values_under_reserved_keys_pass_through() {
     let text = r#"{"name":"t","_meta":{"io.modelcontextprotocol/later":[1,null],"io.modelcontextprotocol/related-task":7,"progressToken":{}}}"#;
@@ -127,7 +127,7 @@ fn unknown_capabilities_come_back() {
     survives::<InitializeRequestParams>(text);
 }
 
-// proves: SCHEMA-014
+// proves: SCHEMA-014, M-BASE-028
 #[test]
 fn unknown_members_of_a_result_are_ignored_and_meta_is_kept() {
     let text = r#"{"content":[],"later":{"a":1},"_meta":{"com.example/a":1}}"#;
@@ -184,7 +184,7 @@ fn null_reads_as_absent_and_is_never_written() {
     }
 }
 
-// proves: LOG-002
+// proves: LOG-002, M-LOG-007
 #[test]
 fn eight_log_levels_in_order_and_no_other() {
     let names = [

@@ -42,7 +42,7 @@ fn one_block_and_many_come_back_in_their_shape() {
     );
 }
 
-// proves: SAMP-013
+// proves: SAMP-013, M-SAMP-020
 #[test]
 fn the_stop_reason_is_an_open_word() {
     let known = [

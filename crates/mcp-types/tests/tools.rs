@@ -34,7 +34,7 @@ fn a_result_needs_content_and_nothing_else() {
     assert!(error_of::<CallToolResult>("{}").contains("missing field `content`"));
 }
 
-// proves: TOOL-040, SCHEMA-023
+// proves: TOOL-040, SCHEMA-023, M-BASE-027
 #[test]
 fn the_display_name_is_the_title_then_the_annotated_one_then_the_name() {
     let schema = r#""inputSchema":{"type":"object"}"#;
@@ -120,7 +120,7 @@ fn an_implementation_needs_name_and_version() {
     assert!(error_of::<Implementation>(r#"{"version":"1"}"#).contains("name"));
 }
 
-// proves: SCHEMA-021
+// proves: SCHEMA-021, M-ICON-001, M-ICON-007
 #[test]
 fn an_icon_needs_a_source() {
     survives::<Icon>(r#"{"src":"https://example.test/i.png"}"#);
@@ -132,7 +132,7 @@ fn an_icon_needs_a_source() {
     assert!(error_of::<Icon>(r#"{"mimeType":"image/png"}"#).contains("src"));
 }
 
-// proves: ICON-006, ICON-007
+// proves: ICON-006, ICON-007, M-ICON-005
 #[test]
 fn icons_of_unsafe_origin_parse_and_are_dropped() {
     let sources = [
@@ -167,7 +167,7 @@ fn a_resource_keeps_all_it_says_about_itself() {
     );
 }
 
-// proves: RES-022
+// proves: RES-022, M-RES-023
 #[test]
 fn a_priority_out_of_range_is_refused_when_built_and_kept_when_read() {
     for refused in [1.5, -0.1, f64::NAN] {

@@ -168,7 +168,7 @@ fn resource_contents_are_told_by_their_payload() {
     assert!(error_of::<ResourceContents>(r#"{"text":"a"}"#).contains("missing field `uri`"));
 }
 
-// proves: SCHEMA-036
+// proves: SCHEMA-036, M-COMP-002
 #[test]
 fn a_completion_reference_goes_by_its_type() {
     let text = r#"{"ref":{"type":"ref/prompt","name":"p","title":"P"},"argument":{"name":"a","value":"b"}}"#;
@@ -193,7 +193,7 @@ fn prompt_content_is_one_block() {
     assert!(error.contains("expected a ContentBlock object"), "{error}");
 }
 
-// proves: RES-021
+// proves: RES-021, M-RES-023
 #[test]
 fn a_foreign_role_is_kept() {
     let text =

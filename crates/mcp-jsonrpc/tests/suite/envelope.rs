@@ -147,7 +147,7 @@ fn broken_notifications_and_answers_are_not_answerable() {
     assert_eq!(error.id(), Some(&RequestId::Number(4)));
 }
 
-// proves: BASE-012, BASE-013, SCHEMA-003, SCHEMA-011
+// proves: BASE-012, BASE-013, SCHEMA-003, SCHEMA-011, M-BASE-019
 #[test]
 fn error_answers() {
     let text = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no","data":[1,{"a":null}]}}"#;

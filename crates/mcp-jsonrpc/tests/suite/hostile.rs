@@ -111,7 +111,7 @@ fn keys_are_exact_and_never_twice() {
     assert!(matches!(spelled, Message::Request(request) if request.method == "ping"));
 }
 
-// proves: BASE-019
+// proves: BASE-019, M-XPORT-001
 #[test]
 fn text_is_strict_utf8_without_lone_surrogates() {
     let mut bytes = br#"{"jsonrpc":"2.0","id":1,"method":"a"#.to_vec();

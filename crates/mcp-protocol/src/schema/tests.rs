@@ -191,6 +191,7 @@ fn what_is_quoted_is_short() {
     assert!(complaint(&chosen, &json!("y".repeat(5_000))).len() < 512);
 }
 
+// proves: M-SCHEMA-008
 #[test]
 fn malformed_schemas_are_refused() {
     for schema in [
@@ -213,7 +214,7 @@ fn malformed_schemas_are_refused() {
     }
 }
 
-// proves: BASE-026
+// proves: BASE-026, M-SCHEMA-007
 #[test]
 fn an_unknown_dialect_is_named() {
     let uri = "https://example.com/dialects/mine";

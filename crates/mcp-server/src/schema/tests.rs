@@ -171,7 +171,7 @@ fn what_hosts_do_not_know_is_said_in_words_they_know() {
     );
 }
 
-// proves: TOOL-014
+// proves: TOOL-014, M-TOOL-015
 #[test]
 fn no_parameters_are_said_out_loud() {
     #[derive(Deserialize, JsonSchema)]
@@ -263,7 +263,7 @@ fn arguments_are_an_object() {
     assert!(input::<Option<Inner>>().is_ok());
 }
 
-// proves: TOOL-032
+// proves: TOOL-032, M-TOOL-017
 #[test]
 fn output_is_an_object_or_becomes_one() {
     let (schema, wrapped) = output_json::<Inner>();
@@ -321,7 +321,7 @@ fn a_schema_inside_another_means_what_it_meant() {
     assert_eq!(inside(&named)["properties"]["result"], named);
 }
 
-// proves: BASE-024
+// proves: BASE-024, M-SCHEMA-005
 #[test]
 fn generated_schemas_name_no_other_dialect() {
     for schema in [input_json::<Tree>(), output_json::<Tree>().0] {

@@ -39,7 +39,7 @@ fn examples() -> Value {
     })
 }
 
-// proves: RES-008
+// proves: RES-008, M-RES-009
 #[test]
 fn the_examples_of_the_rfc_expand() {
     let values = examples();

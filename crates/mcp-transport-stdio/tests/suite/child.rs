@@ -49,7 +49,7 @@ async fn a_session_with_a_child() {
     assert!(soon(connection.closed()).await.is_local());
 }
 
-// proves: STDIO-010
+// proves: STDIO-010, M-STDIO-007
 #[tokio::test]
 async fn nothing_but_messages_reaches_the_child() {
     let (child, mut lines) = script(&format!("tee /dev/stderr | {}", program("echo").display()));
@@ -65,7 +65,7 @@ async fn nothing_but_messages_reaches_the_child() {
     }
 }
 
-// proves: STDIO-007, STDIO-008
+// proves: STDIO-007, STDIO-008, M-STDIO-004, M-STDIO-005
 #[tokio::test]
 async fn megabytes_on_stderr_harm_nobody() {
     let (child, mut lines) = script(&format!(
@@ -81,7 +81,7 @@ async fn megabytes_on_stderr_harm_nobody() {
     assert_eq!(heard[1], "fatal error!");
 }
 
-// proves: STDIO-011, LIFE-025
+// proves: STDIO-011, LIFE-025, M-STDIO-017
 #[tokio::test]
 async fn a_dead_child_fails_its_calls_with_its_last_words() {
     let (child, _lines) = script("read line; echo first >&2; echo last >&2; exit 3");
@@ -176,7 +176,7 @@ async fn noise_is_tolerated_up_to_a_limit() {
     soon(connection.close()).await.unwrap();
 }
 
-// proves: LIFE-022
+// proves: LIFE-022, M-STDIO-015
 #[tokio::test]
 async fn an_obedient_child_sees_the_end_of_its_stdin_and_no_signal() {
     let (child, mut lines) = script("trap 'echo TERM >&2' TERM; cat >/dev/null; echo EOF >&2");
@@ -197,7 +197,7 @@ async fn a_child_that_ignores_the_end_of_stdin_is_terminated() {
     assert!(test_kill_process(leader).is_err(), "it was reaped");
 }
 
-// proves: LIFE-024
+// proves: LIFE-024, M-STDIO-015
 #[tokio::test]
 async fn a_child_that_ignores_everything_is_killed() {
     let (child, mut lines) = script("trap '' TERM; echo $$ >&2; while :; do sleep 1; done");

@@ -35,7 +35,7 @@ fn by_id(frames: &[Value], id: i64) -> &Value {
     frames.iter().find(|frame| frame["id"] == id).unwrap()
 }
 
-// proves: STDIO-006, STDIO-009
+// proves: STDIO-006, STDIO-009, M-STDIO-003, M-STDIO-006
 #[test]
 fn whatever_prints_the_session_is_clean() {
     let mut server = start(&[], Stdio::piped(), Stdio::piped());
@@ -79,7 +79,7 @@ fn without_the_guard_what_is_printed_is_in_the_session() {
     assert!(output.contains("printed by accident"), "{output}");
 }
 
-// proves: LIFE-026
+// proves: LIFE-026, M-STDIO-016
 #[test]
 fn the_program_leaves_within_a_second_of_the_end_of_stdin() {
     for running in [&[][..], &["never"], &["block"], &["never", "block", "ask"]] {

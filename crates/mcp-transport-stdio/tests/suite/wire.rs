@@ -53,7 +53,7 @@ fn code(frame: &Value) -> i64 {
     frame["error"]["code"].as_i64().unwrap()
 }
 
-// proves: STDIO-003, STDIO-012
+// proves: STDIO-003, STDIO-012, M-STDIO-001
 #[tokio::test]
 async fn a_bad_line_costs_that_line() {
     let ping = request(1, "ping", &json!({}));
@@ -83,7 +83,7 @@ async fn line_endings_are_tolerated() {
     assert_eq!(frames, [pong("a"), pong(2)]);
 }
 
-// proves: STDIO-005
+// proves: STDIO-005, M-STDIO-002
 #[tokio::test]
 async fn newlines_stay_inside_their_string() {
     let text = "one\ntwo\r\n\u{2028}three";

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Origin, compile, complaint, fits, refusal};
 
-// proves: BASE-020
+// proves: BASE-020, M-SCHEMA-001
 #[test]
 fn without_a_dialect_it_is_2020_12() {
     let schema = json!({"prefixItems": [{"type": "string"}], "items": false});
@@ -15,7 +15,7 @@ fn without_a_dialect_it_is_2020_12() {
     assert!(!fits(&schema, &json!(["a", "b"])));
 }
 
-// proves: BASE-022
+// proves: BASE-022, M-SCHEMA-003
 #[test]
 fn all_of_2020_12_is_checked() {
     let schema = json!({
@@ -52,7 +52,7 @@ fn all_of_2020_12_is_checked() {
     }
 }
 
-// proves: BASE-025
+// proves: BASE-025, M-SCHEMA-006
 #[test]
 fn the_dialect_decides_what_a_keyword_means() {
     let items = json!([{"type": "string"}]);

@@ -17,6 +17,7 @@ fn doubled(levels: usize) -> Value {
     json!({"$defs": defs, "$ref": "#/$defs/l0"})
 }
 
+// proves: M-SCHEMA-014
 #[test]
 fn a_doubling_schema_is_refused_at_once() {
     let bomb = doubled(24);
@@ -86,6 +87,7 @@ fn circles_that_never_descend_are_refused() {
     }
 }
 
+// proves: M-SCHEMA-009, M-SCHEMA-011, M-SCHEMA-013, M-SCHEMA-014
 #[test]
 fn schemas_of_peers_are_bounded() {
     let mut deep = json!({});

@@ -39,6 +39,7 @@ const TRAVERSALS: [&str; 30] = [
     "%c0%af",
 ];
 
+// proves: M-RES-021
 #[test]
 fn no_way_leads_out_of_a_directory() {
     for template in [
