@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_client::{Client, Error, KeepAlive, Timeouts};
+use mcp_client::{Client, Error, KeepAlive, Negotiation, Timeouts};
 use mcp_protocol::Revision;
 use mcp_server::{Ctx, Server, Tool};
 use mcp_tests::wire::{Wire, connect, initialize_params};
@@ -13,18 +13,27 @@ fn plain() -> Server {
 }
 
 fn client() -> mcp_client::Builder {
-    Client::builder("host", "0.1")
+    Client::builder("host", "0.1").negotiation(Negotiation::Legacy)
 }
 
 // proves: LIFE-001, PING-003
 #[tokio::test]
 async fn nothing_but_ping_is_served_before_initialize() {
+    // Where requests may do without a session, what is missing is the request's own account of
+    // itself; where none may, it is the handshake.
+    let legacy = || plain().revisions(Revision::LEGACY);
+    for (mut wire, code) in [(Wire::to(plain()), -32602), (Wire::to(legacy()), -32600)] {
+        for (method, params) in [
+            ("tools/list", Value::Null),
+            ("tools/call", json!({ "name": "hello" })),
+        ] {
+            let answer = wire.answer_to(method, params).await;
+            assert_eq!(answer["error"]["code"], code, "{answer}");
+            let said = answer["error"]["message"].as_str().unwrap();
+            assert!(said.contains("initialize"), "{said}");
+        }
+    }
     let mut wire = Wire::to(plain());
-    assert_eq!(wire.fails("tools/list", Value::Null).await, -32600);
-    assert_eq!(
-        wire.fails("tools/call", json!({ "name": "hello" })).await,
-        -32600
-    );
     assert_eq!(wire.call("ping", Value::Null).await, json!({}));
     wire.handshake("2025-11-25", json!({})).await;
     assert!(wire.call("tools/list", Value::Null).await["tools"].is_array());
