@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use mcp_client::{Builder, Client, Error};
+use mcp_client::{Builder, Client, Error, Negotiation};
 use mcp_protocol::Service;
 use mcp_transport_stdio::{Pipe, serve_io};
 use serde_json::{Value, json};
@@ -82,9 +82,10 @@ impl Wire {
         (wire, Pipe::new(read, write))
     }
 
-    /// Connects this client to a scripted server that declares `capabilities`.
+    /// Connects this client by a handshake to a scripted server that declares `capabilities`.
     pub async fn accept(builder: Builder, revision: &str, capabilities: Value) -> (Self, Client) {
         let (mut wire, transport) = Self::server();
+        let builder = builder.negotiation(Negotiation::Legacy);
         let connecting = tokio::spawn(builder.connect(transport));
         wire.welcome(revision, capabilities).await;
         let client = connecting.await.expect("no panic").expect("a handshake");

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_client::{Client, Timeouts};
+use mcp_client::{Client, Negotiation, Timeouts};
 use mcp_server::{Args, Ctx, Server, Tool};
 use mcp_tests::wire::{Wire, connect};
 use serde_json::{Value, json};
@@ -514,7 +514,11 @@ async fn a_blocking_tool_sees_its_cancellation() {
 async fn an_answer_over_the_limit_fails_its_call_at_once() {
     let (mut wire, transport) = Wire::server();
     let options = mcp_transport_stdio::Options::for_client().with_line_limit(2_000);
-    let connecting = tokio::spawn(client().connect(transport.with_options(options)));
+    let connecting = tokio::spawn(
+        client()
+            .negotiation(Negotiation::Legacy)
+            .connect(transport.with_options(options)),
+    );
     wire.welcome("2025-11-25", json!({ "tools": {} })).await;
     let client = connecting.await.unwrap().unwrap();
     wire.expect("notifications/initialized").await;

@@ -4,21 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Connection, Revision, Timeouts, Transport, lower};
+use mcp_protocol::{Revision, Timeouts, Transport};
 use mcp_types::{
     ClientCapabilities, CreateMessageResult, ElicitResult, ElicitationCapability, Icon,
-    Implementation, InitializeRequest, InitializeRequestParams, InitializeResult, JsonObject,
-    LoggingMessageNotificationParams, Request, Root, RootsCapability, SamplingCapability, method,
+    Implementation, JsonObject, LoggingMessageNotificationParams, Root, RootsCapability,
+    SamplingCapability,
 };
 use serde_json::Value;
 
+use crate::cache::{Cache, CacheLimits};
 use crate::client::Shared;
+use crate::connect::Opening;
 use crate::inbound::ClientInbound;
+use crate::known::KnownTools;
+use crate::negotiation::{Negotiation, Policy};
 use crate::progress::Table;
 use crate::questions::{Changed, ElicitForm, ElicitUrl, Handlers, Sample};
-use crate::{Client, Error, InvalidRoot, call, roots};
+use crate::{Client, Error, InvalidRoot, roots};
 
-/// Pings that watch over a connection.
+/// Pings that watch over a connection; to a server without sessions, the question what it is.
 ///
 /// Specification: [ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping).
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +51,10 @@ pub struct Builder {
     handlers: Handlers,
     roots: Option<Result<Vec<Root>, InvalidRoot>>,
     timeouts: Timeouts,
-    offer: Revision,
+    policy: Policy,
+    anonymous: bool,
+    rounds: u32,
+    cache: CacheLimits,
     keep_alive: Option<KeepAlive>,
     experimental: std::collections::BTreeMap<String, JsonObject>,
 }
@@ -59,7 +66,10 @@ impl Builder {
             handlers: Handlers::default(),
             roots: None,
             timeouts: Timeouts::default(),
-            offer: Revision::LATEST_LEGACY,
+            policy: Policy::default(),
+            anonymous: false,
+            rounds: 10,
+            cache: CacheLimits::default(),
             keep_alive: None,
             experimental: std::collections::BTreeMap::new(),
         }
@@ -83,9 +93,45 @@ impl Builder {
         self
     }
 
-    /// The revision to offer; default: the newest.
+    /// The newest revision to speak; default: the newest there is. With one that has a handshake,
+    /// servers are not asked for those that have none.
     pub fn revision(mut self, revision: Revision) -> Self {
-        self.offer = revision;
+        self.policy.newest = revision;
+        self
+    }
+
+    /// How to find out which era the server is of; default: by asking.
+    pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
+        self.policy.negotiation = negotiation;
+        self
+    }
+
+    /// How long a server at the end of a pipe may be silent when it is asked for
+    /// `server/discover`, before it is taken for one that waits for a handshake; default: 5 s. Over
+    /// HTTP silence is a failure.
+    pub fn probe_timeout(mut self, timeout: Duration) -> Self {
+        self.policy.silence = timeout;
+        self
+    }
+
+    /// Does not say who the client is, where that is not required: in requests to servers without
+    /// a handshake.
+    pub fn anonymous(mut self) -> Self {
+        self.anonymous = true;
+        self
+    }
+
+    /// How many rounds of questions one call may take before it fails; default: 10.
+    pub fn rounds(mut self, rounds: u32) -> Self {
+        self.rounds = rounds;
+        self
+    }
+
+    /// What is kept of results that the server lets its clients keep; [`CacheLimits::NONE`]
+    /// switches that off. What is kept belongs to this client and its credentials, and is shown
+    /// to no other.
+    pub fn cache(mut self, limits: CacheLimits) -> Self {
+        self.cache = limits;
         self
     }
 
@@ -128,7 +174,8 @@ impl Builder {
         self
     }
 
-    /// Is told, with the elicitation's id, when what happens behind an accepted URL is done.
+    /// Is told, with the elicitation's id, when what happens behind an accepted URL is done. Only
+    /// servers with sessions tell.
     pub fn on_elicit_url_done(mut self, handler: impl Fn(String) + Send + Sync + 'static) -> Self {
         self.handlers.url_done = Some(Arc::new(handler));
         self
@@ -172,7 +219,8 @@ impl Builder {
         self
     }
 
-    /// Is told when a list of the server changed.
+    /// Is told when a list of the server changed. Of a server without sessions this keeps a stream
+    /// open, if the server announces that it tells.
     pub fn on_change(mut self, handler: impl Fn(Changed) + Send + Sync + 'static) -> Self {
         self.handlers.changed = Some(Arc::new(handler));
         self
@@ -210,7 +258,7 @@ impl Builder {
         capabilities
     }
 
-    /// Connects and completes the handshake.
+    /// Connects, and finds out which revision to speak: by asking, by a handshake, or by both.
     ///
     /// # Errors
     /// The transport cannot be started, the server does not answer in time or refuses, or there
@@ -219,83 +267,41 @@ impl Builder {
     /// # Cancel safety
     /// Dropping the future drops the connection.
     pub async fn connect(self, transport: impl Transport) -> Result<Client, Error> {
+        let capabilities = self.capabilities();
         let roots = self
             .roots
-            .clone()
             .transpose()
             .map_err(|error| Error::Invalid(error.to_string()))?;
-        // Before anything is agreed, the offer decides what the server may know of.
-        let mut capabilities = self.capabilities();
-        lower::client_capabilities(&mut capabilities, self.offer.rules());
+        let approve = self.handlers.approve.clone();
         let progress = Arc::new(Table::default());
         let inbound = Arc::new(ClientInbound::new(
-            self.handlers.clone(),
+            self.handlers,
             capabilities.clone(),
             roots.unwrap_or_default(),
             Arc::clone(&progress),
+            Cache::new(self.cache),
         ));
-        let connection = Box::new(transport)
-            .start(Arc::<ClientInbound>::clone(&inbound))
-            .await?;
-        match self.shake_hands(&connection, &inbound, capabilities).await {
-            Ok((server, revision)) => {
-                let shared = Shared {
-                    link: connection.link(),
-                    connection,
-                    inbound,
-                    progress,
-                    server,
-                    revision,
-                    timeouts: self.timeouts,
-                    approve: self.handlers.approve,
-                    outputs: std::sync::Mutex::default(),
-                };
-                Ok(Client::start(shared, self.keep_alive))
-            }
-            Err(error) => {
-                if let Err(failure) = connection.close().await {
-                    tracing::debug!(%failure, "closing after a failed handshake failed too");
-                }
-                Err(error)
-            }
-        }
-    }
-
-    async fn shake_hands(
-        &self,
-        connection: &Arc<dyn Connection>,
-        inbound: &ClientInbound,
-        capabilities: ClientCapabilities,
-    ) -> Result<(InitializeResult, Revision), Error> {
-        let offered = self.offer.as_str();
-        let mut info = self.info.clone();
-        lower::implementation(&mut info, self.offer.rules());
-        let params = InitializeRequestParams::new(offered, capabilities, info);
-        let params = serde_json::to_vec(&params).map_err(|e| Error::Invalid(e.to_string()))?;
-        let link = connection.link();
-        let limit = self.timeouts.idle.min(self.timeouts.cap);
-        let answer = tokio::time::timeout(limit, link.request(method::INITIALIZE, Some(params)));
-        let answer = answer.await.map_err(|_| Error::Timeout {
-            method: method::INITIALIZE,
-            setting: "idle",
-            after: limit,
-        })?;
-        let raw = answer?.map_err(Error::Rejected)?;
-        let result: InitializeResult = call::decode(InitializeRequest::METHOD, &raw)?;
-        let Ok(revision) = result.protocol_version.parse::<Revision>() else {
-            return Err(Error::Revision {
-                offered,
-                answered: result.protocol_version.chars().take(64).collect(),
-            });
+        let opening = Opening {
+            info: self.info,
+            anonymous: self.anonymous,
+            capabilities,
+            timeouts: self.timeouts,
+            policy: self.policy,
         };
-        connection.negotiated(revision.as_str());
-        inbound.agree(revision, result.server_info.clone());
-        link.notify(
-            method::NOTIFICATIONS_INITIALIZED,
-            None,
-            mcp_protocol::Delivery::Always,
-        )
-        .map_err(Error::Closed)?;
-        Ok((result, revision))
+        let (connection, agreed) = opening.open(transport, &inbound).await?;
+        let mirrors = agreed.envelope.is_some() && connection.has_headers();
+        let shared = Shared {
+            link: connection.link(),
+            connection,
+            cache: Arc::clone(&inbound.cache),
+            inbound,
+            progress,
+            agreed,
+            timeouts: self.timeouts,
+            rounds: self.rounds,
+            approve,
+            tools: KnownTools::new(mirrors),
+        };
+        Ok(Client::start(shared, self.keep_alive))
     }
 }

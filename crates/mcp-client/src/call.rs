@@ -1,16 +1,16 @@
 //! One call: options, timeout, decoding.
 
+use std::any::Any;
 use std::fmt;
 use std::future::IntoFuture;
 use std::marker::PhantomData;
 
 use mcp_jsonrpc::RawJson;
-use mcp_protocol::{BoxFuture, Timeouts, gate};
-use mcp_types::{Request, method};
+use mcp_protocol::{BoxFuture, Timeouts};
+use mcp_types::{LoggingLevel, Request, method};
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
 
-use crate::client::Shared;
+use crate::exchange::{Ask, run};
 use crate::progress::Progress;
 use crate::{Client, Error};
 
@@ -31,6 +31,8 @@ pub struct Call<R: Request> {
 pub(crate) struct Options {
     pub(crate) timeouts: Option<Timeouts>,
     pub(crate) on_progress: Option<Box<dyn FnMut(Progress) + Send>>,
+    /// Ask, though the answer may be known.
+    pub(crate) fresh: bool,
 }
 
 impl<R: Request> Call<R> {
@@ -61,9 +63,16 @@ impl<R: Request> Call<R> {
     }
 
     /// Calls `callback` with each progress notification, in order. It runs where messages are
-    /// received, so it must not block.
+    /// received, so it must not block. Each round of a call that the server answers with questions
+    /// counts from the beginning.
     pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Self {
         self.options.on_progress = Some(Box::new(callback));
+        self
+    }
+
+    /// Asks the server even if an earlier answer may still be used.
+    pub fn fresh(mut self) -> Self {
+        self.options.fresh = true;
         self
     }
 }
@@ -76,8 +85,26 @@ impl<R: Request + 'static> IntoFuture for Call<R> {
         Box::pin(async move {
             let params = self.params?;
             let shared = self.client.shared();
-            let raw = run(shared, R::METHOD, params, self.options).await?;
-            decode::<R::Result>(R::METHOD, &raw)
+            let method = match (R::METHOD, &shared.agreed.envelope) {
+                // Neither exists where there are no sessions: the one is about a session, the
+                // other asks what any answer tells.
+                (method::LOGGING_SET_LEVEL, Some(envelope)) => {
+                    shared.offers(R::METHOD)?;
+                    envelope.set_level(level(params)?);
+                    return decode::<R::Result>(R::METHOD, &RawJson::copy("{}"));
+                }
+                (method::PING, Some(_)) => method::SERVER_DISCOVER,
+                (method, _) => method,
+            };
+            let mut ask = Ask::new(method, params);
+            ask.options = self.options;
+            ask.options.fresh |= R::METHOD == method::PING;
+            let raw = run(shared, &mut ask).await?;
+            let mut result = decode::<R::Result>(R::METHOD, &raw)?;
+            if method == method::TOOLS_LIST {
+                shared.tools.learn(&mut result as &mut dyn Any);
+            }
+            Ok(result)
         })
     }
 }
@@ -88,58 +115,16 @@ impl<R: Request> fmt::Debug for Call<R> {
     }
 }
 
+fn level(params: Option<Value>) -> Result<LoggingLevel, Error> {
+    let level = params.and_then(|mut params| params.get_mut("level").map(Value::take));
+    serde_json::from_value(level.unwrap_or_default())
+        .map_err(|error| Error::Invalid(format!("a log level: {error}")))
+}
+
 pub(crate) fn decode<T: serde::de::DeserializeOwned>(
     method: &'static str,
     raw: &RawJson,
 ) -> Result<T, Error> {
     raw.decode()
         .map_err(|problem| Error::Answer { method, problem })
-}
-
-/// Sends a request, waits for its answer no longer than allowed, and gives the raw result.
-pub(crate) async fn run(
-    shared: &Shared,
-    method: &'static str,
-    mut params: Option<Value>,
-    options: Options,
-) -> Result<RawJson, Error> {
-    gate::server_offers(method, shared.capabilities(), shared.rules())
-        .map_err(|missing| Error::Unsupported { method, missing })?;
-    let entry = reports_progress(method).then(|| shared.progress.open(options.on_progress));
-    if let (Some(entry), Some(Value::Object(params))) = (&entry, &mut params) {
-        let meta = params
-            .entry("_meta")
-            .or_insert_with(|| Value::Object(Default::default()));
-        if let (Value::Object(meta), Ok(token)) = (meta, serde_json::to_value(entry.token())) {
-            meta.insert("progressToken".to_owned(), token);
-        }
-    }
-    let params = params.map(|params| params.to_string().into_bytes());
-    let call = shared.link.request(method, params);
-    tokio::pin!(call);
-    let timeouts = options.timeouts.unwrap_or(shared.timeouts);
-    let mut deadline = timeouts.start(Instant::now().into_std());
-    loop {
-        if let Ok(answer) = timeout_at(Instant::from_std(deadline.at()), &mut call).await {
-            return answer?.map_err(Error::Rejected);
-        }
-        if let Some(last) = entry.as_ref().and_then(|entry| entry.last()) {
-            deadline.progress(last.into_std());
-        }
-        if let Some((setting, after)) = deadline.expired(Instant::now().into_std()) {
-            return Err(Error::Timeout {
-                method,
-                setting,
-                after,
-            });
-        }
-    }
-}
-
-/// Whether a server may have something to report while it works on this.
-fn reports_progress(method: &str) -> bool {
-    matches!(
-        method,
-        method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
-    )
 }

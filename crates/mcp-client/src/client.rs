@@ -2,27 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
-use mcp_protocol::schema::Validator;
-use mcp_protocol::{Closed, Connection, Delivery, Link, Revision, Rules, Timeouts, gate, lower};
+use mcp_protocol::{Closed, Connection, Delivery, Link, Revision, Rules, Timeouts, lower};
+use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{
     CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
-    CompletionReference, GetPromptRequest, GetPromptRequestParams, Implementation,
-    InitializeResult, LoggingLevel, PingRequest, ReadResourceRequest, ReadResourceRequestParams,
-    Request, Root, ServerCapabilities, SetLevelRequest, SetLevelRequestParams, SubscribeRequest,
-    SubscribeRequestParams, method,
+    CompletionReference, GetPromptRequest, GetPromptRequestParams, Implementation, JsonObject,
+    LoggingLevel, PingRequest, ReadResourceRequest, ReadResourceRequestParams, Request, Root,
+    ServerCapabilities, SetLevelRequest, SetLevelRequestParams, method,
 };
 use serde_json::Value;
 
+use crate::agreed::Agreed;
 use crate::builder::{Builder, KeepAlive};
+use crate::cache::Cache;
 use crate::call::Call;
 use crate::inbound::ClientInbound;
+use crate::known::KnownTools;
 use crate::progress::Table;
 use crate::questions::Approve;
 use crate::subscription::Subscription;
-use crate::tools::ToolCall;
-use crate::{Error, lock, roots};
+use crate::tools::{ToolCall, ToolRound};
+use crate::{Error, Verdict, roots};
 
 /// A client of one server. Cloning gives another handle to the same connection; when the last
 /// one is dropped the connection is ended.
@@ -34,20 +36,18 @@ pub(crate) struct Shared {
     pub(crate) connection: Arc<dyn Connection>,
     pub(crate) inbound: Arc<ClientInbound>,
     pub(crate) progress: Arc<Table>,
-    pub(crate) server: InitializeResult,
-    pub(crate) revision: Revision,
+    pub(crate) agreed: Agreed,
     pub(crate) timeouts: Timeouts,
+    /// How many rounds of questions a call may take.
+    pub(crate) rounds: u32,
     pub(crate) approve: Option<Approve>,
-    pub(crate) outputs: Mutex<BTreeMap<String, Option<Arc<Validator>>>>,
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) tools: KnownTools,
 }
 
 impl Shared {
     pub(crate) fn rules(&self) -> &'static Rules {
-        self.revision.rules()
-    }
-
-    pub(crate) fn capabilities(&self) -> &ServerCapabilities {
-        &self.server.capabilities
+        self.agreed.rules()
     }
 }
 
@@ -59,34 +59,49 @@ impl Client {
 
     pub(crate) fn start(shared: Shared, keep_alive: Option<KeepAlive>) -> Self {
         let client = Self(Arc::new(shared));
+        let Shared {
+            agreed, inbound, ..
+        } = &*client.0;
+        if agreed.envelope.is_some() && inbound.wants_changes() {
+            inbound.listener.want_lists(&agreed.capabilities);
+            if inbound.listener.is_wanted() {
+                inbound.listener.start(&client.0);
+            }
+        }
         if let Some(keep_alive) = keep_alive {
             tokio::spawn(watch(Arc::downgrade(&client.0), keep_alive));
         }
         client
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0
     }
 
-    /// Who the server says it is.
+    /// Who the server says it is; `unknown` if it does not say.
     pub fn server(&self) -> &Implementation {
-        &self.0.server.server_info
+        &self.0.agreed.server
     }
 
     /// What the server declared it can do.
     pub fn capabilities(&self) -> &ServerCapabilities {
-        self.0.capabilities()
+        &self.0.agreed.capabilities
     }
 
     /// The server's advice for the model.
     pub fn instructions(&self) -> Option<&str> {
-        self.0.server.instructions.as_deref()
+        self.0.agreed.instructions.as_deref()
     }
 
-    /// The negotiated revision.
+    /// The revision that is spoken.
     pub fn revision(&self) -> Revision {
-        self.0.revision
+        self.0.agreed.revision
+    }
+
+    /// What was found out about the server, for the [next connection](crate::Negotiation::Prior) to
+    /// it.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self.revision())
     }
 
     /// Fails if the server does not offer this method: for hosts that cannot do without it.
@@ -94,12 +109,7 @@ impl Client {
     /// # Errors
     /// [`Error::Unsupported`] names the missing capability.
     pub fn require<R: Request>(&self) -> Result<(), Error> {
-        gate::server_offers(R::METHOD, self.capabilities(), self.0.rules()).map_err(|missing| {
-            Error::Unsupported {
-                method: R::METHOD,
-                missing,
-            }
-        })
+        self.0.offers(R::METHOD)
     }
 
     /// Any request the protocol has a type for.
@@ -107,14 +117,26 @@ impl Client {
         Call::new(self, params)
     }
 
-    /// Asks for a sign of life.
+    /// Asks for a sign of life. A server without sessions, which knows no ping, is asked what it
+    /// is.
     pub fn ping(&self) -> Call<PingRequest> {
         Call::bare(self)
     }
 
-    /// Calls a tool with arguments, a JSON object or `null` for none.
+    /// Calls a tool with arguments, a JSON object or `null` for none. Questions that the server
+    /// wants answered first go to the handlers of the [`Builder`].
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
         ToolCall::new(self, name.into(), arguments.into())
+    }
+
+    /// Sends one request of a tool call, and gives what it comes to: the result, or the questions
+    /// that the server wants answered first. For hosts that answer questions in their own time.
+    pub fn call_tool_once(
+        &self,
+        name: impl Into<String>,
+        arguments: impl Into<Value>,
+    ) -> ToolRound {
+        ToolRound::new(self.call_tool(name, arguments))
     }
 
     /// Writes a prompt with these arguments.
@@ -155,7 +177,13 @@ impl Client {
         Call::new(self, &params)
     }
 
-    /// Asks the server to log from this level up.
+    /// Forgets all results that were kept, so that the next calls see the server as it is.
+    pub fn clear_cache(&self) {
+        self.0.cache.clear();
+    }
+
+    /// Asks the server to log from this level up. A server without sessions is not asked at once:
+    /// every request from now on says so.
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<SetLevelRequest> {
         Call::new(self, &SetLevelRequestParams::new(level))
     }
@@ -165,18 +193,16 @@ impl Client {
     /// # Errors
     /// The server offers no subscriptions, or refuses this one.
     pub async fn subscribe(&self, uri: impl Into<String>) -> Result<Subscription, Error> {
-        let uri = uri.into();
-        // Registered first: an update may come right behind the answer.
-        let subscription = Subscription::open(self, uri.clone());
-        let params = SubscribeRequestParams::new(uri);
-        if let Err(error) = self.request::<SubscribeRequest>(&params).await {
-            subscription.abandon();
-            return Err(error);
-        }
-        Ok(subscription)
+        Subscription::to(self, uri.into()).await
     }
 
-    /// Replaces the roots and tells the server.
+    /// Which changes a server without sessions has agreed to tell of; `None` if none were asked
+    /// for, or if it does not.
+    pub fn hears_of(&self) -> Option<SubscriptionFilter> {
+        self.0.inbound.listener.honoured()
+    }
+
+    /// Replaces the roots and tells the server, if it has a session: others ask each time.
     ///
     /// # Errors
     /// A root that is no `file://` URI, or the client did not declare roots when it connected.
@@ -189,6 +215,9 @@ impl Client {
             return Err(Error::Invalid(
                 "roots were not declared; give the builder some, even an empty list".to_owned(),
             ));
+        }
+        if self.0.rules().modern {
+            return Ok(());
         }
         self.0
             .link
@@ -224,8 +253,8 @@ impl Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("server", &self.0.server.server_info)
-            .field("revision", &self.0.revision)
+            .field("server", self.server())
+            .field("revision", &self.revision())
             .finish_non_exhaustive()
     }
 }
@@ -238,7 +267,13 @@ async fn watch(client: Weak<Shared>, keep_alive: KeepAlive) {
         let Some(shared) = client.upgrade() else {
             return;
         };
-        let ping = shared.link.request(method::PING, None);
+        let ping = match &shared.agreed.envelope {
+            None => shared.link.request(method::PING, None),
+            Some(envelope) => {
+                let params = envelope.params(&JsonObject::new());
+                shared.link.request(method::SERVER_DISCOVER, Some(params))
+            }
+        };
         match tokio::time::timeout(keep_alive.interval, ping).await {
             Ok(Ok(_)) => missed = 0,
             Ok(Err(_)) => return,
@@ -254,27 +289,5 @@ async fn watch(client: Weak<Shared>, keep_alive: KeepAlive) {
             }
             return;
         }
-    }
-}
-
-/// How many tools' output schemas are remembered.
-const MAX_OUTPUTS: usize = 4_096;
-
-impl Shared {
-    /// Remembers the output schema of a listed tool.
-    pub(crate) fn learn(&self, tool: &mcp_types::Tool) {
-        use mcp_protocol::schema::Origin;
-        let mut outputs = lock(&self.outputs);
-        if outputs.len() >= MAX_OUTPUTS && !outputs.contains_key(&tool.name) {
-            return;
-        }
-        let validator = tool.output_schema.as_ref().and_then(|schema| {
-            Validator::compile(schema, Origin::Foreign)
-                .inspect_err(|error| {
-                    tracing::warn!(tool = ?tool.name, %error, "the output of a tool cannot be checked");
-                })
-                .ok()
-        });
-        outputs.insert(tool.name.clone(), validator.map(Arc::new));
     }
 }

@@ -37,7 +37,7 @@ pub enum Error {
         /// What is missing.
         missing: Unsupported,
     },
-    /// The server speaks no revision this client knows.
+    /// The server speaks no revision this client speaks.
     Revision {
         /// What was offered.
         offered: &'static str,
@@ -50,6 +50,37 @@ pub enum Error {
         method: &'static str,
         /// Where and how it does not fit.
         problem: DecodeError,
+    },
+    /// The server's answer is of a kind this client does not know, that of an extension perhaps.
+    UnknownResult {
+        /// What was called.
+        method: &'static str,
+        /// The kind it says it is of.
+        kind: String,
+    },
+    /// The server asks for input that there is none of: the client does not answer questions like
+    /// this, or whoever was to answer failed. The call has ended; the server was not told.
+    Unanswered {
+        /// What was called.
+        method: &'static str,
+        /// The server's name for the question.
+        question: String,
+        /// Why there is no answer.
+        reason: String,
+    },
+    /// The server keeps asking for input instead of answering.
+    Rounds {
+        /// What was called.
+        method: &'static str,
+        /// How often it was given input, the limit of [`Builder::rounds`](crate::Builder::rounds).
+        limit: u32,
+    },
+    /// The server does not tell when this resource changes, or has stopped to.
+    NotHeard {
+        /// The resource.
+        uri: String,
+        /// Why not.
+        reason: String,
     },
     /// A tool's structured output breaks the schema it advertises.
     Output {
@@ -118,6 +149,27 @@ impl fmt::Display for Error {
             ),
             Self::Answer { method, problem } => {
                 write!(f, "the server's answer to {method} does not fit: {problem}")
+            }
+            Self::UnknownResult { method, kind } => {
+                write!(
+                    f,
+                    "the server's answer to {method} is of unknown kind {kind:?}"
+                )
+            }
+            Self::Unanswered {
+                method,
+                question,
+                reason,
+            } => write!(
+                f,
+                "{method} was not completed: the server's question {question:?} has no answer: {reason}"
+            ),
+            Self::Rounds { method, limit } => write!(
+                f,
+                "{method} was not completed: the server asks again after {limit} rounds of input (Builder::rounds)"
+            ),
+            Self::NotHeard { uri, reason } => {
+                write!(f, "changes of {uri:?} are not heard of: {reason}")
             }
             Self::Output { tool, problem } => write!(
                 f,

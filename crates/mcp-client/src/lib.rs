@@ -17,33 +17,47 @@
 //! timeout that progress extends up to a cap ([`Timeouts`]). When the connection ends, every
 //! pending call fails at once with the reason.
 //!
+//! Which revision a server speaks is found out when connecting ([`Negotiation`]); all calls are the
+//! same whatever it is.
+//!
 //! What the server may ask (forms, URLs, sampling, roots) is declared by giving the
 //! [`Builder`] a handler for it, and refused otherwise.
 //!
 //! Specification: [client features](https://modelcontextprotocol.io/specification/2025-11-25/client).
 
+mod agreed;
 mod builder;
+mod cache;
 mod call;
 mod client;
+mod connect;
+mod envelope;
 mod error;
+mod exchange;
 mod inbound;
+mod known;
+mod listen;
 mod lists;
+mod negotiation;
 mod progress;
 mod questions;
 mod roots;
+mod rounds;
 mod subscription;
 mod tools;
 
 pub use builder::{Builder, KeepAlive};
+pub use cache::CacheLimits;
 pub use call::Call;
 pub use client::Client;
 pub use error::Error;
 pub use mcp_protocol::Timeouts;
+pub use negotiation::{Era, Negotiation, Verdict};
 pub use progress::Progress;
 pub use questions::{Changed, ElicitForm, ElicitUrl, Sample};
 pub use roots::InvalidRoot;
 pub use subscription::Subscription;
-pub use tools::ToolCall;
+pub use tools::{ToolCall, ToolRound};
 
 pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use mcp_jsonrpc::ErrorCode;
 use mcp_types::{
     Icon, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest,
     PaginatedRequestParams, Prompt, Request, Resource, ResourceTemplate, Tool,
@@ -15,7 +16,9 @@ const MAX_PAGES: usize = 1_000;
 const MAX_ITEMS: usize = 100_000;
 
 impl Client {
-    /// All tools. Icons that are not safe to load are left out, output schemas are remembered.
+    /// All tools. Icons that are not safe to load are left out, output schemas are remembered. Over
+    /// HTTP, and where there are no sessions, tools are left out whose `x-mcp-header` annotations
+    /// break the rules.
     ///
     /// # Errors
     /// As any call; also if the server repeats a cursor or never ends.
@@ -25,7 +28,6 @@ impl Client {
             .await?;
         for tool in &mut tools {
             keep_safe(&mut tool.icons);
-            self.shared().learn(tool);
         }
         Ok(tools)
     }
@@ -74,7 +76,8 @@ impl Client {
         Ok(templates)
     }
 
-    /// Follows the cursors, which are opaque and passed on as they came, to the end.
+    /// All pages. A cursor that a server does not know any more, which may be of a page that was
+    /// kept, leads back to the first page, once.
     async fn all<R, T>(
         &self,
         take: impl Fn(R::Result) -> (Vec<T>, Option<String>),
@@ -82,30 +85,49 @@ impl Client {
     where
         R: Request<Params = PaginatedRequestParams> + 'static,
     {
+        let rejected = match self.pages::<R, T>(&take).await {
+            Err((Error::Rejected(error), true))
+                if error.code == ErrorCode::INVALID_PARAMS && self.shared().rules().modern =>
+            {
+                error
+            }
+            done => return done.map_err(|(error, _)| error),
+        };
+        tracing::debug!(method = R::METHOD, %rejected, "listing from the first page");
+        self.shared().cache.forget(&[R::METHOD]);
+        let again = self.pages::<R, T>(&take).await;
+        again.map_err(|(error, _)| error)
+    }
+
+    /// Follows the cursors, which are opaque and passed on as they came, to the end. A failure
+    /// tells whether it is that of a page after the first.
+    async fn pages<R, T>(
+        &self,
+        take: &impl Fn(R::Result) -> (Vec<T>, Option<String>),
+    ) -> Result<Vec<T>, (Error, bool)>
+    where
+        R: Request<Params = PaginatedRequestParams> + 'static,
+    {
+        let endless = |what: String| (Error::Protocol(format!("{} {what}", R::METHOD)), false);
         let mut items = Vec::new();
         let mut seen = HashSet::new();
         let mut params = PaginatedRequestParams::default();
         for _ in 0..MAX_PAGES {
-            let (page, next) = take(self.request::<R>(&params).await?);
+            let page = self.request::<R>(&params).await;
+            let (page, next) = take(page.map_err(|error| (error, params.cursor.is_some()))?);
             items.extend(page);
             if items.len() > MAX_ITEMS {
-                let method = R::METHOD;
-                return Err(Error::Protocol(format!(
-                    "{method} has over {MAX_ITEMS} items"
-                )));
+                return Err(endless(format!("has over {MAX_ITEMS} items")));
             }
             let Some(next) = next else {
                 return Ok(items);
             };
             if !seen.insert(next.clone()) {
-                return Err(Error::Protocol(format!("{} repeats a cursor", R::METHOD)));
+                return Err(endless("repeats a cursor".to_owned()));
             }
             params.cursor = Some(next);
         }
-        Err(Error::Protocol(format!(
-            "{} has over {MAX_PAGES} pages",
-            R::METHOD
-        )))
+        Err(endless(format!("has over {MAX_PAGES} pages")))
     }
 }
 

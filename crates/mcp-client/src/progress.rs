@@ -21,7 +21,8 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-type Callback = Box<dyn FnMut(Progress) + Send>;
+/// Who is told.
+pub(crate) type Callback = Box<dyn FnMut(Progress) + Send>;
 
 /// The calls that may receive progress, by token. Tokens count up and are never used twice.
 #[derive(Default)]
@@ -107,6 +108,11 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn token(&self) -> ProgressToken {
         ProgressToken::Number(self.token)
+    }
+
+    /// Takes back who is told, for the next token of the same call.
+    pub(crate) fn callback(&mut self) -> Option<Callback> {
+        lock(&self.waiting.state).callback.take()
     }
 
     /// When the last progress came.

@@ -4,9 +4,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use mcp_types::{UnsubscribeRequest, UnsubscribeRequestParams};
+use mcp_types::{
+    Request as _, SubscribeRequest, SubscribeRequestParams, UnsubscribeRequest,
+    UnsubscribeRequestParams,
+};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
+use crate::listen::Failure;
 use crate::{Client, Error, lock};
 
 /// Updates that wait for a reader; more are merged, as each says the same: read it again.
@@ -35,7 +40,7 @@ impl Subscriptions {
 }
 
 /// Whether a resource is the one subscribed to, or a part of it.
-fn covers(subscribed: &str, uri: &str) -> bool {
+pub(crate) fn covers(subscribed: &str, uri: &str) -> bool {
     uri.strip_prefix(subscribed).is_some_and(|rest| {
         rest.is_empty() || subscribed.ends_with('/') || rest.starts_with(['/', '?', '#'])
     })
@@ -51,7 +56,66 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub(crate) fn open(client: &Client, uri: String) -> Self {
+    /// Subscribes: by a request of its own, or by a stream for all subscriptions.
+    pub(crate) async fn to(client: &Client, uri: String) -> Result<Self, Error> {
+        client.shared().offers(SubscribeRequest::METHOD)?;
+        // Registered first: an update may come right behind the answer.
+        let subscription = Self::open(client, uri.clone());
+        let agreed = if client.shared().rules().modern {
+            subscription.listen().await
+        } else {
+            let params = SubscribeRequestParams::new(uri);
+            client
+                .request::<SubscribeRequest>(&params)
+                .await
+                .map(|_| ())
+        };
+        match agreed {
+            Ok(()) => Ok(subscription),
+            Err(error) => {
+                // The server refused it: there is nothing to end.
+                subscription.forget();
+                Err(error)
+            }
+        }
+    }
+
+    /// Has the stream ask for this resource too, and waits until the server says that it tells.
+    async fn listen(&self) -> Result<(), Error> {
+        let shared = self.client.shared();
+        let listener = &shared.inbound.listener;
+        let number = listener.want(&self.uri);
+        listener.start(shared);
+        let limit = shared.timeouts.idle;
+        let settled = timeout(limit, listener.settled(number)).await;
+        let honoured = match settled {
+            Ok(Ok(honoured)) => honoured,
+            Ok(Err(Failure::Refused(error))) => return Err(Error::Rejected(error)),
+            Ok(Err(Failure::Ended(reason))) => {
+                return Err(Error::NotHeard {
+                    uri: self.uri.clone(),
+                    reason,
+                });
+            }
+            Err(_) => {
+                return Err(Error::Timeout {
+                    method: mcp_types::method::SUBSCRIPTIONS_LISTEN,
+                    setting: "idle",
+                    after: limit,
+                });
+            }
+        };
+        let told = honoured.resource_subscriptions.unwrap_or_default();
+        if told.contains(&self.uri) {
+            return Ok(());
+        }
+        Err(Error::NotHeard {
+            uri: self.uri.clone(),
+            reason: "the server does not tell of it".to_owned(),
+        })
+    }
+
+    fn open(client: &Client, uri: String) -> Self {
         let table = Arc::clone(client.shared().inbound.subscriptions());
         let (sender, updates) = mpsc::channel(QUEUE);
         let key = table
@@ -93,33 +157,39 @@ impl Subscription {
         Ok(())
     }
 
-    /// Forgets a subscription that the server refused: there is nothing to end.
-    pub(crate) fn abandon(self) {
-        self.forget();
-    }
-
-    /// Takes it off the table; whether it was the last for its resource.
+    /// Takes it off the table; whether the server has to be told, because it was the last for its
+    /// resource. Where there are no sessions, the stream follows by itself.
     fn forget(&self) -> bool {
+        let shared = self.client.shared();
         let mut open = lock(&self.table.open);
-        open.remove(&self.key).is_some() && !open.values().any(|(uri, _)| *uri == self.uri)
+        if open.remove(&self.key).is_none() {
+            return false;
+        }
+        let is_last = !open.values().any(|(uri, _)| *uri == self.uri);
+        drop(open);
+        if shared.rules().modern {
+            shared.inbound.listener.unwant(&self.uri);
+            return false;
+        }
+        is_last
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
+        if !self.forget() {
+            return;
+        }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            self.forget();
             return;
         };
-        if self.forget() {
-            let params = UnsubscribeRequestParams::new(&self.uri);
-            let call = self.client.request::<UnsubscribeRequest>(&params);
-            runtime.spawn(async move {
-                if let Err(error) = call.await {
-                    tracing::debug!(%error, "could not unsubscribe");
-                }
-            });
-        }
+        let params = UnsubscribeRequestParams::new(&self.uri);
+        let call = self.client.request::<UnsubscribeRequest>(&params);
+        runtime.spawn(async move {
+            if let Err(error) = call.await {
+                tracing::debug!(%error, "could not unsubscribe");
+            }
+        });
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_client::{Client, Error, Timeouts};
+use mcp_client::{Client, Error, Negotiation, Timeouts};
 use mcp_server::{Args, Ctx, Server, Tool};
 use mcp_tests::network::Network;
 use mcp_transport_http::{Endpoint, Http};
@@ -58,6 +58,7 @@ async fn connect(network: &Network) -> Client {
         .unwrap()
         .service(network.clone());
     let client = Client::builder("faults", "1")
+        .negotiation(Negotiation::Legacy)
         .timeouts(Timeouts::new(
             Duration::from_secs(60),
             Duration::from_secs(120),

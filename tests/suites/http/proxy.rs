@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_client::Client;
+use mcp_client::{Client, Negotiation};
 use mcp_server::{Args, Server, Tool};
 use mcp_transport_http::{ClientOptions, Endpoint, Http, Options, serve_with};
 use serde_json::json;
@@ -99,6 +99,7 @@ async fn a_cut_connection_costs_no_answer() {
     let options = ClientOptions::new().with_reconnect_delay(delay, Duration::from_millis(500));
     let transport = Http::new(url).unwrap().options(options);
     let client = Client::builder("proxied", "1")
+        .negotiation(Negotiation::Legacy)
         .connect(transport)
         .await
         .unwrap();

@@ -1,6 +1,6 @@
 //! Who is under test, by the name in a transcript's header.
 
-use mcp_client::{Builder, Client};
+use mcp_client::{Builder, Client, Negotiation};
 use mcp_server::{Ctx, HandlerError, Server, Tool};
 use mcp_tests::everything;
 use mcp_types::{
@@ -35,7 +35,7 @@ fn relays() -> Server {
 
 /// A client; what its host is told goes to `heard`.
 pub(super) fn host(name: &str, heard: &mpsc::Sender<Value>) -> Builder {
-    let builder = Client::builder("host", "1");
+    let builder = Client::builder("host", "1").negotiation(Negotiation::Legacy);
     match name {
         "plain" => builder,
         "host" => telling(builder, heard),

@@ -12,6 +12,7 @@ use super::body::ResponseBody;
 use super::core::Core;
 use super::events::Events;
 use super::hear::{Heard, hear};
+use super::modern;
 use super::refusal::Refusal;
 use super::service::{chain, quoted};
 use super::session::Facts;
@@ -73,6 +74,17 @@ impl Asked<'_> {
         TransportError::new(format!("{endpoint} {problem}"))
     }
 
+    /// A response that is no answer. What belongs to no session may have gone to a server that
+    /// knows sessions alone.
+    fn odd(&self, problem: &str) -> Failure {
+        let error = self.error(problem);
+        Failure::failed(if self.facts.claims {
+            error.foreign()
+        } else {
+            error
+        })
+    }
+
     /// Hands a message over that came in the response to this request.
     pub(super) fn hear(&self, frame: &[u8]) -> Heard {
         hear(self.core, self.facts, frame, Some(self.id))
@@ -95,7 +107,7 @@ impl Asked<'_> {
                 "answered {} with {status}, which is for messages that need no answer",
                 self.method
             );
-            return Err(Failure::failed(self.error(&problem)));
+            return Err(self.odd(&problem));
         }
         match Form::of(response.headers()) {
             Form::Json => self.json(response.into_body()).await,
@@ -105,7 +117,7 @@ impl Asked<'_> {
             }
             Form::Other(problem) => {
                 let problem = format!("answered {} with {problem}", self.method);
-                Err(Failure::failed(self.error(&problem)))
+                Err(self.odd(&problem))
             }
         }
     }
@@ -114,6 +126,9 @@ impl Asked<'_> {
         let refusal = Refusal::read(self.core, response).await;
         if refusal.is_of_session(self.facts) {
             return Err(Failure::SessionLost { seen: false });
+        }
+        if self.facts.claims {
+            return modern::refused(self, &refusal);
         }
         if let Some(error) = refusal.error_for(self.id) {
             return Ok(Err(error));
@@ -131,6 +146,7 @@ impl Asked<'_> {
         let problem = match self.hear(&frame) {
             Heard::Answer(answer) => return answer.map_err(Failure::Final),
             Heard::Unreadable(error) => return Err(Failure::Final(CallError::Malformed(error))),
+            Heard::Anonymous(error) if self.facts.claims => return Ok(Err(error)),
             Heard::Anonymous(error) => return Err(Failure::failed(self.anonymous(&error))),
             Heard::OtherAnswer(id) => format!(
                 "answered {}, request {}, with the answer to request {id}",
@@ -142,7 +158,7 @@ impl Asked<'_> {
             ),
             Heard::Nothing => format!("answered {} with no answer to it", self.method),
         };
-        Err(Failure::failed(self.error(&problem)))
+        Err(self.odd(&problem))
     }
 
     /// A body in one piece, up to the limit.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use mcp_jsonrpc::{RequestId, write_notification, write_request};
-use mcp_protocol::{Answer, Call, CallError, Delivery, TransportError};
+use mcp_protocol::{Answer, Call, CallError, Delivery, Extras, TransportError};
 use mcp_types::method;
 use tokio::time::sleep;
 
@@ -15,10 +15,15 @@ use super::core::Core;
 use super::outbox::Note;
 use super::record::Record;
 use super::session::Facts;
-use super::{deliver, listen, open, renew};
+use super::{deliver, listen, modern, open, renew};
 
 /// A call that is sent when it is first polled.
-pub(super) fn start(core: Arc<Core>, method: &'static str, params: Option<Vec<u8>>) -> Call {
+pub(super) fn start(
+    core: Arc<Core>,
+    method: &'static str,
+    params: Option<Vec<u8>>,
+    extras: Extras,
+) -> Call {
     // What was said before this call is heard before it.
     let after = core.outbox.position();
     Call::new(async move {
@@ -28,7 +33,10 @@ pub(super) fn start(core: Arc<Core>, method: &'static str, params: Option<Vec<u8
         }
         let said = core.until_closed(core.outbox.sent_up_to(after)).await;
         said.map_err(CallError::Closed)?;
-        run(&core, method, params).await
+        match modern::mirrored(method, params.as_deref(), extras.headers) {
+            Some(headers) => modern::run(&core, method, params, headers?, extras.id).await,
+            None => run(&core, method, params).await,
+        }
     })
 }
 
@@ -148,10 +156,11 @@ impl<'a> Pending<'a> {
 
 impl Drop for Pending<'_> {
     /// Cancels on the wire, unless there is an answer or the request is `initialize`, which may
-    /// not be cancelled.
+    /// not be cancelled. What belongs to no session is cancelled by the end of its stream.
     fn drop(&mut self) {
         let waited = self.core.outgoing.withdraw(self.id);
-        if !waited || !self.wanted || self.method == method::INITIALIZE {
+        let has_session = !self.facts.claims && self.method != method::INITIALIZE;
+        if !waited || !self.wanted || !has_session {
             return;
         }
         let params = format!(
@@ -172,7 +181,7 @@ impl Drop for Pending<'_> {
 
 /// Whether a request that may have run does no harm if it runs again. What is not known here may
 /// do anything.
-fn is_harmless_twice(method: &str) -> bool {
+pub(super) fn is_harmless_twice(method: &str) -> bool {
     matches!(
         method,
         method::PING
@@ -185,6 +194,7 @@ fn is_harmless_twice(method: &str) -> bool {
             | method::RESOURCES_SUBSCRIBE
             | method::RESOURCES_TEMPLATES_LIST
             | method::RESOURCES_UNSUBSCRIBE
+            | method::SERVER_DISCOVER
             | method::TASKS_GET
             | method::TASKS_LIST
             | method::TASKS_RESULT
@@ -192,7 +202,7 @@ fn is_harmless_twice(method: &str) -> bool {
     )
 }
 
-fn lost(error: TransportError, method: &str) -> TransportError {
+pub(super) fn lost(error: TransportError, method: &str) -> TransportError {
     TransportError::new(format!(
         "{error}; {method} may have run, so it was not repeated"
     ))

@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
-use http::{HeaderValue, Response};
+use http::{HeaderMap, HeaderValue, Response};
 use mcp_jsonrpc::write_notification;
-use mcp_protocol::{Call, CallError, Closed, Delivery, Inbound, Incoming, Link, Outgoing, guarded};
+use mcp_protocol::{
+    Call, CallError, Closed, Delivery, Extras, Inbound, Incoming, Link, Outgoing, guarded,
+};
 use mcp_types::method;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
@@ -125,6 +127,21 @@ impl Core {
             kind,
             session: facts.id.clone(),
             revision: self.session.revision(),
+            ..Letter::default()
+        };
+        self.wire.send(&letter).await
+    }
+
+    /// Sends one message that belongs to no session, with the headers that say what stands in it.
+    pub(super) async fn post_claim(
+        &self,
+        headers: &HeaderMap,
+        message: Bytes,
+    ) -> Result<Response<ResponseBody>, Broken> {
+        let letter = Letter {
+            kind: Kind::Post(message),
+            mirrored: headers.clone(),
+            ..Letter::default()
         };
         self.wire.send(&letter).await
     }
@@ -257,12 +274,16 @@ impl Link for Core {
     }
 
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
+        self.request_with(method, params, Extras::default())
+    }
+
+    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
         #[cfg(feature = "legacy")]
         if let Some(mux) = self.legacy.get() {
-            return mux.request(method, params);
+            return mux.request_with(method, params, extras);
         }
         match self.this.upgrade() {
-            Some(core) => call::start(core, method, params),
+            Some(core) => call::start(core, method, params, extras),
             None => Call::failed(CallError::Closed(Closed::local())),
         }
     }

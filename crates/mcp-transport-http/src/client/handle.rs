@@ -25,6 +25,10 @@ impl Connection for Handle {
         self.0.session.agree(revision);
     }
 
+    fn has_headers(&self) -> bool {
+        true
+    }
+
     /// The session that cannot be ended, because the server is gone or does not allow it, is no
     /// failure: nothing of the connection is left on this side.
     fn close(&self) -> BoxFuture<'static, Result<(), TransportError>> {

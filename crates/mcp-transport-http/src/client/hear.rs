@@ -61,6 +61,14 @@ pub(super) fn hear(core: &Arc<Core>, facts: &Arc<Facts>, frame: &[u8], mine: Opt
 
 fn single(core: &Arc<Core>, facts: &Arc<Facts>, message: Message<'_>, mine: Option<i64>) -> Heard {
     match message {
+        Message::Request(request) if facts.claims => {
+            let method = quoted(&request.method);
+            tracing::warn!(
+                method,
+                "dropped a request, which this revision does not know"
+            );
+            Heard::Nothing
+        }
         Message::Request(request) => {
             reply::ask(core, facts, &request);
             Heard::Nothing
@@ -131,7 +139,9 @@ fn unreadable(
             "the server sent something that is no message"
         );
         let wanted = guarded(|| core.inbound.unreadable(frame, &error));
-        if let Some(id) = error.id().filter(|_| error.is_answerable())
+        if let Some(id) = error
+            .id()
+            .filter(|_| error.is_answerable() && !facts.claims)
             && wanted.unwrap_or(true)
         {
             reply::refuse(core, facts, id, &error.to_error_object());

@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | becomes a request with headers and credentials | `wire` |
 //! | is a call, with its repeats | `call` |
+//! | belongs to no session (2026-07-28) | `modern` |
 //! | is answered, in either form | `answer`, `stream` |
 //! | comes from the server | `hear`, `reply` |
 //! | is refused | `refusal` |
@@ -30,6 +31,7 @@ mod hear;
 #[cfg(feature = "legacy")]
 mod legacy;
 mod listen;
+mod modern;
 mod open;
 mod options;
 mod outbox;

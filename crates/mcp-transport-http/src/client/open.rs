@@ -112,6 +112,7 @@ async fn attempt(
             opened = Arc::new(Facts {
                 generation: core.session.next_generation(),
                 id: id.map_err(Failure::failed)?,
+                claims: false,
             });
         }
         let asked = Asked {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
-use mcp_jsonrpc::{ErrorObject, Frame, Message, RequestId, parse};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, RequestId, parse};
 use mcp_protocol::TransportError;
 use tokio::time::timeout;
 
@@ -68,12 +68,33 @@ impl Refusal {
         is_lost(self.status, facts)
     }
 
-    /// The JSON-RPC error in it, if it is for this request.
+    /// The JSON-RPC error in it, if it is for this request. One that only a server of revisions
+    /// without sessions sends is, even if that could not find the id.
     pub(super) fn error_for(&self, id: i64) -> Option<ErrorObject> {
-        match &self.error {
-            Some((Some(RequestId::Number(number)), error)) if *number == id => Some(error.clone()),
-            _ => None,
-        }
+        self.error_if(id, |error| {
+            matches!(
+                error.code,
+                ErrorCode::HEADER_MISMATCH
+                    | ErrorCode::MISSING_CLIENT_CAPABILITY
+                    | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+            )
+        })
+    }
+
+    /// The JSON-RPC error in it, if it is for this request or for nobody in particular: nothing
+    /// else was sent.
+    pub(super) fn error_to(&self, id: i64) -> Option<ErrorObject> {
+        self.error_if(id, |_| true)
+    }
+
+    fn error_if(&self, id: i64, if_nobodys: fn(&ErrorObject) -> bool) -> Option<ErrorObject> {
+        let (whose, error) = self.error.as_ref()?;
+        let is_own = match whose {
+            Some(RequestId::Number(number)) => *number == id,
+            Some(_) => false,
+            None => if_nobodys(error),
+        };
+        is_own.then(|| error.clone())
     }
 
     /// For people: what was refused, what the server says, and what to do.
@@ -103,7 +124,9 @@ impl Refusal {
 
     fn advice(&self) -> Option<String> {
         let advice = match self.status.as_u16() {
-            401 => "give it a token with Http::bearer, or let mcp_auth::OAuth get one with Http::authorize",
+            401 => {
+                "give it a token with Http::bearer, or let mcp_auth::OAuth get one with Http::authorize"
+            }
             403 => "these credentials do not allow it, or the server does not serve this origin",
             404 => "nothing is served at this path; check the URL",
             405 => "this path is no MCP endpoint; check the URL",

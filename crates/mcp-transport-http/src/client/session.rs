@@ -19,6 +19,9 @@ pub(super) struct Facts {
     pub(super) generation: u64,
     /// Prints as nothing: whoever has it can speak for this client.
     pub(super) id: Option<HeaderValue>,
+    /// No session at all: what is sent says itself what there is to know, and nothing is resumed,
+    /// cancelled by a message, or answered.
+    pub(super) claims: bool,
 }
 
 /// Where the session stands.

@@ -98,6 +98,11 @@ async fn reconnect(
     reason: Option<TransportError>,
 ) -> Result<Events, Failure> {
     let mut reason = reason.map_or_else(|| "the stream ended".to_owned(), |it| it.to_string());
+    if asked.facts.claims {
+        let method = asked.method;
+        let problem = format!("ended the stream of {method} before the answer ({reason})");
+        return Err(Failure::Lost(asked.error(&problem)));
+    }
     let Some(last) = resume.last().cloned() else {
         let problem = format!(
             "ended the stream of {} before the answer and gave no event id to resume it with \

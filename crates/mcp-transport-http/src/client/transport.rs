@@ -15,6 +15,7 @@ use super::connect;
 use super::core::Core;
 use super::endpoint::Endpoint;
 use super::handle::Handle;
+use super::modern::{METHOD, NAME, PARAM_PREFIX};
 use super::options::Options;
 use super::service::{Carrier, Tower};
 use super::wire::Wire;
@@ -40,8 +41,9 @@ use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 /// ends that call and not the connection. A stream that breaks off is resumed where the server
 /// gave it an id. An answer that is lost without one is asked for again, once, if that cannot do
 /// harm: a tool is never called twice, and the error says that it may have run. A session the
-/// server forgot is opened again, with its log level and its subscriptions. The connection ends
-/// when it is closed or dropped, or when no new session can be had.
+/// server forgot is opened again, with its log level and its subscriptions. Without sessions
+/// (2026-07-28) a stream that breaks off is a call that is lost, and nothing is asked again. The
+/// connection ends when it is closed or dropped, or when no new session can be had.
 ///
 /// # Cancel safety
 /// Dropping a call cancels it on the wire. Dropping the connection ends the session in the
@@ -58,7 +60,7 @@ pub struct Http {
 }
 
 /// Headers whose values are the transport's to choose.
-const OWN: [HeaderName; 8] = [
+const OWN: [HeaderName; 10] = [
     header::ACCEPT,
     header::CONTENT_TYPE,
     header::CONTENT_LENGTH,
@@ -67,6 +69,8 @@ const OWN: [HeaderName; 8] = [
     SESSION_ID,
     PROTOCOL_VERSION,
     LAST_EVENT_ID,
+    METHOD,
+    NAME,
 ];
 
 impl Http {
@@ -93,7 +97,7 @@ impl Http {
         let header = name.parse::<HeaderName>().map_err(|error| {
             TransportError::new(format!("{name:?} is no name of a header")).with_source(error)
         })?;
-        if OWN.contains(&header) {
+        if OWN.contains(&header) || header.as_str().starts_with(PARAM_PREFIX) {
             return Err(TransportError::new(format!(
                 "the header {header} belongs to the protocol and cannot be set"
             )));

@@ -38,6 +38,8 @@ pub(super) struct Letter {
     pub(super) kind: Kind,
     pub(super) session: Option<HeaderValue>,
     pub(super) revision: Option<&'static str>,
+    /// Headers that repeat what stands in the body.
+    pub(super) mirrored: HeaderMap,
 }
 
 #[derive(Default)]
@@ -165,6 +167,7 @@ impl Wire {
         if let Some(revision) = letter.revision {
             headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision));
         }
+        headers.extend(letter.mirrored.clone());
         let mut sent = None;
         if let Some(authorizer) = &self.authorize {
             let authorized = authorizer.authorize(&mut head).await;

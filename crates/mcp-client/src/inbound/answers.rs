@@ -1,86 +1,39 @@
-//! What a client answers to its server.
+//! The answers: to a request of a server with sessions, or to a question that stands in a result.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
 
-use mcp_jsonrpc::{ErrorObject, Notification, ParseError, ParseErrorKind, Request, decode};
+use mcp_jsonrpc::{ErrorObject, decode};
 use mcp_protocol::gate::client_offers;
-use mcp_protocol::{
-    Closed, Exchange, Inbound, Outcome, Payload, Reply, Revision, form, lower, sampling,
-};
+use mcp_protocol::{Outcome, Payload, Reply, Revision, form, lower, sampling};
 use mcp_types::{
-    ClientCapabilities, CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams,
-    ElicitRequestParams, ElicitRequestUrlParams, ElicitResult, Implementation, ListRootsResult,
-    Root, SamplingMessageContentBlock, ToolChoiceMode, method,
+    CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestUrlParams, ElicitResult, Implementation, ListRootsResult,
+    SamplingMessageContentBlock, ToolChoiceMode, method,
 };
 use serde::de::DeserializeOwned;
 
+use super::ClientInbound;
 use crate::lock;
-use crate::progress::Table;
-use crate::questions::{Changed, ElicitForm, ElicitUrl, Handlers, Sample};
-use crate::subscription::Subscriptions;
+use crate::questions::{ElicitForm, ElicitUrl, Sample};
 
 /// Questions a server may have open at once; more are refused.
 const MAX_QUESTIONS: usize = 16;
 /// Accepted URLs that are waited for.
 const MAX_URLS: usize = 256;
 
-/// A client's side of its connection.
-pub(crate) struct ClientInbound {
-    handlers: Handlers,
-    capabilities: ClientCapabilities,
-    roots: Mutex<Vec<Root>>,
-    progress: Arc<Table>,
-    subscriptions: Arc<Subscriptions>,
-    agreed: OnceLock<(Revision, Implementation)>,
-    questions: Arc<AtomicUsize>,
-    urls: Arc<Mutex<HashSet<String>>>,
-}
-
 impl ClientInbound {
-    pub(crate) fn new(
-        handlers: Handlers,
-        capabilities: ClientCapabilities,
-        roots: Vec<Root>,
-        progress: Arc<Table>,
-    ) -> Self {
-        Self {
-            handlers,
-            capabilities,
-            roots: Mutex::new(roots),
-            progress,
-            subscriptions: Arc::default(),
-            agreed: OnceLock::new(),
-            questions: Arc::default(),
-            urls: Arc::default(),
-        }
-    }
-
-    /// The handshake is done: from now on the server may ask.
-    pub(crate) fn agree(&self, revision: Revision, server: Implementation) {
-        if self.agreed.set((revision, server)).is_err() {
-            tracing::error!("a second handshake on one connection");
-        }
-    }
-
-    pub(crate) fn subscriptions(&self) -> &Arc<Subscriptions> {
-        &self.subscriptions
-    }
-
-    /// Replaces the roots; `false` if they were never declared.
-    pub(crate) fn set_roots(&self, roots: Vec<Root>) -> bool {
-        *lock(&self.roots) = roots;
-        self.capabilities.roots.is_some()
-    }
-
-    fn ask(&self, request: &Request<'_>) -> Result<Reply, ErrorObject> {
+    /// The answer to what the server asks.
+    ///
+    /// # Errors
+    /// Nobody answers that here.
+    pub(crate) fn answer(&self, method: &str, text: Option<&str>) -> Result<Reply, ErrorObject> {
         let Some((revision, server)) = self.agreed.get() else {
             return Err(ErrorObject::invalid_request(
                 "the handshake is not complete; only ping is answered",
             ));
         };
-        let method = &*request.method;
         client_offers(method, &self.capabilities, revision.rules())
             .map_err(|_| ErrorObject::method_not_found(method))?;
         match method {
@@ -90,14 +43,12 @@ impl ClientInbound {
                 roots.iter_mut().for_each(|root| lower::root(root, rules));
                 Ok(Reply::ok(Payload::of(ListRootsResult::new(roots))))
             }
-            method::ELICITATION_CREATE => match params(request.params)? {
+            method::ELICITATION_CREATE => match params(text)? {
                 ElicitRequestParams::Form(params) => self.form(params, server, *revision),
                 ElicitRequestParams::Url(params) => self.url(params, server, *revision),
                 _ => Err(ErrorObject::invalid_params("unknown elicitation mode")),
             },
-            method::SAMPLING_CREATE_MESSAGE => {
-                self.sample(params(request.params)?, server, *revision)
-            }
+            method::SAMPLING_CREATE_MESSAGE => self.sample(params(text)?, server, *revision),
             other => Err(ErrorObject::method_not_found(other)),
         }
     }
@@ -245,6 +196,9 @@ fn finish_elicitation(mut result: ElicitResult, revision: Revision) -> Outcome {
     if matches!(result.action, ElicitAction::Unknown(_)) {
         result.action = ElicitAction::Cancel;
     }
+    if revision.is_modern() {
+        result.meta = None;
+    }
     lower::elicit_result(&mut result, revision.rules())
         .map_err(|missing| ErrorObject::internal(missing.to_string()))?;
     Ok(Payload::of(result))
@@ -253,74 +207,4 @@ fn finish_elicitation(mut result: ElicitResult, revision: Revision) -> Outcome {
 fn params<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {
     decode(params.unwrap_or("{}"))
         .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
-}
-
-impl Inbound for ClientInbound {
-    fn request(&self, request: &Request<'_>, _exchange: Exchange) -> Reply {
-        if request.method == method::PING {
-            return Reply::ok(Payload::Empty);
-        }
-        self.ask(request).unwrap_or_else(Reply::error)
-    }
-
-    fn notification(&self, notification: &Notification<'_>) {
-        let text = notification.params.unwrap_or("{}");
-        match &*notification.method {
-            method::NOTIFICATIONS_PROGRESS => match decode(text) {
-                Ok(params) => self.progress.deliver(params),
-                Err(error) => tracing::debug!(%error, "ignored malformed progress"),
-            },
-            method::NOTIFICATIONS_MESSAGE => match (decode(text), &self.handlers.log) {
-                (Ok(params), Some(log)) => log(params),
-                (Ok(_), None) => {}
-                (Err(error), _) => tracing::debug!(%error, "ignored a malformed log message"),
-            },
-            method::NOTIFICATIONS_RESOURCES_UPDATED => {
-                if let Ok(params) = decode::<mcp_types::ResourceUpdatedNotificationParams>(text) {
-                    self.subscriptions.updated(&params.uri);
-                }
-            }
-            method::NOTIFICATIONS_ELICITATION_COMPLETE => {
-                let params = decode::<mcp_types::ElicitationCompleteNotificationParams>(text);
-                if let (Ok(params), Some(done)) = (params, &self.handlers.url_done)
-                    && lock(&self.urls).remove(&params.elicitation_id)
-                {
-                    done(params.elicitation_id);
-                }
-            }
-            other => {
-                let changed = match other {
-                    method::NOTIFICATIONS_TOOLS_LIST_CHANGED => Changed::Tools,
-                    method::NOTIFICATIONS_PROMPTS_LIST_CHANGED => Changed::Prompts,
-                    method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => Changed::Resources,
-                    _ => return,
-                };
-                if let Some(tell) = &self.handlers.changed {
-                    tell(changed);
-                }
-            }
-        }
-    }
-
-    fn accepts_batches(&self) -> bool {
-        self.agreed
-            .get()
-            .is_some_and(|(revision, _)| revision.rules().batches)
-    }
-
-    /// Text that is no JSON is the server's program printing where it must not. It is not
-    /// answered; the transport, which knows the lines, counts and quotes it. Nor is anything else
-    /// that has no id, where error answers need one; only JSON-RPC itself demands that of arrays.
-    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
-        let agreed = self.agreed.get();
-        error.id().is_some()
-            || error.kind() != ParseErrorKind::Syntax
-                && (frame.trim_ascii_start().starts_with(b"[")
-                    || agreed.is_none_or(|(revision, _)| revision.rules().error_without_id))
-    }
-
-    fn closed(&self, reason: &Closed) {
-        tracing::debug!(%reason, "connection ended");
-        self.subscriptions.close();
-    }
 }

@@ -1,0 +1,200 @@
+use serde_json::json;
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn object(value: Value) -> JsonObject {
+    let Value::Object(members) = value else {
+        panic!("{value}")
+    };
+    members
+}
+
+fn result(members: Value) -> RawJson {
+    RawJson::copy(&members.to_string())
+}
+
+/// Keeps `text` for a minute.
+fn put(cache: &Cache, method: &'static str, params: Value, text: &str, now: Instant) {
+    let Found::Missing(slot) = cache.find(method, &object(params), false, now) else {
+        panic!("known already")
+    };
+    cache.keep(slot, &result(json!({ "ttlMs": 60_000, "text": text })), now);
+}
+
+fn get(cache: &Cache, method: &'static str, params: Value, now: Instant) -> Option<String> {
+    match cache.find(method, &object(params), false, now) {
+        Found::Fresh(result) => {
+            let result: Value = result.decode().unwrap();
+            Some(result["text"].as_str().unwrap().to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn cache() -> Cache {
+    Cache::new(CacheLimits::default())
+}
+
+// proves: M-CACHE-003, M-CACHE-006, M-CACHE-010
+#[test]
+fn a_result_is_fresh_for_its_time_and_for_its_params_alone() {
+    let (cache, now) = (cache(), Instant::now());
+    let a = json!({ "uri": "x:a", "_meta": { "progressToken": 1 } });
+    put(&cache, method::RESOURCES_READ, a, "a", now);
+    let read = |uri: &str, now| get(&cache, method::RESOURCES_READ, json!({ "uri": uri }), now);
+    assert_eq!(read("x:a", now).as_deref(), Some("a"));
+    assert_eq!(read("x:b", now), None);
+    assert_eq!(
+        get(&cache, method::RESOURCES_LIST, json!({ "uri": "x:a" }), now),
+        None
+    );
+    let last = now + 60 * SECOND - Duration::from_millis(1);
+    assert_eq!(read("x:a", last).as_deref(), Some("a"));
+    assert_eq!(read("x:a", now + 60 * SECOND), None);
+    let stale = json!({ "uri": "x:a" });
+    let found = cache.find(
+        method::RESOURCES_READ,
+        &object(stale),
+        false,
+        now + 60 * SECOND,
+    );
+    let Found::Missing(slot) = found else {
+        panic!("it is stale")
+    };
+    cache.keep(slot, &result(json!({ "ttlMs": 0 })), now);
+    assert_eq!(cache.size(), (0, 0), "its successor may not be kept");
+}
+
+// proves: M-CACHE-004, M-CACHE-005, M-CACHE-007, M-CACHE-008
+#[test]
+fn what_may_not_be_kept_is_not() {
+    let (cache, now) = (cache(), Instant::now());
+    for ttl in [json!(0), json!(-5), json!(null), json!("60000")] {
+        let Found::Missing(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now)
+        else {
+            panic!("{ttl}")
+        };
+        cache.keep(slot, &result(json!({ "ttlMs": ttl })), now);
+    }
+    assert_eq!(cache.size(), (0, 0));
+    for (method, params) in [
+        (method::TOOLS_CALL, json!({ "name": "a" })),
+        (
+            method::RESOURCES_READ,
+            json!({ "uri": "x:a", "requestState": "" }),
+        ),
+        (
+            method::RESOURCES_READ,
+            json!({ "uri": "x:a", "inputResponses": {} }),
+        ),
+    ] {
+        let found = cache.find(method, &object(params), false, now);
+        assert!(matches!(found, Found::Never), "{method}");
+    }
+    let off = Cache::new(CacheLimits::NONE);
+    let found = off.find(method::TOOLS_LIST, &JsonObject::new(), false, now);
+    assert!(matches!(found, Found::Never));
+}
+
+// proves: M-CACHE-019
+#[test]
+fn a_change_makes_stale_what_it_concerns() {
+    let (cache, now) = (cache(), Instant::now());
+    let read = |uri: &str| get(&cache, method::RESOURCES_READ, json!({ "uri": uri }), now);
+    for uri in ["x:/dir", "x:/dir/a", "x:/dir/b"] {
+        put(
+            &cache,
+            method::RESOURCES_READ,
+            json!({ "uri": uri }),
+            uri,
+            now,
+        );
+    }
+    put(&cache, method::TOOLS_LIST, json!({}), "tools", now);
+    cache.forget_resource("x:/dir/a");
+    assert_eq!(read("x:/dir"), None);
+    assert_eq!(read("x:/dir/a"), None);
+    assert!(read("x:/dir/b").is_some());
+    cache.forget(&[method::PROMPTS_LIST]);
+    assert!(get(&cache, method::TOOLS_LIST, json!({}), now).is_some());
+    cache.forget(&[method::TOOLS_LIST]);
+    assert_eq!(get(&cache, method::TOOLS_LIST, json!({}), now), None);
+    cache.clear();
+    assert_eq!(cache.size(), (0, 0));
+}
+
+#[test]
+fn who_wants_it_fresh_asks_and_leaves_the_answer_to_others() {
+    let (cache, now) = (cache(), Instant::now());
+    put(&cache, method::TOOLS_LIST, json!({}), "old", now);
+    let Found::Missing(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), true, now) else {
+        panic!("it was to be fresh")
+    };
+    let list = |now| get(&cache, method::TOOLS_LIST, json!({}), now);
+    assert_eq!(list(now).as_deref(), Some("old"));
+    cache.keep(slot, &result(json!({ "ttlMs": 1_000, "text": "new" })), now);
+    assert_eq!(list(now).as_deref(), Some("new"));
+}
+
+#[test]
+fn a_change_on_the_way_wins_over_the_answer() {
+    let (cache, now) = (cache(), Instant::now());
+    let Found::Missing(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now)
+    else {
+        panic!("nothing is known")
+    };
+    cache.forget(&[method::TOOLS_LIST]);
+    cache.keep(slot, &result(json!({ "ttlMs": 60_000 })), now);
+    assert_eq!(cache.size(), (0, 0));
+}
+
+#[test]
+fn there_is_an_end_to_what_is_kept() {
+    let now = Instant::now();
+    let page = |n: usize| json!({ "cursor": n.to_string() });
+    let few = Cache::new(CacheLimits::new(3, 1 << 20));
+    for n in 0..3 {
+        put(&few, method::TOOLS_LIST, page(n), "page", now);
+    }
+    assert!(get(&few, method::TOOLS_LIST, page(0), now).is_some());
+    put(&few, method::TOOLS_LIST, page(3), "page", now);
+    let kept = |n| get(&few, method::TOOLS_LIST, page(n), now).is_some();
+    assert_eq!([0, 1, 2, 3].map(kept), [true, false, true, true]);
+
+    let small = Cache::new(CacheLimits::new(100, 1_000));
+    let long = "x".repeat(400);
+    for n in 0..5 {
+        put(&small, method::TOOLS_LIST, page(n), &long, now);
+        assert!(small.size().1 <= 1_000);
+    }
+    assert_eq!(small.size().0, 2);
+    put(
+        &small,
+        method::PROMPTS_LIST,
+        page(0),
+        &"x".repeat(2_000),
+        now,
+    );
+    assert_eq!(small.size().0, 2, "what fits nowhere evicts nobody");
+}
+
+#[test]
+fn no_server_is_believed_for_ever() {
+    let (cache, now) = (cache(), Instant::now());
+    let Found::Missing(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now)
+    else {
+        panic!("nothing is known")
+    };
+    cache.keep(
+        slot,
+        &result(json!({ "ttlMs": u64::MAX, "text": "t" })),
+        now,
+    );
+    assert!(get(&cache, method::TOOLS_LIST, json!({}), now + LONGEST / 2).is_some());
+    assert_eq!(
+        get(&cache, method::TOOLS_LIST, json!({}), now + LONGEST),
+        None
+    );
+}

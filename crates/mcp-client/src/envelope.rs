@@ -1,0 +1,141 @@
+//! What a request says of itself and of its sender, where there is no handshake.
+//!
+//! Specification: [`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta).
+
+use std::sync::Mutex;
+
+use mcp_protocol::Revision;
+use mcp_types::{
+    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, ClientCapabilities, Implementation, JsonObject,
+    LOG_LEVEL_KEY, LoggingLevel, PROGRESS_TOKEN_KEY, PROTOCOL_VERSION_KEY, ProgressToken,
+    v2026_07_28,
+};
+use serde_json::{Value, json};
+
+use crate::{Error, lock};
+
+const META: &str = "_meta";
+
+/// The part of `_meta` that is the same in all requests, and the log level.
+pub(crate) struct Envelope {
+    fixed: JsonObject,
+    level: Mutex<Option<LoggingLevel>>,
+}
+
+impl Envelope {
+    /// `info` is left out if the client does not want to say who it is.
+    pub(crate) fn new(
+        revision: Revision,
+        info: Option<&Implementation>,
+        capabilities: ClientCapabilities,
+    ) -> Result<Self, Error> {
+        let capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
+        let fixed = || -> Result<JsonObject, serde_json::Error> {
+            let mut fixed = JsonObject::new();
+            fixed.insert(PROTOCOL_VERSION_KEY.into(), json!(revision.as_str()));
+            if let Some(info) = info {
+                fixed.insert(CLIENT_INFO_KEY.into(), serde_json::to_value(info)?);
+            }
+            let capabilities = serde_json::to_value(capabilities)?;
+            fixed.insert(CLIENT_CAPABILITIES_KEY.into(), capabilities);
+            Ok(fixed)
+        };
+        Ok(Self {
+            fixed: fixed().map_err(|error| Error::Invalid(error.to_string()))?,
+            level: Mutex::default(),
+        })
+    }
+
+    /// Which log messages are wanted from now on.
+    pub(crate) fn set_level(&self, level: LoggingLevel) {
+        *lock(&self.level) = Some(level);
+    }
+
+    /// The params as they are sent, without the brace that ends them. What the caller has put
+    /// into `_meta` stays, except what is for the protocol to say.
+    pub(crate) fn open(&self, params: &JsonObject, token: Option<&ProgressToken>) -> Vec<u8> {
+        let mut meta = match params.get(META) {
+            Some(Value::Object(meta)) => meta.clone(),
+            _ => JsonObject::new(),
+        };
+        for key in [CLIENT_INFO_KEY, LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY] {
+            meta.remove(key);
+        }
+        meta.extend(self.fixed.clone());
+        if let Some(token) = token.and_then(|token| serde_json::to_value(token).ok()) {
+            meta.insert(PROGRESS_TOKEN_KEY.into(), token);
+        }
+        if let Some(level) = &*lock(&self.level) {
+            meta.insert(LOG_LEVEL_KEY.into(), json!(level.as_str()));
+        }
+        let mut out = format!("{{\"{META}\":{}", Value::Object(meta)).into_bytes();
+        for (name, value) in params.iter().filter(|(name, _)| *name != META) {
+            add(&mut out, name, &value.to_string());
+        }
+        out
+    }
+
+    /// The params as they are sent.
+    pub(crate) fn params(&self, params: &JsonObject) -> Vec<u8> {
+        let mut out = self.open(params, None);
+        out.push(b'}');
+        out
+    }
+}
+
+/// Appends a member whose value is JSON text.
+pub(crate) fn add(out: &mut Vec<u8>, name: &str, value: &str) {
+    out.push(b',');
+    mcp_jsonrpc::write_string(out, name);
+    out.push(b':');
+    out.extend_from_slice(value.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_types::RootsCapability;
+
+    use super::*;
+
+    fn envelope(info: bool) -> Envelope {
+        let info = info.then(|| Implementation::new("host", "1"));
+        let roots = RootsCapability::default().with_list_changed(true);
+        let capabilities = ClientCapabilities::default().with_roots(roots);
+        Envelope::new(Revision::V2026_07_28, info.as_ref(), capabilities).unwrap()
+    }
+
+    fn sent(envelope: &Envelope, params: &Value) -> Value {
+        let token = ProgressToken::Number(7);
+        let mut bytes = envelope.open(params.as_object().unwrap(), Some(&token));
+        bytes.push(b'}');
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    // proves: M-META-001, M-META-002, M-META-003, M-META-006, M-META-008, M-META-028, M-ROOT-002
+    #[test]
+    fn each_request_tells_revision_client_capabilities_and_level() {
+        let named = envelope(true);
+        let bare: Value = serde_json::from_slice(&named.params(&JsonObject::new())).unwrap();
+        let expected = json!({ "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "host", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
+        }});
+        assert_eq!(bare, expected);
+
+        let anonymous = envelope(false);
+        anonymous.set_level(LoggingLevel::Warning);
+        let own = json!({ "com.example/trace": "x", "progressToken": "mine",
+            "io.modelcontextprotocol/clientInfo": { "name": "spoofed", "version": "0" },
+            "io.modelcontextprotocol/protocolVersion": "1900-01-01" });
+        let all = sent(&anonymous, &json!({ "uri": "a:\"b\"", "_meta": own }));
+        let expected = json!({ "uri": "a:\"b\"", "_meta": {
+            "com.example/trace": "x",
+            "progressToken": 7,
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
+            "io.modelcontextprotocol/logLevel": "warning",
+        }});
+        assert_eq!(all, expected);
+    }
+}

@@ -1,0 +1,214 @@
+//! What a client hears from its server, and what it answers.
+
+mod answers;
+
+use std::collections::HashSet;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, decode, members};
+use mcp_protocol::{Closed, Exchange, Inbound, Payload, Reply, Revision};
+use mcp_types::v2026_07_28::{
+    CancelledNotificationParams, SubscriptionsAcknowledgedNotificationParams,
+};
+use mcp_types::{
+    ClientCapabilities, Implementation, RequestId, ResourceUpdatedNotificationParams, Root,
+    SUBSCRIPTION_ID_KEY, method,
+};
+
+use crate::cache::Cache;
+use crate::listen::Listener;
+use crate::lock;
+use crate::progress::Table;
+use crate::questions::{Changed, Handlers};
+use crate::subscription::Subscriptions;
+
+/// A client's side of its connection.
+pub(crate) struct ClientInbound {
+    handlers: Handlers,
+    capabilities: ClientCapabilities,
+    roots: Mutex<Vec<Root>>,
+    progress: Arc<Table>,
+    subscriptions: Arc<Subscriptions>,
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) cache: Arc<Cache>,
+    agreed: OnceLock<(Revision, Implementation)>,
+    questions: Arc<AtomicUsize>,
+    urls: Arc<Mutex<HashSet<String>>>,
+}
+
+impl ClientInbound {
+    pub(crate) fn new(
+        handlers: Handlers,
+        capabilities: ClientCapabilities,
+        roots: Vec<Root>,
+        progress: Arc<Table>,
+        cache: Cache,
+    ) -> Self {
+        let subscriptions = Arc::<Subscriptions>::default();
+        Self {
+            handlers,
+            capabilities,
+            roots: Mutex::new(roots),
+            progress,
+            listener: Arc::new(Listener::new(Arc::clone(&subscriptions))),
+            subscriptions,
+            cache: Arc::new(cache),
+            agreed: OnceLock::new(),
+            questions: Arc::default(),
+            urls: Arc::default(),
+        }
+    }
+
+    /// The server is known: from now on it may ask.
+    pub(crate) fn agree(&self, revision: Revision, server: Implementation) {
+        if self.agreed.set((revision, server)).is_err() {
+            tracing::error!("a second handshake on one connection");
+        }
+    }
+
+    pub(crate) fn subscriptions(&self) -> &Arc<Subscriptions> {
+        &self.subscriptions
+    }
+
+    /// Whether somebody wants to be told when a list changes.
+    pub(crate) fn wants_changes(&self) -> bool {
+        self.handlers.changed.is_some()
+    }
+
+    /// Replaces the roots; `false` if they were never declared.
+    pub(crate) fn set_roots(&self, roots: Vec<Root>) -> bool {
+        *lock(&self.roots) = roots;
+        self.capabilities.roots.is_some()
+    }
+
+    fn is_modern(&self) -> bool {
+        let agreed = self.agreed.get();
+        agreed.is_some_and(|(revision, _)| revision.is_modern())
+    }
+
+    fn log(&self, text: &str) {
+        match (decode(text), &self.handlers.log) {
+            (Ok(params), Some(log)) => log(params),
+            (Ok(_), None) => {}
+            (Err(error), _) => tracing::debug!(%error, "ignored a malformed log message"),
+        }
+    }
+
+    fn elicitation_complete(&self, text: &str) {
+        let params = decode::<mcp_types::ElicitationCompleteNotificationParams>(text);
+        if let (Ok(params), Some(done)) = (params, &self.handlers.url_done)
+            && lock(&self.urls).remove(&params.elicitation_id)
+        {
+            done(params.elicitation_id);
+        }
+    }
+
+    /// Something changed. Where there are no sessions only a subscription may say so.
+    fn change(&self, method: &str, text: &str) {
+        if self.is_modern() && !self.listener.is_open(subscription(text).as_ref()) {
+            tracing::debug!(method, "dropped what belongs to no subscription");
+            return;
+        }
+        let (changed, lists): (_, &[&str]) = match method {
+            method::NOTIFICATIONS_RESOURCES_UPDATED => {
+                if let Ok(params) = decode::<ResourceUpdatedNotificationParams>(text) {
+                    self.cache.forget_resource(&params.uri);
+                    self.subscriptions.updated(&params.uri);
+                }
+                return;
+            }
+            method::NOTIFICATIONS_TOOLS_LIST_CHANGED => (Changed::Tools, &[method::TOOLS_LIST]),
+            method::NOTIFICATIONS_PROMPTS_LIST_CHANGED => {
+                (Changed::Prompts, &[method::PROMPTS_LIST])
+            }
+            method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => (
+                Changed::Resources,
+                &[method::RESOURCES_LIST, method::RESOURCES_TEMPLATES_LIST],
+            ),
+            _ => return,
+        };
+        self.cache.forget(lists);
+        if let Some(tell) = &self.handlers.changed {
+            tell(changed);
+        }
+    }
+
+    fn acknowledged(&self, text: &str) {
+        let params = decode::<SubscriptionsAcknowledgedNotificationParams>(text);
+        match (params, subscription(text)) {
+            (Ok(params), Some(id)) => self.listener.acknowledged(&id, params.notifications),
+            (Err(error), _) => tracing::debug!(%error, "ignored a malformed acknowledgement"),
+            (Ok(_), None) => tracing::debug!("ignored an acknowledgement of no subscription"),
+        }
+    }
+}
+
+/// The subscription a notification says it belongs to.
+fn subscription(params: &str) -> Option<RequestId> {
+    let find = |text, name: &str| {
+        let mut members = members(text).map_while(Result::ok);
+        let found = members.find(|(key, _)| *key == name);
+        found.map(|(_, value)| value)
+    };
+    let id = find(find(params, "_meta")?, SUBSCRIPTION_ID_KEY)?;
+    decode(id).ok()
+}
+
+impl Inbound for ClientInbound {
+    fn request(&self, request: &Request<'_>, _exchange: Exchange) -> Reply {
+        if request.method == method::PING {
+            return Reply::ok(Payload::Empty);
+        }
+        self.answer(&request.method, request.params)
+            .unwrap_or_else(Reply::error)
+    }
+
+    fn notification(&self, notification: &Notification<'_>) {
+        let text = notification.params.unwrap_or("{}");
+        match &*notification.method {
+            method::NOTIFICATIONS_PROGRESS => match decode(text) {
+                Ok(params) => self.progress.deliver(params),
+                Err(error) => tracing::debug!(%error, "ignored malformed progress"),
+            },
+            method::NOTIFICATIONS_MESSAGE => self.log(text),
+            method::NOTIFICATIONS_ELICITATION_COMPLETE => self.elicitation_complete(text),
+            method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED => self.acknowledged(text),
+            // There is nothing else of this side that a server may end.
+            method::NOTIFICATIONS_CANCELLED => {
+                if let Ok(params) = decode::<CancelledNotificationParams>(text) {
+                    self.listener.cancelled(&params.request_id);
+                }
+            }
+            other => self.change(other, text),
+        }
+    }
+
+    /// No revision without a handshake has requests from the server.
+    fn answers(&self) -> bool {
+        !self.is_modern()
+    }
+
+    fn accepts_batches(&self) -> bool {
+        self.agreed
+            .get()
+            .is_some_and(|(revision, _)| revision.rules().batches)
+    }
+
+    /// Text that is no JSON is the server's program printing where it must not. It is not
+    /// answered; the transport, which knows the lines, counts and quotes it. Nor is anything else
+    /// that has no id, where error answers need one; only JSON-RPC itself demands that of arrays.
+    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
+        let agreed = self.agreed.get();
+        error.id().is_some()
+            || error.kind() != ParseErrorKind::Syntax
+                && (frame.trim_ascii_start().starts_with(b"[")
+                    || agreed.is_none_or(|(revision, _)| revision.rules().error_without_id))
+    }
+
+    fn closed(&self, reason: &Closed) {
+        tracing::debug!(%reason, "connection ended");
+        self.subscriptions.close();
+        self.listener.close();
+    }
+}

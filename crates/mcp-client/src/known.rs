@@ -1,0 +1,174 @@
+//! What is known of tools that were listed: their output schemas, and which arguments have
+//! headers.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex};
+
+use mcp_protocol::modern::mirror::Mirrored;
+use mcp_protocol::schema::{Origin, Validator};
+use mcp_types::{JsonObject, ListToolsResult, Tool, v2026_07_28};
+use serde_json::Value;
+
+use crate::{Error, lock};
+
+/// How many tools are remembered.
+const MOST: usize = 4_096;
+
+#[derive(Default)]
+pub(crate) struct KnownTools {
+    /// Whether arguments are repeated in headers.
+    mirrors: bool,
+    tools: Mutex<BTreeMap<String, Known>>,
+}
+
+#[derive(Default, Clone)]
+struct Known {
+    /// Of both schemas, to see that nothing has to be compiled again.
+    digest: u64,
+    output: Option<Arc<Validator>>,
+    mirrored: Option<Arc<Mirrored>>,
+}
+
+impl KnownTools {
+    pub(crate) fn new(mirrors: bool) -> Self {
+        Self {
+            mirrors,
+            tools: Mutex::default(),
+        }
+    }
+
+    /// Whether arguments are repeated in headers.
+    pub(crate) fn mirrors(&self) -> bool {
+        self.mirrors
+    }
+
+    /// Learns from a page of tools, whichever type it has; takes those out that may not be used.
+    pub(crate) fn learn(&self, page: &mut dyn std::any::Any) {
+        if let Some(page) = page.downcast_mut::<ListToolsResult>() {
+            page.tools.retain(|tool: &Tool| {
+                self.note(&tool.name, &tool.input_schema, tool.output_schema.as_ref())
+            });
+        } else if let Some(page) = page.downcast_mut::<v2026_07_28::ListToolsResult>() {
+            page.tools.retain(|tool| {
+                self.note(&tool.name, &tool.input_schema, tool.output_schema.as_ref())
+            });
+        }
+    }
+
+    /// Takes note of a tool; `false` if it may not be used.
+    fn note(&self, name: &str, input: &JsonObject, output: Option<&JsonObject>) -> bool {
+        let mut known = Known {
+            digest: digest(input, output),
+            ..Known::default()
+        };
+        if lock(&self.tools)
+            .get(name)
+            .is_some_and(|it| it.digest == known.digest)
+        {
+            return true;
+        }
+        if self.mirrors {
+            match Mirrored::of(input) {
+                Ok(mirrored) if mirrored.is_empty() => {}
+                Ok(mirrored) => known.mirrored = Some(Arc::new(mirrored)),
+                Err(reason) => {
+                    tracing::warn!(tool = ?name, reason, "left out a tool that cannot be called over HTTP");
+                    lock(&self.tools).remove(name);
+                    return false;
+                }
+            }
+        }
+        known.output = output.and_then(|schema| {
+            Validator::compile(schema, Origin::Foreign)
+                .inspect_err(|error| {
+                    tracing::warn!(tool = ?name, %error, "the output of a tool cannot be checked");
+                })
+                .ok()
+                .map(Arc::new)
+        });
+        let mut tools = lock(&self.tools);
+        if tools.len() < MOST || tools.contains_key(name) {
+            tools.insert(name.to_owned(), known);
+        }
+        true
+    }
+
+    /// What checks the structured output of a tool.
+    pub(crate) fn output(&self, name: &str) -> Option<Arc<Validator>> {
+        lock(&self.tools).get(name)?.output.clone()
+    }
+
+    /// The headers of a call: names and encoded values.
+    pub(crate) fn headers(
+        &self,
+        name: &str,
+        arguments: &Value,
+    ) -> Result<Vec<(String, String)>, Error> {
+        let known = lock(&self.tools).get(name).cloned();
+        let Some(mirrored) = known.and_then(|known| known.mirrored) else {
+            return Ok(Vec::new());
+        };
+        let arguments = arguments.to_string();
+        let headers = mirrored.of_call(&arguments).map_err(|problem| {
+            Error::Invalid(format!("an argument of tool {name:?} at {problem}"))
+        })?;
+        let owned = |(name, value): (&str, String)| (name.to_owned(), value);
+        Ok(headers.into_iter().map(owned).collect())
+    }
+}
+
+fn digest(input: &JsonObject, output: Option<&JsonObject>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (input, output).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn page() -> ListToolsResult {
+        let text = |header: &str| json!({ "type": "string", "x-mcp-header": header });
+        let tool = |name: &str, header: &str| {
+            json!({ "name": name, "inputSchema": {
+                "type": "object",
+                "properties": { "region": text(header), "limit": {
+                    "type": "integer", "x-mcp-header": "Limit" } },
+            }})
+        };
+        let tools = json!({ "tools": [tool("good", "Region"), tool("bad", "a b")] });
+        serde_json::from_value(tools).unwrap()
+    }
+
+    fn names(page: &ListToolsResult) -> Vec<&str> {
+        page.tools.iter().map(|tool| tool.name.as_str()).collect()
+    }
+
+    // proves: M-HDR-013, M-HDR-015
+    #[test]
+    fn a_tool_that_breaks_the_rules_of_headers_is_left_out_where_there_are_headers() {
+        let (mut over_http, mut over_pipe) = (page(), page());
+        KnownTools::new(true).learn(&mut over_http);
+        assert_eq!(names(&over_http), ["good"]);
+        KnownTools::new(false).learn(&mut over_pipe);
+        assert_eq!(names(&over_pipe), ["good", "bad"]);
+    }
+
+    // proves: M-HDR-002, M-HDR-009, M-HDR-012, M-HDR-030
+    #[test]
+    fn headers_are_those_of_the_arguments_that_are_there() {
+        let known = KnownTools::new(true);
+        known.learn(&mut page());
+        let headers = |arguments: Value| known.headers("good", &arguments);
+        let region = ("Mcp-Param-Region".to_owned(), "eu".to_owned());
+        assert_eq!(headers(json!({ "region": "eu" })).unwrap(), [region]);
+        assert_eq!(headers(json!({ "region": null })).unwrap(), []);
+        assert_eq!(headers(Value::Null).unwrap(), []);
+        let large = headers(json!({ "limit": 9_007_199_254_740_992_u64 }));
+        assert!(matches!(large, Err(Error::Invalid(_))), "{large:?}");
+        assert_eq!(known.headers("unknown", &json!({})).unwrap(), []);
+    }
+}

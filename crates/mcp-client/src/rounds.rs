@@ -1,0 +1,260 @@
+//! Calls that a server answers with questions.
+//!
+//! Such a call takes several requests. The questions are answered by the handlers that answer the
+//! requests of servers with sessions; what the server hands out goes back unread.
+//!
+//! Specification: [multi round-trip requests][spec].
+//!
+//! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorObject, RawJson, decode, members};
+use mcp_protocol::{BoxFuture, Outcome, Reply, guarded};
+use mcp_types::method;
+
+use crate::Error;
+use crate::envelope::add;
+use crate::inbound::ClientInbound;
+
+/// What kind of result an answer is.
+pub(crate) enum Kind {
+    Complete,
+    InputRequired,
+}
+
+impl Kind {
+    /// A result that does not say is complete.
+    ///
+    /// # Errors
+    /// Another kind than the method can have.
+    pub(crate) fn of(method: &'static str, result: &RawJson) -> Result<Self, Error> {
+        let Some(text) = member(result, "resultType") else {
+            return Ok(Self::Complete);
+        };
+        let kind: String = decode(text).map_err(|problem| Error::Answer { method, problem })?;
+        match kind.as_str() {
+            "complete" => Ok(Self::Complete),
+            "input_required" if may_ask(method) => Ok(Self::InputRequired),
+            "input_required" => Err(Error::Protocol(format!(
+                "{method} was answered with questions, which it may not be"
+            ))),
+            other => Err(Error::UnknownResult {
+                method,
+                kind: other.chars().take(64).collect(),
+            }),
+        }
+    }
+}
+
+/// Whether the method may be answered with questions.
+fn may_ask(method: &str) -> bool {
+    matches!(
+        method,
+        method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
+    )
+}
+
+/// A result that asks.
+pub(crate) struct Interim<'a> {
+    method: &'static str,
+    questions: Option<&'a str>,
+    /// JSON text, echoed as it came.
+    state: Option<&'a str>,
+}
+
+impl<'a> Interim<'a> {
+    pub(crate) fn read(method: &'static str, result: &'a RawJson) -> Result<Self, Error> {
+        let present = |name| member(result, name).filter(|text| *text != "null");
+        let this = Self {
+            method,
+            questions: present("inputRequests"),
+            state: present("requestState"),
+        };
+        match this.state {
+            Some(state) if !state.starts_with('"') => Err(Error::Protocol(format!(
+                "{method} was answered with a requestState that is no string"
+            ))),
+            None if this.questions.is_none() => Err(Error::Protocol(format!(
+                "{method} was answered with neither questions nor a state"
+            ))),
+            _ => Ok(this),
+        }
+    }
+
+    pub(crate) fn has_questions(&self) -> bool {
+        self.questions.is_some()
+    }
+
+    /// Answers all questions at the same time; what the next request says besides the params.
+    ///
+    /// # Errors
+    /// A question has no answer; there is no next request then, since a question can only be
+    /// answered with a result.
+    ///
+    /// # Cancel safety
+    /// Dropping the future drops the handlers.
+    pub(crate) async fn answered(&self, inbound: &ClientInbound) -> Result<Retry, Error> {
+        let mut asked = Vec::new();
+        for question in members(self.questions.unwrap_or("{}")) {
+            let (key, question) = question.map_err(|error| {
+                Error::Protocol(format!("{} was answered with {error}", self.method))
+            })?;
+            asked.push(self.ask(inbound, key, question)?);
+        }
+        let answers = all(asked).await;
+        let answers = answers.map_err(|(key, reason)| self.unanswered(&key, reason))?;
+        Ok(Retry {
+            answers: self.questions.map(|_| answers),
+            state: self.state.map(str::to_owned),
+        })
+    }
+
+    fn ask(
+        &self,
+        inbound: &ClientInbound,
+        key: &str,
+        question: &str,
+    ) -> Result<(String, Reply), Error> {
+        let method = member(question, "method").and_then(|text| decode::<String>(text).ok());
+        let method = method.ok_or_else(|| {
+            let shown = shown(key);
+            Error::Protocol(format!("question {shown:?} has no method"))
+        })?;
+        let reply = guarded(|| inbound.answer(&method, member(question, "params")));
+        match reply.and_then(|reply| reply) {
+            Ok(reply) => Ok((key.to_owned(), reply)),
+            Err(reason) => Err(self.unanswered(key, reason)),
+        }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "the error ends here")]
+    fn unanswered(&self, key: &str, reason: ErrorObject) -> Error {
+        Error::Unanswered {
+            method: self.method,
+            question: shown(key),
+            reason: reason.message.into_owned(),
+        }
+    }
+}
+
+/// What a request says besides the params, because of the round before.
+#[derive(Default)]
+pub(crate) struct Retry {
+    /// JSON text of keys and answers.
+    answers: Option<Vec<(String, String)>>,
+    /// JSON text.
+    state: Option<String>,
+}
+
+impl Retry {
+    /// Adds it to params that are open at their end.
+    pub(crate) fn write(&self, params: &mut Vec<u8>) {
+        if let Some(answers) = &self.answers {
+            let all: Vec<String> = answers
+                .iter()
+                .map(|(key, answer)| format!("\"{key}\":{answer}"))
+                .collect();
+            add(params, "inputResponses", &format!("{{{}}}", all.join(",")));
+        }
+        if let Some(state) = &self.state {
+            add(params, "requestState", state);
+        }
+    }
+}
+
+/// How long to wait before a request that brings nothing but the state, the `nth` in a row: the
+/// first goes at once, the others wait ever longer, up to two seconds.
+pub(crate) fn pace(nth: u32) -> Duration {
+    match nth {
+        0 | 1 => Duration::ZERO,
+        more => Duration::from_millis(100 << (more - 2).min(5)).min(Duration::from_secs(2)),
+    }
+}
+
+/// The outcomes of all replies, as JSON text; or the first failure, and then nobody else is
+/// waited for.
+async fn all(
+    replies: Vec<(String, Reply)>,
+) -> Result<Vec<(String, String)>, (String, ErrorObject)> {
+    let mut waiting: Vec<(String, BoxFuture<'static, Outcome>)> = Vec::new();
+    for (key, reply) in replies {
+        let future: BoxFuture<'static, Outcome> = match reply {
+            Reply::Ready(outcome) => Box::pin(std::future::ready(outcome)),
+            Reply::Pending(future) => future,
+            _ => Box::pin(async { Err(ErrorObject::internal("this cannot be answered")) }),
+        };
+        waiting.push((key, future));
+    }
+    let mut done: Vec<Option<String>> = waiting.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        for ((key, future), done) in waiting.iter_mut().zip(&mut done) {
+            if done.is_some() {
+                continue;
+            }
+            let polled = guarded(|| future.as_mut().poll(cx));
+            match polled {
+                Ok(Poll::Pending) => {}
+                Ok(Poll::Ready(Ok(payload))) => {
+                    let mut out = Vec::new();
+                    payload.write(&mut out);
+                    *done = Some(String::from_utf8_lossy(&out).into_owned());
+                }
+                Ok(Poll::Ready(Err(error))) | Err(error) => {
+                    return Poll::Ready(Err((key.clone(), error)));
+                }
+            }
+        }
+        match done.iter().all(Option::is_some) {
+            true => Poll::Ready(Ok(())),
+            false => Poll::Pending,
+        }
+    })
+    .await?;
+    let keys = waiting.into_iter().map(|(key, _)| key);
+    Ok(keys.zip(done.into_iter().flatten()).collect())
+}
+
+fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut members = members(text).map_while(Result::ok);
+    members
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value)
+}
+
+fn shown(key: &str) -> String {
+    key.chars().take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_without_questions_is_paced() {
+        let waits: Vec<u128> = (1..9).map(|nth| pace(nth).as_millis()).collect();
+        assert_eq!(waits, [0, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
+    }
+
+    // proves: M-BASE-015
+    #[test]
+    fn a_result_says_of_what_kind_it_is() {
+        let kind = |method, text: &str| Kind::of(method, &RawJson::copy(text));
+        let tool = method::TOOLS_CALL;
+        assert!(matches!(kind(tool, "{}"), Ok(Kind::Complete)));
+        let complete = r#"{"resultType":"complete"}"#;
+        assert!(matches!(kind(tool, complete), Ok(Kind::Complete)));
+        let asks = r#"{"resultType":"input_required"}"#;
+        assert!(matches!(kind(tool, asks), Ok(Kind::InputRequired)));
+        assert!(matches!(
+            kind(method::TOOLS_LIST, asks),
+            Err(Error::Protocol(_))
+        ));
+        let Err(task) = kind(tool, r#"{"resultType":"task","taskId":"1"}"#) else {
+            panic!("a kind of an extension")
+        };
+        assert!(task.to_string().contains("\"task\""), "{task}");
+    }
+}

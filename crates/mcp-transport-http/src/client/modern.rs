@@ -1,0 +1,223 @@
+//! Requests that belong to no session: what they say of themselves stands in headers, too.
+//!
+//! Each is a POST whose response is its only stream. There is nothing to come back to and nothing
+//! to cancel but that response, so a call that loses it is lost.
+//!
+//! Specification: [request metadata][spec].
+//!
+//! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use mcp_jsonrpc::{RequestId, decode, members, write_request};
+use mcp_protocol::modern::{Claim, mirror};
+use mcp_protocol::{Answer, CallError, SentId, TransportError};
+use mcp_types::method;
+use tokio::time::sleep;
+
+use super::answer::{Asked, Failure, failed};
+use super::call::{Pending, is_harmless_twice, lost};
+use super::core::Core;
+use super::refusal::Refusal;
+use super::session::Facts;
+use super::stream::is_passing;
+use crate::headers::PROTOCOL_VERSION;
+
+pub(super) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(super) const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// What the names of headers begin with that repeat arguments; names ignore case.
+pub(super) const PARAM_PREFIX: &str = "mcp-param-";
+
+/// The headers of a request that claims to belong to no session, taken from the body that is sent
+/// with them; `None` if it makes no such claim. `params` are headers for its arguments.
+pub(super) fn mirrored(
+    method: &'static str,
+    body: Option<&[u8]>,
+    params: Vec<(String, String)>,
+) -> Option<Result<HeaderMap, CallError>> {
+    let body = std::str::from_utf8(body?).ok()?;
+    let version = Claim::of_params(body)?.version()?;
+    Some(headers(method, &version, body, params).map_err(failed))
+}
+
+fn headers(
+    method: &'static str,
+    version: &str,
+    body: &str,
+    params: Vec<(String, String)>,
+) -> Result<HeaderMap, TransportError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(PROTOCOL_VERSION, value(mirror::PROTOCOL_VERSION, version)?);
+    headers.insert(METHOD, HeaderValue::from_static(method));
+    if let Some(name) = mirror::named_by(method).and_then(|member| text(body, member)) {
+        let name = mirror::encode(&name);
+        headers.insert(NAME, value(mirror::NAME, &name)?);
+    }
+    for (name, text) in params {
+        let header = HeaderName::try_from(name.as_str()).map_err(|error| {
+            TransportError::new(format!("{name:?} is no name of a header")).with_source(error)
+        })?;
+        headers.insert(header, value(&name, &text)?);
+    }
+    Ok(headers)
+}
+
+/// A member of the params that is text.
+fn text(body: &str, member: &str) -> Option<String> {
+    let mut members = members(body).map_while(Result::ok);
+    let (_, value) = members.find(|(key, _)| *key == member)?;
+    decode(value).ok()
+}
+
+fn value(header: &str, text: &str) -> Result<HeaderValue, TransportError> {
+    HeaderValue::from_str(text).map_err(|error| {
+        TransportError::new(format!("the value of {header} may not stand in a header"))
+            .with_source(error)
+    })
+}
+
+/// Sends a request, and waits for its answer. It is sent again only if the server said that it was
+/// too busy for it, and it does no harm.
+pub(super) async fn run(
+    core: &Arc<Core>,
+    method: &'static str,
+    params: Option<Vec<u8>>,
+    headers: HeaderMap,
+    id: Option<SentId>,
+) -> Result<Answer, CallError> {
+    let nobody = Arc::new(Facts {
+        claims: true,
+        ..Facts::default()
+    });
+    let mut may_wait = is_harmless_twice(method);
+    loop {
+        let pending = Pending::open(core, &nobody, method).map_err(fatal)?;
+        if let Some(id) = &id {
+            id.set(pending.id);
+        }
+        let mut message = Vec::with_capacity(params.as_ref().map_or(0, Vec::len) + 128);
+        let number = RequestId::Number(pending.id);
+        write_request(&mut message, &number, method, params.as_deref());
+        let asked = Asked {
+            core,
+            facts: &nobody,
+            method,
+            id: pending.id,
+        };
+        let exchange = async {
+            let response = core.post_claim(&headers, message.into()).await?;
+            asked.read(response).await
+        };
+        match pending.answered_by(exchange).await {
+            Ok(answer) => return Ok(answer),
+            Err(Failure::NotNow(Some(wait), _)) if may_wait && wait <= core.options.retry_after => {
+                let waited = core.until_closed(sleep(wait)).await;
+                waited.map_err(CallError::Closed)?;
+                may_wait = false;
+            }
+            Err(Failure::Lost(error)) => return Err(failed(lost(error, method))),
+            Err(failure) => return Err(fatal(failure)),
+        }
+    }
+}
+
+fn fatal(failure: Failure) -> CallError {
+    match failure {
+        Failure::Final(error) => error,
+        Failure::Lost(error) | Failure::Unreached(error) | Failure::NotNow(_, error) => {
+            failed(error)
+        }
+        Failure::SessionLost { .. } => failed(TransportError::new("there is no session to lose")),
+    }
+}
+
+/// What a refusal means. Only what the server itself says about the request tells something of its
+/// age: not that it wants credentials, nor that it or something before it failed.
+pub(super) fn refused(asked: &Asked<'_>, refusal: &Refusal) -> Result<Answer, Failure> {
+    let status = refusal.status;
+    let tells = tells_of_era(status);
+    if let Some(error) = refusal.error_to(asked.id)
+        && (tells || asked.method != method::SERVER_DISCOVER)
+    {
+        return Ok(Err(error));
+    }
+    let error = refusal.error(asked.core, asked.facts, asked.method);
+    Err(if tells {
+        Failure::failed(error.foreign())
+    } else if is_passing(status) {
+        Failure::NotNow(refusal.retry_after, error)
+    } else {
+        Failure::failed(error)
+    })
+}
+
+/// Whether a status is about the message and not about who sent it, or when.
+fn tells_of_era(status: StatusCode) -> bool {
+    status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 425 | 429)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &str = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},
+        "uri":"file:///naïve","name":"a tool"}"#;
+
+    fn of(method: &'static str, body: &str) -> Option<HeaderMap> {
+        mirrored(method, Some(body.as_bytes()), Vec::new()).map(Result::unwrap)
+    }
+
+    // proves: M-HTTP-031, M-HTTP-032, M-HTTP-038, M-HTTP-039, M-HTTP-040, M-HDR-019
+    #[test]
+    fn headers_say_what_the_body_says() {
+        for (method, name) in [
+            (method::TOOLS_CALL, Some("a tool")),
+            (method::PROMPTS_GET, Some("a tool")),
+            (
+                method::RESOURCES_READ,
+                Some("=?base64?ZmlsZTovLy9uYcOvdmU=?="),
+            ),
+            (method::TOOLS_LIST, None),
+            (method::SERVER_DISCOVER, None),
+        ] {
+            let headers = of(method, BODY).unwrap();
+            assert_eq!(headers["mcp-protocol-version"], "2026-07-28");
+            assert_eq!(headers["mcp-method"], method);
+            let sent = headers.get("mcp-name").map(|it| it.to_str().unwrap());
+            assert_eq!(sent, name, "{method}");
+        }
+    }
+
+    #[test]
+    fn what_claims_nothing_has_no_such_headers() {
+        for body in ["{}", r#"{"_meta":{}}"#, r#"{"name":"a"}"#, "[]"] {
+            assert_eq!(of(method::TOOLS_CALL, body), None, "{body}");
+        }
+        assert!(mirrored(method::TOOLS_LIST, None, Vec::new()).is_none());
+    }
+
+    // proves: M-HDR-016
+    #[test]
+    fn nothing_gets_into_a_header_that_may_not_stand_there() {
+        let body = Some(BODY.as_bytes());
+        let with = |name: &str, value: &str| {
+            let params = vec![(name.to_owned(), value.to_owned())];
+            mirrored(method::TOOLS_CALL, body, params).unwrap()
+        };
+        assert_eq!(with("Mcp-Param-A", "b").unwrap()["mcp-param-a"], "b");
+        assert!(with("Mcp-Param-A", "b\r\nc").is_err());
+        assert!(with("Mcp-Param A", "b").is_err());
+    }
+
+    #[test]
+    fn a_status_is_no_verdict_unless_it_is_about_the_message() {
+        let tells = |code: u16| tells_of_era(StatusCode::from_u16(code).unwrap());
+        for code in [400, 404, 405, 406, 409, 415, 422] {
+            assert!(tells(code), "{code}");
+        }
+        for code in [200, 302, 401, 403, 407, 408, 429, 500, 502, 503] {
+            assert!(!tells(code), "{code}");
+        }
+    }
+}
