@@ -27,6 +27,7 @@ pub(super) struct Driver {
 pub(super) struct Ours {
     client: PathBuf,
     server: PathBuf,
+    auth: PathBuf,
 }
 
 impl Ours {
@@ -35,6 +36,7 @@ impl Ours {
         Ok(Self {
             client: taken("interop-client", folder)?,
             server: taken("everything-server", folder)?,
+            auth: taken("interop-auth", folder)?,
         })
     }
 
@@ -79,6 +81,17 @@ pub(super) fn driver(peer: &Peer, installed: &Installed, ours: &Ours) -> Result<
         Part::RustClient => {
             let command = Command::new(installed.rust("rmcp-client"));
             driven(peer, command, installed, ours)
+        }
+        Part::AuthorizationServer { script } => {
+            let mut issuer = Command::new("node");
+            issuer.arg(installed.npm().join(script));
+            let issuer = Server::start(&mut issuer, "")?;
+            let mut command = Command::new(&ours.auth);
+            command.arg(issuer.url());
+            Ok(Driver {
+                command,
+                servers: vec![issuer],
+            })
         }
     }
 }

@@ -1,9 +1,10 @@
-//! `cargo xtask interop`: our client against servers of other projects, their clients against our server.
+//! `cargo xtask interop`: our client against servers of other projects, their clients against our server, and both of
+//! ours with an authorization server of another project in between.
 //!
-//! The peers are pinned in `tests/interop` and `tests/peers`, and installed under `target/interop`. A driver per peer prints one JSON
-//! line per feature: `interop-client` of `mcp-tests` for servers, the scripts in `tests/interop` for clients. Every
-//! feature is a row, and has to be reported: it works, or the peer does not have it, which the driver shows and
-//! [`rows`] gives the reason for.
+//! The peers are pinned in `tests/interop` and `tests/peers`, and installed under `target/interop`. A driver per peer
+//! prints one JSON line per feature: `interop-client` and `interop-auth` of `mcp-tests` for servers, the scripts in
+//! `tests/interop` for clients. Every feature is a row, and has to be reported: it works, or the peer does not have it,
+//! which the driver shows and [`rows`] gives the reason for.
 
 mod driver;
 mod install;
@@ -59,7 +60,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 fn build(root: &Path) -> Result<(), String> {
-    let words = "build -p mcp-tests --bin interop-client --bin everything-server";
+    let words =
+        "build -p mcp-tests --bin interop-client --bin interop-auth --bin everything-server";
     let mut command = Command::new(cargo());
     command.args(words.split(' ')).current_dir(root);
     programs::run(&mut command, BUILD, say).map_err(|error| format!("cargo {words}: {error}"))

@@ -1,6 +1,6 @@
 //! Who we talk to, over which transport.
 
-use super::rows::Transport;
+use super::rows::{Section, Transport};
 
 /// A program of another project.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub(super) enum Part {
     TypeScriptClient { sdk: &'static str },
     /// The client of the Rust SDK drives our server.
     RustClient,
+    /// An authorization server of `tests/interop`, between our client and our server.
+    AuthorizationServer { script: &'static str },
 }
 
 const EVERYTHING: &str = "@modelcontextprotocol/server-everything";
@@ -90,6 +92,13 @@ pub(super) const PEERS: &[Peer] = &[
         "@modelcontextprotocol/sdk",
         TYPESCRIPT,
     ),
+    http(
+        "oidc-provider",
+        "oidc-provider",
+        Part::AuthorizationServer {
+            script: "authorization-server.mjs",
+        },
+    ),
 ];
 
 const PYTHON: Part = Part::Python {
@@ -148,6 +157,19 @@ impl Peer {
             Part::RustClient => {
                 "its client drives our server, by `rmcp-client` of `tests/peers`".to_owned()
             }
+            Part::AuthorizationServer { script } => {
+                format!(
+                    "our client signs in to our server by `tests/interop/{script}`, made with it"
+                )
+            }
+        }
+    }
+
+    /// The table it belongs to.
+    pub(super) fn section(&self) -> Section {
+        match self.part {
+            Part::AuthorizationServer { .. } => Section::Authorization,
+            _ => Section::Over(self.transport),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The rows of the tables, and what a peer may lack.
+//! The tables, their rows, and what a peer may lack.
 
 use super::peers::Peer;
 
@@ -12,8 +12,6 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    pub(super) const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
-
     /// The word on the command line.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -22,22 +20,42 @@ impl Transport {
             Self::Sse => "sse",
         }
     }
+}
+
+/// A table: peers that show the same features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    /// Servers and clients that are connected in this way.
+    Over(Transport),
+    /// Authorization servers.
+    Authorization,
+}
+
+impl Section {
+    pub(super) const ALL: [Self; 4] = [
+        Self::Over(Transport::Stdio),
+        Self::Over(Transport::Http),
+        Self::Over(Transport::Sse),
+        Self::Authorization,
+    ];
 
     /// The words for people.
     pub(super) fn title(self) -> &'static str {
         match self {
-            Self::Stdio => "stdio",
-            Self::Http => "Streamable HTTP",
-            Self::Sse => "HTTP+SSE, the transport of 2024-11-05",
+            Self::Over(Transport::Stdio) => "Over stdio",
+            Self::Over(Transport::Http) => "Over Streamable HTTP",
+            Self::Over(Transport::Sse) => "Over HTTP+SSE, the transport of 2024-11-05",
+            Self::Authorization => "Authorization",
         }
     }
 
-    /// The features that a peer shows over it: the name drivers use, and the words for people.
+    /// The features that its peers show: the name drivers use, and the words for people.
     pub(super) fn features(self) -> Vec<(&'static str, &'static str)> {
         let own = match self {
-            Self::Stdio => PROGRAM,
-            Self::Http => SESSION,
-            Self::Sse => STREAM,
+            Self::Over(Transport::Stdio) => PROGRAM,
+            Self::Over(Transport::Http) => SESSION,
+            Self::Over(Transport::Sse) => STREAM,
+            Self::Authorization => return AUTHORIZATION.to_vec(),
         };
         FEATURES.iter().chain(own).copied().collect()
     }
@@ -97,6 +115,49 @@ const SESSION: &[(&str, &str)] = &[
 
 /// What only the two endpoints have.
 const STREAM: &[(&str, &str)] = &[("stream-end", "Session ended with its stream")];
+
+/// What an authorization server shows, between our client and our protected server.
+const AUTHORIZATION: &[(&str, &str)] = &[
+    ("metadata", "Metadata of the server and of the issuer"),
+    (
+        "metadata-path",
+        "Issuer at a path, with an OpenID document alone",
+    ),
+    ("registration", "Dynamic registration, once"),
+    (
+        "code",
+        "Code with PKCE, resource, `iss`, and a port for the browser",
+    ),
+    (
+        "audience",
+        "Signed token for the resource alone, verified by discovered keys",
+    ),
+    (
+        "step-up",
+        "Tool that takes another scope, with a session and without",
+    ),
+    ("denied", "User who says no"),
+    ("kept", "Tokens kept for the next run"),
+    ("renewal", "One renewal before the end, for twenty calls"),
+    ("rotation", "Refresh tokens that are good once"),
+    ("reuse", "Refresh token used by somebody else"),
+    ("introspection", "Opaque token, asked about"),
+    ("revoked", "Withdrawn token refused"),
+    ("client-secret", "Client credentials, with a secret"),
+    (
+        "client-key",
+        "Client credentials, with a key (`private_key_jwt`)",
+    ),
+    (
+        "proof",
+        "Token bound to a key (DPoP), refused without its proof",
+    ),
+    ("other-resource", "Token for another server refused"),
+    ("other-issuer", "Token of another issuer refused"),
+    ("issuer-name", "Issuer by another name refused"),
+    ("callback", "Browser that comes back from elsewhere refused"),
+    ("diagnose", "Diagnosis, with each address"),
+];
 
 /// What peers do not have, by name, and why. A driver still has to show that it is not there.
 const ABSENT: &[(&[&str], &[&str], &str)] = &[
@@ -235,7 +296,7 @@ mod tests {
     #[test]
     fn reasons_are_given_for_rows_that_exist_and_once_each() {
         for peer in PEERS {
-            let known = peer.transport.features();
+            let known = peer.section().features();
             let entries = ABSENT
                 .iter()
                 .filter(|(peers, _, _)| peers.contains(&peer.name));
@@ -257,7 +318,7 @@ mod tests {
     #[test]
     fn revisions_and_the_end_are_never_absent() {
         for peer in PEERS {
-            for (feature, _) in peer.transport.features() {
+            for (feature, _) in peer.section().features() {
                 if feature.starts_with("revision-")
                     || ["shutdown", "session-end", "stream-end"].contains(&feature)
                 {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 
 use super::peers::Peer;
-use super::rows::{Transport, reason};
+use super::rows::{Section, reason};
 
 /// A line of a driver.
 #[derive(Debug, Deserialize)]
@@ -31,7 +31,7 @@ pub(super) enum Cell {
 #[derive(Debug)]
 pub(super) struct Column {
     peer: &'static Peer,
-    /// One for each feature of the peer's transport.
+    /// One for each feature of the peer's section.
     cells: Vec<Cell>,
     faults: Vec<String>,
 }
@@ -40,7 +40,7 @@ impl Column {
     pub(super) fn new(peer: &'static Peer) -> Self {
         Self {
             peer,
-            cells: vec![Cell::Silent; peer.transport.features().len()],
+            cells: vec![Cell::Silent; peer.section().features().len()],
             faults: Vec::new(),
         }
     }
@@ -64,7 +64,7 @@ impl Column {
             ("absent", None) => Cell::Fails(format!("has to be there: {detail}")),
             _ => Cell::Fails(detail.clone()),
         };
-        let features = self.peer.transport.features();
+        let features = self.peer.section().features();
         match features.iter().position(|(name, _)| name == feature) {
             Some(index) => match &self.cells[index] {
                 // What has failed once stays failed.
@@ -85,7 +85,7 @@ impl Column {
     /// Everything that is wrong, one line each.
     pub(super) fn failures(&self) -> Vec<String> {
         let peer = self.peer.name;
-        let features = self.peer.transport.features();
+        let features = self.peer.section().features();
         let cells = features.iter().zip(&self.cells);
         let failed = cells.filter_map(|((feature, _), cell)| match cell {
             Cell::Fails(detail) => Some(format!("{peer}: {feature}: {detail}")),
@@ -97,23 +97,23 @@ impl Column {
     }
 }
 
-/// The columns of one transport as a table, for a terminal or a page: a head, then a line per feature. Cells refer to
+/// The columns of one section as a table, for a terminal or a page: a head, then a line per feature. Cells refer to
 /// the reasons by number.
 fn table(
-    transport: Transport,
+    section: Section,
     columns: &[Column],
     reasons: &mut Vec<&'static str>,
 ) -> Vec<Vec<String>> {
     let columns: Vec<&Column> = columns
         .iter()
-        .filter(|column| column.peer.transport == transport)
+        .filter(|column| column.peer.section() == section)
         .collect();
     if columns.is_empty() {
         return Vec::new();
     }
     let head = std::iter::once("Feature").chain(columns.iter().map(|column| column.peer.name));
     let mut lines = vec![head.map(str::to_owned).collect::<Vec<_>>()];
-    for (index, (_, title)) in transport.features().into_iter().enumerate() {
+    for (index, (_, title)) in section.features().into_iter().enumerate() {
         let mut line = vec![title.to_owned()];
         for column in &columns {
             line.push(match &column.cells[index] {
@@ -138,8 +138,8 @@ fn table(
 pub(super) fn plain(columns: &[Column]) -> String {
     let mut text = String::new();
     let mut reasons = Vec::new();
-    for transport in Transport::ALL {
-        let lines = table(transport, columns, &mut reasons);
+    for section in Section::ALL {
+        let lines = table(section, columns, &mut reasons);
         let width = |index: usize| lines.iter().map(|line| line[index].len()).max();
         for line in &lines {
             for (index, cell) in line.iter().enumerate() {
@@ -157,15 +157,15 @@ pub(super) fn plain(columns: &[Column]) -> String {
     text
 }
 
-/// For a page: the same in Markdown, a section for each transport.
+/// For a page: the same in Markdown, with their titles.
 pub(super) fn markdown(columns: &[Column]) -> String {
     let mut text = String::new();
     let mut reasons = Vec::new();
-    for transport in Transport::ALL {
-        let lines = table(transport, columns, &mut reasons);
+    for section in Section::ALL {
+        let lines = table(section, columns, &mut reasons);
         for (number, line) in lines.iter().enumerate() {
             if number == 0 {
-                let _ = writeln!(text, "## Over {}\n", transport.title());
+                let _ = writeln!(text, "## {}\n", section.title());
             }
             let _ = writeln!(text, "| {} |", line.join(" | "));
             if number == 0 {
@@ -204,7 +204,7 @@ mod tests {
         for outcome in outcomes {
             column.take(&line(feature, outcome));
         }
-        let features = column.peer.transport.features();
+        let features = column.peer.section().features();
         let index = features.iter().position(|(name, _)| *name == feature);
         column.cells[index.unwrap()].clone()
     }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn silence_strangers_and_faults_are_failures() {
         let mut column = Column::new(peer("memory"));
-        for (feature, _) in Transport::Stdio.features() {
+        for (feature, _) in peer("memory").section().features() {
             let absent = reason(peer("memory"), feature).is_some();
             column.take(&line(feature, if absent { "absent" } else { "ok" }));
         }
@@ -265,7 +265,7 @@ mod tests {
         );
         assert_eq!(
             Column::new(peer("memory")).failures().len(),
-            Transport::Stdio.features().len()
+            peer("memory").section().features().len()
         );
     }
 }

@@ -1,0 +1,145 @@
+//! A client, and what can be seen of it from outside.
+
+use std::error::Error as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use mcp_auth::OAuth;
+use mcp_auth::client::{Builder, Error, MemoryStore, Step, TokenStore as _};
+use mcp_client::Client;
+use mcp_protocol::Revision;
+use mcp_transport_http::Http;
+use serde_json::{Value, json};
+
+use crate::report::{Fault, ensure};
+
+/// A client of one server, with a clock and a store of its own.
+pub(crate) struct Program {
+    pub(crate) auth: OAuth,
+    url: String,
+    store: MemoryStore,
+    steps: Arc<Mutex<Vec<Step>>>,
+    ahead: Arc<AtomicU64>,
+}
+
+impl Program {
+    /// The client of this server, on whose behalf `described` says.
+    pub(crate) fn new(
+        url: &str,
+        described: impl FnOnce(Builder) -> Builder,
+    ) -> Result<Self, Fault> {
+        Self::with_store(url, MemoryStore::new(), described)
+    }
+
+    /// The same program, started again.
+    pub(crate) fn again(&self, described: impl FnOnce(Builder) -> Builder) -> Result<Self, Fault> {
+        Self::with_store(&self.url, self.store.clone(), described)
+    }
+
+    fn with_store(
+        url: &str,
+        store: MemoryStore,
+        described: impl FnOnce(Builder) -> Builder,
+    ) -> Result<Self, Fault> {
+        let steps = Arc::new(Mutex::new(Vec::new()));
+        let ahead = Arc::new(AtomicU64::new(0));
+        let (noted, clock) = (Arc::clone(&steps), Arc::clone(&ahead));
+        let builder = OAuth::client(url)
+            .client_name("interop-auth", None)
+            .store(store.clone())
+            .clock(move || SystemTime::now() + Duration::from_secs(clock.load(Ordering::Relaxed)))
+            .on_step(move |step| {
+                let mut steps = noted.lock().unwrap_or_else(PoisonError::into_inner);
+                steps.push(step.clone());
+            });
+        Ok(Self {
+            auth: described(builder).build()?,
+            url: url.to_owned(),
+            store,
+            steps,
+            ahead,
+        })
+    }
+
+    /// Connects, and signs in if it has to.
+    pub(crate) async fn connect(&self) -> Result<Client, mcp_client::Error> {
+        self.connect_as(Revision::LATEST_LEGACY).await
+    }
+
+    /// The same by this revision.
+    pub(crate) async fn connect_as(&self, revision: Revision) -> Result<Client, mcp_client::Error> {
+        let http = Http::new(&self.url)?.authorize(self.auth.clone());
+        let builder = Client::builder("interop-auth", "1.0.0").revision(revision);
+        builder.connect(http).await
+    }
+
+    /// Lets time pass for this program alone: it takes its tokens for older than they are.
+    pub(crate) fn wait(&self, seconds: u64) {
+        self.ahead.fetch_add(seconds, Ordering::Relaxed);
+    }
+
+    /// What it did so far.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.clone()
+    }
+
+    /// How often it did this.
+    pub(crate) fn count(&self, step: &Step) -> usize {
+        self.steps().iter().filter(|it| *it == step).count()
+    }
+
+    /// The ids by which it was known, in order.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        let steps = self.steps().into_iter();
+        let ids = steps.filter_map(|step| match step {
+            Step::Identified { client_id } => Some(client_id),
+            _ => None,
+        });
+        ids.collect()
+    }
+
+    /// A member of what it keeps about its tokens: `access_token`, `refresh_token`, `token_type`.
+    pub(crate) async fn kept(&self, member: &str) -> Result<String, Fault> {
+        let text = self.store.load(&format!("tokens {}", self.url)).await?;
+        let text = text.ok_or("there are no tokens")?;
+        let kept: Value = serde_json::from_str(text.expose())?;
+        let value = kept[member].as_str();
+        Ok(value
+            .ok_or_else(|| format!("there is no {member}"))?
+            .to_owned())
+    }
+}
+
+/// Calls a tool that has to succeed.
+pub(crate) async fn call(client: &Client, tool: &str) -> Result<String, Fault> {
+    let arguments = match tool {
+        "cancel_order" => json!({ "order": 7 }),
+        _ => json!({}),
+    };
+    let result = client.call_tool(tool, arguments).await?;
+    let text = result.joined_text();
+    ensure(!result.is_error(), || format!("{tool} failed: {text}"))?;
+    Ok(text)
+}
+
+/// The claims of the token that a call was made with.
+pub(crate) async fn claims(client: &Client) -> Result<Value, Fault> {
+    Ok(serde_json::from_str(&call(client, "whoami").await?)?)
+}
+
+/// Why nobody could sign in.
+pub(crate) fn why<T>(outcome: Result<T, mcp_client::Error>) -> Result<Error, Fault> {
+    let Err(error) = outcome else {
+        return Err("it worked".into());
+    };
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(found) = inner.downcast_ref::<Error>() {
+            return Ok(found.clone());
+        }
+        cause = inner.source();
+    }
+    Err(format!("not for want of a token: {error}").into())
+}
