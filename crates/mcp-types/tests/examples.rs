@@ -66,6 +66,7 @@ fn examples(dir: &Path) -> BTreeMap<String, Vec<(String, String)>> {
         .collect()
 }
 
+// proves: M-BASE-026
 #[test]
 fn every_example_comes_back_equal_and_valid() {
     let Some(dir) = schema_dir() else { return };

@@ -162,7 +162,7 @@ async fn who_a_client_says_it_is_changes_nothing() {
     }
 }
 
-// proves: M-META-018
+// proves: M-META-018, M-META-027
 #[tokio::test]
 async fn what_is_unknown_in_meta_disturbs_nothing_and_reaches_the_handler() {
     let tool = Tool::new("t", |cx: Ctx| json!(cx.meta()).to_string());
@@ -171,6 +171,7 @@ async fn what_is_unknown_in_meta_disturbs_nothing_and_reaches_the_handler() {
     for (key, value) in [
         ("io.modelcontextprotocol/unheard-of", json!({ "a": [1] })),
         ("traceparent", json!("not a trace parent")),
+        ("tracestate", json!("a=b")),
         ("baggage", json!(7)),
         ("com.example/x", Value::Null),
     ] {

@@ -102,7 +102,7 @@ async fn a_request_means_the_same_whatever_carries_it() {
     assert_eq!(in_memory[6]["error"]["code"], -32021);
 }
 
-// proves: M-META-005, M-META-011, M-VER-017
+// proves: M-META-005, M-META-011, M-VER-017, M-ERR-011, M-XPORT-003
 #[tokio::test]
 async fn requests_that_lack_something_have_a_status_that_says_so() {
     let endpoint = Endpoint::new(everything::server()).unwrap();
@@ -117,6 +117,14 @@ async fn requests_that_lack_something_have_a_status_that_says_so() {
         assert_eq!(reply.status, 400, "{lacking}");
         assert_eq!(reply.json().await["error"]["code"], -32602, "{lacking}");
     }
+    // The header does not win over the body.
+    let client = Modern::new(&endpoint);
+    let request = client.request(1, "tools/call", named("test_simple_text", json!({})));
+    let mirrored = client.mirroring(&request);
+    let lying = mirrored.with("mcp-name", Some("test_image_content"));
+    let reply = lying.post(request).await;
+    assert_eq!(reply.status, 400);
+    assert_eq!(reply.json().await["error"]["code"], -32020);
     // A handler finds out while it runs.
     let mut client = Modern::new(&endpoint);
     client.meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
