@@ -16,7 +16,7 @@ use mcp_types::{
 
 use crate::bucket::Bucket;
 use crate::gate::Offers;
-use crate::modern::{self, Claim, Desk, Envelope, Headers};
+use crate::modern::{self, Claim, Desk, Envelope, Headers, Sender};
 use crate::{
     Closed, Delivery, Exchange, Inbound, Link, Payload, Principal, Reply, RequestContext, Revision,
     ServerFacts, Service, gate, lock, lower,
@@ -56,10 +56,9 @@ struct Roots {
 #[derive(Debug)]
 struct Agreed {
     revision: Revision,
-    client: Option<Implementation>,
+    /// `None` for clients that say nothing of themselves: sessions are many.
+    sender: Option<Arc<Sender>>,
     principal: Option<Principal>,
-    /// `None` for a client that declares nothing: sessions are many.
-    capabilities: Option<Box<ClientCapabilities>>,
     offers: Offers,
 }
 
@@ -85,9 +84,8 @@ impl Session {
     ) -> Arc<Self> {
         let agreed = Agreed {
             revision: envelope.revision,
-            client: envelope.client,
+            sender: Some(envelope.sender),
             principal,
-            capabilities: boxed(envelope.capabilities),
             offers,
         };
         Arc::new(Self {
@@ -107,7 +105,7 @@ impl Session {
 
     /// Who the client says it is.
     pub fn client(&self) -> Option<&Implementation> {
-        self.agreed.get()?.client.as_ref()
+        self.agreed.get()?.sender.as_ref()?.client.as_ref()
     }
 
     /// On whose behalf it was opened, if that was verified; in revisions without sessions, on
@@ -119,8 +117,8 @@ impl Session {
     /// What the client declared it can do.
     pub fn client_capabilities(&self) -> Option<&ClientCapabilities> {
         static NOTHING: LazyLock<ClientCapabilities> = LazyLock::new(ClientCapabilities::default);
-        let declared = self.agreed.get()?.capabilities.as_deref();
-        Some(declared.unwrap_or(&NOTHING))
+        let sender = self.agreed.get()?.sender.as_ref();
+        Some(sender.map_or(&NOTHING, |sender| &sender.capabilities))
     }
 
     /// Whether the handshake is complete and the session has not ended.
@@ -225,10 +223,6 @@ impl fmt::Debug for Session {
     }
 }
 
-fn boxed(capabilities: ClientCapabilities) -> Option<Box<ClientCapabilities>> {
-    (capabilities != ClientCapabilities::default()).then(|| Box::new(capabilities))
-}
-
 /// The server's side of one connection: handshake, gates, and then the [`Service`].
 pub struct ServerSession {
     service: Arc<dyn Service>,
@@ -264,9 +258,8 @@ impl ServerSession {
         if let Some(revision) = revision {
             let agreed = Agreed {
                 revision,
-                client: None,
+                sender: None,
                 principal: None,
-                capabilities: None,
                 offers: Offers::of(&this.facts().capabilities),
             };
             let fresh = this.session.agreed.set(agreed);
@@ -352,9 +345,11 @@ impl ServerSession {
         let link = self.session.link();
         let agreed = Agreed {
             revision,
-            client: Some(params.client_info),
+            sender: Some(Arc::new(Sender {
+                client: Some(params.client_info),
+                capabilities: params.capabilities,
+            })),
             principal: link.and_then(|link| link.principal().cloned()),
-            capabilities: boxed(params.capabilities),
             offers,
         };
         if self.session.agreed.set(agreed).is_err() {

@@ -1,14 +1,18 @@
 //! What a request says of itself, and whether it is served.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode, members};
 
 use mcp_types::{
-    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, ClientCapabilities, Implementation, LOG_LEVEL_KEY,
-    LoggingLevel, PROTOCOL_VERSION_KEY,
+    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, LoggingLevel, PROTOCOL_VERSION_KEY,
 };
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::mirror;
+use super::sender::{Sender, Senders};
 use crate::{Revision, gate};
 
 /// A request that says in its `_meta` which revision it is written in, and that is what makes it
@@ -25,10 +29,8 @@ pub struct Claim<'a> {
 pub struct Envelope {
     /// The revision it is written in, one that is served.
     pub revision: Revision,
-    /// The client software, by its own account.
-    pub client: Option<Implementation>,
-    /// What the client offers while the request runs.
-    pub capabilities: ClientCapabilities,
+    /// Who sends it, and what can be asked of them.
+    pub sender: Arc<Sender>,
     /// The least serious log message to send along; `None` means none at all.
     pub log_level: Option<LoggingLevel>,
 }
@@ -65,8 +67,12 @@ impl<'a> Claim<'a> {
     }
 
     /// The revision it names, if that is text.
-    pub fn version(&self) -> Option<String> {
-        decode(self.version).ok()
+    pub fn version(&self) -> Option<Cow<'a, str>> {
+        let plain = self.version.strip_prefix('"')?.strip_suffix('"')?;
+        if plain.contains('\\') {
+            return decode(self.version).ok().map(Cow::Owned);
+        }
+        Some(Cow::Borrowed(plain))
     }
 
     /// Whether the request is served: the headers agree with it (over HTTP), the revision is
@@ -81,22 +87,29 @@ impl<'a> Claim<'a> {
         served: &[Revision],
         headers: Option<&Headers<'_>>,
     ) -> Result<Envelope, ErrorObject> {
+        self.admit_known(request, served, headers, &Senders::default())
+    }
+
+    /// The same with a memory of who has sent lately.
+    pub(crate) fn admit_known(
+        &self,
+        request: &Request<'_>,
+        served: &[Revision],
+        headers: Option<&Headers<'_>>,
+        senders: &Senders,
+    ) -> Result<Envelope, ErrorObject> {
         let version = self
             .version()
             .ok_or_else(|| malformed(PROTOCOL_VERSION_KEY, "a string"))?;
         if let Some(headers) = headers {
-            mirror::check(
-                mirror::PROTOCOL_VERSION,
-                headers.version,
-                Some(version.as_str()),
-            )?;
+            mirror::check(mirror::PROTOCOL_VERSION, headers.version, Some(&*version))?;
         }
         let revision = served
             .iter()
             .copied()
             .find(|it| it.is_modern() && it.as_str() == version)
             .ok_or_else(|| unsupported(&version, served))?;
-        let envelope = self.envelope(revision)?;
+        let envelope = self.envelope(revision, senders)?;
         if let Some(headers) = headers {
             mirror::check(mirror::METHOD, headers.method, Some(&*request.method))?;
             mirror::check_name(request, headers.name)?;
@@ -108,40 +121,42 @@ impl<'a> Claim<'a> {
         Ok(envelope)
     }
 
-    fn envelope(&self, revision: Revision) -> Result<Envelope, ErrorObject> {
-        let mut envelope = Envelope {
-            revision,
-            client: None,
-            capabilities: ClientCapabilities::default(),
-            log_level: None,
-        };
-        let mut declared = false;
+    fn envelope(&self, revision: Revision, senders: &Senders) -> Result<Envelope, ErrorObject> {
+        let (mut client, mut capabilities, mut log_level) = (None, None, None);
         for member in members(self.meta) {
             let (key, value) = member.map_err(|error| {
                 ErrorObject::invalid_params(format!("invalid params: /_meta: {error}"))
             })?;
             match key {
-                CLIENT_INFO_KEY => {
-                    let info = decode(value).map_err(|error| misfit(key, &error))?;
-                    envelope.client = Some(info);
-                }
-                CLIENT_CAPABILITIES_KEY => {
-                    envelope.capabilities = decode(value).map_err(|error| misfit(key, &error))?;
-                    declared = true;
-                }
-                LOG_LEVEL_KEY => {
-                    let level: LoggingLevel = decode(value).map_err(|error| misfit(key, &error))?;
-                    envelope.log_level = Some(level);
-                }
+                CLIENT_INFO_KEY => client = Some(value),
+                CLIENT_CAPABILITIES_KEY => capabilities = Some(value),
+                LOG_LEVEL_KEY => log_level = Some(read(key, value)?),
                 _ => {}
             }
         }
-        if declared {
-            Ok(envelope)
-        } else {
-            Err(malformed(CLIENT_CAPABILITIES_KEY, "an object"))
-        }
+        let Some(capabilities) = capabilities else {
+            return Err(malformed(CLIENT_CAPABILITIES_KEY, "an object"));
+        };
+        let sender = senders.find(client.unwrap_or_default(), capabilities, || {
+            Ok::<_, ErrorObject>(Sender {
+                client: client
+                    .map(|client| read(CLIENT_INFO_KEY, client))
+                    .transpose()?,
+                capabilities: read(CLIENT_CAPABILITIES_KEY, capabilities)?,
+            })
+        })?;
+        Ok(Envelope {
+            revision,
+            sender,
+            log_level,
+        })
     }
+}
+
+fn read<T: DeserializeOwned>(key: &str, value: &str) -> Result<T, ErrorObject> {
+    decode(value).map_err(|error| {
+        ErrorObject::invalid_params(format!("invalid params: /_meta/{key}: {error}"))
+    })
 }
 
 /// The answer to a request that says nothing of itself and belongs to no session.
@@ -178,8 +193,4 @@ fn malformed(key: &str, wanted: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!(
         "invalid params: /_meta: {key:?} is missing or not {wanted}; send it with every request"
     ))
-}
-
-fn misfit(key: &str, error: &mcp_jsonrpc::DecodeError) -> ErrorObject {
-    ErrorObject::invalid_params(format!("invalid params: /_meta/{key}: {error}"))
 }

@@ -13,6 +13,7 @@ mod admit;
 mod ledger;
 pub mod mirror;
 mod probe;
+mod sender;
 mod serve;
 mod stamp;
 
@@ -20,5 +21,6 @@ pub(crate) use admit::unsupported;
 pub use admit::{Claim, Envelope, Headers, unclaimed};
 pub use ledger::{Interim, Ledger, LedgerError, Recorded, Suspending, Working};
 pub use probe::{Probe, Probed, Step};
+pub use sender::Sender;
 pub(crate) use serve::Desk;
 pub use stamp::{CacheHint, CacheScope, Stamp};

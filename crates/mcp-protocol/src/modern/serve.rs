@@ -6,6 +6,7 @@ use mcp_jsonrpc::{ErrorObject, Request};
 use mcp_types::method;
 use mcp_types::v2026_07_28::DiscoverResult;
 
+use super::sender::Senders;
 use super::stamp::is_cacheable;
 use super::{CacheHint, Claim, Envelope, Headers, Stamp};
 use crate::gate::Offers;
@@ -16,6 +17,7 @@ use crate::{
 /// Serves requests of revisions without a handshake, one by one.
 pub(crate) struct Desk {
     known: Mutex<Option<Arc<Known>>>,
+    senders: Senders,
 }
 
 /// What the service tells of itself, made ready for use.
@@ -32,6 +34,7 @@ impl Desk {
     pub(crate) fn new() -> Self {
         Self {
             known: Mutex::default(),
+            senders: Senders::default(),
         }
     }
 
@@ -63,7 +66,7 @@ impl Desk {
         headers: Option<&Headers<'_>>,
     ) -> Result<Envelope, ErrorObject> {
         let known = self.known(service);
-        claim.admit(request, &known.facts.revisions, headers)
+        claim.admit_known(request, &known.facts.revisions, headers, &self.senders)
     }
 
     pub(crate) fn serve(
