@@ -6,11 +6,12 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorObject, RawJson};
 use mcp_protocol::modern::{Probe, Probed, Step};
 use mcp_protocol::{CallError, Connection, Delivery, Revision, Timeouts, Transport, lower};
-use mcp_types::v2026_07_28::DiscoverResult;
+use mcp_types::v2026_07_28::{DiscoverResult, UnsupportedProtocolVersion};
 use mcp_types::{
     ClientCapabilities, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
     method,
 };
+use serde::Deserialize as _;
 use tokio::time::timeout;
 
 use crate::Error;
@@ -192,7 +193,12 @@ impl Way<'_> {
         })
     }
 
-    fn agree_on(&mut self, revision: Revision, result: DiscoverResult, envelope: Envelope) -> Agreed {
+    fn agree_on(
+        &mut self,
+        revision: Revision,
+        result: DiscoverResult,
+        envelope: Envelope,
+    ) -> Agreed {
         let agreed = Agreed::discovered(revision, result, envelope);
         self.connection.negotiated(revision.as_str());
         self.inbound.agree(revision, agreed.server.clone());
@@ -273,7 +279,7 @@ impl Said {
     fn nothing(self, offered: Revision) -> Error {
         let answered = match &self {
             Self::Discovered(result, _) => result.supported_versions.join(", "),
-            Self::Refused(error) => error.to_string(),
+            Self::Refused(error) => listed(error).unwrap_or_else(|| error.to_string()),
             Self::Foreign => "nothing of this protocol".to_owned(),
             Self::Silent(error) | Self::Gone(error) => error.to_string(),
         };
@@ -293,4 +299,10 @@ impl Said {
             }
         }
     }
+}
+
+/// The revisions that a refusal names.
+fn listed(error: &ErrorObject) -> Option<String> {
+    let data = UnsupportedProtocolVersion::deserialize(error.data.as_ref()?);
+    data.ok().map(|data| data.supported.join(", "))
 }

@@ -11,7 +11,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, decode, members};
+use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, members};
 use mcp_protocol::{BoxFuture, Outcome, Reply, guarded};
 use mcp_types::method;
 
@@ -34,7 +34,10 @@ impl Kind {
         let Some(text) = member(result, "resultType") else {
             return Ok(Self::Complete);
         };
-        let kind: String = decode(text).map_err(|problem| Error::Answer { method, problem })?;
+        let kind: String = decode(text).map_err(|problem| Error::Answer {
+            method,
+            problem: DecodeError::new("/resultType", problem.message()),
+        })?;
         match kind.as_str() {
             "complete" => Ok(Self::Complete),
             "input_required" if may_ask(method) => Ok(Self::InputRequired),

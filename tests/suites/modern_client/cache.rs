@@ -1,0 +1,184 @@
+//! Results that are used again.
+
+use std::time::Duration;
+
+use mcp_client::{Builder, CacheLimits, Client, Error};
+use mcp_tests::wire::Wire;
+use mcp_types::{ReadResourceResult, Tool};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::advance;
+
+use super::{client, connected};
+
+async fn pair(builder: Builder) -> (Wire, Client) {
+    connected(builder, json!({ "tools": {}, "resources": {} })).await
+}
+
+fn list(client: &Client) -> JoinHandle<Result<Vec<Tool>, Error>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.list_tools().await })
+}
+
+fn read(client: &Client, uri: &'static str) -> JoinHandle<Result<ReadResourceResult, Error>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.read_resource(uri).await })
+}
+
+fn tools(ttl: i64, names: &[&str], next: Option<&str>) -> Value {
+    let tool = |name: &&str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let tools: Vec<Value> = names.iter().map(tool).collect();
+    let mut page = json!({ "resultType": "complete", "tools": tools, "ttlMs": ttl,
+        "cacheScope": "private" });
+    if let Some(next) = next {
+        page["nextCursor"] = json!(next);
+    }
+    page
+}
+
+async fn names(listing: JoinHandle<Result<Vec<Tool>, Error>>) -> Vec<String> {
+    let tools = listing.await.unwrap().unwrap();
+    tools.into_iter().map(|tool| tool.name).collect()
+}
+
+/// Answers the next request, which must be for tools; tells its cursor.
+async fn serve(wire: &mut Wire, page: Value) -> Value {
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "tools/list", "{request}");
+    wire.answer(&request, page).await;
+    request["params"]["cursor"].clone()
+}
+
+// proves: M-CACHE-006, M-CACHE-010, M-CACHE-011
+#[tokio::test(start_paused = true)]
+async fn a_list_is_fetched_again_when_it_is_needed_and_stale() {
+    let (mut wire, client) = pair(client()).await;
+    let listing = list(&client);
+    serve(&mut wire, tools(60_000, &["a"], None)).await;
+    assert_eq!(names(listing).await, ["a"]);
+    assert_eq!(names(list(&client)).await, ["a"], "without a request");
+    advance(Duration::from_secs(60)).await;
+    let listing = list(&client);
+    serve(&mut wire, tools(0, &["b"], None)).await;
+    assert_eq!(names(listing).await, ["b"]);
+    let listing = list(&client);
+    serve(&mut wire, tools(0, &["c"], None)).await;
+    assert_eq!(names(listing).await, ["c"], "it was stale at once");
+}
+
+// proves: M-CACHE-020, M-CACHE-022, M-CACHE-023
+#[tokio::test(start_paused = true)]
+async fn each_page_has_its_own_time() {
+    let (mut wire, client) = pair(client()).await;
+    let listing = list(&client);
+    serve(&mut wire, tools(60_000, &["a"], Some("2"))).await;
+    serve(&mut wire, tools(10_000, &["b"], None)).await;
+    assert_eq!(names(listing).await, ["a", "b"]);
+    advance(Duration::from_secs(30)).await;
+    let listing = list(&client);
+    let cursor = serve(&mut wire, tools(10_000, &["c"], None)).await;
+    assert_eq!(cursor, "2");
+    assert_eq!(names(listing).await, ["a", "c"]);
+    client.clear_cache();
+    let listing = list(&client);
+    let cursor = serve(&mut wire, tools(0, &["d"], None)).await;
+    assert_eq!(cursor, Value::Null);
+    assert_eq!(names(listing).await, ["d"]);
+}
+
+// proves: M-CACHE-024
+#[tokio::test(start_paused = true)]
+async fn a_cursor_that_became_invalid_leads_back_to_the_first_page() {
+    let (mut wire, client) = pair(client()).await;
+    let listing = list(&client);
+    serve(&mut wire, tools(60_000, &["a"], Some("2"))).await;
+    serve(&mut wire, tools(0, &["b"], None)).await;
+    listing.await.unwrap().unwrap();
+    let listing = list(&client);
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["params"]["cursor"], "2");
+    wire.refuse(&request, -32602, "no such page").await;
+    let cursor = serve(&mut wire, tools(0, &["c"], Some("3"))).await;
+    assert_eq!(cursor, Value::Null);
+    let request = wire.recv_patiently().await;
+    wire.refuse(&request, -32602, "nor this one").await;
+    assert!(listing.await.unwrap().is_err(), "once is enough");
+}
+
+// proves: M-CACHE-004
+#[tokio::test(start_paused = true)]
+async fn what_took_answers_is_not_kept() {
+    let asked = client().on_elicit(async |form| form.decline());
+    let (mut wire, client) = pair(asked).await;
+    let kept = json!({ "contents": [], "ttlMs": 60_000, "cacheScope": "public" });
+    for _ in 0..2 {
+        let reading = read(&client, "a:b");
+        let request = wire.recv_patiently().await;
+        let state = json!({ "resultType": "input_required", "requestState": "s", "ttlMs": 60_000 });
+        wire.answer(&request, state).await;
+        let retry = wire.recv_patiently().await;
+        wire.answer(&retry, kept.clone()).await;
+        reading.await.unwrap().unwrap();
+    }
+}
+
+// proves: M-CACHE-003
+#[tokio::test(start_paused = true)]
+async fn one_resource_is_not_another() {
+    let (mut wire, client) = pair(client()).await;
+    for uri in ["a:1", "a:2"] {
+        let reading = read(&client, uri);
+        let request = wire.recv_patiently().await;
+        assert_eq!(request["params"]["uri"], uri);
+        let content = json!({ "uri": uri, "text": uri });
+        wire.answer(&request, json!({ "contents": [content], "ttlMs": 60_000 }))
+            .await;
+        reading.await.unwrap().unwrap();
+    }
+    for uri in ["a:1", "a:2"] {
+        let result = read(&client, uri).await.unwrap().unwrap();
+        let result = serde_json::to_value(result).unwrap();
+        assert_eq!(result["contents"][0]["text"], uri);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_wants_it_fresh_or_not_at_all_gets_that() {
+    let (mut wire, client) = pair(client()).await;
+    let listing = list(&client);
+    serve(&mut wire, tools(60_000, &["a"], None)).await;
+    listing.await.unwrap().unwrap();
+    let again = client.clone();
+    let asking = tokio::spawn(async move {
+        let params = mcp_types::PaginatedRequestParams::default();
+        let call = again.request::<mcp_types::ListToolsRequest>(&params);
+        call.fresh().await
+    });
+    serve(&mut wire, tools(60_000, &["b"], None)).await;
+    asking.await.unwrap().unwrap();
+    assert_eq!(names(list(&client)).await, ["b"]);
+
+    let (mut wire, client) = pair(super::client().cache(CacheLimits::NONE)).await;
+    for _ in 0..2 {
+        let listing = list(&client);
+        serve(&mut wire, tools(60_000, &["a"], None)).await;
+        listing.await.unwrap().unwrap();
+    }
+}
+
+// proves: M-CACHE-013
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_is_unknown_makes_the_list_stale() {
+    let (mut wire, client) = pair(client()).await;
+    let listing = list(&client);
+    serve(&mut wire, tools(60_000, &["a"], None)).await;
+    listing.await.unwrap().unwrap();
+    let again = client.clone();
+    let calling = tokio::spawn(async move { again.call_tool("a", Value::Null).await });
+    let request = wire.recv_patiently().await;
+    wire.refuse(&request, -32602, "unknown tool").await;
+    calling.await.unwrap().unwrap_err();
+    let listing = list(&client);
+    serve(&mut wire, tools(60_000, &["b"], None)).await;
+    assert_eq!(names(listing).await, ["b"]);
+}

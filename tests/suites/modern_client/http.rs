@@ -1,0 +1,413 @@
+//! The same over HTTP, where headers repeat the body and silence says nothing.
+
+use std::time::Duration;
+
+use mcp_client::{Builder, Client, Era, Error, Negotiation};
+use mcp_tests::everything;
+use mcp_tests::network::Network;
+use mcp_transport_http::{ClientOptions, Endpoint, Http};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::scripted::{Exchange, HttpServer, Wired, wired};
+use super::{REVISION, client, discovered};
+
+type Connecting = JoinHandle<Result<Client, Error>>;
+
+fn http(wired: Wired) -> Http {
+    let options = ClientOptions::new().with_random(|| 0);
+    let http = Http::new("http://server.test/mcp").unwrap();
+    http.service(wired).options(options)
+}
+
+/// A client that has just asked what the server is.
+async fn probing(builder: Builder) -> (HttpServer, Connecting, Exchange) {
+    let (wired, mut server) = wired();
+    let connecting = tokio::spawn(builder.connect(http(wired)));
+    let probe = server.next().await;
+    assert_eq!(probe.body["method"], "server/discover");
+    (server, connecting, probe)
+}
+
+async fn pair(builder: Builder, capabilities: Value) -> (HttpServer, Client) {
+    let (server, connecting, probe) = probing(builder).await;
+    probe.answer(discovered(&[REVISION], capabilities));
+    (server, connecting.await.unwrap().unwrap())
+}
+
+fn refusal(code: i64, data: Value) -> Value {
+    json!({ "code": code, "message": "no", "data": data })
+}
+
+fn listing(client: &Client) -> JoinHandle<Result<Vec<String>, Error>> {
+    let client = client.clone();
+    tokio::spawn(async move {
+        let tools = client.list_tools().await?;
+        Ok(tools.into_iter().map(|tool| tool.name).collect())
+    })
+}
+
+fn call(client: &Client, name: &'static str, arguments: Value) -> JoinHandle<Result<(), Error>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.call_tool(name, arguments).await.map(|_| ()) })
+}
+
+/// Answers a handshake, which has to be next.
+async fn shakes_hands(mut server: HttpServer, connecting: Connecting) {
+    let exchange = server.next().await;
+    assert_eq!(exchange.body["method"], "initialize");
+    assert_eq!(exchange.header("mcp-protocol-version"), None);
+    assert_eq!(exchange.header("mcp-method"), None);
+    let info = json!({ "name": "old", "version": "0" });
+    let result = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info });
+    exchange.answer(result);
+    let client = connecting.await.unwrap().unwrap();
+    assert_eq!(client.verdict().era(), Era::Legacy);
+    let initialized = server.next().await;
+    assert_eq!(
+        initialized.header("mcp-protocol-version"),
+        Some("2025-11-25")
+    );
+    initialized.status(202);
+}
+
+// proves: M-VER-016, M-HTTP-052, M-HTTP-054, M-HTTP-061
+#[tokio::test(start_paused = true)]
+async fn what_is_not_modern_leads_to_a_handshake() {
+    for status in [400, 404, 405, 406, 415, 422] {
+        let (server, connecting, probe) = probing(client()).await;
+        probe.respond(status, "text/plain", "what?");
+        shakes_hands(server, connecting).await;
+    }
+    for (status, code) in [(200, -32601), (404, -32601), (400, -32000), (400, -32602)] {
+        let (server, connecting, probe) = probing(client()).await;
+        let id = probe.body["id"].clone();
+        probe.refuse(status, id, refusal(code, Value::Null));
+        shakes_hands(server, connecting).await;
+        // A server that did not get as far as the id.
+        let (server, connecting, probe) = probing(client()).await;
+        probe.refuse(status, Value::Null, refusal(code, Value::Null));
+        shakes_hands(server, connecting).await;
+    }
+    for (status, media, body) in [
+        (202, "text/plain", ""),
+        (200, "text/html", "<html>"),
+        (200, "application/json", "[]"),
+        (200, "application/json", "{\"ok\": true}"),
+    ] {
+        let (server, connecting, probe) = probing(client()).await;
+        probe.respond(status, media, body);
+        shakes_hands(server, connecting).await;
+    }
+}
+
+// proves: M-HTTP-053, M-VER-004, M-VER-010
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
+    for with_id in [true, false] {
+        let (mut server, connecting, probe) = probing(client()).await;
+        let first = probe.body["id"].clone();
+        let data = json!({ "supported": [REVISION], "requested": REVISION });
+        let id = if with_id { first.clone() } else { Value::Null };
+        probe.refuse(400, id, refusal(-32022, data));
+        let again = server.next().await;
+        assert_eq!(again.body["method"], "server/discover");
+        assert_ne!(again.body["id"], first);
+        again.answer(discovered(&[REVISION], json!({})));
+        let client = connecting.await.unwrap().unwrap();
+        assert_eq!(client.verdict().era(), Era::Modern);
+    }
+    let (server, connecting, probe) = probing(client()).await;
+    let data = json!({ "supported": ["2025-11-25"], "requested": REVISION });
+    let id = probe.body["id"].clone();
+    probe.refuse(400, id, refusal(-32022, data));
+    shakes_hands(server, connecting).await;
+
+    for code in [-32020, -32021] {
+        let (mut server, connecting, probe) = probing(client()).await;
+        let id = probe.body["id"].clone();
+        probe.refuse(400, id, refusal(code, json!({})));
+        let error = connecting.await.unwrap().unwrap_err();
+        assert_eq!(error.rejection().unwrap().code.0, code);
+        server.is_done().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_verdict_is_an_error() {
+    for status in [401, 403, 407, 429, 500, 502, 503] {
+        for body in [
+            "",
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"x"}}"#,
+        ] {
+            let (mut server, connecting, probe) = probing(client()).await;
+            probe.respond(status, "application/json", body);
+            let error = connecting.await.unwrap().unwrap_err();
+            let text = error.to_string();
+            assert!(matches!(error, Error::Transport(_)), "{status}: {text}");
+            assert!(text.contains(&status.to_string()), "{text}");
+            server.is_done().await;
+        }
+    }
+    let (mut server, connecting, probe) = probing(client()).await;
+    probe.break_off();
+    assert!(connecting.await.unwrap().is_err());
+    server.is_done().await;
+
+    let began = Instant::now();
+    let (mut server, connecting, probe) = probing(client()).await;
+    let error = connecting.await.unwrap().unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    assert_eq!(began.elapsed(), Duration::from_secs(60));
+    drop(probe);
+    server.is_done().await;
+}
+
+// proves: M-HTTP-007, M-HTTP-008, M-HTTP-009, M-HTTP-010, M-HTTP-011, M-HTTP-031, M-HTTP-032
+// proves: M-HTTP-038, M-HTTP-039, M-HTTP-051
+#[tokio::test(start_paused = true)]
+async fn each_message_is_a_post_that_repeats_its_body_and_belongs_to_no_session() {
+    let (mut server, connecting, probe) = probing(client()).await;
+    let check = |exchange: &Exchange, method: &str, name: Option<&str>| {
+        assert_eq!(exchange.head.method, http::Method::POST);
+        assert_eq!(exchange.body["method"], method);
+        assert_eq!(exchange.header("mcp-method"), Some(method));
+        assert_eq!(exchange.header("mcp-name"), name);
+        assert_eq!(exchange.header("mcp-protocol-version"), Some(REVISION));
+        assert_eq!(exchange.header("mcp-session-id"), None);
+        let accept = exchange.header("accept").unwrap();
+        assert!(accept.contains("application/json") && accept.contains("text/event-stream"));
+    };
+    check(&probe, "server/discover", None);
+    let everything = json!({ "tools": {}, "prompts": {}, "resources": {} });
+    let result = discovered(&[REVISION], everything);
+    probe.answer_with("mcp-session-id", "4711", result);
+    let client = connecting.await.unwrap().unwrap();
+
+    let listed = listing(&client);
+    let exchange = server.next().await;
+    check(&exchange, "tools/list", None);
+    exchange.answer(json!({ "tools": [] }));
+    listed.await.unwrap().unwrap();
+    let called = call(&client, "naïve", json!({}));
+    let exchange = server.next().await;
+    check(&exchange, "tools/call", Some("=?base64?bmHDr3Zl?="));
+    let stream = exchange.stream();
+    let result = json!({ "content": [] });
+    stream.answer(result).await;
+    called.await.unwrap().unwrap();
+    let again = client.clone();
+    let read = tokio::spawn(async move { again.read_resource("file:///a").await });
+    let exchange = server.next().await;
+    check(&exchange, "resources/read", Some("file:///a"));
+    exchange.answer(json!({ "contents": [] }));
+    read.await.unwrap().unwrap();
+    let again = client.clone();
+    let got = tokio::spawn(async move { again.get_prompt("p", [("a", "b")]).await });
+    let exchange = server.next().await;
+    check(&exchange, "prompts/get", Some("p"));
+    exchange.answer(json!({ "messages": [] }));
+    got.await.unwrap().unwrap();
+
+    client.close().await.unwrap();
+    drop(client);
+    server.is_done().await;
+}
+
+// proves: M-HTTP-063, M-CANC-001
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_stream_is_the_cancellation() {
+    let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
+    let calling = call(&client, "slow", json!({}));
+    let stream = server.next().await.stream();
+    tokio::task::yield_now().await;
+    calling.abort();
+    stream.abandoned().await;
+    drop(client);
+    server.is_done().await;
+}
+
+// proves: M-HTTP-012, M-HTTP-025, M-HTTP-026, M-HTTP-027
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_breaks_is_a_call_that_is_lost() {
+    let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
+    let calling = call(&client, "a", json!({}));
+    let stream = server.next().await.stream();
+    stream.raw(": alive\n\n").await;
+    stream.raw("id: 7\nretry: 1\ndata:\n\n").await;
+    // Nobody answers that.
+    let question = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    stream.raw(&format!("data: {question}\n\n")).await;
+    drop(stream);
+    let error = calling.await.unwrap().unwrap_err().to_string();
+    assert!(error.contains("before the answer"), "{error}");
+    assert!(error.contains("may have run"), "{error}");
+    // What does no harm is not asked again either.
+    let listed = listing(&client);
+    server.next().await.break_off();
+    assert!(listed.await.unwrap().is_err());
+    drop(client);
+    server.is_done().await;
+}
+
+// proves: M-HTTP-065
+#[tokio::test(start_paused = true)]
+async fn a_method_that_is_missing_is_no_missing_server() {
+    let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
+    let listed = listing(&client);
+    let exchange = server.next().await;
+    let id = exchange.body["id"].clone();
+    exchange.refuse(404, id, refusal(-32601, Value::Null));
+    let error = listed.await.unwrap().unwrap_err();
+    assert_eq!(error.rejection().unwrap().code.0, -32601);
+    drop(client);
+    server.is_done().await;
+}
+
+fn annotated(header: &str) -> Value {
+    let region = json!({ "type": "string", "x-mcp-header": header });
+    let schema = json!({ "type": "object", "properties": { "region": region } });
+    json!({ "name": "query", "inputSchema": schema })
+}
+
+// proves: M-HDR-002, M-HDR-003, M-HDR-013, M-HDR-023, M-HDR-029
+#[tokio::test(start_paused = true)]
+async fn annotated_arguments_have_headers_in_every_round() {
+    let asked = client().on_elicit(async |form| form.decline());
+    let (mut server, client) = pair(asked, json!({ "tools": {} })).await;
+    let listed = listing(&client);
+    let mut bad = annotated("no token");
+    bad["name"] = json!("bad");
+    let tools = json!({ "tools": [annotated("Region"), bad] });
+    server.next().await.answer(tools);
+    assert_eq!(listed.await.unwrap().unwrap(), ["query"]);
+    let calling = call(&client, "query", json!({ "region": "eu ", "other": 1 }));
+    let exchange = server.next().await;
+    assert_eq!(exchange.header("mcp-param-region"), Some("=?base64?ZXUg?="));
+    exchange.answer(json!({ "resultType": "input_required", "requestState": "s" }));
+    let exchange = server.next().await;
+    assert_eq!(exchange.body["params"]["requestState"], "s");
+    assert_eq!(exchange.header("mcp-param-region"), Some("=?base64?ZXUg?="));
+    assert_eq!(exchange.header("mcp-name"), Some("query"));
+    exchange.answer(json!({ "content": [] }));
+    calling.await.unwrap().unwrap();
+}
+
+// proves: M-HDR-024
+#[tokio::test(start_paused = true)]
+async fn a_mismatch_of_headers_leads_to_a_look_at_the_tools_and_one_more_try() {
+    let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
+    let refuse = |exchange: Exchange| {
+        let id = exchange.body["id"].clone();
+        exchange.refuse(400, id, refusal(-32020, Value::Null));
+    };
+    // It was never listed, so nobody knew.
+    let calling = call(&client, "query", json!({ "region": "eu" }));
+    let exchange = server.next().await;
+    assert_eq!(exchange.header("mcp-param-region"), None);
+    refuse(exchange);
+    let exchange = server.next().await;
+    assert_eq!(exchange.body["method"], "tools/list");
+    let result = json!({ "tools": [annotated("Region")], "ttlMs": 60_000 });
+    exchange.answer(result.clone());
+    let exchange = server.next().await;
+    assert_eq!(exchange.header("mcp-param-region"), Some("eu"));
+    exchange.answer(json!({ "content": [] }));
+    calling.await.unwrap().unwrap();
+    // If the list says nothing new, the refusal stands.
+    let calling = call(&client, "query", json!({ "region": "eu" }));
+    refuse(server.next().await);
+    let exchange = server.next().await;
+    assert_eq!(exchange.body["method"], "tools/list", "not from the cache");
+    exchange.answer(result);
+    let error = calling.await.unwrap().unwrap_err();
+    assert_eq!(error.rejection().unwrap().code.0, -32020);
+    drop(client);
+    server.is_done().await;
+}
+
+// proves: M-SUB-012, M-SUB-015
+#[tokio::test(start_paused = true)]
+async fn a_stream_of_changes_that_breaks_is_opened_again() {
+    let capabilities = json!({ "resources": { "subscribe": true } });
+    let (mut server, client) = pair(client(), capabilities).await;
+    let again = client.clone();
+    let subscribing = tokio::spawn(async move { again.subscribe("a:/1").await });
+    let mut stream = server.next().await.listen().await;
+    let mut subscription = subscribing.await.unwrap().unwrap();
+    for n in 0..20 {
+        let params = json!({ "uri": format!("a:/1/{n}") });
+        stream.tell("notifications/resources/updated", params).await;
+        assert_eq!(subscription.next().await.unwrap(), format!("a:/1/{n}"));
+        drop(stream);
+        stream = server.next().await.listen().await;
+    }
+    drop(subscription);
+    stream.abandoned().await;
+    drop(client);
+    server.is_done().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_of_changes_that_cannot_be_kept_up_is_given_up() {
+    let capabilities = json!({ "resources": { "subscribe": true } });
+    let (mut server, client) = pair(client(), capabilities).await;
+    let again = client.clone();
+    let subscribing = tokio::spawn(async move { again.subscribe("a:/1").await });
+    let stream = server.next().await.listen().await;
+    let mut subscription = subscribing.await.unwrap().unwrap();
+    drop(stream);
+    let began = Instant::now();
+    let mut tries = 0;
+    let watching = tokio::spawn(async move { subscription.next().await });
+    while !watching.is_finished() {
+        match server.next_within(Duration::from_secs(60)).await {
+            Some(exchange) => {
+                exchange.respond(503, "text/plain", "");
+                tries += 1;
+            }
+            None => break,
+        }
+    }
+    assert_eq!(watching.await.unwrap(), None);
+    assert_eq!(tries, 16);
+    assert!(began.elapsed() > Duration::from_secs(60));
+}
+
+/// A client of a real server, with nothing but a socket left out.
+async fn of_everything(builder: Builder) -> (Client, Network) {
+    let endpoint = Endpoint::new(everything::server()).unwrap();
+    let network = Network::to(&endpoint);
+    let http = Http::new("http://localhost/mcp").unwrap();
+    let connecting = builder.connect(http.service(network.clone()));
+    (connecting.await.unwrap(), network)
+}
+
+#[tokio::test]
+async fn a_server_of_both_eras_is_the_same_in_both() {
+    let account = json!({ "username": "octocat", "email": "o@example.com" });
+    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+        let account = account.clone();
+        let host = client()
+            .negotiation(negotiation)
+            .on_elicit(move |form| std::future::ready(form.accept(account.clone())))
+            .on_sample(async |ask| Ok(ask.reply("model", "hello")));
+        let (client, network) = of_everything(host).await;
+        let is_modern = negotiation == Negotiation::Auto;
+        assert_eq!(client.verdict().era() == Era::Modern, is_modern);
+        assert!(!client.list_tools().await.unwrap().is_empty());
+        let arguments = json!({ "message": "who?" });
+        let said = client
+            .call_tool("test_elicitation", arguments)
+            .await
+            .unwrap();
+        assert!(said.joined_text().contains("octocat"), "{said:?}");
+        let arguments = json!({ "prompt": "?" });
+        let said = client.call_tool("test_sampling", arguments).await.unwrap();
+        assert_eq!(said.joined_text(), "LLM response: hello");
+        client.close().await.unwrap();
+        let (_, others) = network.requests();
+        assert_eq!(others == 0, is_modern, "only sessions need other methods");
+    }
+}

@@ -1,0 +1,262 @@
+//! Hearing of changes, over a pipe.
+
+use mcp_client::{Builder, Changed, Client, Error, Subscription};
+use mcp_tests::wire::Wire;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::scripted::Notes;
+use super::{claims, client, connected};
+
+fn capabilities() -> Value {
+    json!({ "tools": { "listChanged": true }, "prompts": {},
+        "resources": { "subscribe": true, "listChanged": true } })
+}
+
+async fn pair(builder: Builder) -> (Wire, Client) {
+    connected(builder, capabilities()).await
+}
+
+fn telling(notes: &Notes) -> Builder {
+    let notes = notes.clone();
+    client().on_change(move |changed: Changed| notes.note(format!("{changed:?}")))
+}
+
+/// The next request, which must be for a stream.
+async fn listening(wire: &mut Wire) -> Value {
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "subscriptions/listen", "{request}");
+    claims(&request);
+    request
+}
+
+fn filter(request: &Value) -> &Value {
+    &request["params"]["notifications"]
+}
+
+/// Sends a notification on the stream of a request.
+async fn tell(wire: &mut Wire, request: &Value, method: &str, mut params: Value) {
+    params["_meta"] = json!({ "io.modelcontextprotocol/subscriptionId": request["id"] });
+    wire.notify(method, params).await;
+}
+
+async fn acknowledge(wire: &mut Wire, request: &Value, honoured: &Value) {
+    let method = "notifications/subscriptions/acknowledged";
+    tell(wire, request, method, json!({ "notifications": honoured })).await;
+}
+
+/// The next request for a stream, acknowledged as it is.
+async fn welcomed(wire: &mut Wire) -> Value {
+    let request = listening(wire).await;
+    acknowledge(wire, &request, filter(&request)).await;
+    request
+}
+
+async fn cancelled(wire: &mut Wire, request: &Value) {
+    let message = wire.recv_patiently().await;
+    assert_eq!(message["method"], "notifications/cancelled", "{message}");
+    assert_eq!(message["params"]["requestId"], request["id"]);
+}
+
+fn subscribe(client: &Client, uri: &'static str) -> JoinHandle<Result<Subscription, Error>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.subscribe(uri).await })
+}
+
+async fn updated(wire: &mut Wire, request: &Value, uri: &str) {
+    let method = "notifications/resources/updated";
+    tell(wire, request, method, json!({ "uri": uri })).await;
+}
+
+/// Waits until all that was sent before has been heard.
+async fn heard(wire: &mut Wire, client: &Client) {
+    let client = client.clone();
+    let pinging = tokio::spawn(async move { client.ping().await });
+    super::welcome(wire, capabilities()).await;
+    pinging.await.unwrap().unwrap();
+}
+
+// proves: M-SUB-002, M-SUB-003, M-SUB-008, M-SUB-010, M-STDIO-010
+#[tokio::test(start_paused = true)]
+async fn announced_changes_are_heard_on_the_stream_and_nowhere_else() {
+    let notes = Notes::default();
+    let (mut wire, client) = pair(telling(&notes)).await;
+    let request = listening(&mut wire).await;
+    let asked = json!({ "toolsListChanged": true, "resourcesListChanged": true });
+    assert_eq!(*filter(&request), asked);
+    let tools = "notifications/tools/list_changed";
+    // Too early, on no stream, on another one.
+    tell(&mut wire, &request, tools, json!({})).await;
+    let honoured = json!({ "toolsListChanged": true });
+    acknowledge(&mut wire, &request, &honoured).await;
+    wire.notify(tools, Value::Null).await;
+    tell(&mut wire, &json!({ "id": 99 }), tools, json!({})).await;
+    tell(&mut wire, &json!({ "id": "2" }), tools, json!({})).await;
+    heard(&mut wire, &client).await;
+    assert_eq!(notes.take(), [""; 0]);
+    tell(&mut wire, &request, tools, json!({})).await;
+    heard(&mut wire, &client).await;
+    assert_eq!(notes.take(), ["Tools"]);
+    let hears = client.hears_of().unwrap();
+    assert_eq!(serde_json::to_value(hears).unwrap(), honoured);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_wants_nothing_or_hears_of_nothing_opens_no_stream() {
+    let (mut wire, client) = pair(client()).await;
+    heard(&mut wire, &client).await;
+    let silent = json!({ "tools": {} });
+    let (mut wire, client) = connected(telling(&Notes::default()), silent).await;
+    heard(&mut wire, &client).await;
+    assert_eq!(client.hears_of(), None);
+}
+
+// proves: M-CACHE-019
+#[tokio::test(start_paused = true)]
+async fn a_change_makes_what_is_kept_stale() {
+    let (mut wire, client) = pair(telling(&Notes::default())).await;
+    let stream = welcomed(&mut wire).await;
+    for name in ["a", "b"] {
+        let again = client.clone();
+        let listing = tokio::spawn(async move { again.list_tools().await });
+        let request = wire.recv_patiently().await;
+        let tool = json!({ "name": name, "inputSchema": { "type": "object" } });
+        let result = json!({ "tools": [tool], "ttlMs": 60_000, "cacheScope": "private" });
+        wire.answer(&request, result).await;
+        assert_eq!(listing.await.unwrap().unwrap()[0].name, name);
+        tell(
+            &mut wire,
+            &stream,
+            "notifications/tools/list_changed",
+            json!({}),
+        )
+        .await;
+        heard(&mut wire, &client).await;
+    }
+}
+
+// proves: M-SUB-011, M-SUB-012
+#[tokio::test(start_paused = true)]
+async fn all_subscriptions_share_a_stream_that_follows_them() {
+    let (mut wire, client) = pair(client()).await;
+    let first = subscribe(&client, "a:/1");
+    let one = listening(&mut wire).await;
+    assert_eq!(*filter(&one), json!({ "resourceSubscriptions": ["a:/1"] }));
+    acknowledge(&mut wire, &one, filter(&one)).await;
+    let mut first = first.await.unwrap().unwrap();
+
+    let second = subscribe(&client, "a:/2");
+    let two = listening(&mut wire).await;
+    let both = json!({ "resourceSubscriptions": ["a:/1", "a:/2"] });
+    assert_eq!(*filter(&two), both);
+    // Until the new stream is there, the old one is listened to.
+    updated(&mut wire, &one, "a:/1/part").await;
+    assert_eq!(first.next().await.as_deref(), Some("a:/1/part"));
+    acknowledge(&mut wire, &two, &both).await;
+    let mut second = second.await.unwrap().unwrap();
+    cancelled(&mut wire, &one).await;
+    updated(&mut wire, &one, "a:/1").await;
+    updated(&mut wire, &two, "a:/2").await;
+    assert_eq!(second.next().await.as_deref(), Some("a:/2"));
+
+    // Who subscribes twice needs no other stream.
+    let third = subscribe(&client, "a:/2").await.unwrap().unwrap();
+    second.unsubscribe().await.unwrap();
+    heard(&mut wire, &client).await;
+    drop(third);
+    let three = welcomed(&mut wire).await;
+    assert_eq!(
+        *filter(&three),
+        json!({ "resourceSubscriptions": ["a:/1"] })
+    );
+    cancelled(&mut wire, &two).await;
+    drop(first);
+    cancelled(&mut wire, &three).await;
+    heard(&mut wire, &client).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_does_not_tell_of_is_an_error() {
+    let (mut wire, client) = pair(client()).await;
+    let subscribing = subscribe(&client, "a:/1");
+    let request = listening(&mut wire).await;
+    acknowledge(&mut wire, &request, &json!({})).await;
+    let error = subscribing.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::NotHeard { .. }), "{error}");
+    cancelled(&mut wire, &request).await;
+
+    let subscribing = subscribe(&client, "a:/1");
+    let request = listening(&mut wire).await;
+    wire.refuse(&request, -32602, "no such resource").await;
+    let error = subscribing.await.unwrap().unwrap_err();
+    assert_eq!(error.rejection().unwrap().code.0, -32602);
+
+    let subscribing = subscribe(&client, "a:/1");
+    let _silent = listening(&mut wire).await;
+    let error = subscribing.await.unwrap().unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+
+    let (_wire, client) = connected(super::client(), json!({ "resources": {} })).await;
+    let error = client.subscribe("a:/1").await.unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_leaves_the_other_subscriptions_alone() {
+    let (mut wire, client) = pair(client()).await;
+    let first = subscribe(&client, "a:/1");
+    let one = welcomed(&mut wire).await;
+    let mut first = first.await.unwrap().unwrap();
+    let second = subscribe(&client, "a:/2");
+    let two = listening(&mut wire).await;
+    wire.refuse(&two, -32602, "no such resource").await;
+    second.await.unwrap().unwrap_err();
+    updated(&mut wire, &one, "a:/1").await;
+    assert_eq!(first.next().await.as_deref(), Some("a:/1"));
+    let three = welcomed(&mut wire).await;
+    assert_eq!(
+        *filter(&three),
+        json!({ "resourceSubscriptions": ["a:/1"] })
+    );
+    cancelled(&mut wire, &one).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_may_end_a_stream_in_good_order() {
+    for by_result in [true, false] {
+        let (mut wire, client) = pair(client()).await;
+        let subscribing = subscribe(&client, "a:/1");
+        let stream = welcomed(&mut wire).await;
+        let mut subscription = subscribing.await.unwrap().unwrap();
+        if by_result {
+            let meta = json!({ "io.modelcontextprotocol/subscriptionId": stream["id"] });
+            let result = json!({ "resultType": "complete", "_meta": meta });
+            wire.answer(&stream, result).await;
+        }
+        let params = json!({ "requestId": stream["id"] });
+        wire.notify("notifications/cancelled", params).await;
+        assert_eq!(subscription.next().await, None);
+        drop(subscription);
+        if !by_result {
+            cancelled(&mut wire, &stream).await;
+        }
+        // Whoever wants it again, asks again.
+        let subscribing = subscribe(&client, "a:/1");
+        welcomed(&mut wire).await;
+        subscribing.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_connection_ends_all_streams() {
+    let (mut wire, client) = pair(client()).await;
+    let subscribing = subscribe(&client, "a:/1");
+    welcomed(&mut wire).await;
+    let mut subscription = subscribing.await.unwrap().unwrap();
+    let waiting = subscribe(&client, "a:/2");
+    listening(&mut wire).await;
+    drop(wire);
+    assert_eq!(subscription.next().await, None);
+    let error = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::NotHeard { .. }), "{error}");
+}

@@ -1,0 +1,67 @@
+//! The client of servers without sessions, and of servers whose era it does not know.
+
+mod cache;
+mod http;
+mod listen;
+mod negotiation;
+mod requests;
+mod rounds;
+mod scripted;
+
+use mcp_client::{Builder, Client};
+use mcp_tests::wire::Wire;
+use serde_json::{Value, json};
+
+const REVISION: &str = "2026-07-28";
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+
+fn client() -> Builder {
+    Client::builder("host", "0.1")
+}
+
+/// What a modern server says of itself.
+fn discovered(versions: &[&str], capabilities: Value) -> Value {
+    json!({
+        "resultType": "complete",
+        "supportedVersions": versions,
+        "capabilities": capabilities,
+        "instructions": "Be kind.",
+        "ttlMs": 0,
+        "cacheScope": "private",
+        "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "scripted", "version": "0" } },
+    })
+}
+
+/// Answers the next request, which must be the probe, as a modern server.
+async fn welcome(wire: &mut Wire, capabilities: Value) -> Value {
+    let probe = wire.recv_patiently().await;
+    assert_eq!(probe["method"], "server/discover", "{probe}");
+    let result = discovered(&[REVISION], capabilities);
+    wire.answer(&probe, result).await;
+    probe
+}
+
+/// A client that is connected to a scripted modern server.
+async fn connected(builder: Builder, capabilities: Value) -> (Wire, Client) {
+    let (mut wire, transport) = Wire::server();
+    let connecting = tokio::spawn(builder.connect(transport));
+    welcome(&mut wire, capabilities).await;
+    (wire, connecting.await.unwrap().unwrap())
+}
+
+/// The error of a server that does not serve the revision it was asked in.
+async fn unsupported(wire: &mut Wire, request: &Value, versions: &[&str]) {
+    let data = json!({ "supported": versions, "requested": REVISION });
+    let error = json!({ "code": -32022, "message": "not served", "data": data });
+    let id = &request["id"];
+    wire.send(json!({ "jsonrpc": "2.0", "id": id, "error": error }))
+        .await;
+}
+
+/// Checks that a request claims its revision.
+fn claims(request: &Value) {
+    let meta = &request["params"]["_meta"];
+    assert_eq!(meta[VERSION_KEY], REVISION, "{request}");
+    let capabilities = &meta["io.modelcontextprotocol/clientCapabilities"];
+    assert!(capabilities.is_object(), "{request}");
+}

@@ -1,0 +1,320 @@
+//! Each line of the table of outcomes, over a pipe.
+
+use std::time::Duration;
+
+use mcp_client::{Builder, Client, Era, Error, Negotiation, Verdict};
+use mcp_protocol::Revision;
+use mcp_server::{Server, Tool};
+use mcp_tests::wire::{Wire, connect};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::scripted::started;
+use super::{REVISION, claims, client, discovered, unsupported, welcome};
+
+type Connecting = JoinHandle<Result<Client, Error>>;
+
+/// A client that has just asked what the server is.
+async fn probing(builder: Builder) -> (Wire, Connecting, Value) {
+    let (mut wire, transport) = Wire::server();
+    let connecting = tokio::spawn(builder.connect(transport));
+    let probe = wire.recv_patiently().await;
+    assert_eq!(probe["method"], "server/discover", "{probe}");
+    (wire, connecting, probe)
+}
+
+/// Answers the handshake that has to follow, which offers `revision`.
+async fn shakes_hands(mut wire: Wire, connecting: Connecting, revision: &str) -> (Wire, Client) {
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "initialize", "{request}");
+    assert_eq!(request["params"]["protocolVersion"], revision);
+    assert_eq!(request["params"]["_meta"], Value::Null);
+    let server = json!({ "name": "old", "version": "0" });
+    let result = json!({ "protocolVersion": revision, "capabilities": {}, "serverInfo": server });
+    wire.answer(&request, result).await;
+    let initialized = wire.recv_patiently().await;
+    assert_eq!(initialized["method"], "notifications/initialized");
+    let client = connecting.await.unwrap().unwrap();
+    assert_eq!(client.verdict().era(), Era::Legacy);
+    assert_eq!(client.revision().as_str(), revision);
+    assert_eq!(client.server().name, "old");
+    (wire, client)
+}
+
+async fn error(connecting: Connecting) -> Error {
+    connecting.await.unwrap().unwrap_err()
+}
+
+// proves: M-META-001, M-META-002, M-META-003, M-META-006, M-VER-001, M-DISC-002, M-DISC-008
+// proves: M-DISC-011, M-STDIO-021, M-STDIO-022
+#[tokio::test(start_paused = true)]
+async fn a_modern_server_is_asked_first_and_never_initialized() {
+    let (mut wire, connecting, probe) = probing(client()).await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": REVISION,
+        "io.modelcontextprotocol/clientInfo": { "name": "host", "version": "0.1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    assert_eq!(probe["params"], json!({ "_meta": meta }));
+    let versions = ["2099-01-01", REVISION, "2025-11-25"];
+    let result = discovered(&versions, json!({ "tools": {} }));
+    wire.answer(&probe, result).await;
+    let client = connecting.await.unwrap().unwrap();
+    assert_eq!(client.server().name, "scripted");
+    assert_eq!(client.instructions(), Some("Be kind."));
+    assert!(client.capabilities().tools.is_some());
+    assert_eq!(client.verdict(), Verdict::of(Revision::V2026_07_28));
+
+    let listing = tokio::spawn(async move { client.list_tools().await });
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "tools/list");
+    claims(&request);
+    wire.answer(&request, json!({ "tools": [] })).await;
+    assert_eq!(listing.await.unwrap().unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_say_who_it_is_is_unknown() {
+    let (mut wire, connecting, probe) = probing(client()).await;
+    let result = json!({ "supportedVersions": [REVISION], "capabilities": {} });
+    wire.answer(&probe, result).await;
+    let client = connecting.await.unwrap().unwrap();
+    assert_eq!(client.server().name, "unknown");
+}
+
+// proves: M-VER-011, M-VER-016, M-STDIO-024, M-STDIO-025
+#[tokio::test(start_paused = true)]
+async fn any_other_error_leads_to_a_handshake() {
+    for code in [-32601, -32602, -32600, -32000, -32001, -32603, -1] {
+        let (mut wire, connecting, probe) = probing(client()).await;
+        wire.refuse(&probe, code, "not that").await;
+        shakes_hands(wire, connecting, "2025-11-25").await;
+    }
+    // Neither is this an answer.
+    let (mut wire, connecting, probe) = probing(client()).await;
+    wire.answer(&probe, json!({ "ok": true })).await;
+    shakes_hands(wire, connecting, "2025-11-25").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_speaks_older_revisions_alone_is_met_at_the_newest_of_them() {
+    let (mut wire, connecting, probe) = probing(client()).await;
+    let versions = ["2024-11-05", "2025-06-18"];
+    wire.answer(&probe, discovered(&versions, json!({}))).await;
+    shakes_hands(wire, connecting, "2025-06-18").await;
+}
+
+// proves: M-VER-004, M-VER-010, M-STDIO-023
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
+    let (mut wire, connecting, probe) = probing(client()).await;
+    unsupported(&mut wire, &probe, &["2099-01-01", REVISION]).await;
+    let again = welcome(&mut wire, json!({})).await;
+    assert_ne!(again["id"], probe["id"]);
+    connecting.await.unwrap().unwrap();
+
+    let (mut wire, connecting, probe) = probing(client()).await;
+    unsupported(&mut wire, &probe, &[REVISION]).await;
+    let again = wire.recv_patiently().await;
+    unsupported(&mut wire, &again, &[REVISION]).await;
+    assert!(matches!(error(connecting).await, Error::Rejected(_)));
+    wire.ended().await;
+}
+
+// proves: M-VER-023
+#[tokio::test(start_paused = true)]
+async fn a_list_of_old_versions_is_good_for_a_handshake_only() {
+    let (mut wire, connecting, probe) = probing(client()).await;
+    unsupported(&mut wire, &probe, &["2025-06-18"]).await;
+    shakes_hands(wire, connecting, "2025-06-18").await;
+
+    for (builder, versions) in [
+        (client().negotiation(Negotiation::Modern), ["2025-06-18"]),
+        (client(), ["2099-01-01"]),
+    ] {
+        let (mut wire, connecting, probe) = probing(builder).await;
+        unsupported(&mut wire, &probe, &versions).await;
+        let error = error(connecting).await;
+        assert!(matches!(error, Error::Revision { .. }), "{error}");
+        assert!(error.to_string().contains(versions[0]), "{error}");
+        wire.ended().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_refusal_stands() {
+    for code in [-32020, -32021] {
+        let (mut wire, connecting, probe) = probing(client()).await;
+        wire.refuse(&probe, code, "modern").await;
+        let error = error(connecting).await;
+        assert_eq!(error.rejection().unwrap().code.0, code);
+        wire.ended().await;
+    }
+}
+
+// proves: M-STDIO-024
+#[tokio::test(start_paused = true)]
+async fn silence_is_waited_through_and_then_taken_for_age() {
+    let began = Instant::now();
+    let (wire, connecting, _probe) = probing(client()).await;
+    shakes_hands(wire, connecting, "2025-11-25").await;
+    assert_eq!(began.elapsed().as_secs(), 5);
+
+    let began = Instant::now();
+    let patient = client().probe_timeout(Duration::from_secs(8));
+    let (mut wire, connecting, probe) = probing(patient).await;
+    let (request, _) = tokio::join!(wire.recv_patiently(), async {});
+    assert_eq!(request["method"], "initialize");
+    assert_eq!(began.elapsed().as_secs(), 8);
+    // The answer comes too late to matter.
+    wire.answer(&probe, discovered(&[REVISION], json!({})))
+        .await;
+    wire.refuse(&request, -32000, "busy").await;
+    assert!(matches!(error(connecting).await, Error::Rejected(_)));
+}
+
+// proves: M-VER-015, M-STDIO-026
+#[tokio::test(start_paused = true)]
+async fn a_client_of_modern_servers_alone_says_so_of_an_old_one() {
+    let modern = || client().negotiation(Negotiation::Modern);
+    let (mut wire, connecting, probe) = probing(modern()).await;
+    wire.refuse(&probe, -32601, "method not found").await;
+    let refused = error(connecting).await;
+    assert!(matches!(refused, Error::Revision { .. }), "{refused}");
+    wire.ended().await;
+
+    let (mut wire, connecting, _probe) = probing(modern()).await;
+    let silent = error(connecting).await;
+    assert!(silent.to_string().contains("server/discover"), "{silent}");
+    wire.ended().await;
+
+    let none = modern().revision(Revision::V2025_11_25);
+    let (_wire, transport) = Wire::server();
+    let error = none.connect(transport).await.unwrap_err();
+    assert!(matches!(error, Error::Invalid(_)), "{error}");
+}
+
+// proves: M-STDIO-027
+#[tokio::test(start_paused = true)]
+async fn a_server_that_leaves_when_it_is_asked_is_started_again() {
+    let (transport, mut starts) = started();
+    let connecting = tokio::spawn(client().connect(transport));
+    let mut first = starts.next().await;
+    assert_eq!(first.recv_patiently().await["method"], "server/discover");
+    drop(first);
+    let second = starts.next().await;
+    let (_wire, client) = shakes_hands(second, connecting, "2025-11-25").await;
+    drop(client);
+
+    // One that cannot be started again says what to do.
+    let (wire, connecting, _probe) = probing(super::client()).await;
+    drop(wire);
+    let error = error(connecting).await;
+    assert!(error.is_closed(), "{error}");
+    assert!(error.to_string().contains("Negotiation::Legacy"), "{error}");
+}
+
+// proves: M-VER-010
+#[tokio::test(start_paused = true)]
+async fn a_slow_modern_server_that_refuses_the_handshake_is_asked_once_more() {
+    let (mut wire, connecting, _probe) = probing(client()).await;
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "initialize");
+    unsupported(&mut wire, &request, &[REVISION]).await;
+    welcome(&mut wire, json!({})).await;
+    let client = connecting.await.unwrap().unwrap();
+    assert_eq!(client.verdict().era(), Era::Modern);
+
+    // But not for ever.
+    let (mut wire, connecting, _probe) = probing(super::client()).await;
+    for method in ["initialize", "server/discover", "initialize"] {
+        let request = wire.recv_patiently().await;
+        assert_eq!(request["method"], method);
+        if method == "initialize" {
+            unsupported(&mut wire, &request, &[REVISION]).await;
+        }
+    }
+    assert!(matches!(error(connecting).await, Error::Rejected(_)));
+}
+
+// proves: M-VER-012, M-VER-013
+#[tokio::test(start_paused = true)]
+async fn what_was_found_is_not_found_out_again_until_it_is_wrong() {
+    let prior = |revision| client().negotiation(Negotiation::Prior(Verdict::of(revision)));
+    let legacy = || prior(Revision::V2025_06_18);
+    let (wire, transport) = Wire::server();
+    let connecting = tokio::spawn(legacy().connect(transport));
+    shakes_hands(wire, connecting, "2025-06-18").await;
+
+    // The server was replaced by a modern one.
+    let (mut wire, transport) = Wire::server();
+    let connecting = tokio::spawn(legacy().connect(transport));
+    let request = wire.recv_patiently().await;
+    wire.refuse(&request, -32601, "method not found").await;
+    welcome(&mut wire, json!({})).await;
+    let client = connecting.await.unwrap().unwrap();
+    assert_eq!(client.verdict().era(), Era::Modern);
+
+    // A modern server that is slow is no legacy server.
+    let modern = || prior(Revision::V2026_07_28);
+    let (mut wire, connecting, _probe) = probing(modern()).await;
+    assert!(error(connecting).await.is_timeout());
+    wire.ended().await;
+    // One that does not know the question is.
+    let (mut wire, connecting, probe) = probing(modern()).await;
+    wire.refuse(&probe, -32601, "method not found").await;
+    shakes_hands(wire, connecting, "2025-11-25").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_revision_or_a_wish_leaves_the_question_out() {
+    for (builder, offer) in [
+        (client().negotiation(Negotiation::Legacy), "2025-11-25"),
+        (client().revision(Revision::V2025_03_26), "2025-03-26"),
+    ] {
+        let (wire, transport) = Wire::server();
+        let connecting = tokio::spawn(builder.connect(transport));
+        shakes_hands(wire, connecting, offer).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_connection_is_never_demoted() {
+    let (mut wire, client) = super::connected(client(), json!({ "tools": {} })).await;
+    for code in [-32601, -32602, -32000] {
+        let client = client.clone();
+        let listing = tokio::spawn(async move { client.list_tools().await });
+        let request = wire.recv_patiently().await;
+        wire.refuse(&request, code, "no").await;
+        let error = listing.await.unwrap().unwrap_err();
+        assert_eq!(error.rejection().unwrap().code.0, code);
+    }
+    let again = client.clone();
+    let listing = tokio::spawn(async move { again.list_tools().await });
+    let request = wire.recv_patiently().await;
+    unsupported(&mut wire, &request, &["2025-11-25"]).await;
+    assert!(listing.await.unwrap().is_err());
+    assert_eq!(client.verdict().era(), Era::Modern);
+    client.close().await.unwrap();
+    wire.ended().await;
+}
+
+#[tokio::test]
+async fn a_server_of_both_eras_is_spoken_to_in_the_newer_one() {
+    let server = || Server::new("both", "1.2.3").tool(Tool::new("hello", || "hello"));
+    for (builder, era) in [
+        (client(), Era::Modern),
+        (client().negotiation(Negotiation::Modern), Era::Modern),
+        (client().negotiation(Negotiation::Legacy), Era::Legacy),
+    ] {
+        let client = connect(builder, server()).await.unwrap();
+        assert_eq!(client.verdict().era(), era);
+        assert_eq!(client.server().version, "1.2.3");
+        assert_eq!(client.list_tools().await.unwrap().len(), 1);
+        let said = client.call_tool("hello", json!({})).await.unwrap();
+        assert_eq!(said.joined_text(), "hello");
+        client.ping().await.unwrap();
+        client.close().await.unwrap();
+    }
+}

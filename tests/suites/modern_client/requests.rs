@@ -1,0 +1,125 @@
+//! What a client of a modern server says, and what it does not.
+
+use std::time::Duration;
+
+use mcp_client::{Error, KeepAlive};
+use mcp_types::{GetPromptRequest, LoggingLevel, Root, SetLevelRequest, SubscribeRequest};
+use serde_json::{Value, json};
+
+use super::{claims, client, connected};
+
+// proves: M-META-008, M-CANC-005, M-CANC-011, M-STDIO-012
+#[tokio::test(start_paused = true)]
+async fn the_log_level_travels_with_every_request_and_needs_none_of_its_own() {
+    let (mut wire, client) = connected(client(), json!({ "tools": {}, "logging": {} })).await;
+    let level = "io.modelcontextprotocol/logLevel";
+    let list = || {
+        let client = client.clone();
+        tokio::spawn(async move { client.list_tools().await })
+    };
+    let listing = list();
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["params"]["_meta"][level], Value::Null);
+    wire.answer(&request, json!({ "tools": [] })).await;
+    listing.await.unwrap().unwrap();
+    client.set_log_level(LoggingLevel::Warning).await.unwrap();
+    let listing = list();
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "tools/list");
+    assert_eq!(request["params"]["_meta"][level], "warning");
+    // Who drops a call cancels it, by its id.
+    listing.abort();
+    let cancelled = wire.recv_patiently().await;
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], request["id"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_level_is_for_servers_that_log() {
+    let (_wire, client) = connected(client(), json!({})).await;
+    let error = client.set_log_level(LoggingLevel::Info).await.unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert!(client.require::<SetLevelRequest>().is_err());
+    assert!(client.require::<GetPromptRequest>().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sign_of_life_is_what_the_server_is() {
+    let (mut wire, client) = connected(client(), json!({})).await;
+    let pinging = tokio::spawn(async move { client.ping().await });
+    let request = super::welcome(&mut wire, json!({})).await;
+    claims(&request);
+    pinging.await.unwrap().unwrap();
+
+    let interval = Duration::from_secs(30);
+    let kept = super::client().keep_alive(KeepAlive::new(interval, 2));
+    let (mut wire, client) = connected(kept, json!({})).await;
+    super::welcome(&mut wire, json!({})).await;
+    for _ in 0..2 {
+        assert_eq!(wire.recv_patiently().await["method"], "server/discover");
+    }
+    assert!(client.closed().await.is_local());
+}
+
+// proves: M-ROOT-009, M-ROOT-002
+#[tokio::test(start_paused = true)]
+async fn roots_may_change_without_a_word() {
+    let roots = client().roots([Root::new("file:///a")]);
+    let (mut wire, client) = connected(roots, json!({ "tools": {} })).await;
+    client.set_roots([Root::new("file:///b")]).unwrap();
+    let listing = tokio::spawn(async move { client.list_tools().await });
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "tools/list");
+    let meta = &request["params"]["_meta"];
+    let capabilities = &meta["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(*capabilities, json!({ "roots": {} }));
+    drop(listing);
+}
+
+// proves: M-STDIO-007, M-STDIO-008
+#[tokio::test(start_paused = true)]
+async fn nothing_is_answered() {
+    let asked = client().on_elicit(async |form| form.decline());
+    let (mut wire, client) = connected(asked, json!({ "tools": {} })).await;
+    wire.request("ping", Value::Null).await;
+    wire.request("elicitation/create", json!({ "message": "?" }))
+        .await;
+    wire.send_unchecked(&json!({ "jsonrpc": "2.0", "id": 7, "method": 8 }))
+        .await;
+    wire.send_unchecked(&json!([{ "jsonrpc": "2.0", "id": 9, "method": "ping" }]))
+        .await;
+    let listing = tokio::spawn(async move { client.list_tools().await });
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "tools/list");
+    wire.answer(&request, json!({ "tools": [] })).await;
+    listing.await.unwrap().unwrap();
+}
+
+// proves: M-META-006
+#[tokio::test(start_paused = true)]
+async fn a_client_may_keep_its_name_to_itself() {
+    let (mut wire, transport) = mcp_tests::wire::Wire::server();
+    let connecting = tokio::spawn(client().anonymous().connect(transport));
+    let probe = super::welcome(&mut wire, json!({})).await;
+    let meta = &probe["params"]["_meta"];
+    assert_eq!(meta["io.modelcontextprotocol/clientInfo"], Value::Null);
+    claims(&probe);
+    connecting.await.unwrap().unwrap();
+}
+
+// proves: M-DISC-013
+#[tokio::test(start_paused = true)]
+async fn what_the_revision_has_not_is_not_sent() {
+    let resources = json!({ "resources": { "subscribe": true } });
+    let (mut wire, client) = connected(client(), resources).await;
+    let params = serde_json::from_value(json!({ "uri": "a:b" })).unwrap();
+    let error = client
+        .request::<SubscribeRequest>(&params)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    let error = client.list_tools().await.unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    client.close().await.unwrap();
+    wire.ended().await;
+}

@@ -1,0 +1,435 @@
+//! Calls that the server answers with questions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_client::{Builder, Client, Error, Timeouts};
+use mcp_tests::wire::Wire;
+use mcp_types::v2026_07_28::{CallToolOutcome, InputResponses};
+use mcp_types::{CallToolResult, Root};
+use serde_json::{Value, json};
+use tokio::sync::Barrier;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use super::scripted::Notes;
+use super::{claims, client, connected};
+
+type Calling = JoinHandle<Result<CallToolResult, Error>>;
+
+async fn with_tools(builder: Builder) -> (Wire, Client) {
+    connected(
+        builder,
+        json!({ "tools": {}, "prompts": {}, "resources": {} }),
+    )
+    .await
+}
+
+fn call(client: &Client) -> Calling {
+    let client = client.clone();
+    tokio::spawn(async move { client.call_tool("ask", json!({ "n": 1 })).await })
+}
+
+fn form(message: &str) -> Value {
+    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    json!({ "method": "elicitation/create", "params": {
+        "message": message, "requestedSchema": schema } })
+}
+
+fn asks(questions: Value, state: Value) -> Value {
+    let mut result = json!({ "resultType": "input_required" });
+    if !questions.is_null() {
+        result["inputRequests"] = questions;
+    }
+    if !state.is_null() {
+        result["requestState"] = state;
+    }
+    result
+}
+
+fn done() -> Value {
+    json!({ "resultType": "complete", "content": [{ "type": "text", "text": "done" }] })
+}
+
+fn accepting() -> Builder {
+    client().on_elicit(async |form| form.accept(json!({ "name": "octocat" })))
+}
+
+// proves: M-MRTR-003, M-MRTR-005, M-MRTR-024, M-MRTR-026, M-MRTR-027, M-MRTR-028, M-MRTR-030
+// proves: M-PROG-002, M-ELIC-013
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_with_answers_and_with_the_state_as_it_came() {
+    let (mut wire, client) = with_tools(accepting()).await;
+    let calling = call(&client);
+    let first = wire.recv_patiently().await;
+    claims(&first);
+    assert_eq!(first["params"]["name"], "ask");
+    let state = "{\"not\": \"json\"}\u{0}\n \u{1f980}\\u0041";
+    wire.answer(
+        &first,
+        asks(json!({ "a \"key\"": form("who?") }), json!(state)),
+    )
+    .await;
+    let second = wire.recv_patiently().await;
+    assert_ne!(second["id"], first["id"]);
+    let answer = json!({ "action": "accept", "content": { "name": "octocat" } });
+    let answers = json!({ "a \"key\"": answer });
+    assert_eq!(second["params"]["inputResponses"], answers);
+    assert_eq!(second["params"]["requestState"], state);
+    // The state of an earlier round is no state of this one.
+    wire.answer(&second, asks(json!({ "b": form("and?") }), Value::Null))
+        .await;
+    let third = wire.recv_patiently().await;
+    let params = third["params"].as_object().unwrap();
+    assert!(!params.contains_key("requestState"), "{third}");
+    assert_eq!(third["params"]["inputResponses"], json!({ "b": answer }));
+
+    let bare = |request: &Value| {
+        let mut params = request["params"].clone();
+        let meta = params["_meta"].as_object_mut().unwrap();
+        let token = meta.remove("progressToken").unwrap();
+        let params = params.as_object_mut().unwrap();
+        params.remove("inputResponses");
+        params.remove("requestState");
+        (json!(params), token)
+    };
+    let last = json!({ "id": third["id"] });
+    let [first, second, third] = [bare(&first), bare(&second), bare(&third)];
+    assert_eq!((&first.0, &second.0), (&second.0, &third.0));
+    assert!(
+        first.1 != second.1 && second.1 != third.1,
+        "tokens are used once"
+    );
+    wire.answer(&last, done()).await;
+    assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
+    assert_eq!(client.live_progress_tokens(), 0);
+}
+
+// proves: M-MRTR-029
+#[tokio::test(start_paused = true)]
+async fn other_calls_hear_nothing_of_it() {
+    let (mut wire, client) = with_tools(accepting()).await;
+    let first = call(&client);
+    let asked = wire.recv_patiently().await;
+    let second = call(&client);
+    let plain = wire.recv_patiently().await;
+    wire.answer(&asked, asks(json!({ "a": form("who?") }), json!("state")))
+        .await;
+    let retry = wire.recv_patiently().await;
+    assert_eq!(retry["params"]["requestState"], "state");
+    let third = call(&client);
+    for request in [plain, wire.recv_patiently().await] {
+        let params = request["params"].as_object().unwrap();
+        assert!(!params.contains_key("requestState"), "{request}");
+        assert!(!params.contains_key("inputResponses"), "{request}");
+        wire.answer(&request, done()).await;
+    }
+    wire.answer(&retry, done()).await;
+    for calling in [first, second, third] {
+        calling.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_questions_of_a_round_are_asked_at_once_by_the_handlers_there_are() {
+    let both = Arc::new(Barrier::new(2));
+    let host = client()
+        .roots([Root::new("file:///work")])
+        .on_elicit({
+            let both = Arc::clone(&both);
+            move |form| {
+                let both = Arc::clone(&both);
+                async move {
+                    both.wait().await;
+                    form.decline()
+                }
+            }
+        })
+        .on_sample(move |ask| {
+            let both = Arc::clone(&both);
+            async move {
+                both.wait().await;
+                Ok(ask.reply("model", "Paris"))
+            }
+        });
+    let (mut wire, client) = with_tools(host).await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    let message = json!({ "role": "user", "content": { "type": "text", "text": "?" } });
+    let sample = json!({ "method": "sampling/createMessage", "params": {
+        "messages": [message], "maxTokens": 5 } });
+    let questions =
+        json!({ "form": form("who?"), "model": sample, "roots": { "method": "roots/list" } });
+    wire.answer(&request, asks(questions, Value::Null)).await;
+    let retry = wire.recv_patiently().await;
+    let answers = &retry["params"]["inputResponses"];
+    // A user who says no has answered.
+    assert_eq!(answers["form"], json!({ "action": "decline" }));
+    assert_eq!(answers["model"]["content"]["text"], "Paris");
+    let roots = json!({ "roots": [{ "uri": "file:///work" }] });
+    assert_eq!(answers["roots"], roots);
+    wire.answer(&retry, done()).await;
+    calling.await.unwrap().unwrap();
+}
+
+// proves: M-MRTR-035, M-MRTR-037, M-SAMP-021
+#[tokio::test(start_paused = true)]
+async fn a_question_without_an_answer_ends_the_call_here() {
+    let host = || accepting().on_sample(async |ask| Err(ask.rejected_by_user()));
+    let sample = |more: Value| {
+        let mut params = json!({ "messages": [], "maxTokens": 5 });
+        if !more.is_null() {
+            params["tools"] = more;
+        }
+        json!({ "method": "sampling/createMessage", "params": params })
+    };
+    for (question, reason) in [
+        (json!({ "method": "roots/list" }), "roots/list"),
+        (sample(Value::Null), "user rejected"),
+        (sample(json!([])), "sampling.tools"),
+        (
+            json!({ "method": "elicitation/create", "params": {} }),
+            "invalid params",
+        ),
+        (
+            json!({ "method": "elicitation/create", "params": {
+                "mode": "url", "message": "m", "url": "https://example.com" } }),
+            "URL",
+        ),
+    ] {
+        let (mut wire, client) = with_tools(host()).await;
+        let calling = call(&client);
+        let request = wire.recv_patiently().await;
+        let questions = json!({ "good": form("who?"), "bad": question });
+        wire.answer(&request, asks(questions, json!("s"))).await;
+        let error = calling.await.unwrap().unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, Error::Unanswered { .. }), "{text}");
+        assert!(text.contains("\"bad\"") && text.contains(reason), "{text}");
+        assert!(error.rejection().is_none());
+        client.close().await.unwrap();
+        wire.ended().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panics_fails_its_call_alone() {
+    let host = client().on_elicit(async |form| {
+        assert_ne!(form.params.message, "bad", "a bug of the host");
+        form.decline()
+    });
+    let (mut wire, client) = with_tools(host).await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, asks(json!({ "q": form("bad") }), Value::Null))
+        .await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Unanswered { .. }), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_an_end_to_being_asked() {
+    for limit in [10, 2] {
+        let (mut wire, client) = with_tools(accepting().rounds(limit)).await;
+        let calling = call(&client);
+        for _ in 0..=limit {
+            let request = wire.recv_patiently().await;
+            wire.answer(&request, asks(json!({ "q": form("again?") }), Value::Null))
+                .await;
+        }
+        let error = calling.await.unwrap().unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(&limit.to_string()), "{text}");
+        assert!(text.contains("Builder::rounds"), "{text}");
+        client.close().await.unwrap();
+        wire.ended().await;
+    }
+}
+
+// proves: M-MRTR-025
+#[tokio::test(start_paused = true)]
+async fn a_state_alone_is_brought_back_at_a_pace() {
+    let (mut wire, client) = with_tools(client()).await;
+    let began = Instant::now();
+    let calling = call(&client);
+    let mut waits = Vec::new();
+    for _ in 0..3 {
+        let request = wire.recv_patiently().await;
+        waits.push(began.elapsed().as_millis());
+        wire.answer(&request, asks(Value::Null, json!("wait")))
+            .await;
+    }
+    let last = wire.recv_patiently().await;
+    let params = last["params"].as_object().unwrap();
+    assert!(!params.contains_key("inputResponses"), "{last}");
+    wire.answer(&last, done()).await;
+    calling.await.unwrap().unwrap();
+    assert_eq!(waits, [0, 0, 100]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_that_break_the_rules_are_told_apart() {
+    let (mut wire, client) = with_tools(accepting()).await;
+    for (result, told) in [
+        (json!({ "resultType": "task", "taskId": "1" }), "\"task\""),
+        (json!({ "resultType": "input_required" }), "neither"),
+        (json!({ "resultType": 7 }), "/resultType"),
+        (asks(Value::Null, json!({ "a": 1 })), "requestState"),
+        (
+            asks(json!({ "q": { "params": {} } }), Value::Null),
+            "no method",
+        ),
+        (asks(json!([1]), Value::Null), "expected an object"),
+    ] {
+        let calling = call(&client);
+        let request = wire.recv_patiently().await;
+        wire.answer(&request, result).await;
+        let error = calling.await.unwrap().unwrap_err().to_string();
+        assert!(error.contains(told), "{told}: {error}");
+    }
+    let again = client.clone();
+    let listing = tokio::spawn(async move { again.list_tools().await });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+        .await;
+    let error = listing.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Protocol(_)), "{error}");
+    // What says nothing of its kind is what was asked for.
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, json!({ "content": [] })).await;
+    calling.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_may_be_slow_up_to_the_cap() {
+    let second = Duration::from_secs(1);
+    let slow = |wait: Duration| {
+        let host = client().on_elicit(move |form| async move {
+            // sleep: the clock is paused
+            sleep(wait).await;
+            form.decline()
+        });
+        host.timeouts(Timeouts::new(second * 10, second * 60))
+    };
+    let (mut wire, client) = with_tools(slow(second * 30)).await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+        .await;
+    let retry = wire.recv_patiently().await;
+    // The server's time begins anew.
+    sleep(second * 9).await;
+    wire.answer(&retry, done()).await;
+    calling.await.unwrap().unwrap();
+
+    let (mut wire, client) = with_tools(slow(second * 90)).await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+        .await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("Timeouts::cap"), "{error}");
+    client.close().await.unwrap();
+    wire.ended().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_is_told_in_every_round() {
+    let (mut wire, client) = with_tools(accepting()).await;
+    let heard = Notes::default();
+    let notes = heard.clone();
+    let calling = client
+        .call_tool("ask", json!({}))
+        .on_progress(move |progress| notes.note(progress.progress.to_string()));
+    let calling = tokio::spawn(async move { calling.await });
+    for result in [asks(json!({ "q": form("?") }), Value::Null), done()] {
+        let request = wire.recv_patiently().await;
+        let token = &request["params"]["_meta"]["progressToken"];
+        let params = json!({ "progressToken": token, "progress": 1 });
+        wire.notify("notifications/progress", params).await;
+        wire.answer(&request, result).await;
+    }
+    calling.await.unwrap().unwrap();
+    assert_eq!(heard.take(), ["1", "1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompts_and_resources_may_ask_too() {
+    let (mut wire, client) = with_tools(accepting()).await;
+    let again = client.clone();
+    let getting = tokio::spawn(async move { again.get_prompt("p", [("a", "b")]).await });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+        .await;
+    let retry = wire.recv_patiently().await;
+    assert_eq!(retry["method"], "prompts/get");
+    assert_eq!(retry["params"]["arguments"], json!({ "a": "b" }));
+    wire.answer(&retry, json!({ "resultType": "complete", "messages": [] }))
+        .await;
+    getting.await.unwrap().unwrap();
+
+    let reading = tokio::spawn(async move { client.read_resource("a:b").await });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, asks(json!({ "q": form("?") }), json!("s")))
+        .await;
+    let retry = wire.recv_patiently().await;
+    assert_eq!(retry["params"]["uri"], "a:b");
+    assert_eq!(retry["params"]["requestState"], "s");
+    wire.answer(&retry, json!({ "contents": [] })).await;
+    reading.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_may_take_the_rounds_into_its_own_hands() {
+    let (mut wire, client) = with_tools(client()).await;
+    let round = client.call_tool_once("ask", json!({ "n": 1 }));
+    let round = tokio::spawn(async move { round.await });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, asks(json!({ "q": form("?") }), json!("s")))
+        .await;
+    let CallToolOutcome::InputRequired(interim) = round.await.unwrap().unwrap() else {
+        panic!("it asked")
+    };
+    let answer = json!({ "q": { "action": "accept", "content": { "name": "me" } } });
+    let answers: InputResponses = serde_json::from_value(answer.clone()).unwrap();
+    let round = client
+        .call_tool_once("ask", json!({ "n": 1 }))
+        .answers(answers)
+        .state(interim.request_state.unwrap());
+    let round = tokio::spawn(async move { round.await });
+    let retry = wire.recv_patiently().await;
+    assert_eq!(retry["params"]["inputResponses"], answer);
+    assert_eq!(retry["params"]["requestState"], "s");
+    wire.answer(&retry, done()).await;
+    let outcome = round.await.unwrap().unwrap();
+    assert!(matches!(outcome, CallToolOutcome::Complete(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_drops_a_call_drops_its_questions() {
+    let alive = Arc::new(());
+    let held = Arc::downgrade(&alive);
+    let host = client().on_elicit(move |form| {
+        let alive = Arc::clone(&alive);
+        async move {
+            std::future::pending::<()>().await;
+            drop(alive);
+            form.decline()
+        }
+    });
+    let (mut wire, client) = with_tools(host).await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+        .await;
+    while held.strong_count() < 2 {
+        tokio::task::yield_now().await;
+    }
+    calling.abort();
+    assert!(calling.await.unwrap_err().is_cancelled());
+    assert_eq!(held.strong_count(), 1);
+    client.close().await.unwrap();
+    // The request was answered, so there is nothing to cancel.
+    wire.ended().await;
+}
