@@ -102,7 +102,7 @@ async fn sampling_that_breaks_the_rules_is_never_sent() {
         (json!([said("user"), used]), "nothing answers"),
         (json!([used, said("user")]), "must answer exactly"),
         (
-            json!([used, message("user", &[a.clone()])]),
+            json!([used, message("user", std::slice::from_ref(&a))]),
             "must answer exactly",
         ),
         (
