@@ -74,7 +74,7 @@ async fn cancelling_what_is_unknown_or_done_does_nothing() {
     wire.silent().await;
 }
 
-// proves: CANC-001, CANC-004, CANC-013, CANC-018
+// proves: CANC-001, CANC-004, CANC-013, CANC-018, M-CANC-015
 #[tokio::test]
 async fn dropping_a_call_cancels_it_on_the_wire_and_a_late_answer_is_dropped() {
     let tools = json!({ "tools": {} });
@@ -136,7 +136,7 @@ async fn cancelling_a_call_withdraws_its_question() {
     wire.silent().await;
 }
 
-// proves: BASE-015, PROG-001, PROG-002, PROG-004, PROG-006, PROG-007, PROG-012
+// proves: BASE-015, PROG-001, PROG-002, PROG-004, PROG-006, PROG-007, PROG-012, M-PROG-001
 #[tokio::test]
 async fn progress_carries_the_token_as_it_came() {
     let server = Server::new("p", "1").tool(Tool::new("work", async |cx: Ctx| {
@@ -242,7 +242,7 @@ async fn the_client_routes_progress_by_token_and_drops_the_rest() {
     assert_eq!(client.live_progress_tokens(), 0);
 }
 
-// proves: LIFE-032, LIFE-033
+// proves: LIFE-032, LIFE-033, M-CANC-009, M-CANC-010
 #[tokio::test(start_paused = true)]
 async fn progress_keeps_a_call_alive_up_to_the_cap() {
     let tools = json!({ "tools": {} });
@@ -264,7 +264,7 @@ async fn progress_keeps_a_call_alive_up_to_the_cap() {
     assert_eq!(start.elapsed().as_secs(), 25);
 }
 
-// proves: BASE-006
+// proves: BASE-006, M-BASE-006
 #[tokio::test]
 async fn request_ids_are_never_used_twice() {
     let tools = json!({ "tools": {} });

@@ -66,7 +66,7 @@ async fn bad_roots_are_refused_here_and_undeclared_ones_there() {
     wire.silent().await;
 }
 
-// proves: SAMP-001, SAMP-003, SAMP-004, SAMP-010, SAMP-011, SAMP-018
+// proves: SAMP-001, SAMP-003, SAMP-004, SAMP-010, SAMP-011, SAMP-018, M-SAMP-002
 #[tokio::test]
 async fn sampling_is_answered_by_the_host_or_refused_by_its_user() {
     let builder = client().on_sample(async |ask| {
@@ -98,7 +98,7 @@ async fn sampling_is_answered_by_the_host_or_refused_by_its_user() {
     );
 }
 
-// proves: SAMP-006, SAMP-021, SAMP-022, SAMP-038, LIFE-020
+// proves: SAMP-006, SAMP-021, SAMP-022, SAMP-038, LIFE-020, M-SAMP-003
 #[tokio::test]
 async fn what_was_not_declared_is_refused() {
     let (mut wire, _client) = accept(client()).await;
@@ -124,7 +124,7 @@ async fn what_was_not_declared_is_refused() {
     }
 }
 
-// proves: SAMP-017, SAMP-019, SAMP-020, SAMP-023, SAMP-024, SAMP-025, SAMP-034, SCHEMA-025
+// proves: SAMP-017, SAMP-019, SAMP-020, SAMP-023, SAMP-024, SAMP-025, SAMP-034, SCHEMA-025, M-SAMP-010
 #[tokio::test]
 async fn sampling_with_tools_keeps_its_rules() {
     let uses = Arc::new(AtomicUsize::new(0));
@@ -216,7 +216,7 @@ async fn sampling_with_tools_keeps_its_rules() {
     }
 }
 
-// proves: ELIC-003, ELIC-004, ELIC-013, ELIC-014, ELIC-045, ELIC-047, ELIC-060
+// proves: ELIC-003, ELIC-004, ELIC-013, ELIC-014, ELIC-045, ELIC-047, ELIC-060, M-ELIC-003, M-ELIC-004
 #[tokio::test]
 async fn the_user_may_accept_decline_and_cancel() {
     let builder = client().on_elicit(async |form| {
@@ -253,7 +253,7 @@ async fn the_user_may_accept_decline_and_cancel() {
     }
 }
 
-// proves: ELIC-027, ELIC-046, ELIC-075, ELIC-020, ELIC-021, ELIC-024, SCHEMA-041
+// proves: ELIC-027, ELIC-046, ELIC-075, ELIC-020, ELIC-021, ELIC-024, SCHEMA-041, M-ELIC-017, M-ELIC-022, M-ELIC-046
 #[tokio::test]
 async fn defaults_are_filled_in_and_answers_checked_before_they_are_sent() {
     let answers: Arc<Mutex<Value>> = Arc::default();
@@ -301,7 +301,7 @@ async fn defaults_are_filled_in_and_answers_checked_before_they_are_sent() {
     }
 }
 
-// proves: ELIC-009, ELIC-010, ELIC-044, ELIC-032
+// proves: ELIC-009, ELIC-010, ELIC-044, ELIC-032, M-ELIC-009
 #[tokio::test]
 async fn only_declared_modes_are_answered() {
     let url = json!({
@@ -328,7 +328,7 @@ async fn only_declared_modes_are_answered() {
     assert_eq!(wire.fails("elicitation/create", other).await, -32602);
 }
 
-// proves: ELIC-007, ELIC-067, ELIC-068
+// proves: ELIC-007, ELIC-067, ELIC-068, M-ELIC-006, M-ELIC-039, M-ELIC-040, M-ELIC-051
 #[tokio::test]
 async fn nobody_visits_the_url_but_the_host() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -385,7 +385,7 @@ async fn completion_of_a_url_is_told_once_and_only_for_accepted_ones() {
     assert_eq!(*told.lock().unwrap(), ["id \u{1F389}"]);
 }
 
-// proves: ELIC-061, SAMP-035
+// proves: ELIC-061, SAMP-035, M-SAMP-022
 #[tokio::test]
 async fn a_flood_of_questions_is_refused() {
     let builder = client()
@@ -402,7 +402,7 @@ async fn a_flood_of_questions_is_refused() {
     wire.silent().await;
 }
 
-// proves: ELIC-038, ELIC-059
+// proves: ELIC-038, ELIC-059, M-ELIC-021, M-ELIC-034
 #[tokio::test]
 async fn a_withdrawn_question_drops_its_handler() {
     struct Gone(Arc<Notify>);

@@ -31,7 +31,7 @@ async fn a_required_url_is_typed() {
     assert_eq!(error.required_urls().unwrap()[0].url, "https://x.y/");
 }
 
-// proves: TOOL-001, TOOL-009, TOOL-015, TOOL-038, TOOL-046
+// proves: TOOL-001, TOOL-009, TOOL-015, TOOL-038, TOOL-046, M-TOOL-001, M-TOOL-009, M-TOOL-018, M-TOOL-036, M-TOOL-042
 #[tokio::test]
 async fn the_host_approves_each_call_whatever_the_hints_say() {
     let builder =
@@ -53,7 +53,7 @@ async fn the_host_approves_each_call_whatever_the_hints_say() {
     assert!(client.call_tool("echo", json!([1])).await.is_err());
 }
 
-// proves: TOOL-031, TOOL-048, BASE-025
+// proves: TOOL-031, TOOL-048, BASE-025, M-TOOL-032, M-TOOL-043
 #[tokio::test]
 async fn structured_output_is_checked_and_decoded() {
     #[derive(serde::Deserialize)]
@@ -112,7 +112,7 @@ async fn structured_output_is_checked_and_decoded() {
     }
 }
 
-// proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020
+// proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020, M-PAGE-001, M-PAGE-005, M-PAGE-006, M-PAGE-007, M-PROMPT-014
 #[tokio::test]
 async fn lists_are_followed_to_their_end_with_cursors_untouched() {
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
@@ -285,7 +285,7 @@ async fn log_messages_and_list_changes_reach_the_host() {
     );
 }
 
-// proves: COMP-002, COMP-016, PROMPT-006
+// proves: COMP-002, COMP-016, PROMPT-006, M-PROMPT-006
 #[tokio::test]
 async fn partial_completions_and_text_arguments() {
     let capabilities = json!({ "completions": {}, "prompts": {} });

@@ -48,7 +48,7 @@ pub(crate) fn check(root: &Root) -> Result<(), InvalidRoot> {
 mod tests {
     use super::*;
 
-    // proves: ROOT-005, ROOT-010
+    // proves: ROOT-005, ROOT-010, M-ROOT-004, M-ROOT-005
     #[test]
     fn roots_are_file_uris_without_traversal() {
         for good in ["file:///", "file:///home/user/a..b", "file:///C:/x"] {

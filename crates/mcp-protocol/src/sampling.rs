@@ -143,7 +143,7 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
-    // proves: SAMP-028, SAMP-029, SAMP-030
+    // proves: SAMP-028, SAMP-029, SAMP-030, M-SAMP-014, M-SAMP-015
     #[test]
     fn the_first_hint_that_fits_wins_over_priorities() {
         let models = ["opus-large", "sonnet-4", "haiku-small"];

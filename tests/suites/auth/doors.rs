@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::support::{Done, Guarded, bearing, guard, jwt, notes, request, said, tool};
 
-// proves: BASE-016, HTTP-006, SEC-006, SEC-027, ELIC-053, AUTH-064, AUTH-109, AUTH-110
+// proves: BASE-016, HTTP-006, SEC-006, SEC-027, ELIC-053, AUTH-064, AUTH-109, AUTH-110, M-HTTP-006
 #[tokio::test]
 async fn every_request_is_verified_whatever_session_it_names() {
     let world = Guarded::start().await;

@@ -117,6 +117,16 @@ fn check(record: &Record, revision: Revision) -> usize {
                     by_client || !revision.is_modern(),
                     "a request of the server: {message}"
                 );
+                if revision.is_modern() {
+                    let declared =
+                        &message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+                    for capability in ["elicitation", "sampling", "roots"] {
+                        assert!(
+                            declared[capability].is_object(),
+                            "{capability} is not declared: {message}"
+                        );
+                    }
+                }
                 asked.insert((by_client, message["id"].to_string()), method.to_owned());
             }
         } else if let Some(result) = message.get("result") {
@@ -150,7 +160,7 @@ fn check(record: &Record, revision: Revision) -> usize {
         .len()
 }
 
-// proves: M-SCHEMA-002, M-BASE-002
+// proves: M-SCHEMA-002, M-BASE-002, M-BASE-024, M-ELIC-007, M-SAMP-005
 #[tokio::test]
 async fn every_message_fits_its_revision_and_nothing_of_another_leaks() {
     for revision in Revision::ALL {

@@ -91,7 +91,7 @@ impl Session {
     }
 }
 
-// proves: SSE-004, SSE-005, SSE-007, HTTP-066
+// proves: SSE-004, SSE-005, SSE-007, HTTP-066, M-HTTP-062
 #[tokio::test]
 async fn everything_comes_on_the_stream_and_everything_goes_to_the_address_it_told() {
     let endpoint = endpoint(&Gate::new());

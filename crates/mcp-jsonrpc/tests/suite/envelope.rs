@@ -56,7 +56,7 @@ fn messages_are_told_apart_by_their_members() {
     }
 }
 
-// proves: BASE-004, BASE-005, BASE-007, SCHEMA-002
+// proves: BASE-004, BASE-005, BASE-007, SCHEMA-002, M-BASE-004
 #[test]
 fn ids_keep_value_and_type_or_are_refused() {
     for id in [

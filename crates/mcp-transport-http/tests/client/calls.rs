@@ -111,7 +111,7 @@ async fn a_server_without_sessions_gets_no_session_id() {
     );
 }
 
-// proves: HTTP-016
+// proves: HTTP-016, M-HTTP-017
 #[tokio::test(start_paused = true)]
 async fn both_forms_of_an_answer_are_read() {
     let mut pair = Pair::open(quiet()).await;
