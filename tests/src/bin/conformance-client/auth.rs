@@ -4,7 +4,7 @@ use mcp_auth::OAuth;
 use mcp_auth::client::{Builder, Credentials, Enterprise, SigningKey};
 use mcp_client::Client;
 use mcp_transport_http::Http;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::browser::browser;
 use super::{Fault, Task, succeeded};
@@ -56,7 +56,7 @@ impl Task {
                 .user_agent(browser())
                 .client_metadata_url(DOCUMENT)
         };
-        let context = |name: &str| self.context(name);
+        let context = |name: &str| self.told(name);
         let answered = match scenario {
             "resource-mismatch" | "metadata-issuer-mismatch" | "scope-retry-limit" => {
                 return Ok((user(), Outcome::Refused));
@@ -97,10 +97,8 @@ impl Task {
         Ok((answered, Outcome::Answered))
     }
 
-    /// What the suite tells this scenario alone.
-    fn context(&self, name: &str) -> Result<String, Fault> {
-        let context = std::env::var("MCP_CONFORMANCE_CONTEXT")?;
-        let context: Value = serde_json::from_str(&context)?;
+    fn told(&self, name: &str) -> Result<String, Fault> {
+        let context = self.context()?;
         let value = context[name].as_str();
         let value = value.ok_or_else(|| format!("the context of {} has no {name}", self.scenario));
         Ok(value?.to_owned())

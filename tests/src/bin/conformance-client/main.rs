@@ -5,13 +5,14 @@
 
 mod auth;
 mod browser;
+mod modern;
 
 use std::time::Duration;
 
-use mcp_client::{Builder, Client};
+use mcp_client::{Builder, Client, Negotiation};
 use mcp_protocol::Revision;
 use mcp_transport_http::Http;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The suite kills what takes 30 seconds.
 const LIMIT: Duration = Duration::from_secs(25);
@@ -47,8 +48,16 @@ impl Task {
         })
     }
 
+    /// A client of the revision that the scenario is about: its servers speak no other.
     fn builder(&self) -> Builder {
-        Client::builder("conformance-client", env!("CARGO_PKG_VERSION")).revision(self.revision)
+        let negotiation = if self.revision.is_modern() {
+            Negotiation::Modern
+        } else {
+            Negotiation::Legacy
+        };
+        Client::builder("conformance-client", env!("CARGO_PKG_VERSION"))
+            .revision(self.revision)
+            .negotiation(negotiation)
     }
 
     async fn connect(&self, builder: Builder) -> Result<Client, Fault> {
@@ -66,9 +75,22 @@ impl Task {
             "sse-retry" => self.reconnect().await?,
             "elicitation-sep1034-client-defaults" => self.accept_defaults().await?,
             "json-schema-2020-12-preservation" => self.echo_schema().await?,
+            // To list them is all: what a schema refers to is not looked at.
+            "json-schema-ref-no-deref" => self.list().await?,
+            "request-metadata" => self.tell_all().await?,
+            "sep-2322-client-request-state" => self.answer_rounds().await?,
+            "http-standard-headers" => self.ask_for_everything().await?,
+            "http-custom-headers" => self.call_as_told().await?,
+            "http-invalid-tool-headers" => self.call_all().await?,
             other => return Err(format!("scenario {other} is not supported").into()),
         };
         Ok(client.close().await?)
+    }
+
+    /// What the suite tells this scenario alone.
+    fn context(&self) -> Result<Value, Fault> {
+        let context = std::env::var("MCP_CONFORMANCE_CONTEXT")?;
+        Ok(serde_json::from_str(&context)?)
     }
 
     async fn list(&self) -> Result<Client, Fault> {
