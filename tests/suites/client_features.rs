@@ -112,7 +112,7 @@ async fn structured_output_is_checked_and_decoded() {
     }
 }
 
-// proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020, M-PAGE-001, M-PAGE-005, M-PAGE-006, M-PAGE-007, M-PROMPT-014
+// proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020, M-PAGE-001, M-PAGE-005, M-PAGE-006, M-PAGE-007, M-PROMPT-014, M-PAGE-008
 #[tokio::test]
 async fn lists_are_followed_to_their_end_with_cursors_untouched() {
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;

@@ -298,7 +298,7 @@ async fn nobody_pings_unless_told_to() {
     drop(client);
 }
 
-// proves: LIFE-028, LIFE-029, LIFE-030, LIFE-031, TOOL-049, M-CANC-006, M-CANC-007, M-CANC-008, M-TOOL-045
+// proves: LIFE-028, LIFE-029, LIFE-030, LIFE-031, TOOL-049, M-CANC-006, M-CANC-007, M-CANC-008, M-TOOL-045, M-ERR-009
 #[tokio::test(start_paused = true)]
 async fn a_call_times_out_is_cancelled_and_its_late_answer_dropped() {
     let tools = json!({ "tools": {} });

@@ -27,7 +27,7 @@ async fn open(server: Server) -> Wire {
 
 /// Collects what is traced on this thread.
 #[derive(Clone, Default)]
-struct Traced(Arc<Mutex<String>>);
+pub(crate) struct Traced(pub(crate) Arc<Mutex<String>>);
 
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Traced {
     fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {

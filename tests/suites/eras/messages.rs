@@ -48,7 +48,12 @@ async fn converse(client: &Client) {
     let _ = client.call_tool("none", json!({})).await;
     let prompt = CompletionReference::Prompt(PromptReference::new("test_prompt_with_arguments"));
     client
-        .complete(prompt, "arg1", "par", std::collections::BTreeMap::new())
+        .complete(
+            prompt,
+            "arg1",
+            "par",
+            [("arg2".to_owned(), "x".to_owned())].into(),
+        )
         .await
         .expect("completions");
     let mut watched = client
@@ -160,7 +165,7 @@ fn check(record: &Record, revision: Revision) -> usize {
         .len()
 }
 
-// proves: M-SCHEMA-002, M-BASE-002, M-BASE-024, M-ELIC-007, M-SAMP-005
+// proves: M-SCHEMA-002, M-BASE-002, M-BASE-024, M-COMP-003, M-ELIC-007, M-SAMP-005
 #[tokio::test]
 async fn every_message_fits_its_revision_and_nothing_of_another_leaks() {
     for revision in Revision::ALL {
@@ -171,6 +176,13 @@ async fn every_message_fits_its_revision_and_nothing_of_another_leaks() {
             .expect("a connection");
         assert_eq!(client.revision(), revision);
         converse(&client).await;
+        let context = json!({ "arguments": { "arg2": "x" } });
+        let told = record
+            .lock()
+            .expect("no panic")
+            .iter()
+            .any(|(_, message)| message["params"]["context"] == context);
+        assert_eq!(told, revision.rules().completion_context, "{revision}");
         let methods = check(&record, revision);
         assert!(
             methods >= 10,

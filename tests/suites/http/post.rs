@@ -33,7 +33,7 @@ async fn a_request_is_answered_with_one_object_and_a_notification_with_nothing()
     assert_eq!(reply.text().await, "");
 }
 
-// proves: HTTP-001, HTTP-012, HTTP-013, HTTP-065, HTTP-070, HTTP-071
+// proves: HTTP-001, HTTP-012, HTTP-013, M-HTTP-015, HTTP-065, HTTP-070, HTTP-071
 #[tokio::test]
 async fn what_cannot_be_served_says_why_and_executes_nothing() {
     let endpoint = endpoint(&Gate::new());

@@ -174,7 +174,7 @@ async fn t02_what_a_page_sends_without_a_preflight_reaches_no_handler() {
 
 // Every method looks at where a request comes from: a foreign page gets 403 and an error without an
 // id, also for a handshake; what comes from no page passes.
-// proves: HTTP-002, HTTP-003, HTTP-004
+// proves: HTTP-002, HTTP-003, HTTP-004, M-HTTP-004
 #[tokio::test]
 async fn t02_a_foreign_origin_is_refused_by_every_method() {
     let served = served(&Witness::new()).await;

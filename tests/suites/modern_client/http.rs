@@ -9,6 +9,9 @@ use mcp_transport_http::{ClientOptions, Endpoint, Http};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tracing_subscriber::layer::SubscriberExt as _;
+
+use crate::rows::Traced;
 
 use super::scripted::{Exchange, HttpServer, Wired, wired};
 use super::{REVISION, client, discovered};
@@ -410,4 +413,30 @@ async fn a_server_of_both_eras_is_the_same_in_both() {
         let (_, others) = network.requests();
         assert_eq!(others == 0, is_modern, "only sessions need other methods");
     }
+}
+
+// proves: M-HDR-014
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_is_left_out_is_logged_by_name_with_the_reason() {
+    let traced = Traced::default();
+    let _guard =
+        tracing::subscriber::set_default(tracing_subscriber::registry().with(traced.clone()));
+    let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
+    let listing = listing(&client);
+    let broken = json!({ "type": "string", "x-mcp-header": "not a token" });
+    let schema = json!({ "type": "object", "properties": { "region": broken } });
+    let tools = json!([{ "name": "unfit", "inputSchema": schema }]);
+    let result =
+        json!({ "resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private" });
+    server.next().await.answer(result);
+    assert!(listing.await.unwrap().unwrap().is_empty());
+    let logged = traced.0.lock().unwrap();
+    let line = logged
+        .lines()
+        .find(|line| line.contains("unfit"))
+        .expect("a line");
+    assert!(
+        line.contains("not a token") && line.contains("region"),
+        "{line}"
+    );
 }

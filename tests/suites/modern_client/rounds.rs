@@ -55,7 +55,7 @@ fn accepting() -> Builder {
     client().on_elicit(async |form| form.accept(json!({ "name": "octocat" })))
 }
 
-// proves: M-MRTR-003, M-MRTR-005, M-MRTR-024, M-MRTR-026, M-MRTR-027, M-MRTR-028, M-MRTR-030
+// proves: M-MRTR-003, M-MRTR-005, M-MRTR-024, M-MRTR-026, M-MRTR-027, M-MRTR-028, M-MRTR-030, M-TOOL-012
 // proves: M-PROG-002, M-ELIC-013
 #[tokio::test(start_paused = true)]
 async fn a_call_goes_on_with_answers_and_with_the_state_as_it_came() {
@@ -267,6 +267,7 @@ async fn a_state_alone_is_brought_back_at_a_pace() {
     assert_eq!(waits, [0, 0, 100]);
 }
 
+// proves: M-BASE-014
 #[tokio::test(start_paused = true)]
 async fn results_that_break_the_rules_are_told_apart() {
     let (mut wire, client) = with_tools(accepting()).await;

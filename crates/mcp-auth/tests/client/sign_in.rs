@@ -15,7 +15,7 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgc/xUMpM4H31uE+ov
 tnjlu8h6ammSTtvU4B3B3syGOtHaRDD/nvOja3rIGHiIwtn7q1HrMe2X
 -----END PRIVATE KEY-----";
 
-// proves: AUTH-006, AUTH-008, AUTH-014, AUTH-027, AUTH-041, AUTH-045, AUTH-047, AUTH-053, AUTH-054, AUTH-095
+// proves: AUTH-006, AUTH-008, AUTH-014, AUTH-027, AUTH-041, AUTH-045, AUTH-047, AUTH-053, AUTH-054, AUTH-095, M-DEPR-004
 #[tokio::test]
 async fn a_refused_message_is_sent_again_with_a_token() {
     let net = Net::new();

@@ -87,7 +87,7 @@ fn circles_that_never_descend_are_refused() {
     }
 }
 
-// proves: M-SCHEMA-009, M-SCHEMA-011, M-SCHEMA-013, M-SCHEMA-014
+// proves: M-SCHEMA-009, M-SCHEMA-011, M-SCHEMA-013, M-SCHEMA-014, M-TOOL-044
 #[test]
 fn schemas_of_peers_are_bounded() {
     let mut deep = json!({});
