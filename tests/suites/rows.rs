@@ -521,7 +521,7 @@ async fn a_client_routes_every_method_and_notification_of_a_server() {
     wire.silent().await;
 }
 
-// proves: BASE-017, STDIO-002
+// proves: BASE-017, STDIO-002, M-AUTH-003
 #[cfg(unix)]
 #[tokio::test]
 async fn a_child_takes_its_credentials_from_the_environment() {

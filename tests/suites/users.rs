@@ -139,7 +139,7 @@ async fn what_a_user_enters_belongs_to_that_user_whoever_they_say_to_be() {
 }
 
 // A scheme of the two sides' own: a header, and a layer before the endpoint that understands it.
-// proves: BASE-018
+// proves: BASE-018, M-AUTH-005
 #[tokio::test]
 async fn a_private_scheme_of_authentication_can_be_agreed_on() {
     let endpoint = Endpoint::new(server()).unwrap();

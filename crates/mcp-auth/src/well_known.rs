@@ -85,7 +85,7 @@ mod tests {
         all.iter().map(Url::as_str).collect()
     }
 
-    // proves: AUTH-016
+    // proves: AUTH-016, M-AUTH-058
     #[cfg(feature = "client")]
     #[test]
     fn the_document_of_a_server_is_at_its_path_then_at_its_root() {
@@ -104,7 +104,7 @@ mod tests {
         );
     }
 
-    // proves: AUTH-025, AUTH-026
+    // proves: AUTH-025, AUTH-026, M-AUTH-060, M-AUTH-061, M-AUTH-088
     #[test]
     fn the_documents_of_an_issuer_in_order() {
         let of = |url: &str| of_issuer(&Url::parse(url).unwrap());
@@ -125,7 +125,7 @@ mod tests {
         );
     }
 
-    // proves: AUTH-049, AUTH-050, AUTH-051, AUTH-052
+    // proves: AUTH-049, AUTH-050, AUTH-051, AUTH-052, M-AUTH-030, M-AUTH-031, M-AUTH-032, M-AUTH-029
     #[test]
     fn the_name_of_a_server_is_its_url_without_the_slash() {
         let of = |url: &str| canonical(&Url::parse(url).unwrap());

@@ -179,7 +179,7 @@ mod tests {
         Challenge::all(&headers)
     }
 
-    // proves: AUTH-022
+    // proves: AUTH-022, M-AUTH-059
     #[test]
     fn quoted_strings_several_challenges_and_mixed_case() {
         let found = all(&[

@@ -196,7 +196,7 @@ mod tests {
             .map(|(_, value)| value.into_owned())
     }
 
-    // proves: AUTH-046, AUTH-087, AUTH-089, AUTH-097
+    // proves: AUTH-046, AUTH-087, AUTH-089, AUTH-097, M-AUTH-082
     #[test]
     fn the_request_has_what_it_must_have() {
         let one = request(&found()).unwrap();
@@ -218,7 +218,7 @@ mod tests {
         assert_ne!(Some(challenge), parameter(&two, "code_challenge"));
     }
 
-    // proves: AUTH-088, AUTH-090, AUTH-091, AUTH-092, AUTH-093
+    // proves: AUTH-088, AUTH-090, AUTH-091, AUTH-092, AUTH-093, M-AUTH-081, M-AUTH-093
     #[test]
     fn t37_no_request_without_s256() {
         for methods in [None, Some(vec![]), Some(vec!["plain".to_owned()])] {
@@ -273,7 +273,7 @@ mod tests {
         request.accept(&callback)
     }
 
-    // proves: AUTH-098
+    // proves: AUTH-098, M-AUTH-084
     #[test]
     fn t33_a_code_for_another_request_is_not_taken() {
         let code = answered(&found(), "code=x&state=STATE").unwrap();
@@ -293,6 +293,7 @@ mod tests {
         }
     }
 
+    // proves: M-AUTH-019, M-AUTH-022, M-AUTH-023, M-AUTH-024, M-AUTH-025, M-AUTH-026
     #[test]
     fn t35_the_server_that_answers_is_the_one_that_was_asked() {
         let mut naming = found();

@@ -344,6 +344,7 @@ mod tests {
         );
     }
 
+    // proves: M-AUTH-071
     #[test]
     fn programs_are_native_and_sites_are_web() {
         assert_eq!(application("http://127.0.0.1:4711/callback"), "native");

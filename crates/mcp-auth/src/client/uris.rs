@@ -60,7 +60,7 @@ pub(crate) fn document_url(text: &str) -> Result<Url, Error> {
 mod tests {
     use super::*;
 
-    // proves: AUTH-029, AUTH-030
+    // proves: AUTH-029, AUTH-030, M-AUTH-064
     #[test]
     fn a_client_is_named_by_an_https_url_with_a_path() {
         assert!(document_url("https://example.com/client.json").is_ok());

@@ -224,7 +224,7 @@ mod tests {
         guard.check(&Url::parse(url).unwrap())
     }
 
-    // proves: AUTH-085, SEC-012, SEC-013
+    // proves: AUTH-085, SEC-012, SEC-013, M-AUTH-080
     #[test]
     fn t34_nothing_inside_is_reached_however_it_is_written() {
         let guard = guard("https://mcp.example.com/mcp");

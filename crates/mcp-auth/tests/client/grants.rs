@@ -15,7 +15,7 @@ fn field(net: &Net, at: usize, name: &str) -> String {
     net.redeemed()[at].field(name).unwrap_or_default()
 }
 
-// proves: AUTH-076
+// proves: AUTH-076, M-AUTH-051
 #[tokio::test]
 async fn a_program_acts_for_itself_and_asks_for_more_by_itself() {
     let net = Net::new();
@@ -125,6 +125,7 @@ async fn without_anybody_to_ask_the_error_says_what_to_do() {
     assert!(missing.to_string().contains("credentials"), "{missing}");
 }
 
+// proves: M-AUTH-072, M-AUTH-073
 #[tokio::test]
 async fn a_server_that_registers_nobody_is_told_so() {
     let net = Net::new();

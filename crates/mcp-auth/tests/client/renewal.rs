@@ -11,7 +11,7 @@ use crate::support::{
     ASM, ISSUER, Net, PRM, SERVER, accept, error, metadata, refuse, sent, shown, signed_in, token,
 };
 
-// proves: AUTH-055
+// proves: AUTH-055, M-AUTH-035
 #[tokio::test]
 async fn t38_fifty_refusals_are_one_refresh() {
     let net = Net::new();
@@ -115,7 +115,7 @@ async fn a_grant_that_is_over_is_asked_for_again() {
     assert_eq!(shown(&sent(&auth).await.unwrap()), Some("token-2"));
 }
 
-// proves: AUTH-083
+// proves: AUTH-083, M-AUTH-092
 #[tokio::test]
 async fn a_token_that_is_over_is_renewed_before_it_is_sent_and_rotated_ones_are_kept() {
     let net = Net::new();
@@ -138,6 +138,7 @@ async fn a_token_that_is_over_is_renewed_before_it_is_sent_and_rotated_ones_are_
     assert_eq!(net.visits().len(), 1);
 }
 
+// proves: M-AUTH-045
 #[tokio::test]
 async fn without_a_refresh_token_the_user_is_asked_when_the_server_says_so() {
     let net = Net::new();
@@ -156,7 +157,7 @@ async fn without_a_refresh_token_the_user_is_asked_when_the_server_says_so() {
     assert_eq!(net.visits().len(), 2);
 }
 
-// proves: AUTH-061
+// proves: AUTH-061, M-AUTH-040, M-AUTH-055, M-AUTH-056, M-AUTH-074, M-AUTH-075, M-AUTH-076
 #[tokio::test]
 async fn a_server_that_moves_is_followed_and_the_new_one_learns_nothing_of_the_old() {
     let net = Net::new();
@@ -183,6 +184,7 @@ async fn a_server_that_moves_is_followed_and_the_new_one_learns_nothing_of_the_o
     );
 }
 
+// proves: M-AUTH-077
 #[tokio::test]
 async fn credentials_are_not_shown_to_another_server() {
     let net = Net::new();

@@ -157,6 +157,7 @@ async fn t35_metadata_for_another_server_is_not_believed() {
     }
 }
 
+// proves: M-AUTH-062
 #[tokio::test]
 async fn t35_metadata_of_another_issuer_is_not_used() {
     for issuer in [
@@ -216,7 +217,7 @@ async fn t36_t37_nobody_is_sent_to_a_server_that_cannot_be_trusted_with_it() {
     }
 }
 
-// proves: AUTH-056
+// proves: AUTH-056, M-AUTH-036
 #[tokio::test]
 async fn t31_a_token_goes_to_its_server_alone_and_never_into_a_url() {
     let net = Net::new();

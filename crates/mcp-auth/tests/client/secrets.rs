@@ -28,7 +28,7 @@ impl<S: Subscriber> Layer<S> for Log {
     }
 }
 
-// proves: AUTH-080
+// proves: AUTH-080, M-AUTH-042, M-AUTH-079
 #[tokio::test]
 async fn t42_nothing_secret_is_logged_printed_or_told() {
     let log = Log::default();

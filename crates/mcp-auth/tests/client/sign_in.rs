@@ -15,7 +15,7 @@ MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgc/xUMpM4H31uE+ov
 tnjlu8h6ammSTtvU4B3B3syGOtHaRDD/nvOja3rIGHiIwtn7q1HrMe2X
 -----END PRIVATE KEY-----";
 
-// proves: AUTH-006, AUTH-008, AUTH-014, AUTH-027, AUTH-041, AUTH-045, AUTH-047, AUTH-053, AUTH-054, AUTH-095, M-DEPR-004
+// proves: AUTH-006, AUTH-008, AUTH-014, AUTH-027, AUTH-041, AUTH-045, AUTH-047, AUTH-053, AUTH-054, AUTH-095, M-DEPR-004, M-AUTH-008, M-AUTH-010, M-AUTH-013, M-AUTH-027, M-AUTH-028, M-AUTH-033, M-AUTH-034, M-AUTH-043, M-AUTH-068, M-AUTH-070, M-AUTH-083
 #[tokio::test]
 async fn a_refused_message_is_sent_again_with_a_token() {
     let net = Net::new();
@@ -56,7 +56,7 @@ async fn a_refused_message_is_sent_again_with_a_token() {
     assert_eq!(redeemed.field("redirect_uri").as_deref(), Some(BACK));
 }
 
-// proves: AUTH-004, AUTH-040
+// proves: AUTH-004, AUTH-040, M-AUTH-007
 #[tokio::test]
 async fn a_client_is_its_document_where_that_is_supported() {
     let net = Net::new();
@@ -71,7 +71,7 @@ async fn a_client_is_its_document_where_that_is_supported() {
     assert_eq!(net.redeemed()[0].field("client_id").as_deref(), Some(url));
 }
 
-// proves: AUTH-033
+// proves: AUTH-033, M-AUTH-066
 #[tokio::test]
 async fn a_client_with_a_document_may_sign_with_its_key() {
     let net = Net::new();
@@ -94,7 +94,7 @@ async fn a_client_with_a_document_may_sign_with_its_key() {
     assert_eq!(assertion.split('.').count(), 3);
 }
 
-// proves: AUTH-042
+// proves: AUTH-042, M-AUTH-063, M-AUTH-069
 #[tokio::test]
 async fn a_client_that_was_registered_by_hand_is_not_registered_again() {
     let net = Net::new();
@@ -128,7 +128,7 @@ async fn the_url_in_the_challenge_comes_first() {
     assert!(!net.lines().contains(&format!("GET {PRM}")));
 }
 
-// proves: AUTH-010, AUTH-024
+// proves: AUTH-010, AUTH-024, M-AUTH-012
 #[tokio::test]
 async fn the_documents_are_looked_for_in_order() {
     let net = Net::new();
@@ -180,7 +180,7 @@ async fn of_several_issuers_the_first_that_can_be_used_is_taken() {
     assert_eq!(redeemed[1].line, "POST https://as.example/token");
 }
 
-// proves: AUTH-019, AUTH-020, AUTH-023, AUTH-043, AUTH-044
+// proves: AUTH-019, AUTH-020, AUTH-023, AUTH-043, AUTH-044, M-AUTH-015, M-AUTH-016, M-AUTH-018, M-AUTH-044
 #[tokio::test]
 async fn scopes_are_those_of_the_challenge_then_of_the_document_then_none() {
     for (challenge, documented, known, asked) in [
@@ -219,7 +219,7 @@ async fn scopes_are_those_of_the_challenge_then_of_the_document_then_none() {
     }
 }
 
-// proves: AUTH-074, AUTH-075, AUTH-077, AUTH-078
+// proves: AUTH-074, AUTH-075, AUTH-077, AUTH-078, M-AUTH-017, M-AUTH-050, M-AUTH-052
 #[tokio::test]
 async fn a_step_up_asks_for_what_there_was_and_more_and_not_twice() {
     let net = Net::new();
