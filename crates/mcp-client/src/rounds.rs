@@ -133,7 +133,6 @@ impl<'a> Interim<'a> {
         }
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "the error ends here")]
     fn unanswered(&self, key: &str, reason: ErrorObject) -> Error {
         Error::Unanswered {
             method: self.method,

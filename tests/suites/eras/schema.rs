@@ -18,6 +18,7 @@ pub(super) struct Schema {
 
 impl Schema {
     /// The schema of a revision, if it is on this machine; says so where it is not.
+    #[expect(clippy::print_stdout, reason = "what is skipped is said")]
     pub(super) fn load(revision: &str) -> Option<Self> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let places = [

@@ -1,3 +1,5 @@
+//! What is kept, for how long, and how much of it.
+
 use serde_json::json;
 
 use super::*;
