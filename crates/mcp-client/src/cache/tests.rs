@@ -13,6 +13,7 @@ fn object(value: Value) -> JsonObject {
     members
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "literals are handed over")]
 fn result(members: Value) -> RawJson {
     RawJson::copy(&members.to_string())
 }
