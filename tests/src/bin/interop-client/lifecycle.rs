@@ -1,5 +1,6 @@
 //! From the handshake to the end.
 
+use mcp_client::Era;
 use mcp_protocol::Revision;
 use mcp_types::{JsonObject, ListToolsRequest, LoggingLevel, PaginatedRequestParams, Request};
 
@@ -26,9 +27,17 @@ pub(crate) async fn ping(session: &Session) -> Outcome {
     worked("answered three times")
 }
 
-/// The probe of the newest revision; this client opens with the handshake.
-pub(crate) async fn probe() -> Outcome {
-    absent("the client sent initialize first")
+/// A connection that is opened with a question, and a list and a call over it: whatever the server answers, it is
+/// spoken to.
+pub(crate) async fn probe(target: &Target) -> Outcome {
+    let session = target.connect(Revision::LATEST).await?;
+    session.client.list_tools().await?;
+    let verdict = session.client.verdict();
+    session.end().await?;
+    worked(match verdict.era() {
+        Era::Modern => format!("it answers, and speaks {}", verdict.revision()),
+        Era::Legacy => format!("it does not know it; a handshake at {}", verdict.revision()),
+    })
 }
 
 /// A method that no revision has.

@@ -52,7 +52,7 @@ pub(crate) async fn run(target: &Target, name: &str) -> Result<(), Fault> {
     let s = &session;
     let peer = &Peer::new(s).await?;
     row("initialize", async { lifecycle::initialized(s, name) }).await;
-    row("discover", lifecycle::probe()).await;
+    row("discover", lifecycle::probe(target)).await;
     row("ping", lifecycle::ping(s)).await;
     row("unknown-method", lifecycle::unknown_method(s)).await;
     row("tools-list", tools::list(s)).await;
