@@ -11,6 +11,7 @@ mod errors;
 mod limits;
 mod listen;
 mod log;
+mod modern;
 mod order;
 mod pair;
 mod questions;
