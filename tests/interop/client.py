@@ -65,7 +65,7 @@ async def initialize(client: Client, host: Host) -> str:
 
 async def discover(probes: Probes, client: Client) -> str:
     [code] = probes.codes
-    ensure(code in [-32600, -32601], f"the probe was answered with code {code}")
+    ensure(code in [-32600, -32601, -32022], f"the probe was answered with code {code}")
     return f"code {code}, then {client.protocol_version} by initialize"
 
 

@@ -13,7 +13,7 @@ class Programs {
 
   constructor(sdk, folder, witness, everything) {
     Object.assign(this, { sdk, folder, witness });
-    this.commands = { everything: [everything, "--stdio"], pages: [witness, "pages", "5"] };
+    this.commands = { everything: [everything, "--stdio", "--sessions"], pages: [witness, "pages", "5"] };
     mkdirSync(folder, { recursive: true });
   }
 

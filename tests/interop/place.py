@@ -55,7 +55,7 @@ class Programs:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.witness = witness
-        self.commands = {"everything": [everything, "--stdio"], "pages": [witness, "pages", "5"]}
+        self.commands = {"everything": [everything, "--stdio", "--sessions"], "pages": [witness, "pages", "5"]}
         self.started = 0
 
     @asynccontextmanager

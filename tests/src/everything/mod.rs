@@ -7,6 +7,7 @@ mod resources;
 mod rounds;
 mod tools;
 
+use mcp_protocol::Revision;
 use mcp_server::Server;
 
 pub use listen::serve_http;
@@ -18,15 +19,22 @@ pub const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAA
 
 /// The server with everything in it.
 pub fn server() -> Server {
+    plain().tools(rounds::tools()).prompts(rounds::prompts())
+}
+
+/// The same at the revisions with sessions alone, and without what was made to be asked in rounds.
+pub fn sessions() -> Server {
+    plain().revisions(Revision::LEGACY)
+}
+
+fn plain() -> Server {
     let server = Server::new("everything", env!("CARGO_PKG_VERSION"))
         .title("Everything")
         .description("One of each thing a server can have")
         .instructions("A fixture: every feature of the protocol, with fixed answers.")
         .tools(tools::all())
         .tools(questions::all())
-        .tools(rounds::tools())
         .prompts(prompts::all())
-        .prompts(rounds::prompts())
         .resources(resources::all());
     let changing = tools::changing(&server);
     server.tools(changing)

@@ -45,14 +45,18 @@ impl Ours {
         let mut everything = Command::new(&self.server);
         let mut pages = Command::new(&self.client);
         pages.args(["pages", "5"]);
-        let start = |command: &mut Command| {
+        for command in [&mut everything, &mut pages] {
             command.args(["--http", ANY_PORT]);
             if path == SSE {
                 command.arg("--legacy");
             }
-            Server::start(command, path)
-        };
-        Ok(vec![start(&mut everything)?, start(&mut pages)?])
+        }
+        // What the drivers of clients ask for are sessions.
+        everything.arg("--sessions");
+        Ok(vec![
+            Server::start(&mut everything, path)?,
+            Server::start(&mut pages, path)?,
+        ])
     }
 }
 

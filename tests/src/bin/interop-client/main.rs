@@ -90,7 +90,7 @@ async fn pages(size: &str, address: Option<(&str, Options)>) -> Result<(), Fault
         }
         Err(cx.urls_required([("Visit this first", "https://example.com/first")]))
     });
-    let server = mcp_tests::everything::server()
+    let server = mcp_tests::everything::sessions()
         .page_size(size.parse()?)
         .tool(gated.description("Needs a URL to be visited first"));
     match address {
