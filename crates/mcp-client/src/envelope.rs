@@ -10,15 +10,23 @@ use mcp_types::{
     LOG_LEVEL_KEY, LoggingLevel, PROGRESS_TOKEN_KEY, PROTOCOL_VERSION_KEY, ProgressToken,
     v2026_07_28,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{Error, lock};
 
-const META: &str = "_meta";
+/// The keys of `_meta` whose values are for the protocol to choose.
+const OWN: [&str; 5] = [
+    PROTOCOL_VERSION_KEY,
+    CLIENT_INFO_KEY,
+    CLIENT_CAPABILITIES_KEY,
+    LOG_LEVEL_KEY,
+    PROGRESS_TOKEN_KEY,
+];
 
 /// The part of `_meta` that is the same in all requests, and the log level.
 pub(crate) struct Envelope {
-    fixed: JsonObject,
+    /// Members as they are sent, without braces.
+    fixed: Vec<u8>,
     level: Mutex<Option<LoggingLevel>>,
 }
 
@@ -30,18 +38,18 @@ impl Envelope {
         capabilities: ClientCapabilities,
     ) -> Result<Self, Error> {
         let capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
-        let fixed = || -> Result<JsonObject, serde_json::Error> {
-            let mut fixed = JsonObject::new();
-            fixed.insert(PROTOCOL_VERSION_KEY.into(), json!(revision.as_str()));
-            if let Some(info) = info {
-                fixed.insert(CLIENT_INFO_KEY.into(), serde_json::to_value(info)?);
-            }
-            let capabilities = serde_json::to_value(capabilities)?;
-            fixed.insert(CLIENT_CAPABILITIES_KEY.into(), capabilities);
-            Ok(fixed)
+        let text = |value: Result<String, serde_json::Error>| {
+            value.map_err(|error| Error::Invalid(error.to_string()))
         };
+        let mut fixed = format!("\"{PROTOCOL_VERSION_KEY}\":\"{revision}\"").into_bytes();
+        if let Some(info) = info {
+            let info = text(serde_json::to_string(info))?;
+            add(&mut fixed, CLIENT_INFO_KEY, &info);
+        }
+        let capabilities = text(serde_json::to_string(&capabilities))?;
+        add(&mut fixed, CLIENT_CAPABILITIES_KEY, &capabilities);
         Ok(Self {
-            fixed: fixed().map_err(|error| Error::Invalid(error.to_string()))?,
+            fixed,
             level: Mutex::default(),
         })
     }
@@ -54,22 +62,22 @@ impl Envelope {
     /// The params as they are sent, without the brace that ends them. What the caller has put
     /// into `_meta` stays, except what is for the protocol to say.
     pub(crate) fn open(&self, params: &JsonObject, token: Option<&ProgressToken>) -> Vec<u8> {
-        let mut meta = match params.get(META) {
-            Some(Value::Object(meta)) => meta.clone(),
-            _ => JsonObject::new(),
-        };
-        for key in [CLIENT_INFO_KEY, LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY] {
-            meta.remove(key);
+        let mut out = b"{\"_meta\":{".to_vec();
+        out.extend_from_slice(&self.fixed);
+        if let Some(token) = token.and_then(|token| serde_json::to_string(token).ok()) {
+            add(&mut out, PROGRESS_TOKEN_KEY, &token);
         }
-        meta.extend(self.fixed.clone());
-        if let Some(token) = token.and_then(|token| serde_json::to_value(token).ok()) {
-            meta.insert(PROGRESS_TOKEN_KEY.into(), token);
+        if let Some(level) = *lock(&self.level) {
+            add(&mut out, LOG_LEVEL_KEY, &format!("\"{}\"", level.as_str()));
         }
-        if let Some(level) = &*lock(&self.level) {
-            meta.insert(LOG_LEVEL_KEY.into(), json!(level.as_str()));
+        let meta = params.get("_meta").and_then(Value::as_object);
+        for (key, value) in meta.into_iter().flatten() {
+            if !OWN.contains(&&**key) {
+                add(&mut out, key, &value.to_string());
+            }
         }
-        let mut out = format!("{{\"{META}\":{}", Value::Object(meta)).into_bytes();
-        for (name, value) in params.iter().filter(|(name, _)| *name != META) {
+        out.push(b'}');
+        for (name, value) in params.iter().filter(|(name, _)| *name != "_meta") {
             add(&mut out, name, &value.to_string());
         }
         out
@@ -94,6 +102,7 @@ pub(crate) fn add(out: &mut Vec<u8>, name: &str, value: &str) {
 #[cfg(test)]
 mod tests {
     use mcp_types::RootsCapability;
+    use serde_json::json;
 
     use super::*;
 
