@@ -215,6 +215,23 @@ async fn a_server_that_leaves_when_it_is_asked_is_started_again() {
     assert!(error.to_string().contains("Negotiation::Legacy"), "{error}");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_program_that_exits_when_it_is_asked_is_run_again() {
+    let info = r#"{"name":"sh","version":"0"}"#;
+    let script = format!(
+        r#"read -r line; case "$line" in *server/discover*) exit 3;; esac
+        printf '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25",%s}}}}\n' \
+            '"capabilities":{{}},"serverInfo":{info}'
+        cat > /dev/null"#
+    );
+    let child = mcp_transport_stdio::Child::new("sh").args(["-c", &script]);
+    let client = client().connect(child).await.unwrap();
+    assert_eq!(client.server().name, "sh");
+    assert_eq!(client.verdict().era(), Era::Legacy);
+    client.close().await.unwrap();
+}
+
 // proves: M-VER-010
 #[tokio::test(start_paused = true)]
 async fn a_slow_modern_server_that_refuses_the_handshake_is_asked_once_more() {
