@@ -64,7 +64,7 @@ impl Section {
 /// Features: the name drivers use, and the words for people.
 pub(super) const FEATURES: &[(&str, &str)] = &[
     ("initialize", "Handshake"),
-    ("discover", "Probe for a newer revision, then handshake"),
+    ("discover", "Probe for a newer revision, then what fits"),
     ("ping", "Ping"),
     ("unknown-method", "Unknown method"),
     ("tools-list", "Tools listed"),
@@ -163,21 +163,17 @@ const AUTHORIZATION: &[(&str, &str)] = &[
 const ABSENT: &[(&[&str], &[&str], &str)] = &[
     (
         &[
-            "everything",
-            "filesystem",
-            "memory",
-            "python-server",
             "typescript-client",
-            "everything-http",
-            "python-server-http",
-            "fastmcp-http",
-            "rmcp-server-http",
             "typescript-client-http",
-            "everything-sse",
             "typescript-client-sse",
         ],
         &["discover"],
         "The client opens with `initialize`; it has nothing to fall back from.",
+    ),
+    (
+        &["rmcp-client-http"],
+        &["discover"],
+        "The client asks, and gives up where the server lists older revisions alone instead of shaking hands at one of them.",
     ),
     (
         &[
