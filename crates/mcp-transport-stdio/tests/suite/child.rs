@@ -290,7 +290,7 @@ async fn a_child_that_does_not_read_can_be_closed() {
 
 /// Threat T44: no shell looks at the arguments.
 #[tokio::test]
-async fn arguments_arrive_as_they_are() {
+async fn t44_arguments_arrive_as_they_are() {
     let awkward = [
         "a b",
         "& < > ^ %PATH% $HOME `id`",
