@@ -1,42 +1,19 @@
 //! Bytes as text: base64 in both alphabets, and digests.
 
+pub(crate) use mcp_protocol::base64::encode as base64;
 use ring::digest::{SHA256, digest};
-
-const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// base64url without padding, as in JSON Web Signatures and PKCE.
 pub(crate) fn base64url(bytes: &[u8]) -> String {
-    encode(bytes, URL)
+    let text = mcp_protocol::base64::encode(bytes);
+    text.trim_end_matches('=')
+        .replace('+', "-")
+        .replace('/', "_")
 }
 
 /// The SHA-256 of a text, as base64url: what PKCE and the `ath` of a proof are.
 pub(crate) fn sha256(text: &str) -> String {
     base64url(digest(&SHA256, text.as_bytes()).as_ref())
-}
-
-/// base64 with padding, as in `Authorization: Basic`.
-pub(crate) fn base64(bytes: &[u8]) -> String {
-    let mut text = encode(bytes, STANDARD);
-    while !text.len().is_multiple_of(4) {
-        text.push('=');
-    }
-    text
-}
-
-fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let mut group = 0_u32;
-        for at in 0..3 {
-            group = group << 8 | u32::from(chunk.get(at).copied().unwrap_or(0));
-        }
-        for at in 0..=chunk.len() {
-            let six = group >> (18 - 6 * at) & 0x3f;
-            text.push(char::from(alphabet[six as usize]));
-        }
-    }
-    text
 }
 
 /// Reads base64 of either alphabet, padded or not; `None` if it is none.

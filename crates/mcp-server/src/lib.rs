@@ -34,7 +34,6 @@
 //!
 //! Specification: [server features](https://modelcontextprotocol.io/specification/2025-11-25/server).
 
-mod base64;
 mod call;
 mod change;
 mod completion;
@@ -67,7 +66,6 @@ mod unique;
 #[cfg(not(feature = "seal"))]
 mod unsealed;
 
-pub use base64::base64;
 pub use call::{Args, Call, Extracted, FromCall, FromState, State};
 pub use change::{Change, ChangeBus};
 pub use completion::{Completing, Completions};
@@ -79,6 +77,7 @@ pub use handler::Handler;
 pub use log::LogLayer;
 #[cfg(feature = "macros")]
 pub use mcp_macros::{prompt, resource, tool};
+pub use mcp_protocol::base64::encode as base64;
 pub use mcp_protocol::modern::{CacheHint, CacheScope};
 pub use output::{Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody};
 pub use prompt::Prompt;

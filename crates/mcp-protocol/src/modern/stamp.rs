@@ -97,9 +97,12 @@ impl Stamp {
         if !plain {
             says = Says::read(out.get(start..).unwrap_or_default());
         }
-        if out.pop() != Some(b'}') {
+        let text = out.get(start..).unwrap_or_default();
+        if !(text.starts_with(b"{") && text.ends_with(b"}")) {
+            // Not a result that could carry anything.
             return;
         }
+        out.pop();
         let mut separate = out.len() > start + 1;
         let mut add = |out: &mut Vec<u8>, members: &[u8]| {
             if std::mem::replace(&mut separate, true) {
@@ -176,6 +179,16 @@ mod tests {
         out.extend_from_slice(result.as_bytes());
         stamp.apply(&mut out, 6, false);
         serde_json::from_slice(&out[6..]).unwrap()
+    }
+
+    #[test]
+    fn what_is_no_object_is_left_as_it_is() {
+        let stamp = Stamp::new(&Implementation::new("s", "1"), None);
+        for text in ["null", "[1]", "\"}\"", ""] {
+            let mut out = format!("before{text}").into_bytes();
+            stamp.apply(&mut out, 6, true);
+            assert_eq!(out, format!("before{text}").as_bytes());
+        }
     }
 
     // proves: M-META-013, M-META-014, M-CACHE-001, M-CACHE-002, M-CACHE-009, M-CACHE-015
