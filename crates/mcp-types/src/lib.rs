@@ -49,9 +49,10 @@ pub use ext::UnknownLoggingLevel;
 pub use generated::*;
 pub use mcp_jsonrpc::RequestId;
 pub use meta::{
-    BAGGAGE_KEY, CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, Meta, MetaKey,
-    MetaKeyError, MetaKeyKind, PROGRESS_TOKEN_KEY, PROTOCOL_VERSION_KEY, RELATED_TASK_KEY,
-    SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, TRACEPARENT_KEY, TRACESTATE_KEY,
+    BAGGAGE_KEY, CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY,
+    MODEL_IMMEDIATE_RESPONSE_KEY, Meta, MetaKey, MetaKeyError, MetaKeyKind, PROGRESS_TOKEN_KEY,
+    PROTOCOL_VERSION_KEY, RELATED_TASK_KEY, SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, TRACEPARENT_KEY,
+    TRACESTATE_KEY,
 };
 pub use method::{Direction, Notification, Request};
 pub use number::OutOfRange;

@@ -5,6 +5,11 @@ use serde::de::DeserializeOwned;
 
 pub use crate::generated::methods::method::*;
 
+/// See [`TaskNotification`](crate::v2026_07_28::TaskNotification), which an extension adds.
+pub const NOTIFICATIONS_TASKS: &str = "notifications/tasks";
+/// See [`UpdateTaskRequest`](crate::v2026_07_28::UpdateTaskRequest), which an extension adds.
+pub const TASKS_UPDATE: &str = "tasks/update";
+
 /// Who may send a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two sides")]

@@ -26,5 +26,8 @@
 //!
 //! Specification: <https://modelcontextprotocol.io/specification/2026-07-28/schema>
 
+mod tasks;
+
 pub use crate::generated::v2026_07_28::*;
 pub use crate::{JsonObject, Meta, ProgressToken, RequestId};
+pub use tasks::*;

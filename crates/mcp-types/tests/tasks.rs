@@ -1,8 +1,12 @@
 //! Tasks, where null is a value.
 
+use mcp_types::v2026_07_28 as modern;
 use mcp_types::{
-    CreateTaskResult, GetTaskPayloadResult, GetTaskRequestParams, GetTaskResult, Task, TaskStatus,
+    CreateTaskResult, GetTaskPayloadResult, GetTaskRequestParams, GetTaskResult, Meta,
+    Notification, Request, Task, TaskStatus, method,
 };
+
+use serde_json::json;
 
 use crate::support::{error_of, survives};
 
@@ -54,4 +58,127 @@ fn inline_params_carry_meta_too() {
 #[test]
 fn the_payload_is_whatever_the_request_answers() {
     survives::<GetTaskPayloadResult>(r#"{"_meta":{"a":1},"content":[],"isError":false}"#);
+}
+
+/// A flat task with these members at its end.
+fn flat(status: &str, rest: &str) -> String {
+    format!(
+        r#"{{"taskId":"t","status":"{status}","createdAt":"2026-07-28T10:30:00Z","lastUpdatedAt":"2026-07-28T10:40:00Z","ttlMs":null{rest}}}"#
+    )
+}
+
+/// The text with this kind of result in front.
+fn typed(kind: &str, text: &str) -> String {
+    format!(r#"{{"resultType":"{kind}",{}"#, &text[1..])
+}
+
+#[test]
+fn a_flat_task_keeps_what_its_status_brings_along() {
+    for text in [
+        flat(
+            "working",
+            r#","pollIntervalMs":5000,"statusMessage":"half""#,
+        ),
+        flat(
+            "input_required",
+            r#","inputRequests":{"where":{"method":"roots/list"}}"#,
+        ),
+        flat("completed", r#","result":{"content":[],"isError":true}"#),
+        flat("failed", r#","error":{"code":-32603,"message":"broken"}"#),
+        flat("cancelled", r#","_meta":{"a":1}"#),
+        flat("paused", ""),
+    ] {
+        survives::<modern::Task>(&text);
+        survives::<modern::GetTaskResult>(&typed("complete", &text));
+    }
+    let unsaid = flat("working", "").replace(r#","ttlMs":null"#, "");
+    assert!(error_of::<modern::Task>(&unsaid).contains("missing field `ttlMs`"));
+    // What a tree would round, or sort, stays as it was written.
+    let exact = flat(
+        "completed",
+        r#","result":{"z":12345678901234567890123,"a":1.0}"#,
+    );
+    let task: modern::Task = serde_json::from_str(&exact).unwrap();
+    assert_eq!(serde_json::to_string(&task).unwrap(), exact);
+    let got = modern::GetTaskResult::new(task);
+    assert_eq!(
+        serde_json::to_string(&got).unwrap(),
+        typed("complete", &exact)
+    );
+}
+
+#[test]
+fn a_created_task_says_that_it_is_one() {
+    let text = flat("working", "");
+    survives::<modern::CreateTaskResult>(&typed("task", &text));
+    for other in [text.clone(), typed("complete", &text)] {
+        let error = error_of::<modern::CreateTaskResult>(&other);
+        assert!(error.contains("is `task`"), "{error}");
+    }
+    // Out of a tree, too: that is what a client has in hand for a result it did not expect.
+    let tree: serde_json::Value =
+        serde_json::from_str(&typed("task", &flat("completed", r#","result":{"x":1}"#))).unwrap();
+    let created: modern::CreateTaskResult = serde_json::from_value(tree).unwrap();
+    assert_eq!(created.task.result.unwrap().get(), r#"{"x":1}"#);
+    // Published examples of failed tasks have the wrong kind; they are read all the same.
+    let got: modern::GetTaskResult =
+        serde_json::from_str(&typed("task", &flat("failed", ""))).unwrap();
+    assert_eq!(got.task.status, TaskStatus::Failed);
+}
+
+#[test]
+fn the_extension_has_methods_and_a_filter_of_its_own() {
+    let meta = modern::RequestMeta::new(
+        "2026-07-28",
+        modern::ClientCapabilities::new().with_extensions(modern::tasks_extension()),
+    );
+    let mut answers = modern::InputResponses::new();
+    answers.insert("k".to_owned(), modern::ElicitResult::new("decline").into());
+    let params = modern::UpdateTaskRequestParams::new("t", answers, meta);
+    assert_eq!(
+        serde_json::to_value(&params).unwrap(),
+        json!({
+            "taskId": "t",
+            "inputResponses": { "k": { "action": "decline" } },
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {
+                    "extensions": { "io.modelcontextprotocol/tasks": {} },
+                },
+            },
+        })
+    );
+    assert_eq!(modern::UpdateTaskRequest::METHOD, "tasks/update");
+    assert_eq!(modern::TaskNotification::METHOD, "notifications/tasks");
+    assert_eq!(method::TASKS_UPDATE, modern::UpdateTaskRequest::METHOD);
+
+    let filter = modern::SubscriptionFilter::new().with_task_ids(["a", "b"]);
+    let text = serde_json::to_string(&filter).unwrap();
+    assert_eq!(text, r#"{"taskIds":["a","b"]}"#);
+    let filter: modern::SubscriptionFilter =
+        serde_json::from_str(r#"{"taskIds":["a",7]}"#).unwrap();
+    assert_eq!(filter.task_ids(), Some(vec!["a"]));
+    assert_eq!(modern::SubscriptionFilter::new().task_ids(), None);
+}
+
+#[test]
+fn three_states_are_final() {
+    let ends = [
+        "working",
+        "input_required",
+        "completed",
+        "failed",
+        "cancelled",
+        "paused",
+    ]
+    .map(|status| TaskStatus::from(status).is_final());
+    assert_eq!(ends, [false, false, true, true, true, false]);
+}
+
+#[test]
+fn a_server_may_offer_words_for_the_meantime() {
+    let text = r#"{"io.modelcontextprotocol/model-immediate-response":"Working on it."}"#;
+    let meta: Meta = serde_json::from_str(text).unwrap();
+    assert_eq!(meta.model_immediate_response(), Some("Working on it."));
+    assert_eq!(Meta::new().model_immediate_response(), None);
 }

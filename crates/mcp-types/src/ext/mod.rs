@@ -7,6 +7,7 @@ mod icon;
 mod level;
 mod refusal;
 mod sampling;
+mod tasks;
 mod tools;
 
 pub use level::UnknownLoggingLevel;

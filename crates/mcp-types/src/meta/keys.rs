@@ -8,6 +8,9 @@ pub const PROGRESS_TOKEN_KEY: &str = "progressToken";
 /// Ties a message to the task it belongs to (2025-11-25).
 pub const RELATED_TASK_KEY: &str = "io.modelcontextprotocol/related-task";
 
+/// What a model may be told while a task runs, in the `_meta` of the result that creates the task (2025-11-25).
+pub const MODEL_IMMEDIATE_RESPONSE_KEY: &str = "io.modelcontextprotocol/model-immediate-response";
+
 /// The revision a request is written in; every request says so (2026-07-28).
 pub const PROTOCOL_VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 

@@ -54,6 +54,11 @@ impl Meta {
         self.set(RELATED_TASK_KEY, &RelatedTaskMetadata::new(task_id));
     }
 
+    /// What to tell a model while the task runs that this result creates, if the server offers it.
+    pub fn model_immediate_response(&self) -> Option<&str> {
+        self.0.get(MODEL_IMMEDIATE_RESPONSE_KEY)?.as_str()
+    }
+
     /// The subscription a notification belongs to: the id of its `subscriptions/listen` request.
     pub fn subscription_id(&self) -> Option<RequestId> {
         self.entry(SUBSCRIPTION_ID_KEY)
