@@ -40,6 +40,7 @@ pub mod sampling;
 pub mod schema;
 mod service;
 mod session;
+pub mod task;
 mod transport;
 
 pub use ask::AskError;

@@ -1,0 +1,242 @@
+//! Whether a store keeps to its contract.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorObject, RawJson};
+use serde_json::json;
+
+use super::{StoreError, Task, TaskCall, TaskOutcome, TaskStore, Timestamp};
+use crate::{Principal, Revision};
+
+/// Runs a store through everything that [`TaskStore`] promises. `fresh` makes an empty one, each
+/// time it is called, that has room for 20 tasks.
+///
+/// # Errors
+/// The promise that is broken.
+pub async fn check<S: TaskStore>(fresh: impl Fn() -> S) -> Result<(), String> {
+    what_is_created_is_there(&fresh()).await?;
+    what_is_put_is_compared_first(&fresh()).await?;
+    what_has_ended_stays(&fresh()).await?;
+    lists_are_of_one_owner_and_in_order(&fresh()).await?;
+    what_is_unfinished_is_found(&fresh()).await?;
+    what_is_expired_goes(&fresh()).await
+}
+
+const START: Timestamp = Timestamp::from_millis(1_000_000);
+
+fn task(id: &str, owner: Option<&str>) -> Task {
+    let arguments = RawJson::copy(r#"{"n": 1}"#);
+    let call = TaskCall::new("any", "target", arguments, Revision::LATEST);
+    let ttl = Some(Duration::from_secs(60));
+    Task::new(id, owner.map(Principal::new), call, START, ttl)
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what is compared is made for it"
+)]
+fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Result<(), String> {
+    if is == should {
+        return Ok(());
+    }
+    Err(format!("{what}: {is:?} instead of {should:?}"))
+}
+
+fn failed(what: &str) -> impl Fn(StoreError) -> String {
+    move |error| format!("{what}: {error}")
+}
+
+fn ids(tasks: &[Task]) -> Vec<&str> {
+    tasks.iter().map(Task::id).collect()
+}
+
+async fn what_is_created_is_there(store: &impl TaskStore) -> Result<(), String> {
+    let what = "a task that was created";
+    same(
+        "a task nobody created",
+        store.get("a").await.map_err(failed(what))?,
+        None,
+    )?;
+    let made = task("a", Some("ann"));
+    store.create(made.clone()).await.map_err(failed(what))?;
+    same(
+        what,
+        store.get("a").await.map_err(failed(what))?,
+        Some(made.clone()),
+    )?;
+    let again = store.create(task("a", Some("bob"))).await;
+    same("an id that is known", again, Err(StoreError::Conflict))?;
+    same(
+        "what a refused create leaves",
+        store.get("a").await.map_err(failed(what))?,
+        Some(made),
+    )?;
+    same(
+        "removal",
+        store.remove("a").await.map_err(failed(what))?,
+        true,
+    )?;
+    same(
+        "removal again",
+        store.remove("a").await.map_err(failed(what))?,
+        false,
+    )?;
+    same(
+        "a task that was removed",
+        store.get("a").await.map_err(failed(what))?,
+        None,
+    )
+}
+
+async fn what_is_put_is_compared_first(store: &impl TaskStore) -> Result<(), String> {
+    let what = "a change";
+    let mut one = task("a", None);
+    same(
+        "a change of what is not there",
+        store.put(one.clone()).await.map(drop),
+        Err(StoreError::Conflict),
+    )?;
+    store.create(one.clone()).await.map_err(failed(what))?;
+    let mut other = one.clone();
+    one.say("one", START).map_err(|it| it.to_string())?;
+    let kept = store.put(one.clone()).await.map_err(failed(what))?;
+    same("what put returns", &kept, &one.clone().raised())?;
+    same(
+        what,
+        store.get("a").await.map_err(failed(what))?,
+        Some(kept.clone()),
+    )?;
+    other.say("other", START).map_err(|it| it.to_string())?;
+    same(
+        "a change of an older version",
+        store.put(other).await.map(drop),
+        Err(StoreError::Conflict),
+    )?;
+    same(
+        "what a conflict leaves",
+        store.get("a").await.map_err(failed(what))?,
+        Some(kept.clone()),
+    )?;
+    let mut next = kept;
+    let questions = json!({"k": {"method": "any"}});
+    let questions = questions.as_object().cloned().unwrap_or_default();
+    next.ask(questions, START).map_err(|it| it.to_string())?;
+    let kept = store.put(next.clone()).await.map_err(failed(what))?;
+    same("a change of the next version", kept, next.raised())
+}
+
+async fn what_has_ended_stays(store: &impl TaskStore) -> Result<(), String> {
+    let what = "an end";
+    let error = TaskOutcome::Error(ErrorObject::internal("broke").with_data(json!([1])));
+    let result = TaskOutcome::of_result(RawJson::copy(r#"{"content":[ ]}"#));
+    for (id, outcome) in [("a", error), ("b", result)] {
+        let mut task = task(id, None);
+        store.create(task.clone()).await.map_err(failed(what))?;
+        task.end(outcome, START).map_err(|it| it.to_string())?;
+        let kept = store.put(task).await.map_err(failed(what))?;
+        same(
+            what,
+            store.get(id).await.map_err(failed(what))?,
+            Some(kept.clone()),
+        )?;
+        same(
+            "a change after the end",
+            store.put(kept.clone()).await.map(drop),
+            Err(StoreError::Conflict),
+        )?;
+        same(
+            "what stays of an end",
+            store.get(id).await.map_err(failed(what))?,
+            Some(kept),
+        )?;
+    }
+    Ok(())
+}
+
+async fn lists_are_of_one_owner_and_in_order(store: &impl TaskStore) -> Result<(), String> {
+    let what = "a list";
+    for (id, owner) in [
+        ("d", Some("ann")),
+        ("b", Some("ann")),
+        ("c", Some("bob")),
+        ("a", None),
+        ("e", Some("ann")),
+    ] {
+        store.create(task(id, owner)).await.map_err(failed(what))?;
+    }
+    let ann = Principal::new("ann");
+    let all = store
+        .list(Some(&ann), None, 9)
+        .await
+        .map_err(failed(what))?;
+    same(what, ids(&all), vec!["b", "d", "e"])?;
+    let page = store
+        .list(Some(&ann), None, 2)
+        .await
+        .map_err(failed(what))?;
+    same("its first page", ids(&page), vec!["b", "d"])?;
+    let page = store
+        .list(Some(&ann), Some("d"), 2)
+        .await
+        .map_err(failed(what))?;
+    same("its last page", ids(&page), vec!["e"])?;
+    let page = store
+        .list(Some(&ann), Some("c"), 1)
+        .await
+        .map_err(failed(what))?;
+    same(
+        "a page after what is not on the list",
+        ids(&page),
+        vec!["d"],
+    )?;
+    let nobody = store.list(None, None, 9).await.map_err(failed(what))?;
+    same("what belongs to nobody", ids(&nobody), vec!["a"])?;
+    let eve = Principal::new("eve");
+    let none = store
+        .list(Some(&eve), None, 9)
+        .await
+        .map_err(failed(what))?;
+    same("what a stranger sees", ids(&none), Vec::new())
+}
+
+async fn what_is_unfinished_is_found(store: &impl TaskStore) -> Result<(), String> {
+    let what = "what is unfinished";
+    for (id, owner) in [("c", Some("ann")), ("a", None), ("b", None)] {
+        let mut made = task(id, owner);
+        store.create(made.clone()).await.map_err(failed(what))?;
+        if id == "b" {
+            made.cancel(START).map_err(|it| it.to_string())?;
+            store.put(made).await.map_err(failed(what))?;
+        }
+    }
+    let all = store.unfinished(None, 9).await.map_err(failed(what))?;
+    same(what, ids(&all), vec!["a", "c"])?;
+    let one = store.unfinished(None, 1).await.map_err(failed(what))?;
+    same("its first page", ids(&one), vec!["a"])?;
+    let rest = store.unfinished(Some("a"), 9).await.map_err(failed(what))?;
+    same("its last page", ids(&rest), vec!["c"])
+}
+
+async fn what_is_expired_goes(store: &impl TaskStore) -> Result<(), String> {
+    let what = "a sweep";
+    let call = TaskCall::clone(task("", None).call());
+    for (id, ttl) in [("a", Some(60)), ("b", Some(120)), ("c", None)] {
+        let task = Task::new(id, None, call.clone(), START, ttl.map(Duration::from_secs));
+        store.create(task).await.map_err(failed(what))?;
+    }
+    let at = |seconds| START.after(Duration::from_secs(seconds));
+    same(
+        "a sweep before the time",
+        store.sweep(at(59)).await.map_err(failed(what))?,
+        0,
+    )?;
+    same(what, store.sweep(at(60)).await.map_err(failed(what))?, 1)?;
+    same(
+        "a sweep of all that can expire",
+        store.sweep(Timestamp::MAX).await.map_err(failed(what))?,
+        1,
+    )?;
+    let left = store.list(None, None, 9).await.map_err(failed(what))?;
+    same("what never expires", ids(&left), vec!["c"])
+}

@@ -1,0 +1,263 @@
+//! Tasks in the memory of the process.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex};
+
+use super::{StoreError, Task, TaskStore, Timestamp};
+use crate::{BoxFuture, Principal, lock};
+
+/// Tasks that are kept unless told otherwise.
+const MOST: usize = 10_000;
+/// Tasks of one owner that are kept unless told otherwise.
+const MOST_OF_ONE: usize = 1_000;
+/// Bytes of all tasks that are kept unless told otherwise.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Keeps tasks as long as the process lives. Bounded by their number, their number for each
+/// owner, and their bytes; all who are nobody in particular count as one owner.
+pub struct MemoryStore {
+    limits: Limits,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    most: usize,
+    most_of_one: usize,
+    most_bytes: usize,
+}
+
+#[derive(Default)]
+struct State {
+    tasks: BTreeMap<Box<str>, Kept>,
+    owners: HashMap<Option<Principal>, BTreeSet<Box<str>>>,
+    expiry: BTreeSet<(Timestamp, Box<str>)>,
+    bytes: usize,
+}
+
+struct Kept {
+    task: Arc<Task>,
+    weight: usize,
+}
+
+impl MemoryStore {
+    /// An empty one: at most 10,000 tasks, 1,000 of one owner, 64 MiB.
+    pub fn new() -> Self {
+        Self {
+            limits: Limits {
+                most: MOST,
+                most_of_one: MOST_OF_ONE,
+                most_bytes: MOST_BYTES,
+            },
+            state: Mutex::default(),
+        }
+    }
+
+    /// Sets how many tasks are kept; default 10,000.
+    #[must_use]
+    pub fn with_most(mut self, tasks: usize) -> Self {
+        self.limits.most = tasks;
+        self
+    }
+
+    /// Sets how many tasks of one owner are kept; default 1,000.
+    #[must_use]
+    pub fn with_most_of_one(mut self, tasks: usize) -> Self {
+        self.limits.most_of_one = tasks;
+        self
+    }
+
+    /// Sets how many bytes all tasks may take, estimated; default 64 MiB.
+    #[must_use]
+    pub fn with_most_bytes(mut self, bytes: usize) -> Self {
+        self.limits.most_bytes = bytes;
+        self
+    }
+
+    /// How many tasks are kept, those included that are expired and not yet removed.
+    pub fn len(&self) -> usize {
+        lock(&self.state).tasks.len()
+    }
+
+    /// Whether none is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Limits {
+    fn admit(&self, state: &State, task: &Task, weight: usize) -> Result<(), StoreError> {
+        let full = |limit: String| Err(StoreError::Full { limit });
+        if state.tasks.len() >= self.most {
+            return full(format!("{} tasks", self.most));
+        }
+        let owner = task.owner().cloned();
+        if state.owners.get(&owner).map_or(0, BTreeSet::len) >= self.most_of_one {
+            return full(format!("{} tasks of one owner", self.most_of_one));
+        }
+        self.fits(state.bytes.saturating_add(weight))
+    }
+
+    fn fits(&self, bytes: usize) -> Result<(), StoreError> {
+        if bytes <= self.most_bytes {
+            return Ok(());
+        }
+        Err(StoreError::Full {
+            limit: format!("{} bytes of tasks", self.most_bytes),
+        })
+    }
+}
+
+impl State {
+    fn insert(&mut self, task: Task, weight: usize) {
+        let id: Box<str> = task.id().into();
+        let of_owner = self.owners.entry(task.owner().cloned()).or_default();
+        of_owner.insert(id.clone());
+        self.expiry.insert((task.expires(), id.clone()));
+        self.bytes += weight;
+        let task = Arc::new(task);
+        self.tasks.insert(id, Kept { task, weight });
+    }
+
+    fn remove(&mut self, id: &str) -> bool {
+        let Some(kept) = self.tasks.remove(id) else {
+            return false;
+        };
+        self.bytes -= kept.weight;
+        self.expiry.remove(&(kept.task.expires(), id.into()));
+        let owner = kept.task.owner().cloned();
+        if let Some(ids) = self.owners.get_mut(&owner) {
+            ids.remove(id);
+            if ids.is_empty() {
+                self.owners.remove(&owner);
+            }
+        }
+        true
+    }
+
+    fn sweep(&mut self, now: Timestamp) -> usize {
+        let mut swept = 0;
+        while let Some((at, id)) = self.expiry.first()
+            && *at <= now
+            && *at < Timestamp::MAX
+        {
+            let id = id.clone();
+            self.remove(&id);
+            swept += 1;
+        }
+        swept
+    }
+
+    fn create(&mut self, task: Task, limits: Limits) -> Result<(), StoreError> {
+        self.sweep(task.created());
+        if self.tasks.contains_key(task.id()) {
+            return Err(StoreError::Conflict);
+        }
+        let weight = task.weight();
+        limits.admit(self, &task, weight)?;
+        self.insert(task, weight);
+        Ok(())
+    }
+
+    fn put(&mut self, task: Task, limits: Limits) -> Result<Task, StoreError> {
+        let Some(kept) = self.tasks.get(task.id()) else {
+            return Err(StoreError::Conflict);
+        };
+        if kept.task.version() != task.version() || kept.task.has_ended() {
+            return Err(StoreError::Conflict);
+        }
+        let weight = task.weight();
+        let grown = self.bytes - kept.weight + weight;
+        if weight > kept.weight {
+            limits.fits(grown)?;
+        }
+        let task = task.raised();
+        self.remove(task.id());
+        self.insert(task.clone(), weight);
+        Ok(task)
+    }
+}
+
+fn after(id: Option<&str>) -> (Bound<&str>, Bound<&str>) {
+    (
+        id.map_or(Bound::Unbounded, Bound::Excluded),
+        Bound::Unbounded,
+    )
+}
+
+fn done<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+impl TaskStore for MemoryStore {
+    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>> {
+        done(lock(&self.state).create(task, self.limits))
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>> {
+        let kept = lock(&self.state)
+            .tasks
+            .get(id)
+            .map(|it| Arc::clone(&it.task));
+        done(Ok(kept.map(Arc::unwrap_or_clone)))
+    }
+
+    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
+        done(lock(&self.state).put(task, self.limits))
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: Option<&'a Principal>,
+        from: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+        let state = lock(&self.state);
+        let ids = state.owners.get(&owner.cloned());
+        let ids = ids
+            .into_iter()
+            .flat_map(|ids| ids.range::<str, _>(after(from)));
+        let found = ids.filter_map(|id| state.tasks.get(id)).take(limit);
+        done(Ok(found.map(|kept| Task::clone(&kept.task)).collect()))
+    }
+
+    fn unfinished<'a>(
+        &'a self,
+        from: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+        let state = lock(&self.state);
+        let running = state.tasks.range::<str, _>(after(from));
+        let running = running.filter(|(_, kept)| !kept.task.has_ended());
+        done(Ok(running
+            .take(limit)
+            .map(|(_, kept)| Task::clone(&kept.task))
+            .collect()))
+    }
+
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+        done(Ok(lock(&self.state).remove(id)))
+    }
+
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>> {
+        done(Ok(lock(&self.state).sweep(now)))
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = lock(&self.state);
+        f.debug_struct("MemoryStore")
+            .field("tasks", &state.tasks.len())
+            .field("bytes", &state.bytes)
+            .finish_non_exhaustive()
+    }
+}
