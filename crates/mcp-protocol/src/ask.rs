@@ -223,13 +223,18 @@ impl RequestContext {
         params: Option<Value>,
         fits: impl Fn(&T) -> Result<(), String> + Send,
     ) -> Result<T, AskError> {
-        if !self.session().is_open() {
+        let live = self.ledger().filter(|ledger| ledger.is_live());
+        // What outlives its request may outlive its session.
+        if live.is_none() && !self.session().is_open() {
             return Err(AskError::NotReady);
         }
         let rules = self.rules();
         let capabilities = self.session().client_capabilities().cloned();
         gate::client_offers(method, &capabilities.unwrap_or_default(), rules)
             .map_err(|missing| self.undeclared(missing.into()))?;
+        if let Some(ledger) = live {
+            return ledger.ask_live(self.key(), method, params, fits).await;
+        }
         if rules.modern {
             let what = "questions outside of tools, prompts and resources";
             let ledger = self.ledger().ok_or(Unsupported::Revision {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, ServerCapabilities, method};
 
 use crate::Rules;
@@ -64,7 +65,11 @@ pub(crate) fn server_handles(method: &str, rules: &Rules) -> bool {
         method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE | method::LOGGING_SET_LEVEL => {
             return !rules.modern;
         }
-        method::SERVER_DISCOVER | method::SUBSCRIPTIONS_LISTEN => return rules.modern,
+        method::SERVER_DISCOVER | method::SUBSCRIPTIONS_LISTEN | method::TASKS_UPDATE => {
+            return rules.modern;
+        }
+        method::TASKS_GET | method::TASKS_CANCEL => return rules.tasks || rules.modern,
+        method::TASKS_RESULT | method::TASKS_LIST => return rules.tasks,
         _ => {}
     }
     matches!(
@@ -107,11 +112,16 @@ impl Offers {
     const COMPLETIONS: u16 = 1 << 7;
     const LOGGING: u16 = 1 << 8;
     const TASKS: u16 = 1 << 9;
+    const TASKS_LIST: u16 = 1 << 10;
+    const TASKS_CANCEL: u16 = 1 << 11;
+    const TASKS_EXTENSION: u16 = 1 << 12;
 
     pub(crate) fn of(capabilities: &ServerCapabilities) -> Self {
         let tools = capabilities.tools.as_ref();
         let prompts = capabilities.prompts.as_ref();
         let resources = capabilities.resources.as_ref();
+        let tasks = capabilities.tasks.as_ref();
+        let extensions = capabilities.extensions.as_ref();
         let yes = Some(true);
         let declared = [
             (tools.is_some(), Self::TOOLS),
@@ -135,7 +145,16 @@ impl Offers {
             ),
             (capabilities.completions.is_some(), Self::COMPLETIONS),
             (capabilities.logging.is_some(), Self::LOGGING),
-            (capabilities.tasks.is_some(), Self::TASKS),
+            (tasks.is_some(), Self::TASKS),
+            (tasks.is_some_and(|it| it.list.is_some()), Self::TASKS_LIST),
+            (
+                tasks.is_some_and(|it| it.cancel.is_some()),
+                Self::TASKS_CANCEL,
+            ),
+            (
+                extensions.is_some_and(|it| it.contains_key(TASKS_EXTENSION)),
+                Self::TASKS_EXTENSION,
+            ),
         ];
         Self(
             declared
@@ -179,12 +198,20 @@ impl Offers {
             method::COMPLETION_COMPLETE if !rules.completions_capability => Ok(()),
             method::COMPLETION_COMPLETE => needs(Self::COMPLETIONS, "completions"),
             method::LOGGING_SET_LEVEL => needs(Self::LOGGING, "logging"),
+            method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL if rules.modern => {
+                // A server declares tasks once for both forms; a client sees the form of the era.
+                needs(Self::TASKS | Self::TASKS_EXTENSION, TASKS_EXTENSION)
+            }
             method::TASKS_GET
             | method::TASKS_RESULT
             | method::TASKS_LIST
             | method::TASKS_CANCEL => {
                 known(rules.tasks, "tasks", rules)?;
-                needs(Self::TASKS, "tasks")
+                match method {
+                    method::TASKS_LIST => needs(Self::TASKS_LIST, "tasks.list"),
+                    method::TASKS_CANCEL => needs(Self::TASKS_CANCEL, "tasks.cancel"),
+                    _ => needs(Self::TASKS, "tasks"),
+                }
             }
             _ => Ok(()),
         }

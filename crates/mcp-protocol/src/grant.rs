@@ -99,6 +99,10 @@ impl Caller {
         Self::default()
     }
 
+    pub(crate) fn is_local(&self) -> bool {
+        self.local
+    }
+
     pub(crate) fn permits(&self, scope: &str) -> bool {
         self.local || self.grant.as_ref().is_some_and(|it| it.demand(scope))
     }

@@ -47,6 +47,16 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// What the request was granted, if whoever verified it says so. Default: nothing is known.
+    fn grant(&self) -> Option<crate::Grant> {
+        None
+    }
+
+    /// Whether the peer is whoever started this process, so that there is only one. Default: no.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// Ends the connection that carries the stream of this request; the peer comes back for the
     /// rest after `retry`. `false`, the default, if the transport or the revision cannot.
     fn release(&self, _retry: Duration) -> bool {

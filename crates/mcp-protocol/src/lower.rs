@@ -4,6 +4,7 @@
 //! no-op for the newest revision. On input nothing is raised: unknown members are ignored.
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{
     Annotations, BlobResourceContents, CallToolResult, ClientCapabilities, CompleteRequestParams,
     CompletionReference, ContentBlock, CreateMessageResult, ElicitResult, ElicitValue,
@@ -62,6 +63,11 @@ pub(crate) fn modern_capabilities(
     modern.prompts = capabilities.prompts;
     modern.resources = capabilities.resources;
     modern.tools = capabilities.tools;
+    modern.extensions = capabilities.extensions;
+    if capabilities.tasks.is_some() {
+        let extensions = modern.extensions.get_or_insert_default();
+        extensions.entry(TASKS_EXTENSION.to_owned()).or_default();
+    }
     modern
 }
 

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode};
 use mcp_types::{
     ClientCapabilities, Implementation, InitializeRequestParams, InitializeResult, ListRootsResult,
-    LoggingLevel, method,
+    LoggingLevel, ServerCapabilities, method,
 };
 
 use crate::bucket::Bucket;
 use crate::gate::Offers;
 use crate::modern::{self, Claim, Desk, Envelope, Headers, Sender};
+use crate::task::Task;
 use crate::{
     Closed, Delivery, Exchange, Inbound, Link, Payload, Principal, Reply, RequestContext, Revision,
     ServerFacts, Service, gate, lock, lower,
@@ -28,6 +29,10 @@ const MAX_SUBSCRIPTIONS: usize = 1_024;
 /// Log messages a session may send at once, and then each second.
 const LOG_BURST: f64 = 500.0;
 const LOG_PER_SECOND: f64 = 100.0;
+
+/// Requests about tasks that a session may make at once, and then each second.
+const TASK_BURST: f64 = 200.0;
+const TASKS_PER_SECOND: f64 = 50.0;
 
 const NEW: u8 = 0;
 const ANSWERED: u8 = 1;
@@ -42,6 +47,7 @@ pub struct Session {
     /// The least serious message to send; `None` for none at all.
     log_level: Mutex<Option<LoggingLevel>>,
     log_pace: Bucket,
+    task_pace: Bucket,
     roots: Mutex<Roots>,
     subscriptions: Mutex<HashSet<String>>,
 }
@@ -70,6 +76,7 @@ impl Session {
             agreed: OnceLock::new(),
             log_level: Mutex::new(Some(LoggingLevel::Info)),
             log_pace: Bucket::new(LOG_BURST, LOG_PER_SECOND),
+            task_pace: Bucket::new(TASK_BURST, TASKS_PER_SECOND),
             roots: Mutex::default(),
             subscriptions: Mutex::default(),
         }
@@ -94,6 +101,23 @@ impl Session {
             log_level: Mutex::new(envelope.log_level),
             ..Self::new()
         })
+    }
+
+    /// The session of a call that outlives its request, made again from what was kept of it. It
+    /// leads to nobody.
+    pub fn of_task(task: &Task) -> Arc<Self> {
+        let call = task.call();
+        let sender = Sender {
+            client: call.client.clone(),
+            capabilities: call.capabilities.clone(),
+        };
+        let envelope = Envelope {
+            revision: call.revision,
+            sender: Arc::new(sender),
+            log_level: call.log_level,
+        };
+        let offers = Offers::of(&ServerCapabilities::default());
+        Self::of_request(envelope, offers, task.owner().cloned())
     }
 
     /// The agreed revision; the newest with a handshake before there is one.
@@ -143,6 +167,16 @@ impl Session {
                 .as_ref()
                 .is_some_and(|least| level >= *least)
             && self.log_pace.take(now)
+    }
+
+    /// Whether another request about tasks is served: 50 a second are, after a first burst of 200.
+    pub fn admits_task_request(&self, now: Instant) -> bool {
+        self.task_pace.take(now)
+    }
+
+    /// The least serious log message the client wants; `None` for none at all.
+    pub fn log_level(&self) -> Option<LoggingLevel> {
+        *lock(&self.log_level)
     }
 
     /// Sets the lowest level the client wants to see.
@@ -275,6 +309,9 @@ impl ServerSession {
         if self.stateless {
             let capabilities = &mut facts.capabilities;
             capabilities.logging = None;
+            if let Some(tasks) = &mut capabilities.tasks {
+                tasks.list = None;
+            }
             if let Some(tools) = &mut capabilities.tools {
                 tools.list_changed = None;
             }
@@ -333,7 +370,15 @@ impl ServerSession {
                 )));
             }
         };
-        let facts = self.facts();
+        let mut facts = self.facts();
+        let link = self.session.link();
+        // basic/utilities/tasks#isolation: nothing is listed where everybody is the same to us.
+        let told_apart = link
+            .as_ref()
+            .is_some_and(|link| link.is_local() || link.principal().is_some());
+        if let (false, Some(tasks)) = (told_apart, &mut facts.capabilities.tasks) {
+            tasks.list = None;
+        }
         let requested = &params.protocol_version;
         let Some(revision) = Revision::negotiate(requested, &facts.revisions) else {
             return Reply::error(modern::unsupported(requested, &facts.revisions));
@@ -342,7 +387,6 @@ impl ServerSession {
         let mut result = InitializeResult::new(revision.as_str(), facts.capabilities, facts.info);
         result.instructions = facts.instructions;
         lower::initialize_result(&mut result, revision.rules());
-        let link = self.session.link();
         let agreed = Agreed {
             revision,
             sender: Some(Arc::new(Sender {

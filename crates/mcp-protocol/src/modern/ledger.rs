@@ -2,15 +2,21 @@
 //!
 //! A handler is run from the start in each round. What was answered in an earlier round is
 //! answered at once; the first question that was not makes the run stop, and the client is asked.
+//! A call that has outlived its request has no rounds: its handler waits, and its ledger is
+//! [live](Ledger::live).
 //!
 //! Specification: [multi round-trip requests][spec].
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
-use std::collections::BTreeMap;
+mod leave;
+mod live;
+mod question;
+mod suspend;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
@@ -18,7 +24,14 @@ use mcp_types::JsonObject;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{BoxFuture, Outcome, lock};
+use crate::lock;
+use leave::Leaving;
+use live::Live;
+
+pub use leave::Left;
+pub use live::Snapshot;
+pub use question::Question;
+pub use suspend::Suspending;
 
 /// Questions that one round may ask.
 const MOST_QUESTIONS: usize = 32;
@@ -40,6 +53,12 @@ pub struct Recorded {
     /// What was asked last.
     #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
     open: Vec<String>,
+    /// What was answered and not yet read.
+    #[serde(rename = "g", default, skip_serializing_if = "BTreeMap::is_empty")]
+    given: BTreeMap<String, Value>,
+    /// Keys that no question gets any more.
+    #[serde(rename = "s", default, skip_serializing_if = "BTreeSet::is_empty")]
+    spent: BTreeSet<String>,
 }
 
 /// Why a round cannot go on.
@@ -98,6 +117,8 @@ struct State {
     working: usize,
     run: Option<Waker>,
     failed: Option<LedgerError>,
+    leaving: Leaving,
+    live: Option<Box<Live>>,
 }
 
 impl Ledger {
@@ -112,6 +133,8 @@ impl Ledger {
             working: 0,
             run: None,
             failed: None,
+            leaving: Leaving::default(),
+            live: None,
         })))
     }
 
@@ -281,7 +304,9 @@ pub struct Working(Arc<Ledger>);
 impl Working {
     /// It is done; later rounds get this instead.
     pub fn done(self, key: &str, value: Value) {
-        lock(&self.0.0).recorded.notes.insert(key.to_owned(), value);
+        let key = key.to_owned();
+        self.0
+            .changing(|state| state.recorded.notes.insert(key, value));
     }
 }
 
@@ -295,63 +320,6 @@ impl Drop for Working {
         if let Some(run) = run {
             run.wake();
         }
-    }
-}
-
-/// What a run that stopped is answered with.
-type Stop = Box<dyn FnOnce(Result<Interim, LedgerError>) -> Outcome + Send>;
-
-/// A handler that may stop to ask: completes with its outcome, or with what `stop` makes of its
-/// questions.
-///
-/// # Cancel safety
-/// Dropping it drops the handler.
-pub struct Suspending {
-    handler: Option<BoxFuture<'static, Outcome>>,
-    ledger: Arc<Ledger>,
-    stop: Option<Stop>,
-}
-
-impl Suspending {
-    /// `handler` asks through `ledger`.
-    pub fn new(
-        handler: BoxFuture<'static, Outcome>,
-        ledger: Arc<Ledger>,
-        stop: impl FnOnce(Result<Interim, LedgerError>) -> Outcome + Send + 'static,
-    ) -> Self {
-        Self {
-            handler: Some(handler),
-            ledger,
-            stop: Some(Box::new(stop)),
-        }
-    }
-}
-
-impl Future for Suspending {
-    type Output = Outcome;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let Some(handler) = &mut self.handler else {
-            return Poll::Pending;
-        };
-        if let Poll::Ready(outcome) = handler.as_mut().poll(cx) {
-            self.handler = None;
-            return Poll::Ready(outcome);
-        }
-        let Some(interim) = self.ledger.stopped(cx) else {
-            return Poll::Pending;
-        };
-        self.handler = None;
-        match self.stop.take() {
-            Some(stop) => Poll::Ready(stop(interim)),
-            None => Poll::Pending,
-        }
-    }
-}
-
-impl fmt::Debug for Suspending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Suspending").field(&self.ledger).finish()
     }
 }
 

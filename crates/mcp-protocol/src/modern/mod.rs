@@ -19,7 +19,9 @@ mod stamp;
 
 pub(crate) use admit::unsupported;
 pub use admit::{Claim, Envelope, Headers, unclaimed};
-pub use ledger::{Interim, Ledger, LedgerError, Recorded, Suspending, Working};
+pub use ledger::{
+    Interim, Ledger, LedgerError, Left, Question, Recorded, Snapshot, Suspending, Working,
+};
 pub use probe::{Probe, Probed, Step};
 pub use sender::Sender;
 pub(crate) use serve::Desk;

@@ -21,8 +21,8 @@ use mcp_types::method;
 
 use crate::running::guarded;
 use crate::{
-    Call, Caller, Closed, Delivery, Exchange, Extras, Inbound, Incoming, Link, Outgoing, Principal,
-    Refused, Reply,
+    Call, Caller, Closed, Delivery, Exchange, Extras, Grant, Inbound, Incoming, Link, Outgoing,
+    Principal, Refused, Reply,
 };
 use batch::BatchState;
 use outbox::Outbox;
@@ -352,6 +352,14 @@ impl Link for Mux {
 
     fn permits(&self, scope: &str) -> bool {
         self.caller.permits(scope)
+    }
+
+    fn grant(&self) -> Option<Grant> {
+        self.caller.grant.clone()
+    }
+
+    fn is_local(&self) -> bool {
+        self.caller.is_local()
     }
 }
 

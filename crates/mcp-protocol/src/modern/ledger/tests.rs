@@ -1,9 +1,13 @@
 //! One handler, run round by round.
 
+mod live;
+
+use std::pin::Pin;
+
 use mcp_types::method;
 
 use super::*;
-use crate::Payload;
+use crate::{BoxFuture, Outcome, Payload};
 
 const ROOTS: &str = method::ROOTS_LIST;
 
@@ -11,6 +15,10 @@ fn text(value: Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
+#[expect(
+    clippy::result_large_err,
+    reason = "one of two things that a test looks at"
+)]
 /// Runs a handler in one round; its answer, or what it asks.
 fn round<F>(
     recorded: Recorded,

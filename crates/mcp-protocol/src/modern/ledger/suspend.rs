@@ -1,0 +1,116 @@
+//! A handler that may stop to ask, or leave its request.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::leave::{Leave, Left};
+use super::{Interim, Ledger, LedgerError};
+use crate::{BoxFuture, Outcome};
+
+/// What a run that stopped is answered with.
+type Stop = Box<dyn FnOnce(Result<Interim, LedgerError>) -> Outcome + Send>;
+
+/// A handler that may stop to ask: completes with its outcome, or with what `stop` makes of its
+/// questions. It may also [leave](Ledger::leave) its request, where somebody takes it.
+///
+/// # Cancel safety
+/// Dropping it drops the handler.
+pub struct Suspending {
+    handler: Option<BoxFuture<'static, Outcome>>,
+    ledger: Arc<Ledger>,
+    stop: Option<Stop>,
+    leave: Option<Leave>,
+    leaving: Option<BoxFuture<'static, Left>>,
+}
+
+impl Suspending {
+    /// `handler` asks through `ledger`.
+    pub fn new(
+        handler: BoxFuture<'static, Outcome>,
+        ledger: Arc<Ledger>,
+        stop: impl FnOnce(Result<Interim, LedgerError>) -> Outcome + Send + 'static,
+    ) -> Self {
+        Self {
+            handler: Some(handler),
+            ledger,
+            stop: Some(Box::new(stop)),
+            leave: None,
+            leaving: None,
+        }
+    }
+
+    /// Lets the handler leave its request: `leave` takes it then, and tells what the request is
+    /// answered with.
+    #[must_use]
+    pub fn leaving(
+        mut self,
+        leave: impl FnMut(BoxFuture<'static, Outcome>) -> BoxFuture<'static, Left> + Send + 'static,
+    ) -> Self {
+        self.ledger.let_leave();
+        self.leave = Some(Box::new(leave));
+        self
+    }
+
+    /// Sees whether the handler that leaves has gone.
+    fn poll_leaving(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome>> {
+        let Some(leaving) = &mut self.leaving else {
+            return Poll::Ready(None);
+        };
+        let Poll::Ready(left) = leaving.as_mut().poll(cx) else {
+            return Poll::Pending;
+        };
+        self.leaving = None;
+        match left {
+            Left::Gone(outcome) => Poll::Ready(Some(outcome)),
+            Left::Stays(handler, why) => {
+                self.handler = Some(handler);
+                self.ledger.stay(why);
+                Poll::Ready(None)
+            }
+        }
+    }
+}
+
+impl Future for Suspending {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        loop {
+            match self.poll_leaving(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(outcome)) => return Poll::Ready(outcome),
+                Poll::Ready(None) => {}
+            }
+            let Some(handler) = &mut self.handler else {
+                return Poll::Pending;
+            };
+            if let Poll::Ready(outcome) = handler.as_mut().poll(cx) {
+                self.handler = None;
+                return Poll::Ready(outcome);
+            }
+            if let Some(interim) = self.ledger.stopped(cx) {
+                self.handler = None;
+                return match self.stop.take() {
+                    Some(stop) => Poll::Ready(stop(interim)),
+                    None => Poll::Pending,
+                };
+            }
+            if !self.ledger.wants_to_leave() {
+                return Poll::Pending;
+            }
+            let this = &mut *self;
+            let (Some(leave), Some(handler)) = (&mut this.leave, this.handler.take()) else {
+                return Poll::Pending;
+            };
+            this.leaving = Some(leave(handler));
+        }
+    }
+}
+
+impl fmt::Debug for Suspending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Suspending").field(&self.ledger).finish()
+    }
+}
