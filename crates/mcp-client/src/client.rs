@@ -23,6 +23,7 @@ use crate::known::KnownTools;
 use crate::progress::Table;
 use crate::questions::Approve;
 use crate::subscription::Subscription;
+use crate::tasks::{TaskHandle, TaskTicket};
 use crate::tools::{ToolCall, ToolRound};
 use crate::{Error, Verdict, roots};
 
@@ -124,19 +125,26 @@ impl Client {
     }
 
     /// Calls a tool with arguments, a JSON object or `null` for none. Questions that the server
-    /// wants answered first go to the handlers of the [`Builder`].
+    /// wants answered first go to the handlers of the [`Builder`]. A call that the server goes on
+    /// with as a task is still one await: it is looked at until it has ended.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
         ToolCall::new(self, name.into(), arguments.into())
     }
 
     /// Sends one request of a tool call, and gives what it comes to: the result, or the questions
-    /// that the server wants answered first. For hosts that answer questions in their own time.
+    /// that the server wants answered first. For hosts that answer questions in their own time. A
+    /// task is an outcome of a kind that is not known there, with all its members.
     pub fn call_tool_once(
         &self,
         name: impl Into<String>,
         arguments: impl Into<Value>,
     ) -> ToolRound {
         ToolRound::new(self.call_tool(name, arguments))
+    }
+
+    /// Comes back to a task: one whose [ticket](TaskHandle::ticket) was stored.
+    pub fn task(&self, ticket: TaskTicket) -> TaskHandle {
+        TaskHandle::resumed(self, ticket)
     }
 
     /// Writes a prompt with these arguments.

@@ -37,7 +37,9 @@ impl Envelope {
         info: Option<&Implementation>,
         capabilities: ClientCapabilities,
     ) -> Result<Self, Error> {
-        let capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
+        let mut capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
+        let extensions = capabilities.extensions.get_or_insert_default();
+        extensions.extend(v2026_07_28::tasks_extension());
         let text = |value: Result<String, serde_json::Error>| {
             value.map_err(|error| Error::Invalid(error.to_string()))
         };
@@ -128,7 +130,10 @@ mod tests {
         let expected = json!({ "_meta": {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "host", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
+            "io.modelcontextprotocol/clientCapabilities": {
+                "roots": {},
+                "extensions": { "io.modelcontextprotocol/tasks": {} },
+            },
         }});
         assert_eq!(bare, expected);
 
@@ -142,7 +147,10 @@ mod tests {
             "com.example/trace": "x",
             "progressToken": 7,
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
+            "io.modelcontextprotocol/clientCapabilities": {
+                "roots": {},
+                "extensions": { "io.modelcontextprotocol/tasks": {} },
+            },
             "io.modelcontextprotocol/logLevel": "warning",
         }});
         assert_eq!(all, expected);

@@ -75,6 +75,21 @@ pub enum Error {
         /// How often it was given input, the limit of [`Builder::rounds`](crate::Builder::rounds).
         limit: u32,
     },
+    /// The task behind a call was cancelled: by its server, or by whoever else knows it.
+    TaskCancelled {
+        /// The server's id of the task.
+        task: String,
+        /// What the server says on it.
+        message: Option<String>,
+    },
+    /// The server does not know the task behind a call, or not any more, or cannot be reached for
+    /// longer than the task is kept.
+    TaskLost {
+        /// The server's id of the task.
+        task: String,
+        /// The server's words, or the last failure to reach it.
+        reason: String,
+    },
     /// The server does not tell when this resource changes, or has stopped to.
     NotHeard {
         /// The resource.
@@ -168,6 +183,12 @@ impl fmt::Display for Error {
                 f,
                 "{method} was not completed: the server asks again after {limit} rounds of input (Builder::rounds)"
             ),
+            // The id of a task may be all that protects it, so it is no word for logs.
+            Self::TaskCancelled { message, .. } => match message {
+                Some(message) => write!(f, "the call's task was cancelled: {message}"),
+                None => f.write_str("the call's task was cancelled"),
+            },
+            Self::TaskLost { reason, .. } => write!(f, "the call's task is lost: {reason}"),
             Self::NotHeard { uri, reason } => {
                 write!(f, "changes of {uri:?} are not heard of: {reason}")
             }

@@ -13,6 +13,7 @@ use crate::client::Shared;
 use crate::envelope::Envelope;
 use crate::progress::Entry;
 use crate::rounds::{Interim, Kind, Retry, pace};
+use crate::tasks;
 
 /// What is asked for, and how.
 pub(crate) struct Ask {
@@ -23,6 +24,10 @@ pub(crate) struct Ask {
     pub(crate) headers: Vec<(String, String)>,
     /// Whether questions are answered, and the call goes on, or are the result.
     pub(crate) once: bool,
+    /// Whether the result is that of a request that goes on as a task.
+    pub(crate) created: bool,
+    /// Where progress goes that comes after such a result.
+    pub(crate) progress: Option<Entry>,
 }
 
 impl Ask {
@@ -33,6 +38,18 @@ impl Ask {
             options: Options::default(),
             headers: Vec::new(),
             once: false,
+            created: false,
+            progress: None,
+        }
+    }
+
+    pub(crate) fn param(&self, name: &str) -> Option<&Value> {
+        self.params.as_ref()?.get(name)
+    }
+
+    pub(crate) fn set_param(&mut self, name: &str, value: Value) {
+        if let Some(Value::Object(params)) = &mut self.params {
+            params.insert(name.to_owned(), value);
         }
     }
 }
@@ -40,13 +57,16 @@ impl Ask {
 impl Shared {
     /// Fails if the server does not offer the method.
     pub(crate) fn offers(&self, method: &'static str) -> Result<(), Error> {
-        gate::server_offers(method, &self.agreed.capabilities, self.rules())
-            .map_err(|missing| Error::Unsupported { method, missing })
+        let offered = match tasks::offered(self, method) {
+            Some(offered) => offered,
+            None => gate::server_offers(method, &self.agreed.capabilities, self.rules()),
+        };
+        offered.map_err(|missing| Error::Unsupported { method, missing })
     }
 
     /// Fails if the revision does not have the method any more.
     fn has(&self, method: &'static str) -> Result<(), Error> {
-        if !self.rules().modern || !is_gone(method) {
+        if !self.rules().modern || !is_gone(method) || tasks::is_of_extension(method) {
             return Ok(());
         }
         let (what, revision) = (method, self.rules().name);
@@ -90,7 +110,12 @@ async fn legacy(shared: &Shared, ask: &mut Ask, timeouts: Timeouts) -> Result<Ra
     let call = shared.link.request(method, params);
     let mut deadline = timeouts.start(Instant::now().into_std());
     let answer = wait(method, call, entry.as_ref(), &mut deadline).await?;
-    answer.map_err(Error::Rejected)
+    let result = answer.map_err(Error::Rejected)?;
+    // A server that does not do what it is asked for answers as it always does.
+    let asked = ask.params.as_ref().is_some_and(|it| !it["task"].is_null());
+    ask.created = asked && tasks::nested(&result).is_some();
+    ask.progress = entry.filter(|_| ask.created);
+    Ok(result)
 }
 
 /// As many requests as there are rounds of questions, and one more. None, if the result is known.
@@ -142,6 +167,10 @@ async fn modern(
                 if let (Some(slot), 0) = (slot.take(), rounds) {
                     shared.cache.keep(slot, &result, Instant::now());
                 }
+                return Ok(result);
+            }
+            Kind::Task => {
+                ask.created = true;
                 return Ok(result);
             }
             Kind::InputRequired if ask.once => return Ok(result),

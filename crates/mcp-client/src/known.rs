@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_protocol::modern::mirror::Mirrored;
 use mcp_protocol::schema::{Origin, Validator};
-use mcp_types::{JsonObject, ListToolsResult, Tool, v2026_07_28};
+use mcp_types::{JsonObject, ListToolsResult, TaskSupport, Tool, v2026_07_28};
 use serde_json::Value;
 
 use crate::{Error, lock};
@@ -28,6 +28,8 @@ struct Known {
     digest: u64,
     output: Option<Arc<Validator>>,
     mirrored: Option<Arc<Mirrored>>,
+    /// Whether calls may run as tasks (2025-11-25).
+    tasks: Option<TaskSupport>,
 }
 
 impl KnownTools {
@@ -47,24 +49,37 @@ impl KnownTools {
     pub(crate) fn learn(&self, page: &mut dyn std::any::Any) {
         if let Some(page) = page.downcast_mut::<ListToolsResult>() {
             page.tools.retain(|tool: &Tool| {
-                self.note(&tool.name, &tool.input_schema, tool.output_schema.as_ref())
+                let execution = tool.execution.as_ref();
+                let tasks = execution.and_then(|it| it.task_support.clone());
+                let output = tool.output_schema.as_ref();
+                self.note(&tool.name, &tool.input_schema, output, tasks)
             });
         } else if let Some(page) = page.downcast_mut::<v2026_07_28::ListToolsResult>() {
             page.tools.retain(|tool| {
-                self.note(&tool.name, &tool.input_schema, tool.output_schema.as_ref())
+                let output = tool.output_schema.as_ref();
+                self.note(&tool.name, &tool.input_schema, output, None)
             });
         }
     }
 
     /// Takes note of a tool; `false` if it may not be used.
-    fn note(&self, name: &str, input: &JsonObject, output: Option<&JsonObject>) -> bool {
+    fn note(
+        &self,
+        name: &str,
+        input: &JsonObject,
+        output: Option<&JsonObject>,
+        tasks: Option<TaskSupport>,
+    ) -> bool {
         let mut known = Known {
             digest: digest(input, output),
+            tasks,
             ..Known::default()
         };
         if lock(&self.tools)
-            .get(name)
-            .is_some_and(|it| it.digest == known.digest)
+            .get_mut(name)
+            .filter(|it| it.digest == known.digest)
+            .map(|it| it.tasks.clone_from(&known.tasks))
+            .is_some()
         {
             return true;
         }
@@ -92,6 +107,13 @@ impl KnownTools {
             tools.insert(name.to_owned(), known);
         }
         true
+    }
+
+    /// Whether calls of a tool may run as tasks, as it was listed; `None` if it was not.
+    pub(crate) fn task_support(&self, name: &str) -> Option<TaskSupport> {
+        let tools = lock(&self.tools);
+        let tasks = tools.get(name)?.tasks.clone();
+        Some(tasks.unwrap_or(TaskSupport::Forbidden))
     }
 
     /// What checks the structured output of a tool.

@@ -44,6 +44,7 @@ mod questions;
 mod roots;
 mod rounds;
 mod subscription;
+mod tasks;
 mod tools;
 
 pub use builder::{Builder, KeepAlive};
@@ -57,6 +58,7 @@ pub use progress::Progress;
 pub use questions::{Changed, ElicitForm, ElicitUrl, Sample};
 pub use roots::InvalidRoot;
 pub use subscription::Subscription;
+pub use tasks::{Started, TaskHandle, TaskState, TaskTicket};
 pub use tools::{ToolCall, ToolRound};
 
 pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {

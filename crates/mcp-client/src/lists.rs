@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use mcp_jsonrpc::ErrorCode;
 use mcp_types::{
-    Icon, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest,
-    PaginatedRequestParams, Prompt, Request, Resource, ResourceTemplate, Tool,
+    Icon, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListTasksRequest,
+    ListToolsRequest, PaginatedRequestParams, Prompt, Request, Resource, ResourceTemplate, Task,
+    Tool,
 };
 
 use crate::{Client, Error};
@@ -74,6 +75,16 @@ impl Client {
             .iter_mut()
             .for_each(|template| keep_safe(&mut template.icons));
         Ok(templates)
+    }
+
+    /// All tasks that the server keeps for this client (2025-11-25): servers that cannot tell their
+    /// clients apart have no such list.
+    ///
+    /// # Errors
+    /// As [`list_tools`](Self::list_tools).
+    pub async fn list_tasks(&self) -> Result<Vec<Task>, Error> {
+        self.all::<ListTasksRequest, _>(|page| (page.tasks, page.next_cursor))
+            .await
     }
 
     /// All pages. A cursor that a server does not know any more, which may be of a page that was

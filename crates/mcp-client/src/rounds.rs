@@ -14,6 +14,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, members};
 use mcp_protocol::{BoxFuture, Outcome, Reply, guarded};
 use mcp_types::method;
+use mcp_types::v2026_07_28::CreateTaskResult;
 
 use crate::Error;
 use crate::envelope::add;
@@ -23,6 +24,8 @@ use crate::inbound::ClientInbound;
 pub(crate) enum Kind {
     Complete,
     InputRequired,
+    /// The request goes on as a task.
+    Task,
 }
 
 impl Kind {
@@ -43,6 +46,10 @@ impl Kind {
             "input_required" if may_ask(method) => Ok(Self::InputRequired),
             "input_required" => Err(Error::Protocol(format!(
                 "{method} was answered with questions, which it may not be"
+            ))),
+            CreateTaskResult::RESULT_TYPE if method == method::TOOLS_CALL => Ok(Self::Task),
+            CreateTaskResult::RESULT_TYPE => Err(Error::Protocol(format!(
+                "{method} was answered with a task, which it may not be"
             ))),
             other => Err(Error::UnknownResult {
                 method,
@@ -105,41 +112,55 @@ impl<'a> Interim<'a> {
             let (key, question) = question.map_err(|error| {
                 Error::Protocol(format!("{} was answered with {error}", self.method))
             })?;
-            asked.push(self.ask(inbound, key, question)?);
+            asked.push(ask(self.method, inbound, key, question)?);
         }
         let answers = all(asked).await;
-        let answers = answers.map_err(|(key, reason)| self.unanswered(&key, reason))?;
+        let answers = answers.map_err(|(key, reason)| unanswered(self.method, &key, reason))?;
         Ok(Retry {
             answers: self.questions.map(|_| answers),
             state: self.state.map(str::to_owned),
         })
     }
+}
 
-    fn ask(
-        &self,
-        inbound: &ClientInbound,
-        key: &str,
-        question: &str,
-    ) -> Result<(String, Reply), Error> {
-        let method = member(question, "method").and_then(|text| decode::<String>(text).ok());
-        let method = method.ok_or_else(|| {
-            let shown = shown(key);
-            Error::Protocol(format!("question {shown:?} has no method"))
-        })?;
-        let reply = guarded(|| inbound.answer(&method, member(question, "params")));
-        match reply.and_then(|reply| reply) {
-            Ok(reply) => Ok((key.to_owned(), reply)),
-            Err(reason) => Err(self.unanswered(key, reason)),
-        }
+/// Hands a question, which came in the course of a call of this method, to whoever answers it.
+///
+/// # Errors
+/// Nobody does.
+pub(crate) fn ask(
+    method: &'static str,
+    inbound: &ClientInbound,
+    key: &str,
+    question: &str,
+) -> Result<(String, Reply), Error> {
+    let asks = member(question, "method").and_then(|text| decode::<String>(text).ok());
+    let asks = asks.ok_or_else(|| {
+        let shown = shown(key);
+        Error::Protocol(format!("question {shown:?} has no method"))
+    })?;
+    let reply = guarded(|| inbound.answer(&asks, member(question, "params")));
+    match reply.and_then(|reply| reply) {
+        Ok(reply) => Ok((key.to_owned(), reply)),
+        Err(reason) => Err(unanswered(method, key, reason)),
     }
+}
 
-    fn unanswered(&self, key: &str, reason: ErrorObject) -> Error {
-        Error::Unanswered {
-            method: self.method,
-            question: shown(key),
-            reason: reason.message.into_owned(),
-        }
+/// The failure of a call whose question has no answer.
+pub(crate) fn unanswered(method: &'static str, key: &str, reason: ErrorObject) -> Error {
+    Error::Unanswered {
+        method,
+        question: shown(key),
+        reason: reason.message.into_owned(),
     }
+}
+
+/// The JSON object of these keys and values, which are JSON text.
+pub(crate) fn object(members: &[(String, String)]) -> String {
+    let all: Vec<String> = members
+        .iter()
+        .map(|(key, value)| format!("\"{key}\":{value}"))
+        .collect();
+    format!("{{{}}}", all.join(","))
 }
 
 /// What a request says besides the params, because of the round before.
@@ -155,11 +176,7 @@ impl Retry {
     /// Adds it to params that are open at their end.
     pub(crate) fn write(&self, params: &mut Vec<u8>) {
         if let Some(answers) = &self.answers {
-            let all: Vec<String> = answers
-                .iter()
-                .map(|(key, answer)| format!("\"{key}\":{answer}"))
-                .collect();
-            add(params, "inputResponses", &format!("{{{}}}", all.join(",")));
+            add(params, "inputResponses", &object(answers));
         }
         if let Some(state) = &self.state {
             add(params, "requestState", state);
@@ -178,7 +195,10 @@ pub(crate) fn pace(nth: u32) -> Duration {
 
 /// The outcomes of all replies, as JSON text; or the first failure, and then nobody else is
 /// waited for.
-async fn all(
+///
+/// # Cancel safety
+/// Dropping the future drops the handlers.
+pub(crate) async fn all(
     replies: Vec<(String, Reply)>,
 ) -> Result<Vec<(String, String)>, (String, ErrorObject)> {
     let mut waiting: Vec<(String, BoxFuture<'static, Outcome>)> = Vec::new();
@@ -254,9 +274,27 @@ mod tests {
             kind(method::TOOLS_LIST, asks),
             Err(Error::Protocol(_))
         ));
-        let Err(task) = kind(tool, r#"{"resultType":"task","taskId":"1"}"#) else {
+        let Err(other) = kind(tool, r#"{"resultType":"hologram"}"#) else {
             panic!("a kind of an extension")
         };
-        assert!(task.to_string().contains("\"task\""), "{task}");
+        assert!(other.to_string().contains("\"hologram\""), "{other}");
+    }
+
+    // proves: M-TASK-005
+    #[test]
+    fn nothing_but_a_tool_call_goes_on_as_a_task() {
+        let task = RawJson::copy(r#"{"resultType":"task","taskId":"1"}"#);
+        assert!(matches!(
+            Kind::of(method::TOOLS_CALL, &task),
+            Ok(Kind::Task)
+        ));
+        for method in [
+            method::PROMPTS_GET,
+            method::RESOURCES_READ,
+            method::TOOLS_LIST,
+        ] {
+            let refused = Kind::of(method, &task);
+            assert!(matches!(refused, Err(Error::Protocol(_))), "{method}");
+        }
     }
 }

@@ -2,18 +2,22 @@
 
 use std::fmt;
 use std::future::IntoFuture;
+use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_jsonrpc::{DecodeError, ErrorCode, RawJson};
 use mcp_protocol::{BoxFuture, Timeouts};
 use mcp_types::v2026_07_28::{CallToolOutcome, InputResponses};
-use mcp_types::{CallToolResult, method};
+use mcp_types::{CallToolResult, TaskMetadata, method};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::call::{Options, decode};
 use crate::client::Shared;
 use crate::exchange::{Ask, run};
-use crate::progress::Progress;
+use crate::progress::{Entry, Progress};
+use crate::tasks::{OnStatus, Started, TaskHandle, TaskState, Wish};
 use crate::{Client, Error};
 
 /// A tool call that is sent when it is awaited.
@@ -21,14 +25,28 @@ use crate::{Client, Error};
 /// The result may be a failure of the tool (`is_error`): hand it to the model. If the tool was
 /// listed before, its structured output is checked against the schema it advertised.
 ///
+/// A server may go on with the call as a task. The call is looked at then until it has ended, up
+/// to [`Timeouts::cap`]; the server's silence counts for each look alone. What the task asks is
+/// answered by the handlers of the [`Builder`](crate::Builder). [`start`](Self::start) is for
+/// hosts that do not want to wait.
+///
 /// # Cancel safety
-/// Dropping the future cancels the call on the wire.
+/// Dropping the future cancels the call on the wire, and the task.
 #[must_use = "a call is sent when it is awaited"]
 pub struct ToolCall {
     client: Client,
     name: String,
     arguments: Value,
     options: Options,
+    wish: Wish,
+    on_status: Option<OnStatus>,
+}
+
+/// What came of a call.
+enum Raw {
+    Result(RawJson),
+    /// The result that creates a task, and where progress goes that comes after it.
+    Task(RawJson, Option<Entry>),
 }
 
 impl ToolCall {
@@ -38,6 +56,49 @@ impl ToolCall {
             name,
             arguments,
             options: Options::default(),
+            wish: Wish::default(),
+            on_status: None,
+        }
+    }
+
+    /// Asks for a task where the server leaves that to its client (2025-11-25): for a call of a
+    /// tool that may be one. Others are called as ever. `ttl` is how long the server should keep
+    /// the task; it may decide otherwise. Since 2026-07-28 servers decide alone.
+    pub fn as_task(mut self, ttl: impl Into<Option<Duration>>) -> Self {
+        self.wish = Wish {
+            task: true,
+            ttl: ttl.into(),
+        };
+        self
+    }
+
+    /// Calls `callback` with each state of the task, if the call becomes one. It must not block.
+    pub fn on_status(mut self, callback: impl Fn(&TaskState) + Send + Sync + 'static) -> Self {
+        self.on_status = Some(Arc::new(callback));
+        self
+    }
+
+    /// Sends the call, and waits for no task to end: what comes is the result, or the task.
+    ///
+    /// # Errors
+    /// As the call itself.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the call on the wire, as long as it is no task.
+    pub async fn start(self) -> Result<Started, Error> {
+        let (client, name) = (self.client.clone(), self.name.clone());
+        let timeouts = self.options.timeouts.unwrap_or(client.shared().timeouts);
+        let on_status = self.on_status.clone();
+        match self.request(Extra::default(), false).await? {
+            Raw::Result(raw) => {
+                let result: CallToolResult = decode(method::TOOLS_CALL, &raw)?;
+                check_output(client.shared(), &name, &result)?;
+                Ok(Started::Done(result))
+            }
+            Raw::Task(raw, progress) => {
+                let task = TaskHandle::created(&client, name, &raw, timeouts, progress)?;
+                Ok(Started::Task(task.with_on_status(on_status)))
+            }
         }
     }
 
@@ -80,16 +141,15 @@ impl ToolCall {
     }
 
     async fn send(self) -> Result<CallToolResult, Error> {
-        let client = self.client.clone();
-        let name = self.name.clone();
-        let raw = self.request(Extra::default(), false).await?;
-        let result: CallToolResult = decode(method::TOOLS_CALL, &raw)?;
-        check_output(client.shared(), &name, &result)?;
-        Ok(result)
+        let began = Instant::now();
+        match self.start().await? {
+            Started::Done(result) => Ok(result),
+            Started::Task(task) => task.finish(began).await,
+        }
     }
 
     /// Sends the call and gives the raw result; with `once`, whatever it is.
-    async fn request(self, extra: Extra, once: bool) -> Result<RawJson, Error> {
+    async fn request(self, extra: Extra, once: bool) -> Result<Raw, Error> {
         let shared = self.client.shared();
         let arguments = match self.arguments {
             Value::Null | Value::Object(_) => self.arguments,
@@ -113,27 +173,53 @@ impl ToolCall {
             params["arguments"] = arguments.clone();
         }
         extra.write(&mut params)?;
+        if !once && let Some(task) = self.wish.of_call(&self.client, &self.name).await? {
+            params["task"] = metadata(&task)?;
+        }
         let mut ask = Ask::new(method::TOOLS_CALL, Some(params));
         ask.options = self.options;
         ask.headers = headers;
         ask.once = once;
         let refused = match run(shared, &mut ask).await {
-            Err(Error::Rejected(error)) if error.code == ErrorCode::HEADER_MISMATCH => error,
-            done => return done,
+            Ok(result) => return Ok(Raw::of(result, ask)),
+            Err(Error::Rejected(refused)) => refused,
+            Err(error) => return Err(error),
         };
-        if !shared.tools.mirrors() {
+        if refused.code == ErrorCode::HEADER_MISMATCH && shared.tools.mirrors() {
+            // The tool may have come to want other headers since it was listed, if it was.
+            tracing::debug!(tool = ?self.name, %refused, "listing the tools anew");
+            self.client.list_tools().await?;
+            let headers = shared.tools.headers(&self.name, &arguments)?;
+            if headers == ask.headers {
+                return Err(Error::Rejected(refused));
+            }
+            ask.headers = headers;
+        } else if !once && ask.param("task").is_none() {
+            let task = self.wish.after(&self.client, &self.name, &refused).await?;
+            let Some(task) = task else {
+                return Err(Error::Rejected(refused));
+            };
+            tracing::debug!(tool = ?self.name, %refused, "calling again, for a task");
+            ask.set_param("task", metadata(&task)?);
+        } else {
             return Err(Error::Rejected(refused));
         }
-        // The tool may have come to want other headers since it was listed, if it was.
-        tracing::debug!(tool = ?self.name, %refused, "listing the tools anew");
-        self.client.list_tools().await?;
-        let headers = shared.tools.headers(&self.name, &arguments)?;
-        if headers == ask.headers {
-            return Err(Error::Rejected(refused));
-        }
-        ask.headers = headers;
-        run(shared, &mut ask).await
+        let result = run(shared, &mut ask).await?;
+        Ok(Raw::of(result, ask))
     }
+}
+
+impl Raw {
+    fn of(result: RawJson, ask: Ask) -> Self {
+        match ask.created {
+            true => Self::Task(result, ask.progress),
+            false => Self::Result(result),
+        }
+    }
+}
+
+fn metadata(task: &TaskMetadata) -> Result<Value, Error> {
+    serde_json::to_value(task).map_err(|error| Error::Invalid(error.to_string()))
 }
 
 /// What a round of a call says beside the call.
@@ -211,7 +297,8 @@ impl IntoFuture for ToolRound {
         Box::pin(async move {
             let client = self.call.client.clone();
             let name = self.call.name.clone();
-            let raw = self.call.request(self.extra, true).await?;
+            let (Raw::Result(raw) | Raw::Task(raw, _)) =
+                self.call.request(self.extra, true).await?;
             let outcome = decode(method::TOOLS_CALL, &raw)?;
             if let CallToolOutcome::Complete(result) = &outcome {
                 check_output(client.shared(), &name, &result.clone().into())?;
@@ -228,7 +315,11 @@ impl fmt::Debug for ToolRound {
 }
 
 /// Structured output keeps the schema the tool advertised.
-fn check_output(shared: &Shared, tool: &str, result: &CallToolResult) -> Result<(), Error> {
+pub(crate) fn check_output(
+    shared: &Shared,
+    tool: &str,
+    result: &CallToolResult,
+) -> Result<(), Error> {
     let validator = shared.tools.output(tool);
     let (Some(validator), false) = (validator, result.is_error == Some(true)) else {
         return Ok(());

@@ -54,7 +54,9 @@ async fn a_modern_server_is_asked_first_and_never_initialized() {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": REVISION,
         "io.modelcontextprotocol/clientInfo": { "name": "host", "version": "0.1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": {
+            "extensions": { "io.modelcontextprotocol/tasks": {} },
+        },
     });
     assert_eq!(probe["params"], json!({ "_meta": meta }));
     let versions = ["2099-01-01", REVISION, "2025-11-25"];

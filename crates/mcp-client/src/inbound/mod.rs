@@ -22,6 +22,7 @@ use crate::lock;
 use crate::progress::Table;
 use crate::questions::{Changed, Handlers};
 use crate::subscription::Subscriptions;
+use crate::tasks::Watches;
 
 /// A client's side of its connection.
 pub(crate) struct ClientInbound {
@@ -32,6 +33,7 @@ pub(crate) struct ClientInbound {
     subscriptions: Arc<Subscriptions>,
     pub(crate) listener: Arc<Listener>,
     pub(crate) cache: Arc<Cache>,
+    pub(crate) tasks: Arc<Watches>,
     agreed: OnceLock<(Revision, Implementation)>,
     questions: Arc<AtomicUsize>,
     urls: Arc<Mutex<HashSet<String>>>,
@@ -54,6 +56,7 @@ impl ClientInbound {
             listener: Arc::new(Listener::new(Arc::clone(&subscriptions))),
             subscriptions,
             cache: Arc::new(cache),
+            tasks: Arc::default(),
             agreed: OnceLock::new(),
             questions: Arc::default(),
             urls: Arc::default(),
@@ -172,6 +175,9 @@ impl Inbound for ClientInbound {
                 Err(error) => tracing::debug!(%error, "ignored malformed progress"),
             },
             method::NOTIFICATIONS_MESSAGE => self.log(text),
+            method::NOTIFICATIONS_TASKS_STATUS => {
+                self.tasks.tell(method::NOTIFICATIONS_TASKS_STATUS, text);
+            }
             method::NOTIFICATIONS_ELICITATION_COMPLETE => self.elicitation_complete(text),
             method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED => self.acknowledged(text),
             // There is nothing else of this side that a server may end.
