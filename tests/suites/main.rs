@@ -23,6 +23,7 @@ mod older;
 mod questions;
 mod rows;
 mod server_features;
+mod task_client;
 mod tools;
 mod users;
 mod wire;

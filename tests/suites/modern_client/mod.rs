@@ -6,7 +6,7 @@ mod listen;
 mod negotiation;
 mod requests;
 mod rounds;
-mod scripted;
+pub(crate) mod scripted;
 
 use mcp_client::{Builder, Client};
 use mcp_tests::wire::Wire;

@@ -24,19 +24,19 @@ const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
 /// A transport that can be started as often as one likes.
-pub(super) struct Startable(mpsc::Sender<Wire>);
+pub(crate) struct Startable(mpsc::Sender<Wire>);
 
 /// What was started.
-pub(super) struct Starts(mpsc::Receiver<Wire>);
+pub(crate) struct Starts(mpsc::Receiver<Wire>);
 
-pub(super) fn started() -> (Startable, Starts) {
+pub(crate) fn started() -> (Startable, Starts) {
     let (sender, receiver) = mpsc::channel(8);
     (Startable(sender), Starts(receiver))
 }
 
 impl Starts {
     /// The server's end of the next connection.
-    pub(super) async fn next(&mut self) -> Wire {
+    pub(crate) async fn next(&mut self) -> Wire {
         self.0.recv().await.unwrap()
     }
 }
@@ -58,43 +58,43 @@ impl Transport for Startable {
 
 /// Answers that a handler gives, one after the other.
 #[derive(Clone, Default)]
-pub(super) struct Notes(Arc<Mutex<VecDeque<String>>>);
+pub(crate) struct Notes(Arc<Mutex<VecDeque<String>>>);
 
 impl Notes {
-    pub(super) fn note(&self, text: impl Into<String>) {
+    pub(crate) fn note(&self, text: impl Into<String>) {
         self.0.lock().unwrap().push_back(text.into());
     }
 
-    pub(super) fn take(&self) -> Vec<String> {
+    pub(crate) fn take(&self) -> Vec<String> {
         self.0.lock().unwrap().drain(..).collect()
     }
 }
 
 /// An HTTP client of no network.
 #[derive(Clone)]
-pub(super) struct Wired(mpsc::Sender<Exchange>);
+pub(crate) struct Wired(mpsc::Sender<Exchange>);
 
 /// Its server.
-pub(super) struct HttpServer(mpsc::Receiver<Exchange>);
+pub(crate) struct HttpServer(mpsc::Receiver<Exchange>);
 
-pub(super) fn wired() -> (Wired, HttpServer) {
+pub(crate) fn wired() -> (Wired, HttpServer) {
     let (sender, receiver) = mpsc::channel(64);
     (Wired(sender), HttpServer(receiver))
 }
 
 /// A request, and the way to answer it.
-pub(super) struct Exchange {
-    pub(super) head: request::Parts,
+pub(crate) struct Exchange {
+    pub(crate) head: request::Parts,
     /// Null, if there is none.
-    pub(super) body: Value,
+    pub(crate) body: Value,
     reply: oneshot::Sender<Response<Pieces>>,
 }
 
 /// The body of a response.
-pub(super) struct Pieces(mpsc::Receiver<Bytes>);
+pub(crate) struct Pieces(mpsc::Receiver<Bytes>);
 
 /// A response that is a stream. Dropping it ends the stream.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     id: Value,
     pieces: mpsc::Sender<Bytes>,
 }
@@ -137,17 +137,17 @@ impl http_body::Body for Pieces {
 
 impl HttpServer {
     /// The next request, whenever it comes.
-    pub(super) async fn next(&mut self) -> Exchange {
+    pub(crate) async fn next(&mut self) -> Exchange {
         let next = self.next_within(PATIENCE).await;
         next.expect("no request came")
     }
 
-    pub(super) async fn next_within(&mut self, time: Duration) -> Option<Exchange> {
+    pub(crate) async fn next_within(&mut self, time: Duration) -> Option<Exchange> {
         timeout(time, self.0.recv()).await.ok().flatten()
     }
 
     /// Checks that no other request comes.
-    pub(super) async fn is_done(&mut self) {
+    pub(crate) async fn is_done(&mut self) {
         if let Some(more) = self.next_within(PATIENCE).await {
             panic!("{} {}", more.head.method, more.body);
         }
@@ -155,7 +155,7 @@ impl HttpServer {
 }
 
 impl Exchange {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.headers.get(name).map(|it| it.to_str().unwrap())
     }
 
@@ -172,43 +172,43 @@ impl Exchange {
         pieces
     }
 
-    pub(super) fn respond(self, status: u16, media: &str, body: &str) {
+    pub(crate) fn respond(self, status: u16, media: &str, body: &str) {
         self.send(status, &[("content-type", media)], body);
     }
 
-    pub(super) fn status(self, status: u16) {
+    pub(crate) fn status(self, status: u16) {
         self.send(status, &[], "");
     }
 
-    pub(super) fn answer(self, result: Value) {
+    pub(crate) fn answer(self, result: Value) {
         self.answer_with("x-nothing", "nothing", result);
     }
 
     /// Answers with another header.
-    pub(super) fn answer_with(self, name: &str, value: &str, result: Value) {
+    pub(crate) fn answer_with(self, name: &str, value: &str, result: Value) {
         let body = json!({ "jsonrpc": "2.0", "id": self.body["id"], "result": result });
         let headers = [("content-type", JSON), (name, value)];
         self.send(200, &headers, &body.to_string());
     }
 
-    pub(super) fn refuse(self, status: u16, id: Value, error: Value) {
+    pub(crate) fn refuse(self, status: u16, id: Value, error: Value) {
         let body = json!({ "jsonrpc": "2.0", "id": id, "error": error });
         self.respond(status, JSON, &body.to_string());
     }
 
     /// The connection breaks before there is a response.
-    pub(super) fn break_off(self) {
+    pub(crate) fn break_off(self) {
         drop(self);
     }
 
-    pub(super) fn stream(self) -> Stream {
+    pub(crate) fn stream(self) -> Stream {
         let id = self.body["id"].clone();
         let pieces = self.send(200, &[("content-type", EVENTS)], "");
         Stream { id, pieces }
     }
 
     /// Acknowledges a stream of changes, which this has to ask for.
-    pub(super) async fn listen(self) -> Stream {
+    pub(crate) async fn listen(self) -> Stream {
         assert_eq!(self.body["method"], "subscriptions/listen");
         let filter = self.body["params"]["notifications"].clone();
         let stream = self.stream();
@@ -221,7 +221,7 @@ impl Exchange {
 }
 
 impl Stream {
-    pub(super) async fn raw(&self, text: &str) {
+    pub(crate) async fn raw(&self, text: &str) {
         self.pieces.send(text.to_owned().into()).await.unwrap();
     }
 
@@ -230,19 +230,19 @@ impl Stream {
     }
 
     /// A notification of this stream of changes.
-    pub(super) async fn tell(&self, method: &str, mut params: Value) {
+    pub(crate) async fn tell(&self, method: &str, mut params: Value) {
         params["_meta"] = json!({ "io.modelcontextprotocol/subscriptionId": self.id });
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         self.event(message).await;
     }
 
-    pub(super) async fn answer(&self, result: Value) {
+    pub(crate) async fn answer(&self, result: Value) {
         let message = json!({ "jsonrpc": "2.0", "id": self.id, "result": result });
         self.event(message).await;
     }
 
     /// Completes when the client reads no more.
-    pub(super) async fn abandoned(&self) {
+    pub(crate) async fn abandoned(&self) {
         timeout(PATIENCE, self.pieces.closed()).await.unwrap();
     }
 }

@@ -1,0 +1,156 @@
+//! Tasks that nobody waits for at once, or that somebody else has started.
+
+use mcp_client::{Client, Error, Negotiation, Started, TaskHandle, TaskTicket, Verdict};
+use mcp_protocol::Revision;
+use mcp_tests::wire::Wire;
+use mcp_types::TaskStatus;
+use serde_json::json;
+
+use super::{
+    ID, Seen, about, accepting, all_of_tasks, client, done, flat, legacy, modern, nested, question,
+    quiet,
+};
+
+/// Starts a call that the server goes on with as a task.
+async fn started(wire: &mut Wire, client: &Client) -> TaskHandle {
+    let client = client.clone();
+    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, flat("task", "working", json!({})))
+        .await;
+    match starting.await.unwrap() {
+        Ok(Started::Task(task)) => task,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_waited_for_is_done_or_a_task() {
+    let (mut wire, client) = modern(client()).await;
+    let task = started(&mut wire, &client).await;
+    assert_eq!((task.ticket().id(), task.ticket().tool()), (ID, "slow"));
+    assert_eq!(task.ticket().created_at(), "2026-07-28T10:30:00Z");
+    assert_eq!(task.ticket().server(), client.verdict());
+    quiet(&mut wire).await;
+
+    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, done()).await;
+    let started = starting.await.unwrap().unwrap();
+    assert!(matches!(started, Started::Done(result) if result.joined_text() == "done"));
+}
+
+// proves: M-TASK-022, TASK-033, TASK-102
+#[tokio::test(start_paused = true)]
+async fn a_stored_ticket_leads_back_to_the_task() {
+    let (mut wire, client) = modern(client()).await;
+    let task = started(&mut wire, &client).await;
+    let stored = serde_json::to_string(task.ticket()).unwrap();
+    drop((task, client, wire));
+
+    let ticket: TaskTicket = serde_json::from_str(&stored).unwrap();
+    let again = accepting().negotiation(Negotiation::Prior(ticket.server()));
+    let (mut wire, client) = modern(again).await;
+    let seen = Seen::default();
+    let noted = seen.clone();
+    let task = client
+        .task(ticket)
+        .on_status(move |state| noted.note(&state.status));
+    let waiting = tokio::spawn(async move { task.wait().await });
+    let request = about(&mut wire, "tasks/get").await;
+    let asks = json!({ "inputRequests": { "a": question("who?") } });
+    wire.answer(&request, flat("complete", "input_required", asks))
+        .await;
+    let update = about(&mut wire, "tasks/update").await;
+    wire.answer(&update, json!({})).await;
+    let request = about(&mut wire, "tasks/get").await;
+    let ended = json!({ "result": done() });
+    wire.answer(&request, flat("complete", "completed", ended))
+        .await;
+    assert_eq!(waiting.await.unwrap().unwrap().joined_text(), "done");
+    let told = [TaskStatus::InputRequired, TaskStatus::Completed];
+    assert_eq!(seen.take(), told);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handle_that_is_dropped_leaves_the_task_alone() {
+    let (mut wire, client) = modern(client()).await;
+    let task = started(&mut wire, &client).await;
+    let waiter = task.clone();
+    let waiting = tokio::spawn(async move { waiter.wait().await });
+    about(&mut wire, "tasks/get").await;
+    waiting.abort();
+    drop(task);
+    // The look that was under way is given up, and nothing else.
+    let cancelled = wire.recv_patiently().await;
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    quiet(&mut wire).await;
+}
+
+// proves: M-TASK-039
+#[tokio::test(start_paused = true)]
+async fn a_task_can_be_looked_at_and_given_up() {
+    let (mut wire, client) = modern(client()).await;
+    let task = started(&mut wire, &client).await;
+    let looker = task.clone();
+    let looking = tokio::spawn(async move { looker.status().await });
+    let request = about(&mut wire, "tasks/get").await;
+    let words = json!({ "statusMessage": "half" });
+    wire.answer(&request, flat("complete", "working", words))
+        .await;
+    let state = looking.await.unwrap().unwrap();
+    assert_eq!(
+        (state.status, state.message.as_deref()),
+        (TaskStatus::Working, Some("half"))
+    );
+
+    let canceller = task.clone();
+    let cancelling = tokio::spawn(async move { canceller.cancel().await });
+    let request = about(&mut wire, "tasks/cancel").await;
+    wire.answer(&request, json!({ "resultType": "complete" }))
+        .await;
+    cancelling.await.unwrap().unwrap();
+
+    let looking = tokio::spawn(async move { task.status().await });
+    let request = about(&mut wire, "tasks/get").await;
+    wire.refuse(&request, -32602, "who?").await;
+    let error = looking.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::TaskLost { .. }), "{error}");
+}
+
+// proves: TASK-069
+#[tokio::test(start_paused = true)]
+async fn a_task_that_has_ended_cannot_be_given_up() {
+    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, json!({ "task": nested("working") }))
+        .await;
+    let Ok(Started::Task(task)) = starting.await.unwrap() else {
+        panic!("no task");
+    };
+    let cancelling = tokio::spawn(async move { task.cancel().await });
+    let request = about(&mut wire, "tasks/cancel").await;
+    wire.refuse(&request, -32602, "it has ended").await;
+    let error = cancelling.await.unwrap().unwrap_err();
+    assert_eq!(error.rejection().unwrap().code.0, -32602);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ticket_is_no_good_with_a_server_of_the_other_era() {
+    let (mut wire, client) = modern(client()).await;
+    let mut ticket = serde_json::to_value(started(&mut wire, &client).await.ticket()).unwrap();
+    ticket["server"] = serde_json::to_value(Verdict::of(Revision::V2025_11_25)).unwrap();
+    let task = client.task(serde_json::from_value(ticket).unwrap());
+    let error = task.wait().await.unwrap_err();
+    assert!(error.to_string().contains("2025-11-25"), "{error}");
+    quiet(&mut wire).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_id_of_a_task_is_no_word_for_logs() {
+    let (mut wire, client) = modern(client()).await;
+    let task = started(&mut wire, &client).await;
+    let shown = format!("{task:?} {:?}", task.ticket());
+    assert!(!shown.contains(ID) && shown.contains("786512e2"), "{shown}");
+}

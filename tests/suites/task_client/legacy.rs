@@ -1,0 +1,254 @@
+//! Up to 2025-11-25: the client asks for a task, and fetches what it came to.
+
+use std::time::Duration;
+
+use mcp_client::{Builder, Client, Error, Started};
+use mcp_tests::wire::Wire;
+use mcp_types::TaskStatus;
+use serde_json::{Value, json};
+
+use super::{
+    ID, RELATED, Seen, about, accepting, all_of_tasks, call, client, done, form, legacy, nested,
+    quiet,
+};
+
+/// A call of a tool that runs as a task only, and was answered with one.
+async fn created(builder: Builder) -> (Wire, Client, super::Calling) {
+    let (mut wire, client) = legacy(builder, all_of_tasks(), "required").await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["params"]["task"], json!({}), "{request}");
+    wire.answer(&request, json!({ "task": nested("working") }))
+        .await;
+    (wire, client, calling)
+}
+
+async fn get(wire: &mut Wire, status: &str) {
+    let request = about(wire, "tasks/get").await;
+    wire.answer(&request, nested(status)).await;
+}
+
+fn outcome() -> Value {
+    let mut result = done();
+    result["_meta"] = json!({ RELATED: { "taskId": ID } });
+    result
+}
+
+// proves: TASK-013, TASK-015, TASK-022, TASK-024, TASK-026, TASK-029, TASK-056, TASK-060, SCHEMA-019
+#[tokio::test(start_paused = true)]
+async fn a_call_is_one_await_whatever_the_tool_needs() {
+    let (mut wire, _client, calling) = created(client()).await;
+    get(&mut wire, "working").await;
+    get(&mut wire, "completed").await;
+    let request = about(&mut wire, "tasks/result").await;
+    wire.answer(&request, outcome()).await;
+    assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
+    quiet(&mut wire).await;
+}
+
+// proves: TASK-023, TASK-040, TASK-042, TASK-043, TASK-044, TASK-055, TASK-058
+#[tokio::test(start_paused = true)]
+async fn what_a_task_asks_comes_along_with_its_outcome() {
+    let (mut wire, _client, calling) = created(accepting()).await;
+    get(&mut wire, "input_required").await;
+    let result = about(&mut wire, "tasks/result").await;
+    let mut params = form("who?");
+    params["_meta"] = json!({ RELATED: { "taskId": ID } });
+    let id = wire.request("elicitation/create", params).await;
+    let answer = wire.recv_patiently().await;
+    assert_eq!(
+        (&answer["id"], &answer["result"]["action"]),
+        (&id, &json!("accept"))
+    );
+    // The wait for the outcome takes as long as it takes, and the looks go on beside it.
+    for _ in 0..60 {
+        get(&mut wire, "working").await;
+    }
+    get(&mut wire, "input_required").await;
+    get(&mut wire, "completed").await;
+    wire.answer(&result, outcome()).await;
+    assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
+    quiet(&mut wire).await;
+}
+
+// proves: TASK-027, TASK-028, TASK-030
+#[tokio::test(start_paused = true)]
+async fn what_the_server_says_unasked_counts_and_replaces_no_look() {
+    let seen = Seen::default();
+    let noted = seen.clone();
+    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let calling = tokio::spawn(async move {
+        let call = client.call_tool("slow", json!({}));
+        call.on_status(move |state| noted.note(&state.status)).await
+    });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, json!({ "task": nested("working") }))
+        .await;
+    get(&mut wire, "working").await;
+    let mut other = nested("failed");
+    other["taskId"] = json!("another");
+    wire.notify("notifications/tasks/status", other).await;
+    wire.notify("notifications/tasks/status", json!({ "taskId": ID }))
+        .await;
+    wire.notify("notifications/tasks/status", nested("input_required"))
+        .await;
+    let result = about(&mut wire, "tasks/result").await;
+    get(&mut wire, "working").await;
+    wire.notify("notifications/tasks/status", nested("completed"))
+        .await;
+    wire.answer(&result, outcome()).await;
+    assert!(calling.await.unwrap().is_ok());
+    let told = seen.take();
+    let expected = [
+        TaskStatus::Working,
+        TaskStatus::InputRequired,
+        TaskStatus::Working,
+    ];
+    assert_eq!(told[..3], expected, "{told:?}");
+}
+
+// proves: TASK-054, TASK-083, TASK-084
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_that_of_the_call() {
+    let (mut wire, client, calling) = created(client()).await;
+    get(&mut wire, "failed").await;
+    let request = about(&mut wire, "tasks/result").await;
+    wire.refuse(&request, -32603, "out of paper").await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert_eq!(error.rejection().unwrap().message, "out of paper");
+
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, json!({ "task": nested("failed") }))
+        .await;
+    let request = about(&mut wire, "tasks/result").await;
+    let failure = json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] });
+    wire.answer(&request, failure).await;
+    assert!(calling.await.unwrap().unwrap().is_error());
+    quiet(&mut wire).await;
+}
+
+// proves: TASK-069, TASK-073, TASK-074
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_cancelled_or_gone_has_no_outcome() {
+    let (mut wire, client, calling) = created(client()).await;
+    get(&mut wire, "cancelled").await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::TaskCancelled { .. }), "{error}");
+
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, json!({ "task": nested("working") }))
+        .await;
+    let request = about(&mut wire, "tasks/get").await;
+    wire.refuse(&request, -32602, "no such task").await;
+    let error = calling.await.unwrap().unwrap_err();
+    let lost = matches!(&error, Error::TaskLost { task, reason } if task == ID && reason == "no such task");
+    assert!(lost, "{error}");
+    quiet(&mut wire).await;
+}
+
+// proves: TASK-008, CANC-006, CANC-019
+#[tokio::test(start_paused = true)]
+async fn dropping_the_call_gives_the_task_up_where_the_server_knows_that() {
+    let (mut wire, _client, calling) = created(client()).await;
+    get(&mut wire, "working").await;
+    calling.abort();
+    let cancel = about(&mut wire, "tasks/cancel").await;
+    wire.answer(&cancel, nested("cancelled")).await;
+    quiet(&mut wire).await;
+
+    let mut tasks = all_of_tasks();
+    tasks["cancel"] = Value::Null;
+    let (mut wire, client) = legacy(client(), tasks, "required").await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, json!({ "task": nested("working") }))
+        .await;
+    get(&mut wire, "working").await;
+    calling.abort();
+    quiet(&mut wire).await;
+    let starting = {
+        let client = client.clone();
+        tokio::spawn(async move { client.call_tool("slow", json!({})).start().await })
+    };
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, json!({ "task": nested("working") }))
+        .await;
+    let Ok(Started::Task(task)) = starting.await.unwrap() else {
+        panic!("no task");
+    };
+    let error = task.cancel().await.unwrap_err();
+    assert!(error.to_string().contains("tasks.cancel"), "{error}");
+    quiet(&mut wire).await;
+}
+
+// proves: PROG-013
+#[tokio::test(start_paused = true)]
+async fn progress_comes_under_the_token_of_the_call_as_long_as_the_task_runs() {
+    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let caller = client.clone();
+    let calling = tokio::spawn(async move {
+        let call = caller.call_tool("slow", json!({}));
+        call.on_progress(move |it| sender.send(it.progress).unwrap())
+            .await
+    });
+    let request = wire.recv_patiently().await;
+    let token = request["params"]["_meta"]["progressToken"].clone();
+    wire.answer(&request, json!({ "task": nested("working") }))
+        .await;
+    for step in 1..4 {
+        let progress = json!({ "progressToken": token, "progress": step,
+            "_meta": { RELATED: { "taskId": ID } } });
+        wire.notify("notifications/progress", progress).await;
+        get(&mut wire, "working").await;
+        assert_eq!(heard.recv().await, Some(f64::from(step)));
+    }
+    get(&mut wire, "completed").await;
+    let request = about(&mut wire, "tasks/result").await;
+    wire.answer(&request, outcome()).await;
+    assert!(calling.await.unwrap().is_ok());
+    assert_eq!(client.live_progress_tokens(), 0);
+}
+
+// proves: TASK-018
+#[tokio::test(start_paused = true)]
+async fn a_server_may_offer_words_for_the_meantime() {
+    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
+    let request = wire.recv_patiently().await;
+    let meta = json!({ "io.modelcontextprotocol/model-immediate-response": "On it." });
+    wire.answer(
+        &request,
+        json!({ "task": nested("working"), "_meta": meta }),
+    )
+    .await;
+    let Ok(Started::Task(task)) = starting.await.unwrap() else {
+        panic!("no task");
+    };
+    assert_eq!(task.meanwhile(), Some("On it."));
+}
+
+// proves: TASK-025
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_was_lost_on_its_way_is_asked_for_again() {
+    let (mut wire, _client, calling) = created(client()).await;
+    get(&mut wire, "input_required").await;
+    let lost = about(&mut wire, "tasks/result").await;
+    get(&mut wire, "completed").await;
+    // The answer to the first one never comes.
+    let again = about_after_a_cancel(&mut wire, &lost).await;
+    wire.answer(&again, outcome()).await;
+    assert!(calling.await.unwrap().is_ok());
+}
+
+/// The next request for the outcome; the one before is given up.
+async fn about_after_a_cancel(wire: &mut Wire, lost: &Value) -> Value {
+    let start = tokio::time::Instant::now();
+    let cancel = wire.recv_patiently().await;
+    assert_eq!(cancel["method"], "notifications/cancelled", "{cancel}");
+    assert_eq!(cancel["params"]["requestId"], lost["id"]);
+    assert_eq!(start.elapsed(), Duration::from_secs(60));
+    about(wire, "tasks/result").await
+}

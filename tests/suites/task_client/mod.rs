@@ -1,0 +1,154 @@
+//! Tool calls that go on as tasks, as a client sees them: of both eras, against scripted servers.
+
+mod handles;
+mod legacy;
+mod modern;
+mod outages;
+mod wishes;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_client::{Builder, Client, Error};
+use mcp_tests::wire::Wire;
+use mcp_types::{CallToolResult, TaskStatus};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+const MODERN: &str = "2026-07-28";
+const LEGACY: &str = "2025-11-25";
+const ID: &str = "786512e2-9e0d-44bd-8f29-789f820fe840";
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+type Calling = JoinHandle<Result<CallToolResult, Error>>;
+
+fn client() -> Builder {
+    Client::builder("host", "0.1")
+}
+
+fn accepting() -> Builder {
+    client().on_elicit(async |form| form.accept(json!({ "name": "octocat" })))
+}
+
+/// A client that is connected to a scripted server without sessions.
+async fn modern(builder: Builder) -> (Wire, Client) {
+    let (mut wire, transport) = Wire::server();
+    let connecting = tokio::spawn(builder.connect(transport));
+    let probe = wire.recv_patiently().await;
+    assert_eq!(probe["method"], "server/discover");
+    let capabilities = json!({
+        "tools": {}, "prompts": {},
+        "extensions": { "io.modelcontextprotocol/tasks": {} },
+    });
+    let result = json!({
+        "resultType": "complete", "supportedVersions": [MODERN], "capabilities": capabilities,
+        "ttlMs": 0, "cacheScope": "private",
+    });
+    wire.answer(&probe, result).await;
+    (wire, connecting.await.unwrap().unwrap())
+}
+
+/// All that a server of 2025-11-25 may declare of tasks.
+fn all_of_tasks() -> Value {
+    json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } })
+}
+
+/// A client that has a session with a scripted server, whose tool has this `taskSupport`.
+async fn legacy(builder: Builder, tasks: Value, support: &str) -> (Wire, Client) {
+    let capabilities = json!({ "tools": {}, "tasks": tasks });
+    let (mut wire, client) = Wire::accept(builder, LEGACY, capabilities).await;
+    let listing = {
+        let client = client.clone();
+        tokio::spawn(async move { client.list_tools().await })
+    };
+    let request = wire.expect("tools/list").await;
+    wire.answer(&request, tools(support)).await;
+    listing.await.unwrap().unwrap();
+    (wire, client)
+}
+
+/// A list of one tool with this `taskSupport`; none if it is empty.
+fn tools(support: &str) -> Value {
+    let mut tool = json!({ "name": "slow", "inputSchema": { "type": "object" } });
+    if !support.is_empty() {
+        tool["execution"] = json!({ "taskSupport": support });
+    }
+    json!({ "tools": [tool] })
+}
+
+fn call(client: &Client) -> Calling {
+    let client = client.clone();
+    tokio::spawn(async move { client.call_tool("slow", json!({ "n": 1 })).await })
+}
+
+/// A task of 2026-07-28 with more members.
+fn flat(kind: &str, status: &str, more: Value) -> Value {
+    let mut task = json!({
+        "resultType": kind,
+        "taskId": ID,
+        "status": status,
+        "createdAt": "2026-07-28T10:30:00Z",
+        "lastUpdatedAt": "2026-07-28T10:30:00Z",
+        "ttlMs": 60_000,
+        "pollIntervalMs": 2_000,
+    });
+    for (name, value) in more.as_object().unwrap() {
+        task[name] = value.clone();
+    }
+    task
+}
+
+/// A task of 2025-11-25.
+fn nested(status: &str) -> Value {
+    json!({
+        "taskId": ID,
+        "status": status,
+        "createdAt": "2025-11-25T10:30:00Z",
+        "lastUpdatedAt": "2025-11-25T10:30:00Z",
+        "ttl": 60_000,
+        "pollInterval": 2_000,
+    })
+}
+
+fn done() -> Value {
+    json!({ "content": [{ "type": "text", "text": "done" }] })
+}
+
+fn form(message: &str) -> Value {
+    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    json!({ "message": message, "requestedSchema": schema })
+}
+
+fn question(message: &str) -> Value {
+    json!({ "method": "elicitation/create", "params": form(message) })
+}
+
+/// The next request, which must be this one about the task.
+async fn about(wire: &mut Wire, method: &str) -> Value {
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], method, "{request}");
+    assert_eq!(request["params"]["taskId"], ID, "{request}");
+    assert!(request["params"]["_meta"][RELATED].is_null(), "{request}");
+    request
+}
+
+/// The states that somebody was told of.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<TaskStatus>>>);
+
+impl Seen {
+    fn note(&self, status: &TaskStatus) {
+        self.0.lock().unwrap().push(status.clone());
+    }
+
+    fn take(&self) -> Vec<TaskStatus> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+/// Checks that nothing more is sent, for longer than anything that is waited for.
+async fn quiet(wire: &mut Wire) {
+    let more = timeout(Duration::from_secs(3_600), wire.recv_patiently()).await;
+    assert!(more.is_err(), "{more:?}");
+}

@@ -1,0 +1,295 @@
+//! Since 2026-07-28: the server decides, and the task says all there is to know.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_client::{Builder, Client, Error};
+use mcp_tests::wire::Wire;
+use mcp_types::TaskStatus;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::{ID, Seen, about, accepting, call, client, done, flat, form, modern, question, quiet};
+
+/// A call that was answered with a task.
+async fn created(builder: Builder) -> (Wire, Client, super::Calling) {
+    let (mut wire, client) = modern(builder).await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "tools/call");
+    let capabilities = &request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    let extension = &capabilities["extensions"]["io.modelcontextprotocol/tasks"];
+    assert_eq!(*extension, json!({}), "{request}");
+    assert!(request["params"]["task"].is_null(), "{request}");
+    wire.answer(&request, flat("task", "working", json!({})))
+        .await;
+    (wire, client, calling)
+}
+
+async fn get(wire: &mut Wire, status: &str, more: Value) {
+    let request = about(wire, "tasks/get").await;
+    wire.answer(&request, flat("complete", status, more)).await;
+}
+
+// proves: M-TASK-001, M-TASK-004, M-TASK-011, M-TASK-021, M-TASK-036
+#[tokio::test(start_paused = true)]
+async fn a_call_is_one_await_whether_it_becomes_a_task_or_not() {
+    let (mut wire, client, calling) = created(client()).await;
+    get(&mut wire, "working", json!({})).await;
+    get(&mut wire, "completed", json!({ "result": done() })).await;
+    assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
+
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, done()).await;
+    assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
+    quiet(&mut wire).await;
+}
+
+// proves: M-TASK-019, TASK-021
+#[tokio::test(start_paused = true)]
+async fn the_pause_is_the_one_the_server_asked_for_last() {
+    let start = Instant::now();
+    let (mut wire, _client, calling) = created(client()).await;
+    let mut gaps = Vec::new();
+    let mut last = start;
+    for interval in [
+        json!(5_000),
+        Value::Null,
+        json!(1),
+        json!(100_000_000_u64),
+        json!(1),
+    ] {
+        let request = about(&mut wire, "tasks/get").await;
+        gaps.push(last.elapsed().as_millis());
+        last = Instant::now();
+        let mut task = flat("complete", "working", json!({}));
+        task["pollIntervalMs"] = interval;
+        wire.answer(&request, task).await;
+    }
+    get(&mut wire, "completed", json!({ "result": done() })).await;
+    gaps.push(last.elapsed().as_millis());
+    // What it said when it made the task, then each in turn, within bounds.
+    assert_eq!(gaps, [2_000, 5_000, 1_000, 50, 60_000, 50]);
+    assert!(calling.await.unwrap().is_ok());
+}
+
+// proves: M-TASK-013, M-TASK-014, M-TASK-030, M-TASK-031, M-TASK-034
+#[tokio::test(start_paused = true)]
+async fn what_a_task_asks_is_answered_once_by_the_handlers_of_all_questions() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let builder = client().on_elicit(move |form| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        async move { form.accept(json!({ "name": form.params.message })) }
+    });
+    let (mut wire, _client, calling) = created(builder).await;
+    let both = json!({ "inputRequests": { "a": question("one"), "b \"x\"": question("two") } });
+    get(&mut wire, "input_required", both.clone()).await;
+    let update = about(&mut wire, "tasks/update").await;
+    let answer = |name: &str| json!({ "action": "accept", "content": { "name": name } });
+    let answers = json!({ "a": answer("one"), "b \"x\"": answer("two") });
+    assert_eq!(update["params"]["inputResponses"], answers);
+    wire.answer(&update, json!({ "resultType": "complete" }))
+        .await;
+    // The server has not caught up yet; and then it asks one thing more.
+    get(&mut wire, "input_required", both).await;
+    let more = json!({ "inputRequests": { "b \"x\"": question("two"), "c": question("three") } });
+    get(&mut wire, "input_required", more).await;
+    let update = about(&mut wire, "tasks/update").await;
+    let answers = json!({ "c": answer("three") });
+    assert_eq!(update["params"]["inputResponses"], answers);
+    wire.answer(&update, json!({})).await;
+    get(&mut wire, "completed", json!({ "result": done() })).await;
+    assert!(calling.await.unwrap().is_ok());
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_looked_at_while_somebody_thinks() {
+    let go = Arc::new(Notify::new());
+    let wait = Arc::clone(&go);
+    let builder = client().on_elicit(move |form| {
+        let wait = Arc::clone(&wait);
+        async move {
+            wait.notified().await;
+            form.decline()
+        }
+    });
+    let (mut wire, _client, calling) = created(builder).await;
+    let asks = |key: &str| json!({ "inputRequests": { key: question("one") } });
+    get(&mut wire, "input_required", asks("a")).await;
+    // The first question is withdrawn before it is answered, and another one comes.
+    get(&mut wire, "input_required", asks("b")).await;
+    get(&mut wire, "input_required", asks("b")).await;
+    go.notify_one();
+    get(&mut wire, "input_required", asks("b")).await;
+    go.notify_one();
+    let update = about(&mut wire, "tasks/update").await;
+    let answers = json!({ "b": { "action": "decline" } });
+    assert_eq!(update["params"]["inputResponses"], answers);
+    wire.answer(&update, json!({})).await;
+    get(&mut wire, "completed", json!({ "result": done() })).await;
+    assert!(calling.await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_without_an_answer_ends_the_call_and_the_task() {
+    let (mut wire, _client, calling) = created(client()).await;
+    let asks = json!({ "inputRequests": { "a": question("one") } });
+    get(&mut wire, "input_required", asks).await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Unanswered { .. }), "{error}");
+    about(&mut wire, "tasks/cancel").await;
+
+    let (mut wire, _client, calling) = created(accepting()).await;
+    let asks = json!({ "inputRequests": { "a": question("one") } });
+    get(&mut wire, "input_required", asks.clone()).await;
+    let update = about(&mut wire, "tasks/update").await;
+    wire.refuse(&update, -32602, "no such name").await;
+    get(&mut wire, "input_required", asks).await;
+    let error = calling.await.unwrap().unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("\"a\"") && text.contains("no such name"),
+        "{text}"
+    );
+    about(&mut wire, "tasks/cancel").await;
+}
+
+// proves: M-TASK-041
+#[tokio::test(start_paused = true)]
+async fn a_task_ends_in_one_of_three_ways() {
+    let (mut wire, client, calling) = created(client()).await;
+    let failed = json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] });
+    get(&mut wire, "completed", json!({ "result": failed })).await;
+    assert!(calling.await.unwrap().unwrap().is_error());
+
+    let again = |client: &Client| call(client);
+    let calling = again(&client);
+    let request = wire.recv_patiently().await;
+    // It may have ended before anybody looks.
+    let error = json!({ "error": { "code": -32603, "message": "broken", "data": 7 } });
+    wire.answer(&request, flat("task", "failed", error)).await;
+    let error = calling.await.unwrap().unwrap_err();
+    let refused = error.rejection().unwrap();
+    assert_eq!((refused.code.0, &*refused.message), (-32603, "broken"));
+    assert_eq!(refused.data, Some(json!(7)));
+
+    let calling = again(&client);
+    let request = wire.recv_patiently().await;
+    let why = json!({ "statusMessage": "too late" });
+    wire.answer(&request, flat("task", "cancelled", why)).await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(matches!(&error, Error::TaskCancelled { task, .. } if task == ID));
+    assert_eq!(error.to_string(), "the call's task was cancelled: too late");
+    quiet(&mut wire).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_ended_without_an_outcome_is_the_servers_fault() {
+    let (mut wire, _client, calling) = created(client()).await;
+    get(&mut wire, "completed", json!({})).await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Protocol(_)), "{error}");
+}
+
+// proves: M-TASK-039, M-TASK-042, CANC-006, CANC-019
+#[tokio::test(start_paused = true)]
+async fn dropping_the_call_gives_the_task_up() {
+    let (mut wire, _client, calling) = created(client()).await;
+    get(&mut wire, "working", json!({})).await;
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    calling.abort();
+    let cancel = about(&mut wire, "tasks/cancel").await;
+    wire.answer(&cancel, json!({})).await;
+    // That is all there is to it: nothing is asked any more, and no request was cancelled.
+    quiet(&mut wire).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_cap_holds_for_the_whole_call_and_silence_for_each_look() {
+    let (mut wire, client) = modern(client()).await;
+    let seen = Seen::default();
+    let noted = seen.clone();
+    let start = Instant::now();
+    let second = Duration::from_secs(1);
+    let calling = tokio::spawn(async move {
+        let call = client
+            .call_tool("slow", json!({}))
+            .timeouts(mcp_client::Timeouts::new(second * 3, second * 15))
+            .on_status(move |state| noted.note(&state.status));
+        call.await
+    });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, flat("task", "working", json!({})))
+        .await;
+    let mut looks = 0;
+    loop {
+        let request = wire.recv_patiently().await;
+        if request["method"] == "tasks/cancel" {
+            break;
+        }
+        looks += 1;
+        wire.answer(&request, flat("complete", "working", json!({})))
+            .await;
+    }
+    assert_eq!((looks, start.elapsed()), (7, second * 15));
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(
+        matches!(error, Error::Timeout { setting: "cap", .. }),
+        "{error}"
+    );
+    assert_eq!(seen.take(), [TaskStatus::Working]);
+}
+
+// proves: M-TASK-005
+#[tokio::test(start_paused = true)]
+async fn nothing_else_becomes_a_task() {
+    let (mut wire, client) = modern(client()).await;
+    let none: [(&str, &str); 0] = [];
+    let calling = tokio::spawn(async move { client.get_prompt("p", none).await });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, flat("task", "working", json!({})))
+        .await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Protocol(_)), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_may_come_before_the_task_under_the_same_keys() {
+    let (mut wire, client) = modern(accepting()).await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    let asks = json!({ "resultType": "input_required", "inputRequests": { "a": question("?") } });
+    wire.answer(&request, asks).await;
+    let retry = wire.recv_patiently().await;
+    assert!(
+        retry["params"]["inputResponses"]["a"].is_object(),
+        "{retry}"
+    );
+    let asks = json!({ "inputRequests": {
+        "a": { "method": "elicitation/create", "params": form("again?") } } });
+    wire.answer(&retry, flat("task", "input_required", asks))
+        .await;
+    let update = about(&mut wire, "tasks/update").await;
+    assert!(
+        update["params"]["inputResponses"]["a"].is_object(),
+        "{update}"
+    );
+    wire.answer(&update, json!({})).await;
+    get(&mut wire, "completed", json!({ "result": done() })).await;
+    assert!(calling.await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_is_marked_as_a_task_is_read_all_the_same() {
+    let (mut wire, _client, calling) = created(client()).await;
+    let request = about(&mut wire, "tasks/get").await;
+    let ended = json!({ "error": { "code": -32000, "message": "out of stock" } });
+    wire.answer(&request, flat("task", "failed", ended)).await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert_eq!(error.rejection().unwrap().message, "out of stock");
+}

@@ -1,0 +1,146 @@
+//! Servers that go away while a task runs, and come back or do not.
+
+use std::time::Duration;
+
+use mcp_client::{Builder, Client, Error, Negotiation, Started, Timeouts};
+use mcp_transport_http::Http;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{ID, MODERN, about, accepting, call, client, done, flat, modern, question};
+use crate::modern_client::scripted::{HttpServer, wired};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A client of a modern server over HTTP.
+async fn over_http(builder: Builder) -> (HttpServer, Client) {
+    let (service, mut server) = wired();
+    let transport = Http::new("http://127.0.0.1:1/mcp")
+        .unwrap()
+        .service(service);
+    let builder = builder.negotiation(Negotiation::Modern);
+    let connecting = tokio::spawn(builder.connect(transport));
+    let probe = server.next().await;
+    let result = json!({
+        "resultType": "complete", "supportedVersions": [MODERN],
+        "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
+    });
+    probe.answer(result);
+    (server, connecting.await.unwrap().unwrap())
+}
+
+// proves: M-TASK-020, M-TASK-021, M-TASK-047
+#[tokio::test(start_paused = true)]
+async fn a_server_may_be_out_of_reach_for_a_while() {
+    let (mut server, client) = over_http(client()).await;
+    let calling = call(&client);
+    let created = server.next().await;
+    created.answer(flat("task", "working", json!({ "ttlMs": null })));
+    let start = Instant::now();
+    let mut gaps = Vec::new();
+    for status in [0, 503, 429, 500, 502] {
+        let look = server.next().await;
+        assert_eq!(look.header("mcp-method"), Some("tasks/get"));
+        assert_eq!(look.header("mcp-name"), Some(ID));
+        gaps.push(start.elapsed().as_secs());
+        match status {
+            0 => look.break_off(),
+            status => look.status(status),
+        }
+    }
+    let look = server.next().await;
+    gaps.push(start.elapsed().as_secs());
+    let asks = json!({ "inputRequests": { "a": { "method": "roots/list" } } });
+    look.answer(flat("complete", "working", asks));
+    // The pause doubles as long as nothing is heard.
+    assert_eq!(gaps, [2, 4, 8, 16, 32, 62]);
+    let look = server.next().await;
+    assert_eq!(start.elapsed(), SECOND * 64);
+    look.answer(flat("complete", "completed", json!({ "result": done() })));
+    assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
+}
+
+// proves: M-TASK-047
+#[tokio::test(start_paused = true)]
+async fn all_requests_about_a_task_name_it_in_a_header() {
+    let (mut server, client) = over_http(accepting()).await;
+    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
+    let created = server.next().await;
+    assert_eq!(created.header("mcp-name"), Some("slow"));
+    created.answer(flat("task", "working", json!({})));
+    let Ok(Started::Task(task)) = starting.await.unwrap() else {
+        panic!("no task");
+    };
+    let waiter = task.clone();
+    let waiting = tokio::spawn(async move { waiter.wait().await });
+    let look = server.next().await;
+    assert_eq!(look.header("mcp-method"), Some("tasks/get"));
+    assert_eq!(look.header("mcp-name"), Some(ID));
+    let asks = json!({ "inputRequests": { "a": question("who?") } });
+    look.answer(flat("complete", "input_required", asks));
+    let update = server.next().await;
+    assert_eq!(update.header("mcp-method"), Some("tasks/update"));
+    assert_eq!(update.header("mcp-name"), Some(ID));
+    update.answer(json!({ "resultType": "complete" }));
+    waiting.abort();
+    let cancelling = tokio::spawn(async move { task.cancel().await });
+    let cancel = server.next().await;
+    assert_eq!(cancel.header("mcp-method"), Some("tasks/cancel"));
+    assert_eq!(cancel.header("mcp-name"), Some(ID));
+    cancel.answer(json!({ "resultType": "complete" }));
+    cancelling.await.unwrap().unwrap();
+}
+
+// proves: M-TASK-029, TASK-050
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stays_away_is_given_up_when_the_task_may_be_gone() {
+    let (mut server, client) = over_http(client()).await;
+    let start = Instant::now();
+    let calling = call(&client);
+    let created = server.next().await;
+    created.answer(flat("task", "working", json!({ "ttlMs": 45_000 })));
+    let answering = tokio::spawn(async move {
+        loop {
+            server.next().await.break_off();
+        }
+    });
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::TaskLost { .. }), "{error}");
+    assert_eq!(start.elapsed(), SECOND * 45);
+    answering.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_has_ended_ends_the_wait() {
+    let (mut wire, client) = modern(client()).await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, flat("task", "working", json!({})))
+        .await;
+    about(&mut wire, "tasks/get").await;
+    drop(wire);
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(error.is_closed(), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_is_not_answered_is_repeated() {
+    let (mut wire, client) = modern(client()).await;
+    let calling = tokio::spawn(async move {
+        let call = client.call_tool("slow", json!({}));
+        call.timeouts(Timeouts::new(SECOND * 5, SECOND * 600)).await
+    });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, flat("task", "working", json!({})))
+        .await;
+    about(&mut wire, "tasks/get").await;
+    let cancelled = wire.recv_patiently().await;
+    assert_eq!(cancelled["method"], "notifications/cancelled");
+    let look = about(&mut wire, "tasks/get").await;
+    wire.refuse(&look, -32603, "the store is away").await;
+    let look = about(&mut wire, "tasks/get").await;
+    let ended: Value = json!({ "result": done() });
+    wire.answer(&look, flat("complete", "completed", ended))
+        .await;
+    assert!(calling.await.unwrap().is_ok());
+}

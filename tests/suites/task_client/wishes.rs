@@ -1,0 +1,143 @@
+//! Which calls ask for a task (2025-11-25).
+
+use std::time::Duration;
+
+use mcp_client::{Client, Error};
+use mcp_tests::wire::Wire;
+use mcp_types::{ListTasksRequest, PaginatedRequestParams};
+use serde_json::{Value, json};
+
+use super::{LEGACY, about, all_of_tasks, call, client, done, legacy, nested, quiet, tools};
+
+const TTL: Duration = Duration::from_secs(90);
+
+/// A call by a host that would like a task.
+fn wished(client: &Client) -> super::Calling {
+    let client = client.clone();
+    tokio::spawn(async move { client.call_tool("slow", json!({})).as_task(TTL).await })
+}
+
+/// What a call has as its `task` member; it is answered with a result all the same.
+async fn asks_for(wire: &mut Wire, calling: super::Calling) -> Value {
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["method"], "tools/call", "{request}");
+    assert!(request["params"]["_meta"]["task"].is_null(), "{request}");
+    wire.answer(&request, done()).await;
+    assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
+    request["params"]["task"].clone()
+}
+
+// proves: TASK-010, TASK-012, TASK-013, TASK-016, TASK-031, TASK-052
+#[tokio::test(start_paused = true)]
+async fn a_tool_says_whether_its_calls_may_be_tasks() {
+    let table = [
+        ("", Value::Null, Value::Null),
+        ("forbidden", Value::Null, Value::Null),
+        ("later", Value::Null, Value::Null),
+        ("optional", Value::Null, json!({ "ttl": 90_000 })),
+        ("required", json!({}), json!({ "ttl": 90_000 })),
+    ];
+    for (support, plain, wish) in table {
+        let (mut wire, client) = legacy(client(), all_of_tasks(), support).await;
+        let calling = call(&client);
+        assert_eq!(asks_for(&mut wire, calling).await, plain, "{support}");
+        let calling = wished(&client);
+        assert_eq!(asks_for(&mut wire, calling).await, wish, "{support}");
+    }
+}
+
+// proves: TASK-004, TASK-005, TASK-006, TASK-009
+#[tokio::test(start_paused = true)]
+async fn a_server_that_declares_no_tasks_for_calls_is_asked_for_none() {
+    let without = [
+        Value::Null,
+        json!({}),
+        json!({ "requests": {} }),
+        json!({ "requests": { "tools": {} }, "list": {}, "cancel": {} }),
+    ];
+    for tasks in without {
+        let (mut wire, client) = legacy(client(), tasks.clone(), "required").await;
+        let calling = wished(&client);
+        assert_eq!(asks_for(&mut wire, calling).await, Value::Null, "{tasks}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
+    let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
+    let (mut wire, client) = Wire::accept(client(), LEGACY, capabilities).await;
+    // A plain call is just sent; the refusal of a tool that has to be a task is a reason to look.
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    assert!(request["params"]["task"].is_null(), "{request}");
+    wire.refuse(&request, -32601, "as a task only").await;
+    let request = wire.expect("tools/list").await;
+    wire.answer(&request, tools("required")).await;
+    assert_eq!(asks_for(&mut wire, calling).await, json!({}));
+
+    let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
+    let (mut wire, client) = Wire::accept(super::client(), LEGACY, capabilities).await;
+    let calling = wished(&client);
+    let request = wire.expect("tools/list").await;
+    wire.answer(&request, tools("optional")).await;
+    assert_eq!(asks_for(&mut wire, calling).await, json!({ "ttl": 90_000 }));
+    // And a refusal that has nothing to do with tasks stays one.
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.refuse(&request, -32601, "no tools today").await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert_eq!(error.rejection().unwrap().message, "no tools today");
+    quiet(&mut wire).await;
+}
+
+// proves: TASK-032, TASK-078
+#[tokio::test(start_paused = true)]
+async fn a_server_may_want_all_calls_to_be_tasks() {
+    let (mut wire, client) = legacy(client(), all_of_tasks(), "optional").await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    wire.refuse(&request, -32600, "tasks only").await;
+    let request = wire.recv_patiently().await;
+    assert_eq!(request["params"]["task"], json!({}));
+    wire.answer(&request, json!({ "task": nested("completed") }))
+        .await;
+    let request = about(&mut wire, "tasks/result").await;
+    wire.answer(&request, done()).await;
+    assert!(calling.await.unwrap().is_ok());
+}
+
+// proves: TASK-007, TASK-067
+#[tokio::test(start_paused = true)]
+async fn tasks_are_listed_where_the_server_has_a_list() {
+    let (mut wire, client) = legacy(client(), all_of_tasks(), "optional").await;
+    let lister = client.clone();
+    let listing = tokio::spawn(async move { lister.list_tasks().await });
+    let request = wire.expect("tasks/list").await;
+    let cursor = "\u{0}b64==\"";
+    wire.answer(
+        &request,
+        json!({ "tasks": [nested("working")], "nextCursor": cursor }),
+    )
+    .await;
+    let request = wire.expect("tasks/list").await;
+    assert_eq!(request["params"]["cursor"], cursor);
+    wire.answer(&request, json!({ "tasks": [nested("failed")] }))
+        .await;
+    assert_eq!(listing.await.unwrap().unwrap().len(), 2);
+
+    let mut tasks = all_of_tasks();
+    tasks["list"] = Value::Null;
+    let (mut wire, client) = legacy(super::client(), tasks, "optional").await;
+    let listed = client.list_tasks().await;
+    assert!(
+        matches!(listed, Err(Error::Unsupported { .. })),
+        "{listed:?}"
+    );
+    let params = PaginatedRequestParams::default();
+    let listed = client.request::<ListTasksRequest>(&params).await;
+    assert!(
+        matches!(listed, Err(Error::Unsupported { .. })),
+        "{listed:?}"
+    );
+    quiet(&mut wire).await;
+}
