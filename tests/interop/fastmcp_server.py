@@ -5,13 +5,14 @@ of nothing below it."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import anyio
 import mcp_types as types
 import uvicorn
 from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
+from fastmcp.server.dependencies import get_http_headers
 from fastmcp.server.event_store import EventStore
 from pydantic import BaseModel, Field
 
@@ -30,6 +31,18 @@ class Place(BaseModel):
     city: str
     celsius: float
     wind: float | None = None
+
+
+class Name(BaseModel):
+    """Whom it is about."""
+
+    name: str = Field(min_length=2)
+
+
+class Topic(BaseModel):
+    """What it is about."""
+
+    topic: str
 
 
 class Order(BaseModel):
@@ -95,29 +108,111 @@ def was_cancelled() -> bool:
     return State.cancelled
 
 
-@app.tool
-async def ask_model(prompt: str, ctx: Context) -> str:
-    """Asks the client's model."""
-    text = types.TextContent(type="text", text=prompt)
-    message = types.SamplingMessage(role="user", content=text)
-    answer = await ctx.session.create_message(
-        [message], max_tokens=50, related_request_id=ctx.request_id
-    )
-    return f"{answer.model}: {answer.content.text}"
+def is_modern(ctx: Context) -> bool:
+    """Whether the call belongs to no session, so that its questions are results."""
+    return ctx.request_context.protocol_version == "2026-07-28"
 
 
-@app.tool
-async def ask_user(ctx: Context) -> str:
-    """Asks the user to fill in a form."""
-    order = await ctx.elicit("What may it be?", Order)
-    return order.data.model_dump_json() if order.action == "accept" else f"user: {order.action}"
+def to_model(text: str) -> types.CreateMessageRequest:
+    content = types.TextContent(type="text", text=text)
+    message = types.SamplingMessage(role="user", content=content)
+    params = types.CreateMessageRequestParams(messages=[message], max_tokens=50)
+    return types.CreateMessageRequest(params=params)
 
 
-@app.tool
-async def ask_roots(ctx: Context) -> str:
-    """Asks for the roots."""
-    answer = await ctx.session.list_roots()
+def to_user(message: str, form: type[BaseModel]) -> types.ElicitRequest:
+    schema = form.model_json_schema()
+    params = types.ElicitRequestFormParams(message=message, requested_schema=schema)
+    return types.ElicitRequest(params=params)
+
+
+async def answers(ctx: Context, **questions: Any) -> dict[str, Any] | types.InputRequiredResult:
+    """The answers by name. In a session they are asked for here, else by the result that this gives
+    instead, and the tool is called again."""
+    if is_modern(ctx):
+        given = ctx.input_responses or {}
+        if all(name in given for name in questions):
+            return given
+        return types.InputRequiredResult(input_requests=questions, request_state=ctx.request_state)
+    session, call = ctx.session, ctx.request_id
+    given = {}
+    for name, question in questions.items():
+        match question:
+            case types.CreateMessageRequest(params=p):
+                answer = await session.create_message(p.messages, max_tokens=p.max_tokens, related_request_id=call)
+            case types.ElicitRequest(params=p):
+                answer = await session.elicit_form(p.message, p.requested_schema, related_request_id=call)
+            case _:
+                answer = await session.list_roots()
+        given[name] = answer
+    return given
+
+
+def uris(answer: types.ListRootsResult) -> str:
     return ", ".join(str(root.uri) for root in answer.roots)
+
+
+@app.tool
+async def ask_model(prompt: str, ctx: Context) -> str | types.InputRequiredResult:
+    """Asks the client's model."""
+    given = await answers(ctx, model=to_model(prompt))
+    if isinstance(given, types.InputRequiredResult):
+        return given
+    return f"{given['model'].model}: {given['model'].content.text}"
+
+
+@app.tool
+async def ask_user(ctx: Context) -> str | types.InputRequiredResult:
+    """Asks the user to fill in a form. In a session by the words of the framework."""
+    if not is_modern(ctx):
+        order = await ctx.elicit("What may it be?", Order)
+        return order.data.model_dump_json() if order.action == "accept" else f"user: {order.action}"
+    given = await answers(ctx, order=to_user("What may it be?", Order))
+    if isinstance(given, types.InputRequiredResult):
+        return given
+    answer = given["order"]
+    if answer.action != "accept":
+        return f"user: {answer.action}"
+    return Order.model_validate(answer.content).model_dump_json()
+
+
+@app.tool
+async def ask_roots(ctx: Context) -> str | types.InputRequiredResult:
+    """Asks for the roots."""
+    given = await answers(ctx, roots=types.ListRootsRequest())
+    return given if isinstance(given, types.InputRequiredResult) else uris(given["roots"])
+
+
+@app.tool
+async def ask_all(ctx: Context) -> str | types.InputRequiredResult:
+    """Asks user, model and host at once."""
+    user, model = to_user("Who are you?", Name), to_model("say hello")
+    given = await answers(ctx, user=user, model=model, roots=types.ListRootsRequest())
+    if isinstance(given, types.InputRequiredResult):
+        return given
+    name = given["user"].content["name"]
+    return f"{name}; {given['model'].content.text}; {uris(given['roots'])}"
+
+
+@app.tool
+async def ask_twice(ctx: Context) -> str | types.InputRequiredResult:
+    """Asks, and asks again because of the answer."""
+    first = ctx.request_state if is_modern(ctx) else None
+    if first is None:
+        given = await answers(ctx, first=to_user("Who are you?", Name))
+        if isinstance(given, types.InputRequiredResult):
+            return given
+        first = given["first"].content["name"]
+    given = await answers(ctx, second=to_user(f"And who comes with {first}?", Name))
+    if isinstance(given, types.InputRequiredResult):
+        return given.model_copy(update={"request_state": first})
+    return f"{first} and {given['second'].content['name']}"
+
+
+@app.tool
+def headed(value: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Value"})]) -> str:
+    """Gives the header that its argument was mirrored in."""
+    return get_http_headers(include_all=True).get("mcp-param-value", "no header")
 
 
 @app.tool
@@ -166,6 +261,15 @@ def greeting(name: str) -> str:
 def review(code: str, language: str = "rust") -> str:
     """Asks for a review."""
     return f"Please review this {language} code: {code}"
+
+
+@app.prompt
+async def asking(ctx: Context) -> str | types.InputRequiredResult:
+    """Asks what it is about."""
+    given = await answers(ctx, topic=to_user("What is it about?", Topic))
+    if isinstance(given, types.InputRequiredResult):
+        return given
+    return f"Talk about {given['topic'].content['topic']}"
 
 
 @app.completion

@@ -11,18 +11,21 @@ class Programs {
   ending = "shutdown";
   started = 0;
 
-  constructor(sdk, folder, witness, everything) {
-    Object.assign(this, { sdk, folder, witness });
-    this.commands = { everything: [everything, "--stdio", "--sessions"], pages: [witness, "pages", "5"] };
+  constructor(sdk, era, folder, witness, everything) {
+    Object.assign(this, { sdk, folder, witness, modern: era === "modern" });
+    this.commands = {
+      everything: [everything, "--stdio", ...(this.modern ? [] : ["--sessions"])],
+      pages: [witness, "pages", era, "5"],
+    };
     mkdirSync(folder, { recursive: true });
   }
 
-  connect(server, revision) {
+  connect(server, revision, capabilities) {
     const status = join(this.folder, `status-${this.started++}.json`);
     rmSync(status, { force: true });
-    const args = ["witness", status, ...this.commands[server]];
+    const args = ["overhear", status, ...this.commands[server]];
     const transport = this.sdk.stdio(this.witness, args);
-    return new Session(this.sdk, transport).connect(revision, () => this.left(status));
+    return new Session(this.sdk, transport).connect(revision, () => this.left(status), capabilities);
   }
 
   /** The server has to leave by itself, with success. */
@@ -34,29 +37,35 @@ class Programs {
       throw new Error("the server had to be killed, it did not leave when stdin was closed");
     }
     same("the exit code", ended.code, 0);
+    same("a handshake", ended.sent.includes("initialize"), !this.modern);
     return "gone with exit code 0";
   }
 }
 
 /** Servers that are there already. */
 class Urls {
-  ending = "session-end";
-
-  constructor(sdk, everything, pages) {
-    Object.assign(this, { sdk, urls: { everything, pages } });
+  constructor(sdk, era, everything, pages) {
+    Object.assign(this, { sdk, urls: { everything, pages }, modern: era === "modern" });
+    this.ending = this.modern ? "closed" : "session-end";
   }
 
-  connect(server, revision) {
+  connect(server, revision, capabilities) {
     const url = new URL(this.urls[server]);
-    const seen = { probes: [], streams: [] };
+    const seen = { probes: [], streams: [], ofSessions: [], mirrored: undefined };
     const transport = this.sdk.http(url, { fetch: watched(seen) });
     const session = new Session(this.sdk, transport);
     session.http = seen;
-    return session.connect(revision, (id) => this.left(url, id, session.revision));
+    const left = (id) => this.left(url, id, session);
+    return session.connect(revision, left, capabilities);
   }
 
-  /** The session has been ended, and the server has forgotten it. */
-  async left(url, id, revision) {
+  /** The session has been ended, and the server has forgotten it; or there was none, and nothing that belongs to one. */
+  async left(url, id, { revision, http }) {
+    if (this.modern) {
+      same("the session", id, undefined);
+      same("what belongs to sessions", http.ofSessions, []);
+      return "there was no session";
+    }
     ensure(id, "there was no session");
     const headers = {
       accept: "application/json, text/event-stream",
@@ -75,8 +84,9 @@ class Urls {
 /** Servers that are there already, and speak as in 2024-11-05. */
 class Streams {
   ending = "stream-end";
+  modern = false;
 
-  constructor(sdk, everything, pages) {
+  constructor(sdk, _era, everything, pages) {
     Object.assign(this, { sdk, urls: { everything, pages } });
   }
 
@@ -106,11 +116,16 @@ class Streams {
   }
 }
 
-/** Passes requests on, and remembers streams that were opened and what became of the probe. */
+/** Passes requests on, and remembers what was sent that belongs to sessions, and what became of the probe. */
 function watched(seen) {
   return async (url, init) => {
     const headers = new Headers(init?.headers);
     if (init?.method === "GET") seen.streams.push(headers.get("last-event-id"));
+    seen.mirrored = headers.get("mcp-param-value") ?? seen.mirrored;
+    const sent = typeof init?.body === "string" ? JSON.parse(init.body).method : undefined;
+    if (headers.has("mcp-session-id") || init?.method !== "POST" || /initialize/.test(sent)) {
+      seen.ofSessions.push(`${init?.method} ${sent}`);
+    }
     const response = await fetch(url, init);
     if (typeof init?.body === "string" && init.body.includes('"server/discover"')) {
       seen.probes.push(response.status);
@@ -120,9 +135,9 @@ function watched(seen) {
 }
 
 /** The place that the arguments name. */
-export function place(sdk, [kind, ...rest]) {
-  if (kind === "stdio") return new Programs(sdk, ...rest);
-  if (kind === "http") return new Urls(sdk, ...rest);
-  if (kind === "sse") return new Streams(sdk, ...rest);
+export function place(sdk, [era, kind, ...rest]) {
+  if (kind === "stdio") return new Programs(sdk, era, ...rest);
+  if (kind === "http") return new Urls(sdk, era, ...rest);
+  if (kind === "sse") return new Streams(sdk, era, ...rest);
   throw new Error(`no such transport: ${kind}`);
 }

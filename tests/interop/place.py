@@ -1,5 +1,6 @@
 """Where the everything server is found: as a program that is started for each connection, or at a
-URL. A place connects to the server `everything`, or to `pages`, which has a few items a page."""
+URL. A place connects to the server `everything`, or to `pages`, which has a few items a page; to one
+revision, or to what the two sides find out. Without a host there is nobody to ask."""
 
 from __future__ import annotations
 
@@ -20,27 +21,37 @@ from mcp.client.streamable_http import streamable_http_client
 from session import LIMIT, Host, ensure, same
 
 SESSION = "mcp-session-id"
+MIRRORED = "mcp-param-value"
+
+# Stands for a host of one's own.
+UNASKED: Any = object()
 
 # Shows, after the end, that the server has noticed it.
 Left = Callable[[], Awaitable[str]]
 
 
 @asynccontextmanager
-async def connected(server: Any, host: Host, revision: str | None) -> AsyncIterator[Client]:
+async def connected(server: Any, host: Host | None, revision: str | None) -> AsyncIterator[Client]:
     """A client with a host behind it. Without a revision the client probes for the newest one and
     falls back to the handshake."""
+    mode = "auto"
     if revision is not None:
-        mcp.client.session.LATEST_HANDSHAKE_VERSION = revision
+        mode = revision if revision >= "2026-07-28" else "legacy"
+        if mode == "legacy":
+            mcp.client.session.LATEST_HANDSHAKE_VERSION = revision
+    callbacks = host and {
+        "sampling_callback": host.sample,
+        "elicitation_callback": host.elicit,
+        "list_roots_callback": host.list_roots,
+        "logging_callback": host.log,
+        "message_handler": host.hear,
+    }
     client = Client(
         server,
-        mode="auto" if revision is None else "legacy",
+        mode=mode,
         read_timeout_seconds=LIMIT,
         client_info=types.Implementation(name="interop-python", version="1.0.0"),
-        sampling_callback=host.sample,
-        elicitation_callback=host.elicit,
-        list_roots_callback=host.list_roots,
-        logging_callback=host.log,
-        message_handler=host.hear,
+        **(callbacks or {}),
     )
     async with client:
         yield client
@@ -51,30 +62,38 @@ class Programs:
 
     ending = "shutdown"
 
-    def __init__(self, folder: str, witness: str, everything: str) -> None:
+    def __init__(self, era: str, folder: str, witness: str, everything: str) -> None:
+        self.modern = era == "modern"
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.witness = witness
-        self.commands = {"everything": [everything, "--stdio", "--sessions"], "pages": [witness, "pages", "5"]}
+        sessions = [] if self.modern else ["--sessions"]
+        self.commands = {
+            "everything": [everything, "--stdio", *sessions],
+            "pages": [witness, "pages", era, "5"],
+        }
         self.started = 0
 
     @asynccontextmanager
     async def connect(
-        self, name: str, revision: str | None = None
+        self, name: str, revision: str | None = None, host: Host | None = UNASKED
     ) -> AsyncIterator[tuple[Client, Host, Left]]:
+        host = Host() if host is UNASKED else host
         self.started += 1
         status = self.folder / f"status-{self.started}.json"
         status.unlink(missing_ok=True)
-        arguments = ["witness", str(status), *self.commands[name]]
+        arguments = ["overhear", str(status), *self.commands[name]]
         server = StdioServerParameters(command=self.witness, args=arguments)
-        host = Host()
+        errors = host.errors if host else []
 
         async def left() -> str:
             """The server has to have left by itself, with success."""
             problem = "the server had to be killed, it did not leave when stdin was closed"
             ensure(status.exists(), problem)
-            same("the exit code", json.loads(status.read_text())["code"], 0)
-            same("what went wrong on the way", host.errors, [])
+            ended = json.loads(status.read_text())
+            same("the exit code", ended["code"], 0)
+            same("a handshake", "initialize" in ended["sent"], not self.modern)
+            same("what went wrong on the way", errors, [])
             return "gone with exit code 0"
 
         async with connected(server, host, revision) as client:
@@ -84,27 +103,38 @@ class Programs:
 class Urls:
     """Servers that are there already."""
 
-    ending = "session-end"
-
-    def __init__(self, everything: str, pages: str) -> None:
+    def __init__(self, era: str, everything: str, pages: str) -> None:
+        self.modern = era == "modern"
+        self.ending = "closed" if self.modern else "session-end"
         self.urls = {"everything": everything, "pages": pages}
 
     @asynccontextmanager
     async def connect(
-        self, name: str, revision: str | None = None
+        self, name: str, revision: str | None = None, host: Host | None = UNASKED
     ) -> AsyncIterator[tuple[Client, Host, Left]]:
+        host = Host() if host is UNASKED else host
         url = self.urls[name]
-        host = Host()
+        errors = host.errors if host else []
         seen: dict[str, str] = {}
+        strange: list[str] = []
 
         async def watch(request: httpx2.Request) -> None:
             if SESSION in request.headers:
                 seen.update(request.headers)
-            if "last-event-id" in request.headers:
+            if request.method != "POST" or request.headers.get("mcp-method") in [None, "initialize"]:
+                strange.append(f"{request.method} {request.headers.get('mcp-method')}")
+            if host and "last-event-id" in request.headers:
                 host.resumed += 1
+            if host and MIRRORED in request.headers:
+                host.mirrored = request.headers[MIRRORED]
 
         async def left() -> str:
-            """The session has been ended, and the server has forgotten it."""
+            """The session has been ended, and the server has forgotten it; or there was none, and
+            nothing that belongs to one."""
+            if self.modern:
+                same("what belongs to sessions", [*seen, *strange], [])
+                same("what went wrong on the way", errors, [])
+                return "there was no session"
             ensure(SESSION in seen, "there was no session")
             names = [SESSION, "mcp-protocol-version", "accept", "content-type"]
             headers = {name: seen[name] for name in names if name in seen}
@@ -114,7 +144,7 @@ class Urls:
             async with httpx2.AsyncClient() as http:
                 answer = await http.post(url, headers=headers, json=ping)
             same("the status after the end", answer.status_code, 404)
-            same("what went wrong on the way", host.errors, [])
+            same("what went wrong on the way", errors, [])
             return "ended by DELETE, then unknown (404)"
 
         timeout = httpx2.Timeout(LIMIT)
@@ -128,15 +158,16 @@ class Streams:
     """Servers that are there already, and speak as in 2024-11-05."""
 
     ending = "stream-end"
+    modern = False
 
-    def __init__(self, everything: str, pages: str) -> None:
+    def __init__(self, _era: str, everything: str, pages: str) -> None:
         self.urls = {"everything": everything, "pages": pages}
 
     @asynccontextmanager
     async def connect(
-        self, name: str, revision: str | None = None
+        self, name: str, revision: str | None = None, host: Host | None = UNASKED
     ) -> AsyncIterator[tuple[Client, Host, Left]]:
-        host = Host()
+        host = Host() if host is UNASKED else host
         addresses: set[str] = set()
 
         async def watch(request: httpx2.Request) -> None:
@@ -168,6 +199,6 @@ class Streams:
 Place = Programs | Urls | Streams
 
 
-def place(kind: str, *words: str) -> Place:
+def place(era: str, kind: str, *words: str) -> Place:
     """The place that the arguments name."""
-    return {"stdio": Programs, "http": Urls, "sse": Streams}[kind](*words)
+    return {"stdio": Programs, "http": Urls, "sse": Streams}[kind](era, *words)

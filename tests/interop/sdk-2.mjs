@@ -31,9 +31,11 @@ export const probes = true;
 export const noResource = -32602;
 
 export function client(info, capabilities, revision, limit) {
-  const version = revision
-    ? { supportedProtocolVersions: [revision] }
-    : { versionNegotiation: { mode: "auto" } };
+  const pinned = revision >= "2026-07-28" ? { pin: revision } : "auto";
+  const version =
+    revision && pinned === "auto"
+      ? { supportedProtocolVersions: [revision] }
+      : { versionNegotiation: { mode: pinned } };
   return new PatientClient(info, { capabilities, ...version }, limit);
 }
 

@@ -15,8 +15,9 @@ import anyio
 import mcp_types as types
 import uvicorn
 from mcp import MCPError
+from mcp.server.elicitation import ElicitationResult
 from mcp.server.lowlevel.server import NotificationOptions
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context, Elicit, ListRoots, MCPServer, Resolve, Sample
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import EventMessage, EventStore
@@ -45,6 +46,18 @@ class Place(BaseModel):
     city: str
     celsius: float
     wind: float | None = None
+
+
+class Name(BaseModel):
+    """Whom it is about."""
+
+    name: str = Field(min_length=2)
+
+
+class Topic(BaseModel):
+    """What it is about."""
+
+    topic: str
 
 
 class Order(BaseModel):
@@ -111,31 +124,108 @@ def was_cancelled() -> bool:
 
 
 @app.tool()
-async def ask_model(prompt: str, ctx: Context) -> str:
+async def tell(ctx: Context) -> str:
+    """Logs a message."""
+    if not is_modern(ctx) and LEVELS.index("info") < LEVELS.index(State.level):
+        return "told"
+    await ctx.session.send_log_message("info", "told", "peer", related_request_id=ctx.request_id)
+    return "told"
+
+
+def is_modern(ctx: Context) -> bool:
+    """Whether the call belongs to no session."""
+    return ctx.protocol_version == "2026-07-28"
+
+
+def to_model(prompt: str) -> Sample:
+    text = types.TextContent(type="text", text=prompt)
+    return Sample([types.SamplingMessage(role="user", content=text)], max_tokens=50)
+
+
+def greeting_to_model() -> Sample:
+    return to_model("say hello")
+
+
+def for_order() -> Elicit[Order]:
+    return Elicit("What may it be?", Order)
+
+
+def for_name() -> Elicit[Name]:
+    return Elicit("Who are you?", Name)
+
+
+def for_roots() -> ListRoots:
+    return ListRoots()
+
+
+Named = Annotated[Name, Resolve(for_name)]
+Rooted = Annotated[types.ListRootsResult, Resolve(for_roots)]
+
+
+def for_companion(first: Named) -> Elicit[Name]:
+    return Elicit(f"And who comes with {first.name}?", Name)
+
+
+def uris(answer: types.ListRootsResult) -> str:
+    return ", ".join(str(root.uri) for root in answer.roots)
+
+
+@app.tool()
+def ask_model(
+    prompt: str, answer: Annotated[types.CreateMessageResult, Resolve(to_model)]
+) -> str:
     """Asks the client's model."""
-    message = types.SamplingMessage(
-        role="user", content=types.TextContent(type="text", text=prompt)
-    )
-    answer = await ctx.session.create_message(
-        [message], max_tokens=50, system_prompt="Be brief.", related_request_id=ctx.request_id
-    )
     return f"{answer.model}: {answer.content.text}"
 
 
 @app.tool()
-async def ask_user(ctx: Context) -> str:
+def ask_user(order: Annotated[ElicitationResult[Order], Resolve(for_order)]) -> str:
     """Asks the user to fill in a form."""
-    order = await ctx.elicit("What may it be?", Order)
-    return order.model_dump_json() if order.action == "accept" else f"user: {order.action}"
+    return order.data.model_dump_json() if order.action == "accept" else f"user: {order.action}"
 
 
 @app.tool()
-async def ask_url(url: str, ctx: Context) -> str:
-    """Sends the user to a URL, and tells when the visit is over."""
-    visit = await ctx.elicit_url("Please look at this", url, "visit-1")
+def ask_roots(roots: Rooted) -> str:
+    """Asks for the roots."""
+    return uris(roots)
+
+
+@app.tool()
+def ask_all(
+    user: Named,
+    model: Annotated[types.CreateMessageResult, Resolve(greeting_to_model)],
+    roots: Rooted,
+) -> str:
+    """Asks user, model and host at once."""
+    return f"{user.name}; {model.content.text}; {uris(roots)}"
+
+
+@app.tool()
+def ask_twice(first: Named, second: Annotated[Name, Resolve(for_companion)]) -> str:
+    """Asks, and asks again because of the answer."""
+    return f"{first.name} and {second.name}"
+
+
+@app.tool()
+async def ask_url(url: str, ctx: Context) -> str | types.InputRequiredResult:
+    """Sends the user to a URL. In a session the visit has an id, and its end is told."""
+    message = "Please look at this"
+    if is_modern(ctx):
+        if answer := (ctx.input_responses or {}).get("visit"):
+            return f"user: {answer.action}"
+        visit = types.ElicitRequestURLParams(message=message, url=url)
+        question = types.ElicitRequest(params=visit)
+        return types.InputRequiredResult(input_requests={"visit": question})
+    visit = await ctx.elicit_url(message, url, "visit-1")
     if visit.action == "accept":
         await ctx.session.send_elicit_complete("visit-1")
     return f"user: {visit.action}"
+
+
+@app.tool()
+def headed(value: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Value"})], ctx: Context) -> str:
+    """Gives the header that its argument was mirrored in."""
+    return (ctx.headers or {}).get("mcp-param-value", "no header")
 
 
 @app.tool()
@@ -151,15 +241,13 @@ async def needs_url(first: bool = False) -> str:
 
 
 @app.tool()
-async def ask_roots(ctx: Context) -> str:
-    """Asks for the roots."""
-    answer = await ctx.session.list_roots()
-    return ", ".join(str(root.uri) for root in answer.roots)
-
-
-@app.tool()
 async def change(ctx: Context) -> str:
     """Says that every list changed."""
+    if is_modern(ctx):
+        await ctx.notify_tools_changed()
+        await ctx.notify_prompts_changed()
+        await ctx.notify_resources_changed()
+        return "changed"
     await ctx.session.send_tool_list_changed()
     await ctx.session.send_prompt_list_changed()
     await ctx.session.send_resource_list_changed()
@@ -169,7 +257,9 @@ async def change(ctx: Context) -> str:
 @app.tool()
 async def touch(uri: str, ctx: Context) -> str:
     """Says that a resource changed, if somebody wants to know."""
-    if uri in State.subscribed:
+    if is_modern(ctx):
+        await ctx.notify_resource_updated(uri)
+    elif uri in State.subscribed:
         await ctx.session.send_resource_updated(uri)
     return "touched"
 
@@ -206,6 +296,19 @@ def review(code: str, language: str = "rust") -> str:
     return f"Please review this {language} code: {code}"
 
 
+@app.prompt()
+async def asking(ctx: Context) -> str | types.InputRequiredResult:
+    """Asks what it is about."""
+    if not is_modern(ctx):
+        answer = await ctx.elicit("What is it about?", Topic)
+        return f"Talk about {answer.data.topic}"
+    if answer := (ctx.input_responses or {}).get("topic"):
+        return f"Talk about {answer.content['topic']}"
+    schema = Topic.model_json_schema()
+    form = types.ElicitRequestFormParams(message="What is it about?", requested_schema=schema)
+    return types.InputRequiredResult(input_requests={"topic": types.ElicitRequest(params=form)})
+
+
 @app.completion()
 async def complete(ref: Any, argument: Any, context: Any) -> types.Completion | None:
     known = (context.arguments or {}) if context else {}
@@ -232,14 +335,8 @@ async def set_level(_ctx: Any, params: types.SetLevelRequestParams) -> types.Emp
     return types.EmptyResult()
 
 
-async def log(ctx: Any, text: str) -> None:
-    if LEVELS.index("info") >= LEVELS.index(State.level):
-        await ctx.session.send_log_message("info", text, "peer")
-
-
-async def subscribe(ctx: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
+async def subscribe(_ctx: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
     State.subscribed.add(params.uri)
-    await log(ctx, f"subscribed to {params.uri}")
     return types.EmptyResult()
 
 

@@ -37,6 +37,13 @@ export async function row(feature, work) {
   console.log(JSON.stringify(line));
 }
 
+/** Everything that this host can do. */
+const CAPABILITIES = {
+  sampling: {},
+  elicitation: { form: { applyDefaults: true }, url: {} },
+  roots: { listChanged: true },
+};
+
 export class Session {
   /** What the server said that was no answer. */
   seen = { logs: [], changed: [], updated: [], urlsDone: [], errors: [] };
@@ -49,13 +56,8 @@ export class Session {
     Object.assign(this, { sdk, transport });
   }
 
-  /** Shakes hands. `left` shows, after the end, that the server has noticed it. */
-  async connect(revision, left) {
-    const capabilities = {
-      sampling: {},
-      elicitation: { form: { applyDefaults: true }, url: {} },
-      roots: { listChanged: true },
-    };
+  /** Connects. `left` shows, after the end, that the server has noticed it. */
+  async connect(revision, left, capabilities = CAPABILITIES) {
     const info = { name: "interop-typescript", version: "1.0.0" };
     this.left = left;
     this.client = this.sdk.client(info, capabilities, revision, LIMIT);
@@ -66,7 +68,7 @@ export class Session {
       agreed?.(version);
     };
     this.listen();
-    this.host();
+    if (capabilities === CAPABILITIES) this.host();
     await this.client.connect(this.transport, { timeout: LIMIT });
     return this;
   }

@@ -77,6 +77,7 @@ class Host:
         self.errors: list[str] = []
         self.samples = 0
         self.resumed = 0
+        self.mirrored: str | None = None
         self.roots = [types.Root(uri="file:///workshop", name="Workshop")]
         self.answer: Callable[[Any], types.ElicitResult] = lambda _: types.ElicitResult(
             action="cancel"

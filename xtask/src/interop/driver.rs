@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::install::Installed;
 use super::peers::{Part, Peer};
-use super::rows::Transport;
+use super::rows::{Section, Transport};
 use crate::programs::{Server, taken};
 
 /// Where our own servers listen.
@@ -41,18 +41,19 @@ impl Ours {
     }
 
     /// The everything server, and the same in small pages.
-    fn servers(&self, path: &str) -> Result<Vec<Server>, String> {
+    fn servers(&self, section: Section, path: &str) -> Result<Vec<Server>, String> {
         let mut everything = Command::new(&self.server);
         let mut pages = Command::new(&self.client);
-        pages.args(["pages", "5"]);
+        pages.args(["pages", section.era(), "5"]);
         for command in [&mut everything, &mut pages] {
             command.args(["--http", ANY_PORT]);
             if path == SSE {
                 command.arg("--legacy");
             }
         }
-        // What the drivers of clients ask for are sessions.
-        everything.arg("--sessions");
+        if matches!(section, Section::Sessions(_)) {
+            everything.arg("--sessions");
+        }
         Ok(vec![
             Server::start(&mut everything, path)?,
             Server::start(&mut pages, path)?,
@@ -68,22 +69,24 @@ pub(super) fn work(peer: &Peer, installed: &Installed) -> PathBuf {
 /// Starts what the driver of a peer needs.
 pub(super) fn driver(peer: &Peer, installed: &Installed, ours: &Ours) -> Result<Driver, String> {
     match peer.part {
-        Part::Published { scenario } | Part::Python { scenario, .. } | Part::Rust { scenario } => {
+        Part::Published { scenario } | Part::Script { scenario, .. } | Part::Rust { scenario } => {
             drive(peer, scenario, installed, ours)
         }
         Part::PythonClient => {
-            let mut command = installed.python_script("client.py");
-            command.arg(peer.transport.name());
+            let mut command = installed.script("client.py");
+            command.args([peer.section.era(), peer.transport().name()]);
             driven(peer, command, installed, ours)
         }
         Part::TypeScriptClient { sdk } => {
             let mut command = Command::new("node");
             let script = installed.npm().join("client.mjs");
-            command.arg(script).args([sdk, peer.transport.name()]);
+            command.arg(script);
+            command.args([sdk, peer.section.era(), peer.transport().name()]);
             driven(peer, command, installed, ours)
         }
         Part::RustClient => {
-            let command = Command::new(installed.rust("rmcp-client"));
+            let mut command = Command::new(installed.rust("rmcp-client"));
+            command.args([peer.section.era(), peer.transport().name()]);
             driven(peer, command, installed, ours)
         }
         Part::AuthorizationServer { script } => {
@@ -110,9 +113,10 @@ fn drive(
     let folder = work(peer, installed);
     let mut server = server(peer, installed, &folder);
     let mut command = Command::new(&ours.client);
-    command.arg("drive").arg(scenario).arg(&folder);
+    command.args(["drive", peer.section.era(), scenario]);
+    command.arg(&folder);
     let mut servers = Vec::new();
-    match peer.transport {
+    match peer.transport() {
         Transport::Stdio => {
             command.arg(server.get_program()).args(server.get_args());
             let set = |(name, value): (_, Option<_>)| Some((name, value?));
@@ -135,15 +139,24 @@ fn drive(
 /// The server of a peer.
 fn server(peer: &Peer, installed: &Installed, folder: &Path) -> Command {
     match peer.part {
-        Part::Python { script, .. } => {
-            let mut command = installed.python_script(script);
-            if peer.transport == Transport::Http {
-                command.arg("--http");
-            }
+        Part::Script { script, .. } => {
+            let mut command = installed.script(script);
+            over_http(peer, &mut command);
             command
         }
-        Part::Rust { .. } => Command::new(installed.rust("rmcp-server")),
+        Part::Rust { .. } => {
+            let mut command = Command::new(installed.rust("rmcp-server"));
+            over_http(peer, &mut command);
+            command
+        }
         _ => published(peer, installed, folder),
+    }
+}
+
+/// What tells a server of ours to listen.
+fn over_http(peer: &Peer, command: &mut Command) {
+    if peer.transport() == Transport::Http {
+        command.arg("--http");
     }
 }
 
@@ -152,13 +165,13 @@ fn published(peer: &Peer, installed: &Installed, folder: &Path) -> Command {
     let program = format!("node_modules/{}/dist/index.js", peer.package);
     let program = installed.npm().join(program);
     let mut command = Command::new("node");
-    match peer.transport {
+    match peer.transport() {
         // It cannot tell which port it was given, so somebody else has to.
         Transport::Http | Transport::Sse => command
             .arg("--import")
             .arg(installed.npm().join("announce.mjs"))
             .arg(program)
-            .arg(if peer.transport == Transport::Sse {
+            .arg(if peer.transport() == Transport::Sse {
                 "sse"
             } else {
                 "streamableHttp"
@@ -183,14 +196,14 @@ fn driven(
     installed: &Installed,
     ours: &Ours,
 ) -> Result<Driver, String> {
-    let servers = match peer.transport {
+    let servers = match peer.transport() {
         Transport::Stdio => {
             command.arg(work(peer, installed));
             command.arg(&ours.client).arg(&ours.server);
             Vec::new()
         }
-        Transport::Http => ours.servers(ENDPOINT)?,
-        Transport::Sse => ours.servers(SSE)?,
+        Transport::Http => ours.servers(peer.section, ENDPOINT)?,
+        Transport::Sse => ours.servers(peer.section, SSE)?,
     };
     command.args(servers.iter().map(Server::url));
     Ok(Driver { command, servers })

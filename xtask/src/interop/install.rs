@@ -38,8 +38,13 @@ impl Installed {
         self.folder.join("npm")
     }
 
-    /// A script on the Python that has the packages.
-    pub(super) fn python_script(&self, name: &str) -> Command {
+    /// A script on the Node or the Python that has the packages.
+    pub(super) fn script(&self, name: &str) -> Command {
+        if name.ends_with(".mjs") {
+            let mut command = Command::new("node");
+            command.arg(self.npm().join(name));
+            return command;
+        }
         let mut command = Command::new(self.python());
         let script = self.scripts_for_python().join(name);
         command.args(["-W", "ignore"]).arg(script);

@@ -4,8 +4,9 @@
 //! The peers are pinned in `tests/interop` and `tests/peers`, and installed under `target/interop`. A driver per peer
 //! prints one JSON line per feature: `interop-client` and `interop-auth` of `mcp-tests` for servers, the scripts in
 //! `tests/interop` for clients. Every feature is a row, and has to be reported: it works, or the peer does not have it,
-//! which the driver shows and [`rows`] gives the reason for.
+//! which the driver shows and [`absent`] gives the reason for.
 
+mod absent;
 mod driver;
 mod install;
 mod peers;

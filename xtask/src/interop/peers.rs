@@ -9,17 +9,18 @@ pub(super) struct Peer {
     pub(super) name: &'static str,
     /// The package it comes from, as the lists of pinned packages spell it.
     pub(super) package: &'static str,
-    pub(super) transport: Transport,
+    /// The table it belongs to.
+    pub(super) section: Section,
     pub(super) part: Part,
 }
 
 /// What the peer is, and who drives whom.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// A published server that our client drives by the scenario of its name.
+    /// A published server that our client drives by this scenario.
     Published { scenario: &'static str },
-    /// A server of `tests/interop`.
-    Python {
+    /// A server of `tests/interop`, made with an SDK for Python or TypeScript.
+    Script {
         scenario: &'static str,
         script: &'static str,
     },
@@ -35,108 +36,89 @@ pub(super) enum Part {
     AuthorizationServer { script: &'static str },
 }
 
-const EVERYTHING: &str = "@modelcontextprotocol/server-everything";
+const REFERENCE: &str = "@modelcontextprotocol/server-everything";
+const TYPESCRIPT_1: &str = "@modelcontextprotocol/sdk";
+const TYPESCRIPT_2: &str = "@modelcontextprotocol/client";
 
-/// All, in the order of the columns.
-pub(super) const PEERS: &[Peer] = &[
-    published("everything", EVERYTHING),
-    published("filesystem", "@modelcontextprotocol/server-filesystem"),
-    published("memory", "@modelcontextprotocol/server-memory"),
-    stdio("python-server", "mcp", PYTHON),
-    stdio("python-client", "mcp", Part::PythonClient),
-    stdio("typescript-client", "@modelcontextprotocol/sdk", TYPESCRIPT),
-    stdio(
-        "typescript-2-client",
-        "@modelcontextprotocol/client",
-        TYPESCRIPT_2,
-    ),
-    http(
-        "everything-http",
-        EVERYTHING,
-        Part::Published {
-            scenario: "everything",
-        },
-    ),
-    http("python-server-http", "mcp", PYTHON),
-    http(
-        "fastmcp-http",
-        "fastmcp",
-        Part::Python {
-            scenario: "fastmcp",
-            script: "fastmcp_server.py",
-        },
-    ),
-    http("rmcp-server-http", "rmcp", Part::Rust { scenario: "rmcp" }),
-    http("python-client-http", "mcp", Part::PythonClient),
-    http(
-        "typescript-client-http",
-        "@modelcontextprotocol/sdk",
-        TYPESCRIPT,
-    ),
-    http(
-        "typescript-2-client-http",
-        "@modelcontextprotocol/client",
-        TYPESCRIPT_2,
-    ),
-    http("rmcp-client-http", "rmcp", Part::RustClient),
-    sse(
-        "everything-sse",
-        EVERYTHING,
-        Part::Published {
-            scenario: "everything",
-        },
-    ),
-    sse("python-client-sse", "mcp", Part::PythonClient),
-    sse(
-        "typescript-client-sse",
-        "@modelcontextprotocol/sdk",
-        TYPESCRIPT,
-    ),
-    http(
-        "oidc-provider",
-        "oidc-provider",
-        Part::AuthorizationServer {
-            script: "authorization-server.mjs",
-        },
-    ),
-];
-
-const PYTHON: Part = Part::Python {
+const EVERYTHING: Part = Part::Published {
+    scenario: "everything",
+};
+const PYTHON: Part = Part::Script {
     scenario: "python",
     script: "server.py",
 };
-const TYPESCRIPT: Part = Part::TypeScriptClient { sdk: "1" };
-const TYPESCRIPT_2: Part = Part::TypeScriptClient { sdk: "2" };
+const FASTMCP: Part = Part::Script {
+    scenario: "fastmcp",
+    script: "fastmcp_server.py",
+};
+const TYPESCRIPT: Part = Part::Script {
+    scenario: "typescript",
+    script: "server.mjs",
+};
+const RMCP: Part = Part::Rust { scenario: "rmcp" };
+const SDK_1: Part = Part::TypeScriptClient { sdk: "1" };
+const SDK_2: Part = Part::TypeScriptClient { sdk: "2" };
 
-const fn stdio(name: &'static str, package: &'static str, part: Part) -> Peer {
+const STDIO: Section = Section::Sessions(Transport::Stdio);
+const HTTP: Section = Section::Sessions(Transport::Http);
+const SSE: Section = Section::Sessions(Transport::Sse);
+const MODERN: Section = Section::Modern(Transport::Stdio);
+const MODERN_HTTP: Section = Section::Modern(Transport::Http);
+
+/// All, in the order of the columns.
+#[rustfmt::skip]
+pub(super) const PEERS: &[Peer] = &[
+    peer("everything", REFERENCE, STDIO, EVERYTHING),
+    peer("filesystem", "@modelcontextprotocol/server-filesystem", STDIO, Part::Published { scenario: "filesystem" }),
+    peer("memory", "@modelcontextprotocol/server-memory", STDIO, Part::Published { scenario: "memory" }),
+    peer("python-server", "mcp", STDIO, PYTHON),
+    peer("typescript-2-server", "@modelcontextprotocol/server", STDIO, TYPESCRIPT),
+    peer("rmcp-server", "rmcp", STDIO, RMCP),
+    peer("python-client", "mcp", STDIO, Part::PythonClient),
+    peer("typescript-client", TYPESCRIPT_1, STDIO, SDK_1),
+    peer("typescript-2-client", TYPESCRIPT_2, STDIO, SDK_2),
+    peer("rmcp-client", "rmcp", STDIO, Part::RustClient),
+
+    peer("everything-http", REFERENCE, HTTP, EVERYTHING),
+    peer("python-server-http", "mcp", HTTP, PYTHON),
+    peer("fastmcp-http", "fastmcp", HTTP, FASTMCP),
+    peer("typescript-2-server-http", "@modelcontextprotocol/server", HTTP, TYPESCRIPT),
+    peer("rmcp-server-http", "rmcp", HTTP, RMCP),
+    peer("python-client-http", "mcp", HTTP, Part::PythonClient),
+    peer("typescript-client-http", TYPESCRIPT_1, HTTP, SDK_1),
+    peer("typescript-2-client-http", TYPESCRIPT_2, HTTP, SDK_2),
+    peer("rmcp-client-http", "rmcp", HTTP, Part::RustClient),
+
+    peer("python-server-modern", "mcp", MODERN, PYTHON),
+    peer("typescript-2-server-modern", "@modelcontextprotocol/server", MODERN, TYPESCRIPT),
+    peer("rmcp-server-modern", "rmcp", MODERN, RMCP),
+    peer("python-client-modern", "mcp", MODERN, Part::PythonClient),
+    peer("typescript-2-client-modern", TYPESCRIPT_2, MODERN, SDK_2),
+    peer("rmcp-client-modern", "rmcp", MODERN, Part::RustClient),
+
+    peer("python-server-modern-http", "mcp", MODERN_HTTP, PYTHON),
+    peer("fastmcp-modern-http", "fastmcp", MODERN_HTTP, FASTMCP),
+    peer("typescript-2-server-modern-http", "@modelcontextprotocol/server", MODERN_HTTP, TYPESCRIPT),
+    peer("rmcp-server-modern-http", "rmcp", MODERN_HTTP, RMCP),
+    peer("python-client-modern-http", "mcp", MODERN_HTTP, Part::PythonClient),
+    peer("typescript-2-client-modern-http", TYPESCRIPT_2, MODERN_HTTP, SDK_2),
+    peer("rmcp-client-modern-http", "rmcp", MODERN_HTTP, Part::RustClient),
+
+    peer("everything-sse", REFERENCE, SSE, EVERYTHING),
+    peer("python-client-sse", "mcp", SSE, Part::PythonClient),
+    peer("typescript-client-sse", TYPESCRIPT_1, SSE, SDK_1),
+
+    peer("oidc-provider", "oidc-provider", Section::Authorization,
+        Part::AuthorizationServer { script: "authorization-server.mjs" }),
+];
+
+const fn peer(name: &'static str, package: &'static str, section: Section, part: Part) -> Peer {
     Peer {
         name,
         package,
-        transport: Transport::Stdio,
+        section,
         part,
     }
-}
-
-const fn http(name: &'static str, package: &'static str, part: Part) -> Peer {
-    Peer {
-        name,
-        package,
-        transport: Transport::Http,
-        part,
-    }
-}
-
-const fn sse(name: &'static str, package: &'static str, part: Part) -> Peer {
-    Peer {
-        name,
-        package,
-        transport: Transport::Sse,
-        part,
-    }
-}
-
-const fn published(name: &'static str, package: &'static str) -> Peer {
-    stdio(name, package, Part::Published { scenario: name })
 }
 
 impl Peer {
@@ -144,7 +126,7 @@ impl Peer {
     pub(super) fn conversation(&self) -> String {
         match self.part {
             Part::Published { .. } => "our client drives the published server".to_owned(),
-            Part::Python { script, .. } => {
+            Part::Script { script, .. } => {
                 format!("our client drives `tests/interop/{script}`, made with it")
             }
             Part::Rust { .. } => "our client drives `rmcp-server` of `tests/peers`".to_owned(),
@@ -165,12 +147,9 @@ impl Peer {
         }
     }
 
-    /// The table it belongs to.
-    pub(super) fn section(&self) -> Section {
-        match self.part {
-            Part::AuthorizationServer { .. } => Section::Authorization,
-            _ => Section::Over(self.transport),
-        }
+    /// How it is connected.
+    pub(super) fn transport(&self) -> Transport {
+        self.section.transport()
     }
 
     /// Whether a program has to be built for it.
@@ -178,20 +157,24 @@ impl Peer {
         matches!(self.part, Part::Rust { .. } | Part::RustClient)
     }
 
-    /// The peers with these names; a transport stands for all that use it, and nothing for all.
+    /// Whether this word names it: its own, or one for all in a table.
+    fn is(&self, word: &str) -> bool {
+        self.name == word || self.section.words().contains(&word)
+    }
+
+    /// The peers with these names; a transport or `modern` stands for all of that kind, and nothing for all.
     pub(super) fn chosen(words: &[String]) -> Result<Vec<&'static Self>, String> {
         if words.is_empty() {
             return Ok(PEERS.iter().collect());
         }
         let mut chosen = Vec::new();
         for word in words {
-            let named = |peer: &&Self| peer.name == word || peer.transport.name() == word;
-            let found: Vec<&Self> = PEERS.iter().filter(named).collect();
+            let found: Vec<&Self> = PEERS.iter().filter(|peer| peer.is(word)).collect();
             if found.is_empty() {
                 let known: Vec<&str> = PEERS.iter().map(|peer| peer.name).collect();
                 let known = known.join(", ");
                 return Err(format!(
-                    "interop knows stdio, http, sse and the peers [{known}], not {word}"
+                    "interop knows stdio, http, sse, modern and the peers [{known}], not {word}"
                 ));
             }
             chosen.extend(found);
@@ -217,6 +200,8 @@ mod tests {
         let http = chosen(&["http"]).unwrap();
         assert!(http.contains(&"fastmcp-http") && !http.contains(&"memory"));
         assert!(chosen(&["sse"]).unwrap().contains(&"everything-sse"));
+        let modern = chosen(&["modern"]).unwrap();
+        assert!(modern.contains(&"rmcp-client-modern") && !modern.contains(&"rmcp-client"));
         let error = chosen(&["nobody"]).unwrap_err();
         assert!(
             error.contains("nobody") && error.contains("python-client"),

@@ -1,6 +1,4 @@
-//! The tables, their rows, and what a peer may lack.
-
-use super::peers::Peer;
+//! The tables and their rows.
 
 /// How the two sides are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,47 +23,90 @@ impl Transport {
 /// A table: peers that show the same features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
-    /// Servers and clients that are connected in this way.
-    Over(Transport),
+    /// Servers and clients that shake hands and have a session, connected in this way.
+    Sessions(Transport),
+    /// The same without, at 2026-07-28.
+    Modern(Transport),
     /// Authorization servers.
     Authorization,
 }
 
 impl Section {
-    pub(super) const ALL: [Self; 4] = [
-        Self::Over(Transport::Stdio),
-        Self::Over(Transport::Http),
-        Self::Over(Transport::Sse),
+    pub(super) const ALL: [Self; 6] = [
+        Self::Sessions(Transport::Stdio),
+        Self::Sessions(Transport::Http),
+        Self::Modern(Transport::Stdio),
+        Self::Modern(Transport::Http),
+        Self::Sessions(Transport::Sse),
         Self::Authorization,
     ];
 
     /// The words for people.
     pub(super) fn title(self) -> &'static str {
         match self {
-            Self::Over(Transport::Stdio) => "Over stdio",
-            Self::Over(Transport::Http) => "Over Streamable HTTP",
-            Self::Over(Transport::Sse) => "Over HTTP+SSE, the transport of 2024-11-05",
+            Self::Sessions(Transport::Stdio) => "Up to 2025-11-25, over stdio",
+            Self::Sessions(Transport::Http) => "Up to 2025-11-25, over Streamable HTTP",
+            Self::Modern(Transport::Stdio) => "At 2026-07-28, over stdio",
+            Self::Modern(_) => "At 2026-07-28, over Streamable HTTP",
+            Self::Sessions(Transport::Sse) => "Over HTTP+SSE, the transport of 2024-11-05",
             Self::Authorization => "Authorization",
+        }
+    }
+
+    /// How its peers are connected.
+    pub(super) fn transport(self) -> Transport {
+        match self {
+            Self::Sessions(transport) | Self::Modern(transport) => transport,
+            Self::Authorization => Transport::Http,
+        }
+    }
+
+    /// The word for its era in the arguments of drivers.
+    pub(super) fn era(self) -> &'static str {
+        match self {
+            Self::Modern(_) => "modern",
+            _ => "legacy",
+        }
+    }
+
+    /// The words on the command line for all of its peers.
+    pub(super) fn words(self) -> Vec<&'static str> {
+        let transport = self.transport().name();
+        match self {
+            Self::Modern(_) => vec![transport, self.era()],
+            _ => vec![transport],
         }
     }
 
     /// The features that its peers show: the name drivers use, and the words for people.
     pub(super) fn features(self) -> Vec<(&'static str, &'static str)> {
-        let own = match self {
-            Self::Over(Transport::Stdio) => PROGRAM,
-            Self::Over(Transport::Http) => SESSION,
-            Self::Over(Transport::Sse) => STREAM,
-            Self::Authorization => return AUTHORIZATION.to_vec(),
+        let tables: &[&[_]] = match self {
+            Self::Sessions(Transport::Stdio) => &[HANDSHAKE, FEATURES, SESSIONS, PROGRAM],
+            Self::Sessions(Transport::Http) => &[HANDSHAKE, FEATURES, SESSIONS, SESSION],
+            Self::Sessions(Transport::Sse) => &[HANDSHAKE, FEATURES, SESSIONS, STREAM],
+            Self::Modern(Transport::Stdio) => &[DISCOVERY, FEATURES, ROUNDS, PROGRAM],
+            Self::Modern(_) => &[DISCOVERY, FEATURES, ROUNDS, HEADERS],
+            Self::Authorization => &[AUTHORIZATION],
         };
-        FEATURES.iter().chain(own).copied().collect()
+        tables.concat()
     }
 }
 
-/// Features: the name drivers use, and the words for people.
-pub(super) const FEATURES: &[(&str, &str)] = &[
-    ("initialize", "Handshake"),
-    ("discover", "Probe for a newer revision, then what fits"),
-    ("ping", "Ping"),
+/// The feature whose cells hold a revision instead of a word.
+pub(super) const AUTO: &str = "auto";
+
+/// How a connection begins with a session.
+const HANDSHAKE: &[(&str, &str)] = &[("initialize", "Handshake"), ("ping", "Ping")];
+
+/// And without.
+const DISCOVERY: &[(&str, &str)] = &[
+    ("discover", "Discovery, without a handshake"),
+    ("revision-2026-07-28", "Revision 2026-07-28, and no other"),
+];
+
+/// Features of every revision: the name drivers use, and the words for people.
+const FEATURES: &[(&str, &str)] = &[
+    (AUTO, "Where `Auto` arrives"),
     ("unknown-method", "Unknown method"),
     ("tools-list", "Tools listed"),
     ("tools-call", "Every tool called"),
@@ -77,13 +118,11 @@ pub(super) const FEATURES: &[(&str, &str)] = &[
     ("cancellation", "Cancellation"),
     ("concurrent", "Fifty calls at once"),
     ("large", "A megabyte of difficult characters"),
-    ("tasks", "Tool run as a task"),
     ("sampling", "Sampling"),
     ("elicitation", "Elicitation, filled in"),
     ("elicitation-defaults", "Elicitation, defaults"),
     ("elicitation-refused", "Elicitation, declined and cancelled"),
     ("elicitation-url", "Elicitation by URL"),
-    ("url-required", "URL required (-32042)"),
     ("roots", "Roots"),
     ("roots-changed", "Roots changed"),
     ("resources-list", "Resources listed"),
@@ -98,10 +137,27 @@ pub(super) const FEATURES: &[(&str, &str)] = &[
     ("logging", "Log level and messages"),
     ("list-changed", "Changed lists announced"),
     ("pagination", "Lists in pages, bad cursor"),
+];
+
+/// What only sessions have.
+const SESSIONS: &[(&str, &str)] = &[
+    ("tasks", "Tool run as a task"),
+    ("url-required", "URL required (-32042)"),
     ("revision-2024-11-05", "Revision 2024-11-05"),
     ("revision-2025-03-26", "Revision 2025-03-26"),
     ("revision-2025-06-18", "Revision 2025-06-18"),
     ("revision-2025-11-25", "Revision 2025-11-25"),
+];
+
+/// What is asked in rounds.
+const ROUNDS: &[(&str, &str)] = &[
+    ("together", "Three questions in one round"),
+    ("again", "A question because of an answer"),
+    ("prompt-asks", "Prompt that asks"),
+    (
+        "incapable",
+        "Question for a client that cannot answer (-32021)",
+    ),
 ];
 
 /// What only a program on a pipe shows.
@@ -111,6 +167,12 @@ const PROGRAM: &[(&str, &str)] = &[("shutdown", "Clean end, exit code 0")];
 const SESSION: &[(&str, &str)] = &[
     ("resumption", "Stream given back, answer on another"),
     ("session-end", "Session ended"),
+];
+
+/// What only HTTP without a session has.
+const HEADERS: &[(&str, &str)] = &[
+    ("headers", "Argument mirrored in a header"),
+    ("closed", "End, with no session to end"),
 ];
 
 /// What only the two endpoints have.
@@ -158,169 +220,3 @@ const AUTHORIZATION: &[(&str, &str)] = &[
     ("callback", "Browser that comes back from elsewhere refused"),
     ("diagnose", "Diagnosis, with each address"),
 ];
-
-/// What peers do not have, by name, and why. A driver still has to show that it is not there.
-const ABSENT: &[(&[&str], &[&str], &str)] = &[
-    (
-        &[
-            "typescript-client",
-            "typescript-client-http",
-            "typescript-client-sse",
-        ],
-        &["discover"],
-        "The client opens with `initialize`; it has nothing to fall back from.",
-    ),
-    (
-        &["rmcp-client-http"],
-        &["discover"],
-        "The client asks, and gives up where the server lists older revisions alone instead of shaking hands at one of them.",
-    ),
-    (
-        &[
-            "everything",
-            "filesystem",
-            "memory",
-            "everything-http",
-            "everything-sse",
-        ],
-        &["pagination"],
-        "The server gives every list as one page and never a cursor.",
-    ),
-    (
-        &[
-            "python-server",
-            "python-client",
-            "typescript-client",
-            "typescript-2-client",
-            "python-server-http",
-            "fastmcp-http",
-            "rmcp-server-http",
-            "python-client-http",
-            "typescript-client-http",
-            "typescript-2-client-http",
-            "rmcp-client-http",
-            "python-client-sse",
-            "typescript-client-sse",
-        ],
-        &["tasks"],
-        "The server does not declare tasks: the SDK has none of 2025-11-25, and ours leaves the experiment out.",
-    ),
-    (
-        &["python-client-sse"],
-        &["large"],
-        "The client ends its stream at an event of more than 1 MiB, which cannot be set.",
-    ),
-    (
-        &["everything-http", "rmcp-server-http"],
-        &["resumption"],
-        "The server has no tool that gives the stream of its call back.",
-    ),
-    (
-        &["fastmcp-http"],
-        &["elicitation-url", "url-required", "subscribe"],
-        "The framework has no words for visits to a URL or for subscriptions.",
-    ),
-    (
-        &["filesystem", "memory"],
-        &["progress", "cancellation", "tasks"],
-        "Every tool of the server answers at once; none reports progress, waits, or is a task.",
-    ),
-    (
-        &["filesystem", "memory"],
-        &[
-            "sampling",
-            "elicitation",
-            "elicitation-defaults",
-            "elicitation-refused",
-            "elicitation-url",
-            "url-required",
-        ],
-        "The server asks neither the user nor the model, whichever tool is called.",
-    ),
-    (
-        &["filesystem"],
-        &[
-            "resources-list",
-            "resources-read",
-            "templates",
-            "unknown-resource",
-            "subscribe",
-        ],
-        "The server does not declare resources.",
-    ),
-    (
-        &["filesystem", "memory"],
-        &[
-            "prompts",
-            "unknown-prompt",
-            "completion",
-            "completion-context",
-            "logging",
-        ],
-        "The server does not declare prompts, completion or logging.",
-    ),
-    (
-        &["filesystem", "memory"],
-        &["list-changed"],
-        "The server's lists never change.",
-    ),
-    (
-        &["memory"],
-        &["templates"],
-        "The server has resources, but no templates.",
-    ),
-    (
-        &["memory"],
-        &["roots", "roots-changed"],
-        "The server does not ask for roots, though they are offered and changed.",
-    ),
-];
-
-/// Why the peer may lack the feature, if it may.
-pub(super) fn reason(peer: &Peer, feature: &str) -> Option<&'static str> {
-    ABSENT
-        .iter()
-        .find(|(peers, features, _)| peers.contains(&peer.name) && features.contains(&feature))
-        .map(|(_, _, reason)| *reason)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::interop::peers::PEERS;
-
-    #[test]
-    fn reasons_are_given_for_rows_that_exist_and_once_each() {
-        for peer in PEERS {
-            let known = peer.section().features();
-            let entries = ABSENT
-                .iter()
-                .filter(|(peers, _, _)| peers.contains(&peer.name));
-            let mut absent: Vec<&str> = entries
-                .flat_map(|(_, features, _)| *features)
-                .copied()
-                .collect();
-            let is_known = |feature: &str| known.iter().any(|(name, _)| *name == feature);
-            assert!(absent.iter().all(|feature| is_known(feature)), "{absent:?}");
-            let all = absent.len();
-            absent.sort_unstable();
-            absent.dedup();
-            assert_eq!(absent.len(), all, "{}", peer.name);
-        }
-        let mut names = ABSENT.iter().flat_map(|(peers, _, _)| *peers);
-        assert!(names.all(|name| PEERS.iter().any(|peer| peer.name == *name)));
-    }
-
-    #[test]
-    fn revisions_and_the_end_are_never_absent() {
-        for peer in PEERS {
-            for (feature, _) in peer.section().features() {
-                if feature.starts_with("revision-")
-                    || ["shutdown", "session-end", "stream-end"].contains(&feature)
-                {
-                    assert_eq!(reason(peer, feature), None, "{}: {feature}", peer.name);
-                }
-            }
-        }
-    }
-}

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
+use super::absent::reason;
 use super::peers::Peer;
-use super::rows::{Section, reason};
+use super::rows::{AUTO, Section};
 
 /// A line of a driver.
 #[derive(Debug, Deserialize)]
@@ -21,6 +22,8 @@ pub(super) enum Cell {
     /// No driver has spoken of it.
     Silent,
     Works,
+    /// It arrives at this revision.
+    Arrives(String),
     /// The peer does not have it, for this reason.
     Absent(&'static str),
     /// How it failed.
@@ -40,7 +43,7 @@ impl Column {
     pub(super) fn new(peer: &'static Peer) -> Self {
         Self {
             peer,
-            cells: vec![Cell::Silent; peer.section().features().len()],
+            cells: vec![Cell::Silent; peer.section.features().len()],
             faults: Vec::new(),
         }
     }
@@ -58,13 +61,17 @@ impl Column {
             detail,
         } = &report;
         let cell = match (&**outcome, reason(self.peer, feature)) {
+            ("ok", None) if feature == AUTO => match revision(detail) {
+                Some(revision) => Cell::Arrives(revision.to_owned()),
+                None => Cell::Fails(format!("no revision stands first: {detail}")),
+            },
             ("ok", None) => Cell::Works,
             ("absent", Some(reason)) => Cell::Absent(reason),
             ("ok", Some(_)) => Cell::Fails(format!("is said to be absent, and works: {detail}")),
             ("absent", None) => Cell::Fails(format!("has to be there: {detail}")),
             _ => Cell::Fails(detail.clone()),
         };
-        let features = self.peer.section().features();
+        let features = self.peer.section.features();
         match features.iter().position(|(name, _)| name == feature) {
             Some(index) => match &self.cells[index] {
                 // What has failed once stays failed.
@@ -85,7 +92,7 @@ impl Column {
     /// Everything that is wrong, one line each.
     pub(super) fn failures(&self) -> Vec<String> {
         let peer = self.peer.name;
-        let features = self.peer.section().features();
+        let features = self.peer.section.features();
         let cells = features.iter().zip(&self.cells);
         let failed = cells.filter_map(|((feature, _), cell)| match cell {
             Cell::Fails(detail) => Some(format!("{peer}: {feature}: {detail}")),
@@ -97,6 +104,16 @@ impl Column {
     }
 }
 
+/// The revision that a detail begins with.
+fn revision(detail: &str) -> Option<&str> {
+    let word = detail.split([' ', ',']).next()?;
+    let is_date = word.bytes().enumerate().all(|(index, byte)| match index {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    });
+    (word.len() == 10 && is_date).then_some(word)
+}
+
 /// The columns of one section as a table, for a terminal or a page: a head, then a line per feature. Cells refer to
 /// the reasons by number.
 fn table(
@@ -106,7 +123,7 @@ fn table(
 ) -> Vec<Vec<String>> {
     let columns: Vec<&Column> = columns
         .iter()
-        .filter(|column| column.peer.section() == section)
+        .filter(|column| column.peer.section == section)
         .collect();
     if columns.is_empty() {
         return Vec::new();
@@ -118,6 +135,7 @@ fn table(
         for column in &columns {
             line.push(match &column.cells[index] {
                 Cell::Works => "yes".to_owned(),
+                Cell::Arrives(revision) => revision.clone(),
                 Cell::Silent | Cell::Fails(_) => "FAILED".to_owned(),
                 Cell::Absent(reason) => {
                     let known = reasons.iter().position(|known| known == reason);
@@ -196,7 +214,8 @@ mod tests {
     }
 
     fn line(feature: &str, outcome: &str) -> String {
-        format!(r#"{{"feature":"{feature}","outcome":"{outcome}","detail":"so"}}"#)
+        let detail = if feature == AUTO { "2026-07-28" } else { "so" };
+        format!(r#"{{"feature":"{feature}","outcome":"{outcome}","detail":"{detail}"}}"#)
     }
 
     fn cell(name: &str, feature: &str, outcomes: &[&str]) -> Cell {
@@ -204,7 +223,7 @@ mod tests {
         for outcome in outcomes {
             column.take(&line(feature, outcome));
         }
-        let features = column.peer.section().features();
+        let features = column.peer.section.features();
         let index = features.iter().position(|(name, _)| *name == feature);
         column.cells[index.unwrap()].clone()
     }
@@ -224,6 +243,22 @@ mod tests {
         }
         let cell = cell("everything", "ping", &["failed", "ok"]);
         assert!(matches!(cell, Cell::Fails(_)));
+    }
+
+    #[test]
+    fn a_connection_that_finds_its_revision_says_which() {
+        let said = |detail: &str| {
+            let mut column = Column::new(peer("python-server"));
+            let line = format!(r#"{{"feature":"auto","outcome":"ok","detail":"{detail}"}}"#);
+            column.take(&line);
+            markdown(&[column])
+        };
+        let row = "| Where `Auto` arrives | 2026-07-28 |";
+        assert!(said("2026-07-28").contains(row));
+        assert!(said("2026-07-28, after -32601").contains(row));
+        for detail in ["", "yes", "2026-07-2", "2026-07-285", "a026-07-28"] {
+            assert!(said(detail).contains("| FAILED |"), "{detail}");
+        }
     }
 
     #[test]
@@ -249,7 +284,7 @@ mod tests {
     #[test]
     fn silence_strangers_and_faults_are_failures() {
         let mut column = Column::new(peer("memory"));
-        for (feature, _) in peer("memory").section().features() {
+        for (feature, _) in peer("memory").section.features() {
             let absent = reason(peer("memory"), feature).is_some();
             column.take(&line(feature, if absent { "absent" } else { "ok" }));
         }
@@ -265,7 +300,7 @@ mod tests {
         );
         assert_eq!(
             Column::new(peer("memory")).failures().len(),
-            peer("memory").section().features().len()
+            peer("memory").section.features().len()
         );
     }
 }

@@ -26,7 +26,7 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
         lifecycle::initialized(s, "mcp-servers/everything")
     })
     .await;
-    row("discover", lifecycle::probe(target)).await;
+    row("auto", lifecycle::probe(target)).await;
     row("ping", lifecycle::ping(s)).await;
     row("unknown-method", lifecycle::unknown_method(s)).await;
     row("list-changed", changed(s, target.is_http())).await;

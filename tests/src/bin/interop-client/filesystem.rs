@@ -30,7 +30,7 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
         lifecycle::initialized(s, "secure-filesystem-server")
     })
     .await;
-    row("discover", lifecycle::probe(target)).await;
+    row("auto", lifecycle::probe(target)).await;
     row("ping", lifecycle::ping(s)).await;
     row("unknown-method", lifecycle::unknown_method(s)).await;
     let shown = folder.display().to_string();

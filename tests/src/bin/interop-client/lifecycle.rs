@@ -3,6 +3,7 @@
 use mcp_client::Era;
 use mcp_protocol::Revision;
 use mcp_types::{JsonObject, ListToolsRequest, LoggingLevel, PaginatedRequestParams, Request};
+use serde_json::json;
 
 use crate::report::{Fault, Outcome, absent, ensure, row, same, worked};
 use crate::target::{Session, Target};
@@ -28,16 +29,42 @@ pub(crate) async fn ping(session: &Session) -> Outcome {
 }
 
 /// A connection that is opened with a question, and a list and a call over it: whatever the server answers, it is
-/// spoken to.
+/// spoken to. The revision stands first.
 pub(crate) async fn probe(target: &Target) -> Outcome {
     let session = target.connect(Revision::LATEST).await?;
     session.client.list_tools().await?;
     let verdict = session.client.verdict();
     session.end().await?;
+    let revision = verdict.revision();
     worked(match verdict.era() {
-        Era::Modern => format!("it answers, and speaks {}", verdict.revision()),
-        Era::Legacy => format!("it does not know it; a handshake at {}", verdict.revision()),
+        Era::Modern => format!("{revision}, as it answers what it speaks"),
+        Era::Legacy => format!("{revision}, by a handshake after the question"),
     })
+}
+
+/// What a server without a session said when it was asked.
+pub(crate) fn discovered(session: &Session, name: &str) -> Outcome {
+    let client = &session.client;
+    same("the server's name", &*client.server().name, name)?;
+    same("the revision", client.revision(), Revision::LATEST)?;
+    let instructions = client.instructions().unwrap_or_default();
+    same("the instructions", instructions, "A bit of each.")?;
+    let declared = client.capabilities();
+    let all = declared.tools.is_some()
+        && declared.prompts.is_some()
+        && declared.resources.is_some()
+        && declared.completions.is_some();
+    ensure(all, || format!("not everything is declared: {declared:?}"))?;
+    worked(format!("{name} {}", client.server().version))
+}
+
+/// No revision but the newest will do.
+pub(crate) async fn only_modern(target: &Target) -> Outcome {
+    let session = target.only_modern().await?;
+    same("the revision", session.client.revision(), Revision::LATEST)?;
+    call(&session, "add", json!({ "a": 2, "b": 3 }), "5").await?;
+    session.end().await?;
+    worked("called add")
 }
 
 /// A method that no revision has.

@@ -13,6 +13,7 @@ mod host;
 mod lifecycle;
 mod memory;
 mod report;
+mod rounds;
 mod sdk;
 mod target;
 mod tasks;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mcp_client::Era;
 use mcp_server::{Ctx, Tool};
 use mcp_tests::everything::serve_http;
 use mcp_transport_http::Options;
@@ -31,28 +33,23 @@ use report::Fault;
 use target::Target;
 
 const USAGE: &str = "\
-usage: interop-client drive SCENARIO FOLDER PROGRAM ARGS...
-       interop-client drive SCENARIO FOLDER --http URL | --sse URL
+usage: interop-client drive ERA SCENARIO FOLDER PROGRAM ARGS...
+       interop-client drive ERA SCENARIO FOLDER --http URL | --sse URL
        interop-client witness STATUS-FILE PROGRAM ARGS...
        interop-client overhear STATUS-FILE PROGRAM ARGS...
-       interop-client pages SIZE [--http ADDRESS [--legacy]]";
+       interop-client pages ERA SIZE [--http ADDRESS [--legacy]]
+ERA is legacy or modern";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(|arg| &**arg).collect();
     let outcome = match &*words {
-        ["drive", scenario, folder, server @ ..] if !server.is_empty() => {
-            block_on(drive(scenario, folder, server)).map(|()| 0)
+        ["drive", era, scenario, folder, server @ ..] if !server.is_empty() => {
+            block_on(drive(era, scenario, folder, server)).map(|()| 0)
         }
         ["witness", status, ..] => witness::watch(Path::new(status), &args[2..]),
         ["overhear", status, ..] => witness::overhear(Path::new(status), &args[2..]),
-        ["pages", size] => block_on(pages(size, None)).map(|()| 0),
-        ["pages", size, "--http", address] => {
-            block_on(pages(size, Some((address, Options::new())))).map(|()| 0)
-        }
-        ["pages", size, "--http", address, "--legacy"] => {
-            block_on(pages(size, Some((address, Options::new().with_legacy())))).map(|()| 0)
-        }
+        ["pages", era, size, place @ ..] => block_on(pages(era, size, place)).map(|()| 0),
         _ => Err(USAGE.into()),
     };
     match outcome {
@@ -68,21 +65,31 @@ fn block_on<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault>
     tokio::runtime::Runtime::new()?.block_on(work)
 }
 
-async fn drive(scenario: &str, folder: &str, server: &[&str]) -> Result<(), Fault> {
-    let target = Target::new(folder, server)?;
+/// The word for an era.
+fn era(word: &str) -> Result<Era, Fault> {
+    match word {
+        "legacy" => Ok(Era::Legacy),
+        "modern" => Ok(Era::Modern),
+        other => Err(format!("there is no era {other}").into()),
+    }
+}
+
+async fn drive(word: &str, scenario: &str, folder: &str, server: &[&str]) -> Result<(), Fault> {
+    let target = Target::new(era(word)?, folder, server)?;
     match scenario {
         "everything" => everything::run(&target).await,
         "filesystem" => filesystem::run(&target).await,
         "memory" => memory::run(&target).await,
         "python" => sdk::run(&target, "python-peer").await,
         "fastmcp" => sdk::run(&target, "fastmcp-peer").await,
+        "typescript" => sdk::run(&target, "typescript-peer").await,
         "rmcp" => sdk::run(&target, "rmcp-peer").await,
         other => Err(format!("there is no scenario {other}").into()),
     }
 }
 
 /// The everything server, a few items a page, with a tool that works the second time.
-async fn pages(size: &str, address: Option<(&str, Options)>) -> Result<(), Fault> {
+async fn pages(word: &str, size: &str, place: &[&str]) -> Result<(), Fault> {
     let visited = Arc::new(AtomicBool::new(false));
     let gated = Tool::new("interop_url_required", move |cx: Ctx| {
         if visited.swap(true, Ordering::Relaxed) {
@@ -90,11 +97,19 @@ async fn pages(size: &str, address: Option<(&str, Options)>) -> Result<(), Fault
         }
         Err(cx.urls_required([("Visit this first", "https://example.com/first")]))
     });
-    let server = mcp_tests::everything::sessions()
+    let server = match era(word)? {
+        Era::Legacy => mcp_tests::everything::sessions(),
+        Era::Modern => mcp_tests::everything::server(),
+    };
+    let server = server
         .page_size(size.parse()?)
         .tool(gated.description("Needs a URL to be visited first"));
-    match address {
-        Some((address, options)) => serve_http(address, server, options).await,
-        None => Ok(mcp_transport_stdio::serve(server).await?),
+    match *place {
+        [] => Ok(mcp_transport_stdio::serve(server).await?),
+        ["--http", address] => serve_http(address, server, Options::new()).await,
+        ["--http", address, "--legacy"] => {
+            serve_http(address, server, Options::new().with_legacy()).await
+        }
+        _ => Err(USAGE.into()),
     }
 }

@@ -21,7 +21,7 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
         lifecycle::initialized(s, "memory-server")
     })
     .await;
-    row("discover", lifecycle::probe(target)).await;
+    row("auto", lifecycle::probe(target)).await;
     row("ping", lifecycle::ping(s)).await;
     row("unknown-method", lifecycle::unknown_method(s)).await;
     row("tools-list", tools::list(s)).await;

@@ -1,8 +1,9 @@
 //! A server made with an SDK, in the manner of `tests/interop/server.py`: what the reference servers
 //! lack, among others. A tool that its framework has no words for is not listed, and so absent.
 
-use mcp_client::Changed;
-use mcp_protocol::Revision;
+use std::time::{Duration, Instant};
+
+use mcp_client::{Changed, Era};
 use serde_json::json;
 
 use crate::content::{Completing, of_prompt, of_template};
@@ -10,13 +11,13 @@ use crate::host::Answer;
 use crate::report::{Fault, Outcome, absent, row, same, worked};
 use crate::target::{Session, Target};
 use crate::tools::{Known, call, known};
-use crate::{asks, content, lifecycle, tools};
+use crate::{asks, content, lifecycle, rounds, tools};
 
 const NOTE: &str = "peer://note";
 
 /// The session, and which tools the server has.
-struct Peer<'a> {
-    session: &'a Session,
+pub(crate) struct Peer<'a> {
+    pub(crate) session: &'a Session,
     tools: Vec<String>,
 }
 
@@ -34,7 +35,7 @@ impl<'a> Peer<'a> {
     }
 
     /// A row about a tool that the server may not have.
-    async fn row(&self, feature: &str, tool: &str, work: impl Future<Output = Outcome>) {
+    pub(crate) async fn row(&self, feature: &str, tool: &str, work: impl Future<Output = Outcome>) {
         let checked = async {
             if self.has(tool) {
                 work.await
@@ -48,12 +49,17 @@ impl<'a> Peer<'a> {
 
 /// Every feature.
 pub(crate) async fn run(target: &Target, name: &str) -> Result<(), Fault> {
-    let session = target.connect(Revision::LATEST_LEGACY).await?;
+    let session = target.session().await?;
     let s = &session;
     let peer = &Peer::new(s).await?;
-    row("initialize", async { lifecycle::initialized(s, name) }).await;
-    row("discover", lifecycle::probe(target)).await;
-    row("ping", lifecycle::ping(s)).await;
+    if target.era == Era::Modern {
+        row("discover", async { lifecycle::discovered(s, name) }).await;
+        row("revision-2026-07-28", lifecycle::only_modern(target)).await;
+    } else {
+        row("initialize", async { lifecycle::initialized(s, name) }).await;
+        row("ping", lifecycle::ping(s)).await;
+    }
+    row("auto", lifecycle::probe(target)).await;
     row("unknown-method", lifecycle::unknown_method(s)).await;
     row("tools-list", tools::list(s)).await;
     let table = table().into_iter().filter(|entry| peer.has(entry.name));
@@ -63,7 +69,23 @@ pub(crate) async fn run(target: &Target, name: &str) -> Result<(), Fault> {
     contents(peer).await;
     row("list-changed", changed(s)).await;
     row("pagination", lifecycle::pages(s)).await;
-    row("logging", logging(peer)).await;
+    let log = async || call(s, "tell", json!({}), "told").await.map(|_| ());
+    row("logging", lifecycle::logging(s, log)).await;
+    match target.era {
+        Era::Modern => rounds::rows(target, peer).await,
+        Era::Legacy => sessions(target, peer).await,
+    }
+    row(target.ending(), session.close()).await;
+    if target.era == Era::Legacy {
+        let sum = known("add", json!({ "a": 2, "b": 3 }), "5");
+        lifecycle::revisions(target, &[sum]).await;
+    }
+    Ok(())
+}
+
+/// What is over when sessions are.
+async fn sessions(target: &Target, peer: &Peer<'_>) {
+    let s = peer.session;
     if target.is_http() {
         let paused = async {
             call(s, "pause", json!({}), "the client came back").await?;
@@ -77,22 +99,9 @@ pub(crate) async fn run(target: &Target, name: &str) -> Result<(), Fault> {
         absent("capability \"tasks\" was not declared")
     };
     row("tasks", tasks).await;
-    row(target.ending(), session.close()).await;
-    let sum = known("add", json!({ "a": 2, "b": 3 }), "5");
-    lifecycle::revisions(target, &[sum]).await;
-    Ok(())
-}
-
-/// Logging by the tool that does nothing else, or by a subscription.
-async fn logging(peer: &Peer<'_>) -> Outcome {
-    let s = peer.session;
-    if peer.has("tell") {
-        return lifecycle::logging(s, async || {
-            call(s, "tell", json!({}), "told").await.map(|_| ())
-        })
-        .await;
-    }
-    lifecycle::logging(s, lifecycle::by_subscribing(s, NOTE)).await
+    let first = json!({ "first": true });
+    let required = asks::url_required(s, "needs_url", first);
+    peer.row("url-required", "needs_url", required).await;
 }
 
 /// Tools that fail, wait or need to be called in a certain way have rows of their own; here they
@@ -148,8 +157,15 @@ async fn calls(s: &Session) {
 
 async fn cancelled(s: &Session) -> Outcome {
     tools::cancel(s, "wait", json!({})).await?;
-    call(s, "was_cancelled", json!({}), "true").await?;
-    worked("the tool was told")
+    // The tool learns of it a moment later where the end of a connection says so.
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        match call(s, "was_cancelled", json!({}), "true").await {
+            Ok(_) => return worked("the tool was told"),
+            Err(_) if Instant::now() < end => tokio::time::sleep(Duration::from_millis(50)).await,
+            Err(fault) => return Err(fault),
+        }
+    }
 }
 
 async fn questions(target: &Target, peer: &Peer<'_>) {
@@ -169,10 +185,8 @@ async fn questions(target: &Target, peer: &Peer<'_>) {
         asks::refused(s, "ask_user", ["user: decline", "user: cancel"]),
     )
     .await;
-    peer.row("elicitation-url", "ask_url", visit(s)).await;
-    let first = json!({ "first": true });
-    let required = asks::url_required(s, "needs_url", first);
-    peer.row("url-required", "needs_url", required).await;
+    peer.row("elicitation-url", "ask_url", visit(target, s))
+        .await;
     let root = target.root("");
     row("roots", asks::roots(s, "ask_roots", &root.uri)).await;
     let other = target.root("elsewhere");
@@ -184,10 +198,13 @@ async fn questions(target: &Target, peer: &Peer<'_>) {
     .await;
 }
 
-/// The user visits the URL and its end is told, then refuses.
-async fn visit(s: &Session) -> Outcome {
+/// The user visits the URL, then refuses. In a session the end of the visit is told.
+async fn visit(target: &Target, s: &Session) -> Outcome {
     let link = json!({ "url": "https://example.com/connect" });
     let outcome = asks::url(s, "ask_url", link, ["user: accept", "user: decline"]).await?;
+    if target.era == Era::Modern {
+        return Ok(outcome);
+    }
     let over = |seen: &crate::host::Seen| seen.urls_done.iter().any(|id| id == "visit-1");
     s.host.until("the end of the visit", over).await?;
     Ok(outcome)
@@ -239,6 +256,18 @@ async fn completions(s: &Session) -> Outcome {
 }
 
 async fn changed(s: &Session) -> Outcome {
+    if s.client.verdict().era() == Era::Modern && !listens(s).await {
+        return absent("the server has agreed to tell of nothing");
+    }
     call(s, "change", json!({}), "changed").await?;
     content::told(s, &[Changed::Tools, Changed::Prompts, Changed::Resources]).await
+}
+
+/// Whether the server agrees to tell, which the client asks for beside everything else.
+async fn listens(s: &Session) -> bool {
+    let end = Instant::now() + Duration::from_secs(10);
+    while s.client.hears_of().is_none() && Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    s.client.hears_of().is_some()
 }

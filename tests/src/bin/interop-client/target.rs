@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mcp_client::{Client, Timeouts};
+use mcp_client::{Builder, Client, Era, Negotiation, Timeouts};
 use mcp_protocol::Revision;
 use mcp_transport_http::Http;
 use mcp_transport_stdio::Child;
@@ -19,6 +19,8 @@ use crate::report::{Fault, Outcome, ensure, same, worked};
 pub(crate) struct Target {
     /// Where files may be made.
     pub(crate) folder: PathBuf,
+    /// What is spoken, where the server speaks both.
+    pub(crate) era: Era,
     place: Place,
     started: AtomicUsize,
 }
@@ -45,7 +47,7 @@ pub(crate) struct Session {
 
 impl Target {
     /// The server is `--http URL`, `--sse URL`, or a program with its arguments. Makes the folder if it is not there.
-    pub(crate) fn new(folder: &str, words: &[&str]) -> Result<Self, Fault> {
+    pub(crate) fn new(era: Era, folder: &str, words: &[&str]) -> Result<Self, Fault> {
         std::fs::create_dir_all(folder)?;
         let place = match words {
             ["--http", url] => Place::Url((*url).to_owned()),
@@ -54,6 +56,7 @@ impl Target {
         };
         Ok(Self {
             folder: std::fs::canonicalize(folder)?,
+            era,
             place,
             started: AtomicUsize::new(0),
         })
@@ -63,6 +66,7 @@ impl Target {
     pub(crate) fn ending(&self) -> &'static str {
         match self.place {
             Place::Program(_) => "shutdown",
+            Place::Url(_) if self.era == Era::Modern => "closed",
             Place::Url(_) => "session-end",
             Place::Stream(_) => "stream-end",
         }
@@ -70,7 +74,15 @@ impl Target {
 
     /// Whether there is a connection that a server can give back.
     pub(crate) fn is_http(&self) -> bool {
-        matches!(self.place, Place::Url(_))
+        self.url().is_some()
+    }
+
+    /// Where the server has its one endpoint.
+    pub(crate) fn url(&self) -> Option<&str> {
+        match &self.place {
+            Place::Url(url) => Some(url),
+            _ => None,
+        }
     }
 
     /// The folder, or a file in it, as a root.
@@ -87,26 +99,53 @@ impl Target {
         Root::new(uri).with_name("Workshop")
     }
 
-    /// Shakes hands. A program is started under a witness of its end.
+    /// Connects by the era: with a handshake, or by asking, which must not end in one.
+    pub(crate) async fn session(&self) -> Result<Session, Fault> {
+        let revision = match self.era {
+            Era::Legacy => Revision::LATEST_LEGACY,
+            Era::Modern => Revision::LATEST,
+        };
+        let session = self.connect(revision).await?;
+        same("the era", session.client.verdict().era(), self.era)?;
+        Ok(session)
+    }
+
+    /// Connects with this as the newest revision. A program is started under a witness of its end.
     pub(crate) async fn connect(&self, revision: Revision) -> Result<Session, Fault> {
-        self.start("witness", revision).await
-    }
-
-    /// The same, under a witness that also writes down what the server asks.
-    pub(crate) async fn overhear(&self) -> Result<Session, Fault> {
-        self.start("overhear", Revision::LATEST_LEGACY).await
-    }
-
-    async fn start(&self, witness: &str, revision: Revision) -> Result<Session, Fault> {
         let host = Host::new();
-        let builder = host
-            .builder()
-            .revision(revision)
-            .roots([self.root("")])
-            .timeouts(Timeouts::new(
-                Duration::from_secs(80),
-                Duration::from_secs(85),
-            ));
+        let builder = self.with_host(&host).revision(revision);
+        self.start("witness", host, builder).await
+    }
+
+    /// The same at the newest revision, without falling back to any other.
+    pub(crate) async fn only_modern(&self) -> Result<Session, Fault> {
+        let host = Host::new();
+        let builder = self.with_host(&host).negotiation(Negotiation::Modern);
+        self.start("witness", host, builder).await
+    }
+
+    /// A client that nothing can be asked.
+    pub(crate) async fn incapable(&self) -> Result<Session, Fault> {
+        let builder = Client::builder("interop-client", env!("CARGO_PKG_VERSION"));
+        self.start("witness", Host::new(), builder).await
+    }
+
+    /// With a handshake, under a witness that also writes down what the server asks.
+    pub(crate) async fn overhear(&self) -> Result<Session, Fault> {
+        let host = Host::new();
+        let builder = self.with_host(&host).revision(Revision::LATEST_LEGACY);
+        self.start("overhear", host, builder).await
+    }
+
+    fn with_host(&self, host: &Host) -> Builder {
+        host.builder().roots([self.root("")])
+    }
+
+    async fn start(&self, witness: &str, host: Host, builder: Builder) -> Result<Session, Fault> {
+        let builder = builder.timeouts(Timeouts::new(
+            Duration::from_secs(80),
+            Duration::from_secs(85),
+        ));
         let (client, status) = match &self.place {
             Place::Url(url) | Place::Stream(url) => (builder.connect(Http::new(url)?).await?, None),
             Place::Program(program) => {

@@ -3,9 +3,10 @@
 //! If this process is killed on the way, there will be nothing written down.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -18,27 +19,56 @@ pub(crate) fn watch(status: &Path, program: &[String]) -> Result<i32, Fault> {
     Ok(ended.code().unwrap_or(1))
 }
 
-/// The same, and reads along: the methods of the requests the server sends.
+/// The same, and reads along: the methods of the requests that the server sends, and that it is sent.
 pub(crate) fn overhear(status: &Path, program: &[String]) -> Result<i32, Fault> {
-    let mut child = command(program)?.stdout(Stdio::piped()).spawn()?;
+    let mut child = command(program)?
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let stdin = child.stdin.take().ok_or("the program has no stdin")?;
     let stdout = child.stdout.take().ok_or("the program has no stdout")?;
-    let mut out = std::io::stdout();
-    let mut asked = BTreeSet::new();
-    for line in BufReader::new(stdout).split(b'\n') {
+    let sent = Arc::<Mutex<Methods>>::default();
+    let heard = Arc::clone(&sent);
+    // Ends with our own stdin, or with the program's.
+    std::thread::spawn(move || {
+        pass_on(std::io::stdin(), stdin, |method| {
+            lock(&heard).insert(method);
+        })
+    });
+    let mut asked = Methods::new();
+    pass_on(stdout, std::io::stdout(), |method| {
+        asked.insert(method);
+    })?;
+    let ended = child.wait()?;
+    let report = json!({ "code": ended.code(), "asked": asked, "sent": *lock(&sent) });
+    std::fs::write(status, report.to_string())?;
+    Ok(ended.code().unwrap_or(1))
+}
+
+type Methods = BTreeSet<String>;
+
+fn lock(methods: &Mutex<Methods>) -> MutexGuard<'_, Methods> {
+    methods.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Passes lines on to their end, and tells the method of each request.
+fn pass_on(
+    from: impl Read,
+    mut to: impl Write,
+    mut asked: impl FnMut(String),
+) -> std::io::Result<()> {
+    for line in BufReader::new(from).split(b'\n') {
         let mut line = line?;
         if let Ok(message) = serde_json::from_slice::<Value>(&line)
             && let (Some(method), Some(_)) = (message["method"].as_str(), message.get("id"))
         {
-            asked.insert(method.to_owned());
+            asked(method.to_owned());
         }
         line.push(b'\n');
-        out.write_all(&line)?;
-        out.flush()?;
+        to.write_all(&line)?;
+        to.flush()?;
     }
-    let ended = child.wait()?;
-    let report = json!({ "code": ended.code(), "asked": asked });
-    std::fs::write(status, report.to_string())?;
-    Ok(ended.code().unwrap_or(1))
+    Ok(())
 }
 
 fn command(program: &[String]) -> Result<Command, Fault> {
