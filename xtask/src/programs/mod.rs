@@ -25,14 +25,17 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
-/// Copies a program of this workspace out of cargo's folder, so that nobody else's build changes it on the way.
+/// Copies a program of this workspace out of cargo's folder, so that nobody else's build changes it on the way. A copy
+/// that an earlier run took, and that still runs, keeps its file: a new one takes its name.
 pub(crate) fn taken(name: &str, folder: &Path) -> Result<PathBuf, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let copy = folder.join(&file);
+    let fresh = folder.join(format!("{}-{file}", std::process::id()));
     let built = target().join("debug").join(file);
-    std::fs::copy(&built, &copy)
-        .map(|_| copy)
+    std::fs::copy(&built, &fresh)
+        .and_then(|_| std::fs::rename(&fresh, &copy))
+        .map(|()| copy)
         .map_err(|error| format!("{}: {error}", built.display()))
 }
