@@ -6,6 +6,7 @@ use rmcp::model::ClientRequest;
 use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
 
+use crate::place::Place;
 use crate::report::{Fault, Outcome, ensure, row, same};
 use crate::{Session, made, refused, shown, text};
 
@@ -53,14 +54,22 @@ pub(crate) async fn rows(s: &Session) {
     row("cancellation", cancellation(s)).await;
     row("concurrent", concurrent(s)).await;
     row("large", large(s)).await;
-    row("logging", logging(s)).await;
-    row("resumption", async {
-        s.said("test_reconnection", json!({})).await
-    })
-    .await;
 }
 
+/// What only sessions have.
+pub(crate) async fn sessions(s: &Session, place: &Place) {
+    row("logging", logging(s)).await;
+    if place.is_http() {
+        row("resumption", async {
+            s.said("test_reconnection", json!({})).await
+        })
+        .await;
+    }
+}
+
+/// Every tool, for a user who answers whatever is asked.
 async fn call_all(s: &Session) -> Outcome {
+    s.host.fill();
     let tools = s.client.list_all_tools().await?;
     let mut called = 0;
     for tool in tools.iter().filter(|tool| !APART.contains(&&*tool.name)) {
@@ -118,7 +127,7 @@ async fn cancellation(s: &Session) -> Outcome {
         .until("progress", |seen| seen.progress.len() > before)
         .await?;
     call.cancel(Some("enough".to_owned())).await?;
-    s.ping().await?;
+    s.said("echo", json!({ "message": "still there" })).await?;
     Ok("cancelled after its first progress".to_owned())
 }
 

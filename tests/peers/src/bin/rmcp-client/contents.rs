@@ -4,24 +4,24 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::place::{Place, Server};
 use crate::report::{Outcome, ensure, row, same};
 use crate::{Session, made, refused, shown};
 
-const WATCHED: &str = "test://watched-resource";
+pub(crate) const WATCHED: &str = "test://watched-resource";
 const TEMPLATE: &str = "test://template/{id}/data";
 
-pub(crate) async fn rows(s: &Session, pages: &str) {
+pub(crate) async fn rows(s: &Session, place: &Place) {
     row("resources-list", list(s)).await;
     row("resources-read", read_all(s)).await;
     row("templates", templates(s)).await;
     let nowhere = made(json!({ "uri": "test://nowhere" }));
+    let code = if place.is_modern { -32602 } else { -32002 };
     row(
         "unknown-resource",
-        refused(-32002, s.client.read_resource(nowhere)),
+        refused(code, s.client.read_resource(nowhere)),
     )
     .await;
-    row("subscribe", subscribe(s)).await;
-    row("list-changed", changed(s)).await;
     row("prompts", prompts(s)).await;
     let nowhere = made(json!({ "name": "nowhere" }));
     row(
@@ -54,7 +54,13 @@ pub(crate) async fn rows(s: &Session, pages: &str) {
         Ok("paris-x".to_owned())
     })
     .await;
-    row("pagination", pagination(pages)).await;
+    row("pagination", pagination(place)).await;
+}
+
+/// How changes are told in sessions.
+pub(crate) async fn sessions(s: &Session) {
+    row("subscribe", subscribe(s)).await;
+    row("list-changed", changed(s)).await;
 }
 
 async fn list(s: &Session) -> Outcome {
@@ -135,7 +141,9 @@ async fn changed(s: &Session) -> Outcome {
     Ok("tools, prompts, resources".to_owned())
 }
 
+/// Every prompt, for a user who answers what one of them asks.
 async fn prompts(s: &Session) -> Outcome {
+    s.host.fill();
     let prompts = shown(s.client.list_all_prompts().await?);
     let prompts = prompts.as_array().map(Vec::as_slice).unwrap_or_default();
     for prompt in prompts {
@@ -173,8 +181,8 @@ async fn complete(s: &Session, params: Value) -> Result<Value, rmcp::ServiceErro
     Ok(shown(result)["completion"]["values"].clone())
 }
 
-async fn pagination(pages: &str) -> Outcome {
-    let s = Session::connect(pages, Some("2025-11-25")).await?;
+async fn pagination(place: &Place) -> Outcome {
+    let s = place.open(Server::Pages).await?;
     let (mut names, mut count, mut cursor) = (Vec::new(), 0, None);
     while count == 0 || cursor.is_some() {
         let params = cursor.map(|cursor: String| made(json!({ "cursor": cursor })));

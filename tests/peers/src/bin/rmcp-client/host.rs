@@ -31,12 +31,22 @@ pub(crate) struct Seen {
     pub(crate) questions: Vec<Value>,
 }
 
+/// What the user does with a question.
+#[derive(Clone, Debug)]
+enum Answer {
+    /// This, whatever is asked.
+    Given(Value),
+    /// Fills in the first choice, or something of the type.
+    Filled,
+}
+
 /// The host.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     seen: watch::Sender<Seen>,
     revision: String,
-    answer: Arc<Mutex<Value>>,
+    answer: Arc<Mutex<Answer>>,
+    can: bool,
     roots: Arc<Mutex<Vec<&'static str>>>,
 }
 
@@ -45,13 +55,31 @@ impl Host {
         Self {
             seen: watch::Sender::new(Seen::default()),
             revision: revision.to_owned(),
-            answer: Arc::new(Mutex::new(json!({ "action": "cancel" }))),
+            answer: Arc::new(Mutex::new(Answer::Given(json!({ "action": "cancel" })))),
+            can: true,
             roots: Arc::new(Mutex::new(vec!["file:///workshop"])),
+        }
+    }
+
+    /// A host that nothing can be asked.
+    pub(crate) fn incapable(revision: &str) -> Self {
+        Self {
+            can: false,
+            ..Self::new(revision)
         }
     }
 
     /// Sets what the user says to the next questions.
     pub(crate) fn answer(&self, answer: Value) {
+        self.will(Answer::Given(answer));
+    }
+
+    /// From now on the user fills in whatever is asked.
+    pub(crate) fn fill(&self) {
+        self.will(Answer::Filled);
+    }
+
+    fn will(&self, answer: Answer) {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answer;
     }
 
@@ -89,14 +117,15 @@ type Asked = RequestContext<RoleClient>;
 
 impl ClientHandler for Host {
     fn get_info(&self) -> ClientConfig {
+        let all = json!({
+            "roots": { "listChanged": true },
+            "sampling": {},
+            "elicitation": { "form": {}, "url": {} }
+        });
         made(json!({
             "protocolVersion": self.revision,
             "clientInfo": { "name": "interop-rmcp", "version": "1.0.0" },
-            "capabilities": {
-                "roots": { "listChanged": true },
-                "sampling": {},
-                "elicitation": { "form": {}, "url": {} }
-            }
+            "capabilities": if self.can { all } else { json!({}) }
         }))
     }
 
@@ -128,9 +157,14 @@ impl ClientHandler for Host {
         params: ElicitRequestParams,
         _: Asked,
     ) -> Result<ElicitResult, ErrorData> {
-        self.note(|seen| seen.questions.push(shown(params)));
+        let question = shown(params);
         let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(made(answer.clone()))
+        let answer = match &*answer {
+            Answer::Given(answer) => answer.clone(),
+            Answer::Filled => filled(&question),
+        };
+        self.note(|seen| seen.questions.push(question));
+        Ok(made(answer))
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: Told) {
@@ -163,5 +197,35 @@ impl ClientHandler for Host {
         if let Some(id) = id.as_str() {
             self.note(|seen| seen.over.push(id.to_owned()));
         }
+    }
+}
+
+fn filled(question: &Value) -> Value {
+    if question["mode"] == "url" {
+        return json!({ "action": "accept" });
+    }
+    let fields = question["requestedSchema"]["properties"].as_object();
+    let content: serde_json::Map<String, Value> = fields
+        .into_iter()
+        .flatten()
+        .map(|(name, field)| (name.clone(), value(field)))
+        .collect();
+    json!({ "action": "accept", "content": content })
+}
+
+fn value(field: &Value) -> Value {
+    if field["type"] == "array" {
+        return json!([value(&field["items"])]);
+    }
+    for choices in ["enum", "oneOf", "anyOf"] {
+        let first = &field[choices][0];
+        if !first.is_null() {
+            return first.get("const").unwrap_or(first).clone();
+        }
+    }
+    match field["type"].as_str() {
+        Some("boolean") => json!(true),
+        Some("integer" | "number") => json!(1),
+        _ => json!("ada"),
     }
 }

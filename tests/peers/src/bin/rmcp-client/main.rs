@@ -1,7 +1,12 @@
-//! The client of the official Rust SDK against our everything server, over HTTP: `rmcp-client URL URL-OF-PAGES`.
+//! The client of the official Rust SDK against our everything server:
 //!
-//! Prints one JSON line per feature. The second server is the first one with five items a page, and a tool that needs
-//! a URL to be visited first.
+//! ```text
+//! rmcp-client ERA stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
+//! rmcp-client ERA http URL URL-OF-PAGES
+//! ```
+//!
+//! ERA is legacy or modern. Prints one JSON line per feature. The programs are a witness of how servers end, which also
+//! serves the everything server in small pages, and that server; the URLs are those of the two servers.
 
 // What revisions up to 2025-11-25 have and the newest one lacks is marked as deprecated in this SDK.
 #![allow(deprecated)]
@@ -9,19 +14,24 @@
 mod calls;
 mod contents;
 mod host;
+mod modern;
+mod place;
 mod questions;
 mod report;
 
+use std::path::PathBuf;
+
 use host::Host;
+use place::{Place, Server};
 use report::{Fault, Outcome, absent, ensure, row, same};
-use rmcp::model::ProtocolVersion;
+use rmcp::RoleClient;
 use rmcp::service::{QuitReason, RunningService, ServiceError};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+/// The newest revision with sessions.
+const LATEST: &str = "2025-11-25";
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// A type of the SDK from its JSON.
@@ -41,27 +51,11 @@ fn shown(value: impl Serialize) -> Value {
 struct Session {
     client: RunningService<RoleClient, Host>,
     host: Host,
+    /// Where a witness writes down how the server ended.
+    status: Option<PathBuf>,
 }
 
 impl Session {
-    /// Connects by the handshake with one revision, or asks for a newer one first.
-    async fn connect(url: &str, revision: Option<&str>) -> Result<Self, Fault> {
-        let host = Host::new(revision.unwrap_or("2025-11-25"));
-        let lifecycle = match revision {
-            Some(_) => ClientLifecycleMode::Initialize,
-            None => ClientLifecycleMode::Auto {
-                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-                legacy_version: None,
-            },
-        };
-        let transport = StreamableHttpClientTransport::from_uri(url);
-        let client = host
-            .clone()
-            .serve_with_lifecycle(transport, lifecycle)
-            .await?;
-        Ok(Self { client, host })
-    }
-
     /// What the server said about itself.
     fn server(&self) -> Value {
         self.client.peer_info().map(shown).unwrap_or_default()
@@ -97,7 +91,10 @@ impl Session {
         ensure(peer.is_transport_closed(), || {
             "the transport is still open".to_owned()
         })?;
-        Ok("closed".to_owned())
+        match &self.status {
+            Some(status) => place::left(status).await,
+            None => Ok("closed".to_owned()),
+        }
     }
 }
 
@@ -129,23 +126,20 @@ async fn refused<T>(code: i32, answer: impl Future<Output = Result<T, ServiceErr
 fn initialized(s: &Session) -> Outcome {
     let server = s.server();
     same("the name", &server["serverInfo"]["name"], "everything")?;
-    same("the revision", &server["protocolVersion"], "2025-11-25")?;
+    same("the revision", &server["protocolVersion"], LATEST)?;
     let instructions = server["instructions"].as_str().unwrap_or_default();
     ensure(instructions.contains("fixture"), || {
         "no instructions".to_owned()
     })?;
-    Ok("everything, 2025-11-25".to_owned())
+    Ok(format!("everything, {LATEST}"))
 }
 
-async fn revision(url: &str, revision: &str) -> Outcome {
-    let s = Session::connect(url, Some(revision)).await?;
+async fn revision(place: &Place, revision: &str) -> Outcome {
+    let s = place.connect(Server::Everything, Some(revision)).await?;
     same("the revision", &s.server()["protocolVersion"], revision)?;
     s.ping().await?;
-    same(
-        "the sum",
-        s.said("add", json!({ "a": 2, "b": 3 })).await?,
-        "5",
-    )?;
+    let sum = s.said("add", json!({ "a": 2, "b": 3 })).await?;
+    same("the sum", sum, "5")?;
     let weather = s.call("get_weather", json!({ "location": "Oslo" })).await?;
     let structured = !weather["structuredContent"].is_null();
     same("structured output", structured, revision >= "2025-06-18")?;
@@ -153,23 +147,24 @@ async fn revision(url: &str, revision: &str) -> Outcome {
     Ok("called add and get_weather".to_owned())
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Fault> {
-    let mut args = std::env::args().skip(1);
-    let (Some(url), Some(pages)) = (args.next(), args.next()) else {
-        return Err("usage: rmcp-client URL URL-OF-PAGES".into());
-    };
-    row("discover", async {
-        match Session::connect(&url, None).await {
-            Ok(s) => initialized(&s),
-            Err(fault) if fault.to_string().contains("no compatible protocol version") => {
-                absent("it gives up where the server lists older revisions alone")
-            }
-            Err(fault) => Err(fault),
+async fn auto(place: &Place) -> Outcome {
+    match place.connect(Server::Everything, None).await {
+        Ok(s) => {
+            let revision = s.server()["protocolVersion"].clone();
+            s.end().await?;
+            Ok(revision.as_str().unwrap_or_default().to_owned())
         }
-    })
-    .await;
-    let s = Session::connect(&url, Some("2025-11-25")).await?;
+        Err(fault) if fault.to_string().contains("no compatible protocol version") => {
+            absent("it gives up where the server lists older revisions alone")
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// What only sessions have.
+async fn sessions(place: &Place) -> Result<(), Fault> {
+    row("auto", auto(place)).await;
+    let s = place.connect(Server::Everything, Some(LATEST)).await?;
     row("initialize", async { initialized(&s) }).await;
     row("ping", async {
         s.ping().await.map(|()| "answered".to_owned())
@@ -184,11 +179,24 @@ async fn main() -> Result<(), Fault> {
     })
     .await;
     calls::rows(&s).await;
-    questions::rows(&s, &pages).await;
-    contents::rows(&s, &pages).await;
-    row("session-end", s.end()).await;
+    calls::sessions(&s, place).await;
+    questions::rows(&s, place).await;
+    contents::rows(&s, place).await;
+    contents::sessions(&s).await;
+    row(place.ending(), s.end()).await;
     for one in REVISIONS {
-        row(&format!("revision-{one}"), revision(&url, one)).await;
+        row(&format!("revision-{one}"), revision(place, one)).await;
     }
     Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Fault> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let place = Place::new(&args)?;
+    if place.is_modern {
+        modern::conversation(&place).await
+    } else {
+        sessions(&place).await
+    }
 }

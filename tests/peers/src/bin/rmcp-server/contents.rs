@@ -3,6 +3,9 @@
 use rmcp::ErrorData;
 use serde_json::{Value, json};
 
+use crate::Context;
+use crate::asks::{self, Asked, Asks};
+
 pub(crate) fn resources() -> Value {
     json!({ "resources": [
         { "uri": "peer://note", "name": "note", "mimeType": "text/plain" },
@@ -39,7 +42,29 @@ pub(crate) fn prompts() -> Value {
         "name": "review",
         "description": "Asks for a review",
         "arguments": [{ "name": "code", "required": true }, { "name": "language" }]
+    }, {
+        "name": "asking",
+        "description": "Asks what it is about"
     }] })
+}
+
+/// A prompt that asks what it is about.
+pub(crate) async fn asking(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
+    let schema = json!({
+        "type": "object",
+        "properties": { "topic": { "type": "string" } },
+        "required": ["topic"]
+    });
+    let question = asks::user("What is it about?", schema);
+    Ok(match asks.ask(cx, &[("topic", question)]).await? {
+        Asked::Round(round) => round,
+        Asked::Answers(given) => {
+            let text = format!("Talk about {}", given["topic"]["content"]["topic"]);
+            json!({
+                "messages": [{ "role": "user", "content": { "type": "text", "text": text } }]
+            })
+        }
+    })
 }
 
 pub(crate) fn prompt(params: &Value) -> Result<Value, ErrorData> {

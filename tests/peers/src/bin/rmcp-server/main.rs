@@ -1,40 +1,67 @@
-//! A server made with the official Rust SDK, for our client to talk to: it serves HTTP on any port, and offers what
-//! `tests/interop/server.py` offers.
+//! A server made with the official Rust SDK, for our client to talk to: on a pipe, or after `--http` on any port. It
+//! offers what `tests/interop/server.py` offers.
 
 // What revisions up to 2025-11-25 have and the newest one lacks is marked as deprecated in this SDK.
 #![allow(deprecated)]
 
+mod asks;
 mod contents;
 mod tools;
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    GetPromptRequestParams, GetPromptResponse, GetPromptResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig,
-    SetLevelRequestParams, SubscribeRequestParams, UnsubscribeRequestParams,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequiredResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{ErrorData, RoleServer, ServerHandler};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+use asks::Asks;
 
 type Context = RequestContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
 
-/// What one session knows, but for the cancellation, which a later call may ask for.
+/// What one session knows, but for the cancellation, which a later call may ask for, and who listens without one.
 #[derive(Clone, Default)]
 struct Peer {
     cancelled: Arc<AtomicBool>,
     visited: Arc<AtomicBool>,
     level: Arc<Mutex<Option<String>>>,
     subscribed: Arc<Mutex<Vec<String>>>,
+    listeners: Arc<Mutex<Vec<SubscriptionSink>>>,
+}
+
+/// The levels of messages, from the least on.
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+
+/// Whether a request belongs to no session.
+fn is_modern(cx: &Context) -> bool {
+    cx.meta.protocol_version() == Some(ProtocolVersion::V_2026_07_28)
+}
+
+fn lost(error: impl std::fmt::Display) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -53,13 +80,62 @@ fn shown(value: impl serde::Serialize) -> Value {
 }
 
 impl Peer {
-    /// Says that somebody has subscribed, at level info.
-    async fn log(&self, cx: &Context, text: String) -> Result<(), ErrorData> {
-        let level = lock(&self.level).clone();
-        if level.is_none_or(|level| ["debug", "info"].contains(&&*level)) {
+    /// Logs at level info, if the session or the request wants to know.
+    async fn log(&self, cx: &Context, text: &str) -> Result<(), ErrorData> {
+        let level = if is_modern(cx) {
+            let Some(level) = cx.meta.log_level() else {
+                return Ok(());
+            };
+            shown(level).as_str().map(str::to_owned)
+        } else {
+            lock(&self.level).clone()
+        };
+        if level.is_none_or(|level| LEVELS[..=1].contains(&&*level)) {
             let message = json!({ "level": "info", "logger": "peer", "data": text });
             let sent = cx.peer.notify_logging_message(made(message)?).await;
-            sent.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            sent.map_err(lost)?;
+        }
+        Ok(())
+    }
+
+    /// Says that every list changed.
+    async fn change(&self, cx: &Context) -> Result<(), ErrorData> {
+        if !is_modern(cx) {
+            cx.peer.notify_tool_list_changed().await.map_err(lost)?;
+            cx.peer.notify_prompt_list_changed().await.map_err(lost)?;
+            return cx.peer.notify_resource_list_changed().await.map_err(lost);
+        }
+        let listeners = lock(&self.listeners).clone();
+        for listener in listeners {
+            // Each is told of what it asked for.
+            let _ = listener.notify_tool_list_changed().await;
+            let _ = listener.notify_prompt_list_changed().await;
+            let _ = listener.notify_resource_list_changed().await;
+        }
+        Ok(())
+    }
+
+    /// Says that a resource changed, to those who want to know.
+    async fn touch(&self, cx: &Context, uri: &str) -> Result<(), ErrorData> {
+        if is_modern(cx) {
+            // The SDK confirms a subscription before it tells the handler of it, so a listener may be late.
+            for _ in 0..10 {
+                let listeners = lock(&self.listeners).clone();
+                let mut told = false;
+                for listener in listeners {
+                    told |= listener.notify_resource_updated(uri).await.is_ok();
+                }
+                if told {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        } else if lock(&self.subscribed).iter().any(|one| one == uri) {
+            let updated = made(json!({ "uri": uri }))?;
+            cx.peer
+                .notify_resource_updated(updated)
+                .await
+                .map_err(lost)?;
         }
         Ok(())
     }
@@ -95,8 +171,11 @@ impl ServerHandler for Peer {
         call: CallToolRequestParams,
         cx: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let result: CallToolResult = made(tools::call(self, call, &cx).await?)?;
-        Ok(result.into())
+        let result = tools::call(self, call, &cx).await?;
+        if is_round(&result) {
+            return Ok(made::<InputRequiredResult>(result)?.into());
+        }
+        Ok(made::<CallToolResult>(result)?.into())
     }
 
     async fn list_resources(&self, _: Page, _: Context) -> Result<ListResourcesResult, ErrorData> {
@@ -120,13 +199,9 @@ impl ServerHandler for Peer {
         Ok(result.into())
     }
 
-    async fn subscribe(
-        &self,
-        params: SubscribeRequestParams,
-        cx: Context,
-    ) -> Result<(), ErrorData> {
-        lock(&self.subscribed).push(params.uri.clone());
-        self.log(&cx, format!("subscribed to {}", params.uri)).await
+    async fn subscribe(&self, params: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
+        lock(&self.subscribed).push(params.uri);
+        Ok(())
     }
 
     async fn unsubscribe(
@@ -135,6 +210,20 @@ impl ServerHandler for Peer {
         _: Context,
     ) -> Result<(), ErrorData> {
         lock(&self.subscribed).retain(|uri| *uri != params.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        lock(&self.listeners).push(context.sink().clone());
+        context.cancelled().await;
+        lock(&self.listeners).retain(|one| one.id() != context.sink().id());
         Ok(())
     }
 
@@ -151,8 +240,17 @@ impl ServerHandler for Peer {
     async fn get_prompt(
         &self,
         params: GetPromptRequestParams,
-        _: Context,
+        cx: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
+        if params.name == "asking" {
+            let asks = Asks::new(params.input_responses, params.request_state);
+            let result = contents::asking(&asks, &cx).await?;
+            return Ok(if is_round(&result) {
+                made::<InputRequiredResult>(result)?.into()
+            } else {
+                made::<GetPromptResult>(result)?.into()
+            });
+        }
         let result: GetPromptResult = made(contents::prompt(&shown(params))?)?;
         Ok(result.into())
     }
@@ -166,14 +264,26 @@ impl ServerHandler for Peer {
     }
 }
 
+/// Whether a result asks instead of answering.
+fn is_round(result: &Value) -> bool {
+    result["resultType"] == "input_required"
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let peer = Peer::default();
-    let cancelled = Arc::clone(&peer.cancelled);
+    if std::env::args().all(|arg| arg != "--http") {
+        peer.serve(rmcp::transport::stdio())
+            .await?
+            .waiting()
+            .await?;
+        return Ok(());
+    }
     let service = StreamableHttpService::new(
         move || {
             Ok(Peer {
-                cancelled: Arc::clone(&cancelled),
+                cancelled: Arc::clone(&peer.cancelled),
+                listeners: Arc::clone(&peer.listeners),
                 ..Peer::default()
             })
         },

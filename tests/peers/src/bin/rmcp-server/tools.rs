@@ -9,7 +9,8 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Context, Peer, lock, made, shown};
+use crate::asks::{self, Asked, Asks};
+use crate::{Context, Peer, is_modern, lost, made, shown};
 
 /// Tools a page.
 const PAGE: usize = 4;
@@ -50,6 +51,14 @@ fn all() -> Vec<Value> {
         ),
         tool("ask_url", "Sends the user to a URL", &[("url", text())]),
         tool("touch", "Says that a resource changed", &[("uri", text())]),
+        tool(
+            "headed",
+            "Gives the header that its argument was mirrored in",
+            &[(
+                "value",
+                json!({ "type": "string", "x-mcp-header": "Value" }),
+            )],
+        ),
     ];
     for (name, description) in [
         ("fail", "Fails if there is a reason to"),
@@ -57,6 +66,9 @@ fn all() -> Vec<Value> {
         ("was_cancelled", "Whether the tool that waits was cancelled"),
         ("ask_user", "Asks the user to fill in a form"),
         ("ask_roots", "Asks for the roots"),
+        ("ask_all", "Asks user, model and host at once"),
+        ("ask_twice", "Asks, and asks again because of the answer"),
+        ("tell", "Logs a message"),
         (
             "needs_url",
             "Needs a URL to be visited first, if it is told to",
@@ -99,10 +111,6 @@ fn failed(text: impl Into<String>) -> Value {
     result
 }
 
-fn lost(error: impl std::fmt::Display) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), None)
-}
-
 /// Runs a tool; gives its result as JSON.
 pub(crate) async fn call(
     peer: &Peer,
@@ -110,6 +118,7 @@ pub(crate) async fn call(
     cx: &Context,
 ) -> Result<Value, ErrorData> {
     let arguments = Value::Object(call.arguments.unwrap_or_default());
+    let asks = &Asks::new(call.input_responses, call.request_state);
     let text = |name: &str| arguments[name].as_str().unwrap_or_default();
     Ok(match &*call.name {
         "add" => match (arguments["a"].as_f64(), arguments["b"].as_f64()) {
@@ -129,46 +138,40 @@ pub(crate) async fn call(
         "wait" => wait(peer, arguments["seconds"].as_f64().unwrap_or(300.0), cx).await?,
         "was_cancelled" => said(peer.cancelled.load(Ordering::Relaxed).to_string()),
         "touch" => {
-            let uri = text("uri").to_owned();
-            if lock(&peer.subscribed).contains(&uri) {
-                let updated = made(json!({ "uri": uri }))?;
-                cx.peer
-                    .notify_resource_updated(updated)
-                    .await
-                    .map_err(lost)?;
-            }
+            peer.touch(cx, text("uri")).await?;
             said("touched")
         }
         "change" => {
-            cx.peer.notify_tool_list_changed().await.map_err(lost)?;
-            cx.peer.notify_prompt_list_changed().await.map_err(lost)?;
-            cx.peer.notify_resource_list_changed().await.map_err(lost)?;
+            peer.change(cx).await?;
             said("changed")
         }
-        "ask_model" => {
-            let content = json!({ "type": "text", "text": text("prompt") });
-            let question = json!({
-                "messages": [{ "role": "user", "content": content }],
-                "maxTokens": 50
-            });
-            let answer = cx
-                .peer
-                .create_message(made(question)?)
-                .await
-                .map_err(lost)?;
-            let answer = shown(answer);
-            let text = answer["content"]["text"].as_str().unwrap_or_default();
-            said(format!(
-                "{}: {text}",
-                answer["model"].as_str().unwrap_or_default()
-            ))
+        "tell" => {
+            peer.log(cx, "told").await?;
+            said("told")
         }
-        "ask_user" => ask_user(cx).await?,
-        "ask_url" => ask_url(text("url"), cx).await?,
-        "ask_roots" => {
-            let answer = cx.peer.list_roots().await.map_err(lost)?;
-            said(shown(answer)["roots"].to_string())
+        "headed" => {
+            let parts = cx.extensions.get::<axum::http::request::Parts>();
+            let header = parts.and_then(|parts| parts.headers.get("mcp-param-value"));
+            said(header.map_or("no header", |header| header.to_str().unwrap_or("not text")))
         }
+        "ask_model" => match asks
+            .ask(cx, &[("model", asks::model(text("prompt")))])
+            .await?
+        {
+            Asked::Answers(given) => said(asks::heard(&given["model"])),
+            Asked::Round(round) => round,
+        },
+        "ask_user" => match asks.ask(cx, &[("order", order())]).await? {
+            Asked::Answers(given) => answered(&given["order"]),
+            Asked::Round(round) => round,
+        },
+        "ask_url" => ask_url(text("url"), asks, cx).await?,
+        "ask_all" => ask_all(asks, cx).await?,
+        "ask_twice" => ask_twice(asks, cx).await?,
+        "ask_roots" => match asks.ask(cx, &[("roots", asks::roots())]).await? {
+            Asked::Answers(given) => said(given["roots"]["roots"].to_string()),
+            Asked::Round(round) => round,
+        },
         "needs_url" => {
             let first = arguments["first"].as_bool().unwrap_or(false);
             if first && !peer.visited.swap(true, Ordering::Relaxed) {
@@ -226,11 +229,10 @@ async fn wait(peer: &Peer, seconds: f64, cx: &Context) -> Result<Value, ErrorDat
     }
 }
 
-async fn ask_user(cx: &Context) -> Result<Value, ErrorData> {
-    let question = json!({
-        "mode": "form",
-        "message": "What may it be?",
-        "requestedSchema": {
+fn order() -> Value {
+    asks::user(
+        "What may it be?",
+        json!({
             "type": "object",
             "properties": {
                 "name": { "type": "string", "minLength": 2, "description": "Who orders" },
@@ -240,35 +242,69 @@ async fn ask_user(cx: &Context) -> Result<Value, ErrorData> {
                 "milk": { "type": "boolean", "default": true }
             },
             "required": ["name", "sugar"]
-        }
-    });
-    let answer = cx
-        .peer
-        .create_elicitation(made(question)?)
-        .await
-        .map_err(lost)?;
-    let answer = shown(answer);
-    Ok(match answer["action"].as_str() {
+        }),
+    )
+}
+
+fn answered(answer: &Value) -> Value {
+    match answer["action"].as_str() {
         Some("accept") => said(answer["content"].to_string()),
         action => said(format!("user: {}", action.unwrap_or_default())),
+    }
+}
+
+async fn ask_all(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
+    let wanted = [
+        ("user", asks::name("Who are you?")),
+        ("model", asks::model("say hello")),
+        ("roots", asks::roots()),
+    ];
+    Ok(match asks.ask(cx, &wanted).await? {
+        Asked::Round(round) => round,
+        Asked::Answers(given) => said(format!(
+            "{}; {}; {}",
+            given["user"]["content"]["name"],
+            asks::heard(&given["model"]),
+            given["roots"]["roots"]
+        )),
     })
 }
 
-async fn ask_url(url: &str, cx: &Context) -> Result<Value, ErrorData> {
-    let question = json!({
-        "mode": "url",
-        "message": "Please look at this",
-        "url": url,
-        "elicitationId": "visit-1"
-    });
-    let answer = cx
-        .peer
-        .create_elicitation(made(question)?)
-        .await
-        .map_err(lost)?;
-    let answer = shown(answer);
-    let action = answer["action"].as_str().unwrap_or_default();
-    if action == "accept" {
+/// The first answer comes back as the state of the call.
+async fn ask_twice(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
+    let first = match &asks.state {
+        Some(first) => first.clone(),
+        None => match asks
+            .ask(cx, &[("first", asks::name("Who are you?"))])
+            .await?
+        {
+            Asked::Round(round) => return Ok(round),
+            Asked::Answers(given) => shown(&given["first"]["content"]["name"])
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+        },
+    };
+    let question = asks::name(&format!("And who comes with {first}?"));
+    Ok(match asks.ask(cx, &[("second", question)]).await? {
+        Asked::Round(mut round) => {
+            round["requestState"] = first.into();
+            round
+        }
+        Asked::Answers(given) => said(format!(
+            "{first} and {}",
+            given["second"]["content"]["name"]
+        )),
+    })
+}
+
+async fn ask_url(url: &str, asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
+    let visit = match asks.ask(cx, &[("visit", asks::visit(url, cx))]).await? {
+        Asked::Round(round) => return Ok(round),
+        Asked::Answers(given) => given["visit"].clone(),
+    };
+    let action = visit["action"].as_str().unwrap_or_default();
+    if action == "accept" && !is_modern(cx) {
         // The SDK has no type for it.
         let over = CustomNotification::new(
             "notifications/elicitation/complete",

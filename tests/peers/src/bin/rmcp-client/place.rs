@@ -1,0 +1,178 @@
+//! Where our everything server is found: as a program that is started for each connection, or at a URL.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rmcp::model::ProtocolVersion;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
+use rmcp::{ClientLifecycleMode, ClientServiceExt as _};
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::host::Host;
+use crate::report::{Fault, Outcome, same};
+use crate::{LATEST, Session};
+
+/// Which of the two servers.
+#[derive(Clone, Copy)]
+pub(crate) enum Server {
+    Everything,
+    /// The same in small pages, with a tool that needs a URL to be visited first.
+    Pages,
+}
+
+/// Where the servers are.
+pub(crate) struct Place {
+    pub(crate) is_modern: bool,
+    kind: Kind,
+}
+
+enum Kind {
+    Programs {
+        folder: PathBuf,
+        witness: String,
+        everything: String,
+        started: AtomicUsize,
+    },
+    Urls {
+        everything: String,
+        pages: String,
+    },
+}
+
+impl Place {
+    /// The place that the arguments name.
+    pub(crate) fn new(args: &[String]) -> Result<Self, Fault> {
+        let words: Vec<&str> = args.iter().map(|arg| &**arg).collect();
+        let (era, kind) = match *words {
+            [era, "stdio", folder, witness, everything] => {
+                std::fs::create_dir_all(folder)?;
+                let kind = Kind::Programs {
+                    folder: folder.into(),
+                    witness: witness.to_owned(),
+                    everything: everything.to_owned(),
+                    started: AtomicUsize::new(0),
+                };
+                (era, kind)
+            }
+            [era, "http", everything, pages] => {
+                let kind = Kind::Urls {
+                    everything: everything.to_owned(),
+                    pages: pages.to_owned(),
+                };
+                (era, kind)
+            }
+            _ => return Err("usage: rmcp-client ERA stdio|http PLACES".into()),
+        };
+        Ok(Self {
+            is_modern: era == "modern",
+            kind,
+        })
+    }
+
+    /// The row about the end.
+    pub(crate) fn ending(&self) -> &'static str {
+        match self.kind {
+            Kind::Programs { .. } => "shutdown",
+            Kind::Urls { .. } if self.is_modern => "closed",
+            Kind::Urls { .. } => "session-end",
+        }
+    }
+
+    pub(crate) fn is_http(&self) -> bool {
+        matches!(self.kind, Kind::Urls { .. })
+    }
+
+    /// Connects as the place is meant to be talked to.
+    pub(crate) async fn open(&self, server: Server) -> Result<Session, Fault> {
+        let revision = (!self.is_modern).then_some(LATEST);
+        self.connect(server, revision).await
+    }
+
+    /// Connects by the handshake with one revision, or asks for a newer one first.
+    pub(crate) async fn connect(
+        &self,
+        server: Server,
+        revision: Option<&str>,
+    ) -> Result<Session, Fault> {
+        let lifecycle = match revision {
+            Some(_) => ClientLifecycleMode::Initialize,
+            None => ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                legacy_version: None,
+            },
+        };
+        let host = Host::new(revision.unwrap_or(LATEST));
+        self.start(server, host, lifecycle).await
+    }
+
+    /// Connects with this host, in this way.
+    pub(crate) async fn start(
+        &self,
+        server: Server,
+        host: Host,
+        lifecycle: ClientLifecycleMode,
+    ) -> Result<Session, Fault> {
+        let service = host.clone();
+        let (client, status) = match &self.kind {
+            Kind::Urls { everything, pages } => {
+                let url = match server {
+                    Server::Everything => everything,
+                    Server::Pages => pages,
+                };
+                let transport = StreamableHttpClientTransport::from_uri(url.as_str());
+                (
+                    service.serve_with_lifecycle(transport, lifecycle).await?,
+                    None,
+                )
+            }
+            Kind::Programs {
+                folder,
+                witness,
+                everything,
+                started,
+            } => {
+                let number = started.fetch_add(1, Ordering::Relaxed);
+                let status = folder.join(format!("status-{number}.json"));
+                let mut command = Command::new(witness);
+                command.arg("witness").arg(&status);
+                match (server, self.is_modern) {
+                    (Server::Everything, true) => command.args([everything, "--stdio"]),
+                    (Server::Everything, false) => {
+                        command.args([everything, "--stdio", "--sessions"])
+                    }
+                    (Server::Pages, true) => command.args([witness, "pages", "modern", "5"]),
+                    (Server::Pages, false) => command.args([witness, "pages", "legacy", "5"]),
+                };
+                let transport = TokioChildProcess::new(command)?;
+                let client = service.serve_with_lifecycle(transport, lifecycle).await?;
+                (client, Some(status))
+            }
+        };
+        Ok(Session {
+            client,
+            host,
+            status,
+        })
+    }
+}
+
+/// The server has to have left by itself, with success.
+pub(crate) async fn left(status: &Path) -> Outcome {
+    let end = Instant::now() + Duration::from_secs(10);
+    let text = loop {
+        match std::fs::read_to_string(status) {
+            Ok(text) if !text.is_empty() => break text,
+            _ if Instant::now() < end => tokio::time::sleep(Duration::from_millis(50)).await,
+            _ => {
+                return Err(
+                    "the server had to be killed, it did not leave when stdin was closed".into(),
+                );
+            }
+        }
+    };
+    let ended: Value = serde_json::from_str(&text)?;
+    same("the exit code", &ended["code"], 0)?;
+    Ok("gone with exit code 0".to_owned())
+}

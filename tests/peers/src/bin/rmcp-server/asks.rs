@@ -1,0 +1,114 @@
+//! What tools and prompts ask: by requests in a session, by rounds without one.
+
+use rmcp::ErrorData;
+use rmcp::model::InputResponses;
+use serde_json::{Map, Value, json};
+
+use crate::{Context, is_modern, lost, made, shown};
+
+/// What a call brings back from the round before.
+pub(crate) struct Asks {
+    given: InputResponses,
+    pub(crate) state: Option<String>,
+}
+
+/// What comes of asking.
+pub(crate) enum Asked {
+    /// The answers by name.
+    Answers(Map<String, Value>),
+    /// The result of the call, with the questions.
+    Round(Value),
+}
+
+impl Asks {
+    pub(crate) fn new(given: Option<InputResponses>, state: Option<String>) -> Self {
+        Self {
+            given: given.unwrap_or_default(),
+            state,
+        }
+    }
+
+    /// Asks for what has no answer yet.
+    pub(crate) async fn ask(
+        &self,
+        cx: &Context,
+        questions: &[(&str, Value)],
+    ) -> Result<Asked, ErrorData> {
+        if !is_modern(cx) {
+            let mut answers = Map::new();
+            for (name, question) in questions {
+                answers.insert((*name).to_owned(), request(cx, question).await?);
+            }
+            return Ok(Asked::Answers(answers));
+        }
+        let answer = |(name, _): &(&str, Value)| {
+            let answer = self.given.get(*name)?;
+            Some(((*name).to_owned(), answer.clone()))
+        };
+        let answers: Option<Map<_, _>> = questions.iter().map(answer).collect();
+        Ok(match answers {
+            Some(answers) => Asked::Answers(answers),
+            None => Asked::Round(json!({
+                "resultType": "input_required",
+                "inputRequests": questions.iter().cloned().map(|(name, question)| (name.to_owned(), question)).collect::<Map<_, _>>()
+            })),
+        })
+    }
+}
+
+/// Sends a question as a request of its own.
+async fn request(cx: &Context, question: &Value) -> Result<Value, ErrorData> {
+    let params = question["params"].clone();
+    let peer = &cx.peer;
+    Ok(match question["method"].as_str() {
+        Some("sampling/createMessage") => {
+            shown(peer.create_message(made(params)?).await.map_err(lost)?)
+        }
+        Some("elicitation/create") => {
+            shown(peer.create_elicitation(made(params)?).await.map_err(lost)?)
+        }
+        _ => shown(peer.list_roots().await.map_err(lost)?),
+    })
+}
+
+/// A question to the model.
+pub(crate) fn model(text: &str) -> Value {
+    let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
+    let params = json!({ "messages": [message], "maxTokens": 50 });
+    json!({ "method": "sampling/createMessage", "params": params })
+}
+
+/// What the model said, and its name.
+pub(crate) fn heard(answer: &Value) -> String {
+    let content = &answer["content"];
+    let text = content["text"].as_str().or(content[0]["text"].as_str());
+    let model = answer["model"].as_str().unwrap_or_default();
+    format!("{model}: {}", text.unwrap_or_default())
+}
+
+/// A form for the user.
+pub(crate) fn user(message: &str, schema: Value) -> Value {
+    let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
+    json!({ "method": "elicitation/create", "params": params })
+}
+
+/// A form with a name alone.
+pub(crate) fn name(message: &str) -> Value {
+    let properties = json!({ "name": { "type": "string", "minLength": 2 } });
+    let schema = json!({ "type": "object", "properties": properties, "required": ["name"] });
+    user(message, schema)
+}
+
+/// A visit to a URL, which has an id in a session.
+pub(crate) fn visit(url: &str, cx: &Context) -> Value {
+    let mut params = json!({ "mode": "url", "message": "Please look at this", "url": url });
+    if !is_modern(cx) {
+        params["elicitationId"] = "visit-1".into();
+    }
+    json!({ "method": "elicitation/create", "params": params })
+}
+
+/// A question to the host.
+pub(crate) fn roots() -> Value {
+    json!({ "method": "roots/list" })
+}
