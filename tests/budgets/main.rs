@@ -1,121 +1,50 @@
 //! What a call may cost: exact counts, no clocks.
 //!
-//! A recorded session is served from memory, once with few and once with many calls; the
-//! difference is what a call costs, reading and writing included.
+//! A session is served once with few and once with many calls; the difference is what a call costs, reading and writing
+//! included. The counts of the main paths are kept in `gates.toml`, which `cargo xtask bench --gate --bless` writes.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::pin::Pin;
+mod gates;
+mod http;
+mod recording;
+
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::Context;
 
 use mcp_server::{Args, Ctx, Server, Tool};
+use mcp_tests::bench::words::{Asked, Wire, Words, opening};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use recording::{Recording, Sink};
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
     message: String,
 }
 
-/// Plays a recording, then ends or falls silent.
-struct Recording {
-    bytes: Vec<u8>,
-    at: usize,
-    ends: bool,
-}
-
-impl AsyncRead for Recording {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        if self.at == self.bytes.len() && !self.ends {
-            return Poll::Pending;
-        }
-        let count = buffer.remaining().min(self.bytes.len() - self.at);
-        buffer.put_slice(&self.bytes[self.at..self.at + count]);
-        self.at += count;
-        Poll::Ready(Ok(()))
-    }
-}
-
-/// Counts the lines it is given.
-struct Sink(Arc<AtomicUsize>);
-
-impl AsyncWrite for Sink {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        let lines = bytes.iter().filter(|b| **b == b'\n').count();
-        self.0.fetch_add(lines, Ordering::Relaxed);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-fn session(tool: &str, calls: usize) -> Vec<u8> {
-    let mut lines = String::from(concat!(
-        r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
-        "\n",
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        "\n"
-    ));
+/// A session of 2025-11-25 with calls of a tool that takes a message.
+fn session(tool: &str, calls: usize) -> Vec<Vec<u8>> {
+    let mut lines = opening(Wire::Stdio, "", None).to_vec();
     let message = "x".repeat(64);
-    for id in 0..calls {
-        lines.push_str(&format!(
+    for id in 1..=calls {
+        let call = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"message":"{message}"}}}}}}"#
-        ));
-        lines.push('\n');
+        );
+        lines.push([call.as_bytes(), b"\n"].concat());
     }
-    lines.into_bytes()
-}
-
-/// Serves a session and returns how many allocations it took.
-fn allocations(server: &Server, tool: &str, calls: usize) -> u64 {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .unwrap();
-    let (bytes, lines) = (session(tool, calls), Arc::new(AtomicUsize::new(0)));
-    let (read, write) = (
-        Recording {
-            bytes,
-            at: 0,
-            ends: true,
-        },
-        Sink(Arc::clone(&lines)),
-    );
-    let server = server.clone();
-    let counted = allocation_counter::measure(|| {
-        runtime
-            .block_on(mcp_transport_stdio::serve_io(server, read, write))
-            .unwrap();
-    });
-    assert_eq!(
-        lines.load(Ordering::Relaxed),
-        calls + 1,
-        "every call is answered"
-    );
-    counted.count_total
+    lines
 }
 
 fn per_call(server: &Server, tool: &str) -> f64 {
-    let few = allocations(server, tool, 100);
-    let many = allocations(server, tool, 1_100);
-    (many - few) as f64 / 1_000.0
+    let allocations = |calls| {
+        let recording = Recording::new(&session(tool, calls), 64, true);
+        recording::allocations(server, recording, calls + 1)
+    };
+    (allocations(1_100) - allocations(100)) as f64 / 1_000.0
 }
 
 fn server(more: usize) -> Server {
@@ -149,16 +78,58 @@ fn a_small_call_takes_at_most_five_allocations_however_many_tools_there_are() {
 #[test]
 fn a_call_that_does_not_wait_spawns_nothing() {
     let lines = Arc::new(AtomicUsize::new(0));
-    let read = Recording {
-        bytes: session("async", 500),
-        at: 0,
-        ends: false,
-    };
+    let read = Recording::new(&session("async", 500), 64, false);
     let write = Sink(Arc::clone(&lines));
-    let mut serving = Box::pin(mcp_transport_stdio::serve_io(server(0), read, write));
+    let mut serving = pin!(mcp_transport_stdio::serve_io(server(0), read, write));
     let mut cx = Context::from_waker(std::task::Waker::noop());
     for _ in 0..1_000 {
         assert!(serving.as_mut().poll(&mut cx).is_pending());
     }
     assert_eq!(lines.load(Ordering::Relaxed), 501);
+}
+
+#[test]
+fn over_stdio_calls_and_lists_take_what_the_gates_say() {
+    let mut gates = gates::Gates::load();
+    for (name, wire, asked, at_once, more) in [
+        ("stdio", Wire::Stdio, Asked::Echo(64), 16, 0),
+        ("stdio-single", Wire::Stdio, Asked::Echo(64), 1, 0),
+        ("stdio-1000-tools", Wire::Stdio, Asked::Echo(64), 16, 1_000),
+        ("stdio-modern", Wire::StdioModern, Asked::Echo(64), 16, 0),
+        ("list-stdio", Wire::Stdio, Asked::List(1_004), 1, 1_000),
+    ] {
+        let server = mcp_tests::bench::server::server(more);
+        let words = Words::new(wire, asked, "", None);
+        let allocations = |calls: u64| {
+            let mut lines = match wire {
+                Wire::StdioModern => Vec::new(),
+                _ => opening(wire, "", None).to_vec(),
+            };
+            let opened = lines.len() / 2;
+            lines.extend((1..=calls).map(|id| {
+                let mut line = Vec::new();
+                words.write(id, &mut line);
+                line
+            }));
+            let answers = calls as usize + opened;
+            recording::allocations(&server, Recording::new(&lines, at_once, true), answers)
+        };
+        gates.check(name, allocations(352) - allocations(32), 320);
+    }
+    gates.done();
+}
+
+#[test]
+fn over_http_calls_and_lists_take_what_the_gates_say() {
+    let mut gates = gates::Gates::load();
+    for (name, wire, asked, more) in [
+        ("http-sessions", Wire::Http, Asked::Echo(64), 0),
+        ("http-stateless", Wire::HttpStateless, Asked::Echo(64), 0),
+        ("http-modern", Wire::HttpModern, Asked::Echo(64), 0),
+        ("list-http", Wire::HttpStateless, Asked::List(1_004), 1_000),
+    ] {
+        let allocations = |calls| http::allocations(wire, asked, more, calls);
+        gates.check(name, allocations(352) - allocations(32), 320);
+    }
+    gates.done();
 }

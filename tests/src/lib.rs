@@ -1,10 +1,17 @@
 //! Support code shared by the integration suites, and the fixtures they drive.
 
+#[cfg(feature = "suites")]
 pub mod auth_server;
+pub mod bench;
+#[cfg(feature = "suites")]
 pub mod everything;
+#[cfg(feature = "suites")]
 pub mod http;
+#[cfg(feature = "suites")]
 pub mod network;
+#[cfg(feature = "suites")]
 pub mod tcp;
+#[cfg(feature = "suites")]
 pub mod wire;
 
 /// The README and the guides, whose snippets are compiled and run.

@@ -1,5 +1,6 @@
 //! Maintenance commands of the workspace: everything CI runs, a laptop runs with the same words.
 
+mod bench;
 mod codegen;
 mod conformance;
 mod files;
@@ -16,6 +17,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
+  bench --gate [--bless] [--only NAME] [--keep DIR]
+                                        instructions and allocations per call, against tests/budgets/gates.toml
   codegen [--check] [--schema-dir DIR]  write the types of mcp-types from the official schema
   conformance [server|client] [--revision R] [--bless]
                                         the official suite, pinned, both lines, against our server and our client
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
 
 fn run(command: &str, rest: &[String]) -> Result<(), String> {
     match command {
+        "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
         "conformance" => conformance::run(rest),
         "interop" => interop::run(rest),

@@ -1,0 +1,67 @@
+//! Lines over stdin and stdout: non-blocking pipes on the reactor, one read and one write for as many lines as there are.
+
+use std::fs::File;
+use std::os::fd::AsFd as _;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe;
+
+use super::{Answer, Floor};
+use crate::bench::Fault;
+
+/// What is read at once, at most.
+const PIECE: usize = 64 << 10;
+/// A longer line ends the floor.
+const LONGEST: usize = 64 << 20;
+
+/// Answers lines until stdin ends. The reactor runs on this thread: nothing is cheaper with one call in flight.
+pub(super) fn run(floor: &Floor) -> Result<(), Fault> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?
+        .block_on(lines(floor))
+}
+
+async fn lines(floor: &Floor) -> Result<(), Fault> {
+    let own = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().map(File::from);
+    let mut stdin = pipe::Receiver::from_file(own(std::io::stdin().as_fd())?)?;
+    let mut stdout = pipe::Sender::from_file(own(std::io::stdout().as_fd())?)?;
+    let (mut input, mut out) = (Vec::with_capacity(PIECE), Vec::with_capacity(PIECE));
+    // What has been looked at and holds no line end.
+    let mut seen = 0;
+    loop {
+        input.reserve(PIECE);
+        if stdin.read_buf(&mut input).await? == 0 {
+            return Ok(());
+        }
+        let mut start = 0;
+        while let Some(length) = memchr::memchr(b'\n', &input[start.max(seen)..]) {
+            let end = start.max(seen) + length;
+            answer(floor, &input[start..end], &mut out)?;
+            start = end + 1;
+        }
+        input.drain(..start);
+        seen = input.len();
+        if seen > LONGEST {
+            return Err("a line without an end".into());
+        }
+        stdout.write_all(&out).await?;
+        out.clear();
+    }
+}
+
+fn answer(floor: &Floor, line: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+    let mut line_of = |bytes: &[&[u8]]| {
+        for piece in bytes {
+            out.extend_from_slice(piece);
+        }
+        out.push(b'\n');
+    };
+    match floor.answer(line)? {
+        Answer::None => {}
+        Answer::Opened(bytes) | Answer::One(bytes) => line_of(&[&bytes]),
+        Answer::Ready(pieces) => line_of(&pieces.each_ref().map(|piece| &piece[..])),
+        Answer::Many(all) => all.iter().for_each(|bytes| line_of(&[bytes])),
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! What the system says a process has cost.
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::bench::Fault;
+
+/// The processor time of a process, over all threads that it has.
+///
+/// The scheduler counts nanoseconds, and is up to date for threads that wait.
+pub(super) fn cpu(pid: u32) -> Result<Duration, Fault> {
+    let mut total = 0;
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        // A thread may end while it is looked at.
+        let Ok(text) = fs::read_to_string(thread?.path().join("schedstat")) else {
+            continue;
+        };
+        total += ran(&text).ok_or("the system keeps no account of processor time (schedstat)")?;
+    }
+    Ok(Duration::from_nanos(total))
+}
+
+/// The first number.
+fn ran(schedstat: &str) -> Option<u64> {
+    schedstat.split_whitespace().next()?.parse().ok()
+}
+
+/// The resident memory of a process in KiB.
+pub(super) fn resident(pid: u32) -> Result<u64, Fault> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    kib(&status).ok_or_else(|| "the system does not tell resident memory".into())
+}
+
+fn kib(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// One core for the server and one for the load, if there are two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cores {
+    both: Option<[usize; 2]>,
+}
+
+impl Cores {
+    pub(super) fn new() -> Self {
+        let mut may = sched_getaffinity(None)
+            .map(|set| (0..CpuSet::MAX_CPU).filter(move |core| set.is_set(*core)))
+            .into_iter()
+            .flatten();
+        Self {
+            both: may.next().zip(may.next()).map(|(a, b)| [a, b]),
+        }
+    }
+
+    /// What this thread starts from now on has the first core.
+    pub(super) fn of_server(self) {
+        self.pin(0);
+    }
+
+    /// This thread has the second core.
+    pub(super) fn of_load(self) {
+        self.pin(1);
+    }
+
+    fn pin(self, which: usize) {
+        if let Some(both) = self.both {
+            let mut set = CpuSet::new();
+            set.set(both[which]);
+            // Figures are less steady without; that is seen in their spread.
+            let _ = sched_setaffinity(None, &set);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accounts_of_the_system_are_read() {
+        assert_eq!(ran("123456789 4567 89\n"), Some(123_456_789));
+        assert_eq!(ran(""), None);
+        assert_eq!(
+            kib("Name:\tx\nVmRSS:\t    3204 kB\nThreads:\t2\n"),
+            Some(3_204)
+        );
+        assert_eq!(kib("VmSize: 1 kB\n"), None);
+    }
+
+    #[test]
+    fn this_process_has_cost_something() {
+        assert!(resident(std::process::id()).is_ok_and(|kib| kib > 0));
+        assert!(cpu(std::process::id()).is_ok());
+    }
+}

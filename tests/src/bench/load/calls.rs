@@ -1,0 +1,211 @@
+//! Calls, one like the other, and what one of them costs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::account;
+use super::check::Check;
+use super::child::Served;
+use super::figures::{Figures, Times};
+use super::http::Connection;
+use super::options::{Limit, Options};
+use super::stdio::{Lines, Pace};
+use crate::bench::Fault;
+use crate::bench::words::{Asked, Wire, Words, opening};
+
+/// How much longer a run may take than it should: to start the server, to warm up, and for the last answers.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Starts the server, makes the calls, ends the server.
+pub(super) async fn run(options: &Options) -> Result<Figures, Fault> {
+    let mut served = Served::start(&options.program)?;
+    let all = options.limit.time + options.warm + GRACE;
+    let figures = timeout(all, measure(options, &mut served))
+        .await
+        .map_err(|_| format!("not done after {} s", all.as_secs()))??;
+    served.end()?;
+    Ok(figures)
+}
+
+async fn measure(options: &Options, served: &mut Served) -> Result<Figures, Fault> {
+    let mut client = Client::open(options, served).await?;
+    if !options.warm.is_zero() {
+        let warm = Limit {
+            calls: u64::MAX,
+            time: options.warm,
+        };
+        client.calls(warm).await?;
+    }
+    let own = std::process::id();
+    let before = (served.cpu()?, account::cpu(own)?);
+    let start = Instant::now();
+    let times = client.calls(options.limit).await?;
+    let took = start.elapsed();
+    let after = (served.cpu()?, account::cpu(own)?);
+    let spent = |from: Duration, to: Duration| to.saturating_sub(from);
+    Ok(Figures::new(
+        times,
+        took,
+        spent(before.0, after.0),
+        spent(before.1, after.1),
+    ))
+}
+
+/// The client of one server.
+enum Client {
+    Lines {
+        lines: Box<Lines>,
+        words: Words,
+        check: Check,
+        pace: Pace,
+        ids: u64,
+    },
+    Http {
+        callers: Vec<Caller>,
+        ids: Arc<AtomicU64>,
+    },
+}
+
+impl Client {
+    async fn open(options: &Options, served: &mut Served) -> Result<Self, Fault> {
+        let (wire, asked) = (options.wire, options.asked);
+        let check = Check::new(asked);
+        if wire.is_http() {
+            let host = served.host()?;
+            let check = Arc::new(check);
+            let mut callers = Vec::with_capacity(options.inflight);
+            for _ in 0..options.inflight {
+                callers.push(Caller::open(wire, asked, &host, &check).await?);
+            }
+            let ids = Arc::new(AtomicU64::new(1));
+            return Ok(Self::Http { callers, ids });
+        }
+        let mut lines = Box::new(Lines::new(served.pipes()?));
+        if !wire.is_modern() {
+            lines.open(opening(wire, "", None)).await?;
+        }
+        Ok(Self::Lines {
+            lines,
+            words: Words::new(wire, asked, "", None),
+            check,
+            pace: Pace {
+                inflight: options.inflight,
+                batch: options.batch,
+            },
+            ids: 0,
+        })
+    }
+
+    async fn calls(&mut self, limit: Limit) -> Result<Times, Fault> {
+        match self {
+            Self::Lines {
+                lines,
+                words,
+                check,
+                pace,
+                ids,
+            } => lines.calls(words, check, *pace, ids, limit).await,
+            Self::Http { callers, ids } => {
+                let start = ids.load(Ordering::Relaxed);
+                let share = Share {
+                    ids: Arc::clone(ids),
+                    last: start.saturating_add(limit.calls),
+                    end: Instant::now() + limit.time,
+                };
+                let mut tasks = JoinSet::new();
+                for caller in callers.drain(..) {
+                    tasks.spawn(caller.calls(share.clone()));
+                }
+                let mut times = Times::default();
+                while let Some(done) = tasks.join_next().await {
+                    let (caller, own) = done??;
+                    callers.push(caller);
+                    times.add(&own);
+                }
+                Ok(times)
+            }
+        }
+    }
+}
+
+/// What the callers of one run have in common.
+#[derive(Clone)]
+struct Share {
+    ids: Arc<AtomicU64>,
+    last: u64,
+    end: Instant,
+}
+
+/// One connection, and the session that was opened on it.
+struct Caller {
+    connection: Connection,
+    words: Words,
+    check: Arc<Check>,
+    request: Vec<u8>,
+}
+
+impl Caller {
+    async fn open(wire: Wire, asked: Asked, host: &str, check: &Arc<Check>) -> Result<Self, Fault> {
+        let mut connection = Connection::open(host).await?;
+        let session = match wire.is_modern() {
+            true => None,
+            false => open_session(wire, host, &mut connection).await?,
+        };
+        Ok(Self {
+            connection,
+            words: Words::new(wire, asked, host, session.as_deref()),
+            check: Arc::clone(check),
+            request: Vec::new(),
+        })
+    }
+
+    async fn calls(mut self, share: Share) -> Result<(Self, Times), Fault> {
+        let mut times = Times::default();
+        let mut start = Instant::now();
+        while start < share.end {
+            let id = share.ids.fetch_add(1, Ordering::Relaxed);
+            if id >= share.last {
+                break;
+            }
+            self.request.clear();
+            self.words.write(id, &mut self.request);
+            let reply = self.connection.exchange(&self.request).await?;
+            if reply.head.status != 200 {
+                let said = String::from_utf8_lossy(reply.body);
+                return Err(format!("{}: {said}", reply.head.status).into());
+            }
+            self.check.body(reply.body, reply.head.is_events, id)?;
+            let now = Instant::now();
+            times.note(now.duration_since(start));
+            start = now;
+        }
+        Ok((self, times))
+    }
+}
+
+/// Opens a session on a connection, and returns its id, if the server has such.
+async fn open_session(
+    wire: Wire,
+    host: &str,
+    connection: &mut Connection,
+) -> Result<Option<String>, Fault> {
+    let [initialize, _] = opening(wire, host, None);
+    let reply = connection.exchange(&initialize).await?;
+    if reply.head.status != 200 {
+        return Err(format!("initialize: {}", reply.head.status).into());
+    }
+    let session = reply.head.session;
+    if wire == Wire::Http && session.is_none() {
+        return Err("the server has opened no session".into());
+    }
+    let [_, initialized] = opening(wire, host, session.as_deref());
+    let reply = connection.exchange(&initialized).await?;
+    if reply.head.status != 202 {
+        return Err(format!("initialized: {}", reply.head.status).into());
+    }
+    Ok(session)
+}

@@ -1,0 +1,188 @@
+//! Whether an answer is the one that was asked for.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::bench::Fault;
+use crate::bench::words::Asked;
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    id: Option<u64>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    result: Option<Outcome<'a>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome<'a> {
+    #[serde(borrow)]
+    content: Option<Vec<Block<'a>>>,
+    tools: Option<Vec<IgnoredAny>>,
+    #[serde(default)]
+    is_error: bool,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+}
+
+/// What one message turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Progress of some call.
+    Notification,
+    /// The answer to the request with this id.
+    Answer(u64),
+}
+
+/// Knows what is asked for.
+#[derive(Debug)]
+pub(super) struct Check {
+    asked: Asked,
+    text: String,
+}
+
+impl Check {
+    pub(super) fn new(asked: Asked) -> Self {
+        Self {
+            asked,
+            text: asked.text(),
+        }
+    }
+
+    /// How many notifications come with an answer.
+    pub(super) fn notifications(&self) -> usize {
+        match self.asked {
+            Asked::Steps(count) => count,
+            _ => 0,
+        }
+    }
+
+    /// Looks at one message.
+    ///
+    /// # Errors
+    /// It is no answer, or not the right one.
+    pub(super) fn message(&self, message: &[u8]) -> Result<Found, Fault> {
+        let wrong = |what: &str| -> Fault {
+            let start = &message[..message.len().min(400)];
+            format!("{what}: {}", String::from_utf8_lossy(start)).into()
+        };
+        let parsed: Message<'_> =
+            serde_json::from_slice(message).map_err(|error| wrong(&error.to_string()))?;
+        let id = match (parsed.id, parsed.method) {
+            (None, Some(_)) => return Ok(Found::Notification),
+            (Some(id), None) => id,
+            _ => return Err(wrong("neither answer nor notification")),
+        };
+        let Some(result) = parsed.result.filter(|_| parsed.error.is_none()) else {
+            return Err(wrong("the call failed"));
+        };
+        let fits = match self.asked {
+            Asked::List(count) => result.tools.is_some_and(|tools| tools.len() == count),
+            _ => {
+                let mut content = result.content.unwrap_or_default();
+                let last = content.pop();
+                let text = last.and_then(|block| block.text);
+                !result.is_error && text.is_some_and(|text| text == self.text)
+            }
+        };
+        if fits {
+            Ok(Found::Answer(id))
+        } else {
+            Err(wrong("not what was asked for"))
+        }
+    }
+
+    /// Looks at the body of a response, which holds one answer.
+    ///
+    /// # Errors
+    /// It holds no answer, or not the right one.
+    pub(super) fn body(&self, body: &[u8], is_events: bool, id: u64) -> Result<(), Fault> {
+        if !is_events {
+            return match self.message(body)? {
+                Found::Answer(found) if found == id && self.notifications() == 0 => Ok(()),
+                other => Err(format!("{other:?} where an answer to {id} was due").into()),
+            };
+        }
+        let (mut notifications, mut answers) = (0, 0);
+        let lines = body.split(|byte| *byte == b'\n');
+        for data in lines.filter_map(|line| line.strip_prefix(b"data:")) {
+            // The first event of some servers is empty.
+            let data = data.trim_ascii();
+            if data.is_empty() {
+                continue;
+            }
+            match self.message(data)? {
+                Found::Notification => notifications += 1,
+                Found::Answer(found) if found == id => answers += 1,
+                Found::Answer(other) => {
+                    return Err(format!("an answer to {other}, not {id}").into());
+                }
+            }
+        }
+        if (notifications, answers) == (self.notifications(), 1) {
+            return Ok(());
+        }
+        Err(format!("{notifications} notifications and {answers} answers").into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(id: u64, text: &str) -> String {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        )
+    }
+
+    #[test]
+    fn the_right_answer_passes_and_no_other() {
+        let check = Check::new(Asked::Echo(3));
+        assert!(check.body(answer(7, "xxx").as_bytes(), false, 7).is_ok());
+        for wrong in [
+            answer(7, "xxy"),
+            answer(8, "xxx"),
+            r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"xxx"}}"#.to_owned(),
+            r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#.to_owned(),
+            answer(7, "xxx").replace("\"content\"", "\"isError\":true,\"content\""),
+            String::new(),
+        ] {
+            assert!(check.body(wrong.as_bytes(), false, 7).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_stream_holds_all_notifications_and_one_answer() {
+        let check = Check::new(Asked::Steps(2));
+        let note = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n\n";
+        let last = format!("id: 1\ndata: {}\n\n", answer(1, "done"));
+        let whole = format!("data:\n\n{note}{note}{last}");
+        assert!(check.body(whole.as_bytes(), true, 1).is_ok());
+        for wrong in [
+            format!("{note}{last}"),
+            format!("{note}{note}"),
+            format!("{whole}{last}"),
+        ] {
+            assert!(check.body(wrong.as_bytes(), true, 1).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_counted() {
+        let list = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{},{}]}}"#;
+        assert!(Check::new(Asked::List(2)).body(list, false, 1).is_ok());
+        assert!(Check::new(Asked::List(3)).body(list, false, 1).is_err());
+    }
+}

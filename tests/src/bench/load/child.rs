@@ -1,0 +1,104 @@
+//! The server as a process of the load.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::fd::OwnedFd;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::net::unix::pipe;
+
+use super::account::{self, Cores};
+use crate::bench::Fault;
+
+/// How long a server may take to end once it is asked to.
+const END: Duration = Duration::from_secs(30);
+/// How often it is looked whether it has.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A server, which is ended when this is dropped.
+#[derive(Debug)]
+pub(super) struct Served {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Option<BufReader<ChildStdout>>,
+}
+
+impl Served {
+    /// Starts a program on the server's core; this thread goes to the other.
+    pub(super) fn start(program: &[String]) -> Result<Self, Fault> {
+        let cores = Cores::new();
+        let (name, args) = program.split_first().ok_or("no program")?;
+        let mut command = Command::new(name);
+        command
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        cores.of_server();
+        let spawned = command.spawn();
+        cores.of_load();
+        let mut child = spawned.map_err(|error| format!("{name}: {error}"))?;
+        Ok(Self {
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take().map(BufReader::new),
+            child,
+        })
+    }
+
+    /// The host and port that a server over HTTP prints as a URL.
+    pub(super) fn host(&mut self) -> Result<String, Fault> {
+        let mut line = String::new();
+        let stdout = self.stdout.as_mut().ok_or("stdout is in use")?;
+        stdout.read_line(&mut line)?;
+        let url = line.trim().strip_prefix("http://");
+        let host = url.and_then(|url| url.split('/').next());
+        host.map(str::to_owned)
+            .ok_or_else(|| format!("the server printed {line:?} instead of its URL").into())
+    }
+
+    /// The pipes of a server on stdin and stdout.
+    pub(super) fn pipes(&mut self) -> Result<(pipe::Sender, pipe::Receiver), Fault> {
+        let stdin = self.stdin.take().ok_or("stdin is in use")?;
+        let stdout = self.stdout.take().ok_or("stdout is in use")?;
+        Ok((
+            pipe::Sender::from_owned_fd(OwnedFd::from(stdin))?,
+            pipe::Receiver::from_owned_fd(OwnedFd::from(stdout.into_inner()))?,
+        ))
+    }
+
+    /// The processor time it has had.
+    pub(super) fn cpu(&self) -> Result<Duration, Fault> {
+        account::cpu(self.child.id())
+    }
+
+    /// Its resident memory in KiB.
+    pub(super) fn resident(&self) -> Result<u64, Fault> {
+        account::resident(self.child.id())
+    }
+
+    /// Ends the server as a terminal would, so that what watches it can write down what it saw.
+    ///
+    /// # Errors
+    /// It does not end in time; then it is killed.
+    pub(super) fn end(mut self) -> Result<(), Fault> {
+        self.stdin = None;
+        // One that has stdin and lost it may be gone already.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
+        let end = Instant::now() + END;
+        while Instant::now() < end {
+            if self.child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK);
+        }
+        Err(format!("the server did not end within {} s", END.as_secs()).into())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Of no effect where it has been waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,114 @@
+//! The command line of the load.
+
+use std::time::Duration;
+
+use crate::bench::Fault;
+use crate::bench::words::{Asked, Wire};
+
+const USAGE: &str = "\
+usage: bench-load calls --wire WIRE --ask WHAT:N [--inflight N] [--batch] [--calls N] [--seconds S] [--warm S] -- PROGRAM...
+
+  WIRE  stdio, stdio-modern, http, http-stateless or http-modern
+  WHAT  echo, big, steps or list; the last with how many tools there are";
+
+/// More requests in flight than this are no load but an attack.
+const MOST_INFLIGHT: usize = 4_096;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// Calls, one like the other.
+    Calls,
+}
+
+/// How long calls go on: until one of the two is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    pub(super) calls: u64,
+    pub(super) time: Duration,
+}
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) doing: Doing,
+    pub(super) wire: Wire,
+    pub(super) asked: Asked,
+    /// How many requests wait for their answers at a time.
+    pub(super) inflight: usize,
+    /// Whether the next requests go out only when the last ones are all answered.
+    pub(super) batch: bool,
+    pub(super) limit: Limit,
+    /// How long calls are made before any is counted.
+    pub(super) warm: Duration,
+    pub(super) program: Vec<String>,
+}
+
+impl Options {
+    pub(super) fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, Fault> {
+        let doing = match args.next().as_deref() {
+            Some("calls") => Doing::Calls,
+            _ => return Err(USAGE.into()),
+        };
+        let mut this = Self {
+            doing,
+            wire: Wire::Stdio,
+            asked: Asked::Echo(64),
+            inflight: 1,
+            batch: false,
+            limit: Limit {
+                calls: u64::MAX,
+                time: Duration::from_secs(600),
+            },
+            warm: Duration::ZERO,
+            program: Vec::new(),
+        };
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().ok_or(USAGE);
+            match &*arg {
+                "--batch" => this.batch = true,
+                "--wire" => this.wire = Wire::named(&value()?).ok_or(USAGE)?,
+                "--ask" => this.asked = Asked::named(&value()?).ok_or(USAGE)?,
+                "--inflight" => this.inflight = value()?.parse()?,
+                "--calls" => this.limit.calls = value()?.parse()?,
+                "--seconds" => this.limit.time = Duration::try_from_secs_f64(value()?.parse()?)?,
+                "--warm" => this.warm = Duration::try_from_secs_f64(value()?.parse()?)?,
+                "--" => break,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        this.program = args.collect();
+        if this.program.is_empty() || !(1..=MOST_INFLIGHT).contains(&this.inflight) {
+            return Err(USAGE.into());
+        }
+        Ok(this)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Options, Fault> {
+        Options::parse(line.split(' ').map(str::to_owned))
+    }
+
+    #[test]
+    fn a_command_line_is_understood_or_refused() {
+        let options =
+            parsed("calls --wire http-modern --ask steps:10 --inflight 8 --calls 5 -- a --http b")
+                .expect("a command line");
+        assert_eq!(options.wire, Wire::HttpModern);
+        assert_eq!(options.asked, Asked::Steps(10));
+        assert_eq!((options.inflight, options.limit.calls), (8, 5));
+        assert_eq!(options.program, ["a", "--http", "b"]);
+        for wrong in [
+            "calls --wire http",
+            "calls --wire ftp -- a",
+            "calls --inflight 0 -- a",
+            "sing -- a",
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+}

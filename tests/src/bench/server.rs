@@ -1,0 +1,59 @@
+//! What the measured server offers; the floors and the peers offer the same.
+
+use mcp_server::{Args, Ctx, Server, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// More than `big` answers with, however much is asked for.
+pub const MOST_BYTES: usize = 16 << 20;
+/// More notifications than `steps` sends, however many are asked for.
+pub const MOST_STEPS: usize = 1_000;
+
+#[derive(Deserialize, JsonSchema)]
+struct Echo {
+    /// Comes back.
+    message: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Big {
+    /// How long the answer is.
+    bytes: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Steps {
+    /// How many notifications come before the answer.
+    count: usize,
+}
+
+/// A server with the tools `echo`, `add`, `big` and `steps`, and this many more.
+pub fn server(more: usize) -> Server {
+    let dummy = |n: usize| {
+        Tool::new(format!("dummy_{n:04}"), |Args(echo): Args<Echo>| {
+            echo.message
+        })
+        .description("Stands beside the others in the list")
+    };
+    Server::new("bench", "1.0.0")
+        .tool(Tool::new("echo", |Args(echo): Args<Echo>| echo.message))
+        .tool(Tool::new("add", |Args(add): Args<Add>| add.a + add.b))
+        .tool(Tool::new("big", |Args(big): Args<Big>| {
+            "x".repeat(big.bytes.min(MOST_BYTES))
+        }))
+        .tool(Tool::new("steps", steps))
+        .tools((0..more).map(dummy))
+}
+
+async fn steps(Args(steps): Args<Steps>, cx: Ctx) -> &'static str {
+    for step in 1..=steps.count.min(MOST_STEPS) {
+        cx.progress(step as f64, None);
+    }
+    "done"
+}

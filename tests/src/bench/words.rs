@@ -1,0 +1,294 @@
+//! The requests of the load, byte by byte.
+
+use std::fmt;
+use std::io::Write as _;
+
+/// How requests reach the server, and in which revision they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wire {
+    /// Lines, 2025-11-25.
+    Stdio,
+    /// Lines, 2026-07-28.
+    StdioModern,
+    /// POST in a session, 2025-11-25.
+    Http,
+    /// POST without a session, 2025-11-25.
+    HttpStateless,
+    /// POST, 2026-07-28.
+    HttpModern,
+}
+
+impl Wire {
+    const NAMES: [(&'static str, Self); 5] = [
+        ("stdio", Self::Stdio),
+        ("stdio-modern", Self::StdioModern),
+        ("http", Self::Http),
+        ("http-stateless", Self::HttpStateless),
+        ("http-modern", Self::HttpModern),
+    ];
+
+    /// By its name on the command line.
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, wire)| *wire)
+    }
+
+    /// Whether it goes over HTTP.
+    pub fn is_http(self) -> bool {
+        matches!(self, Self::Http | Self::HttpStateless | Self::HttpModern)
+    }
+
+    /// Whether each request says who sends it.
+    pub fn is_modern(self) -> bool {
+        matches!(self, Self::StdioModern | Self::HttpModern)
+    }
+
+    /// The revision.
+    pub fn revision(self) -> &'static str {
+        if self.is_modern() {
+            "2026-07-28"
+        } else {
+            "2025-11-25"
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Asked {
+    /// This many bytes back.
+    Echo(usize),
+    /// This many bytes, by their number.
+    Big(usize),
+    /// This many notifications, then the answer.
+    Steps(usize),
+    /// The list of tools, which has this many.
+    List(usize),
+}
+
+impl Asked {
+    /// As on the command line, `echo:64`.
+    pub fn named(text: &str) -> Option<Self> {
+        let (name, number) = text.split_once(':')?;
+        let number = number.parse().ok()?;
+        match name {
+            "echo" => Some(Self::Echo(number)),
+            "big" => Some(Self::Big(number)),
+            "steps" => Some(Self::Steps(number)),
+            "list" => Some(Self::List(number)),
+            _ => None,
+        }
+    }
+
+    /// What the text of the answer is; a list has none.
+    pub fn text(self) -> String {
+        match self {
+            Self::Echo(bytes) | Self::Big(bytes) => "x".repeat(bytes),
+            Self::Steps(_) => "done".to_owned(),
+            Self::List(_) => String::new(),
+        }
+    }
+
+    fn method(self) -> &'static str {
+        match self {
+            Self::List(_) => "tools/list",
+            _ => "tools/call",
+        }
+    }
+
+    fn tool(self) -> Option<&'static str> {
+        match self {
+            Self::Echo(_) => Some("echo"),
+            Self::Big(_) => Some("big"),
+            Self::Steps(_) => Some("steps"),
+            Self::List(_) => None,
+        }
+    }
+
+    fn params(self, meta: &str) -> String {
+        let arguments = match self {
+            Self::Echo(_) => format!(r#"{{"message":"{}"}}"#, self.text()),
+            Self::Big(bytes) => format!(r#"{{"bytes":{bytes}}}"#),
+            Self::Steps(count) => format!(r#"{{"count":{count}}}"#),
+            Self::List(_) => return format!("{{{}}}", meta.trim_end_matches(',')),
+        };
+        let tool = self.tool().unwrap_or_default();
+        format!(r#"{{{meta}"name":"{tool}","arguments":{arguments}}}"#)
+    }
+}
+
+/// A request but for its id.
+#[derive(Clone, Debug)]
+pub struct Words {
+    head: Option<Head>,
+    rest: String,
+}
+
+/// What stands before and behind the length of the body.
+#[derive(Clone, Debug)]
+struct Head {
+    before: String,
+    after: String,
+}
+
+const OPEN: &str = r#"{"jsonrpc":"2.0","id":"#;
+
+impl Words {
+    /// The words of one kind of request. `host` is where the server listens, and `session` what it answered to
+    /// `initialize`.
+    pub fn new(wire: Wire, asked: Asked, host: &str, session: Option<&str>) -> Self {
+        let progress = matches!(asked, Asked::Steps(_));
+        let meta = meta(wire, progress);
+        let rest = format!(
+            r#","method":"{}","params":{}}}"#,
+            asked.method(),
+            asked.params(&meta)
+        );
+        let head = wire.is_http().then(|| {
+            let mut head = Head::new(host);
+            head.header("MCP-Protocol-Version", wire.revision());
+            if let Some(session) = session {
+                head.header("Mcp-Session-Id", session);
+            }
+            if wire.is_modern() {
+                head.header("Mcp-Method", asked.method());
+                if let Some(tool) = asked.tool() {
+                    head.header("Mcp-Name", tool);
+                }
+            }
+            head
+        });
+        Self { head, rest }
+    }
+
+    /// Writes the request with this id behind what is there.
+    pub fn write(&self, id: u64, out: &mut Vec<u8>) {
+        if let Some(head) = &self.head {
+            let digits = id.checked_ilog10().unwrap_or(0) as usize + 1;
+            let length = OPEN.len() + digits + self.rest.len();
+            head.write(length, out);
+        }
+        // Writing to memory does not fail.
+        let _ = write!(out, "{OPEN}{id}{}", self.rest);
+        if self.head.is_none() {
+            out.push(b'\n');
+        }
+    }
+}
+
+impl Head {
+    fn new(host: &str) -> Self {
+        Self {
+            before: format!(
+                "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+                 Accept: application/json, text/event-stream\r\nContent-Length: "
+            ),
+            after: "\r\n".to_owned(),
+        }
+    }
+
+    fn header(&mut self, name: &str, value: impl fmt::Display) {
+        self.after += &format!("{name}: {value}\r\n");
+    }
+
+    fn write(&self, length: usize, out: &mut Vec<u8>) {
+        let _ = write!(out, "{}{length}{}\r\n", self.before, self.after);
+    }
+}
+
+/// The messages that open a session, in order: with an answer the first, without one the second. What the server says in
+/// between is the session id.
+pub fn opening(wire: Wire, host: &str, session: Option<&str>) -> [Vec<u8>; 2] {
+    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"load","version":"1"}}}"#;
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    [(initialize, None), (initialized, session)].map(|(body, session)| {
+        let mut out = Vec::new();
+        if wire.is_http() {
+            let mut head = Head::new(host);
+            if let Some(session) = session {
+                head.header("MCP-Protocol-Version", wire.revision());
+                head.header("Mcp-Session-Id", session);
+            }
+            head.write(body.len(), &mut out);
+        }
+        out.extend_from_slice(body.as_bytes());
+        if !wire.is_http() {
+            out.push(b'\n');
+        }
+        out
+    })
+}
+
+/// A GET for the stream of a session.
+pub fn listening(host: &str, session: &str) -> Vec<u8> {
+    format!(
+        "GET /mcp HTTP/1.1\r\nHost: {host}\r\nAccept: text/event-stream\r\n\
+         MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: {session}\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+/// The member `_meta` and a comma, if there is a reason for it.
+fn meta(wire: Wire, progress: bool) -> String {
+    let modern = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}"#;
+    let members: Vec<&str> = [
+        wire.is_modern().then_some(modern),
+        progress.then_some(r#""progressToken":"p""#),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if members.is_empty() {
+        return String::new();
+    }
+    format!(r#""_meta":{{{}}},"#, members.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn written(words: &Words, id: u64) -> String {
+        let mut out = Vec::new();
+        words.write(id, &mut out);
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn a_line_is_one_request() {
+        for (wire, asked) in [
+            (Wire::Stdio, Asked::Echo(3)),
+            (Wire::Stdio, Asked::List(1)),
+            (Wire::StdioModern, Asked::List(1)),
+            (Wire::StdioModern, Asked::Steps(2)),
+        ] {
+            let line = written(&Words::new(wire, asked, "", None), 12);
+            let (message, end) = line.split_at(line.len() - 1);
+            assert_eq!(end, "\n");
+            let message: Value = serde_json::from_str(message).expect("json");
+            assert_eq!(message["id"], 12);
+            let revision = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+            assert_eq!(revision == "2026-07-28", wire.is_modern());
+        }
+    }
+
+    #[test]
+    fn the_length_in_the_head_is_that_of_the_body() {
+        let words = Words::new(Wire::HttpModern, Asked::Echo(64), "h:1", None);
+        for id in [0, 9, 10, 12_345] {
+            let request = written(&words, id);
+            let (head, body) = request.split_once("\r\n\r\n").expect("a head");
+            let length = head
+                .split("\r\n")
+                .find_map(|line| line.strip_prefix("Content-Length: "))
+                .expect("a length");
+            assert_eq!(length.parse(), Ok(body.len()));
+            assert!(head.contains("Mcp-Name: echo"), "{head}");
+            serde_json::from_str::<Value>(body).expect("json");
+        }
+    }
+}

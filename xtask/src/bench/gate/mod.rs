@@ -1,0 +1,199 @@
+//! `--gate`: instructions per call, counted by callgrind.
+//!
+//! A server is run twice, with few and with many calls. The difference is what a call costs: start and end of the
+//! process cancel out. The same program on the same machine differs by less than one in a thousand from run to run,
+//! and compilers differ by little, so a figure may move by two of a hundred before the gate closes.
+
+mod allocations;
+mod callgrind;
+mod file;
+mod paths;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::built::Built;
+use crate::steps::say;
+use callgrind::Callgrind;
+use file::{Entry, Gates};
+use paths::{PATHS, Path as Gated};
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Options {
+    bless: bool,
+    only: Vec<String>,
+    keep: Option<PathBuf>,
+}
+
+impl Options {
+    /// Nothing if there is a word that is not known.
+    pub(super) fn parse(args: &[String]) -> Option<Self> {
+        let mut this = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--bless" => this.bless = true,
+                "--only" => this.only.push(args.next()?.clone()),
+                "--keep" => this.keep = Some(args.next()?.into()),
+                _ => return None,
+            }
+        }
+        Some(this)
+    }
+
+    fn paths(&self) -> Result<Vec<&'static Gated>, String> {
+        let known = || PATHS.iter().map(|path| path.name).collect::<Vec<_>>();
+        if let Some(stranger) = self.only.iter().find(|name| !known().contains(&&***name)) {
+            return Err(format!(
+                "there is no gate {stranger}, only {}",
+                known().join(", ")
+            ));
+        }
+        let wanted =
+            |path: &&Gated| self.only.is_empty() || self.only.iter().any(|n| n == path.name);
+        Ok(PATHS.iter().filter(wanted).collect())
+    }
+}
+
+/// Counts, compares, and writes what was counted if it was asked to.
+pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
+    let paths = options.paths()?;
+    let valgrind = callgrind::valgrind()?;
+    let built = Built::own(root)?;
+    let folder = match &options.keep {
+        Some(folder) => root.join(folder),
+        None => crate::programs::target().join("bench/callgrind"),
+    };
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let counter = Callgrind::new(valgrind, built.program("bench-load"), folder);
+    let mut gates = Gates::load(root)?;
+    if options.bless {
+        for (name, count) in allocations::count(root)? {
+            gates.entry(&name).allocations = count;
+        }
+    }
+    let mut problems = Vec::new();
+    say(HEAD);
+    for path in paths {
+        let floor = counter.per_call(&built.program("bench-floor"), "floor", path)?;
+        let ours = counter.per_call(&built.program("bench-server"), "ours", path)?;
+        let entry = gates.entry(path.name);
+        let before = *entry;
+        (entry.instructions, entry.floor) = (ours, floor);
+        say(&line(path.name, entry, &before));
+        problems.extend(judge(path.name, entry, &before, options.bless));
+    }
+    if options.keep.is_none() {
+        // What is left would be overwritten by the next run.
+        let _ = fs::remove_dir_all(counter.folder());
+    }
+    if options.bless {
+        gates.save(root)?;
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(problems.join("\n"))
+}
+
+const HEAD: &str = "\
+gate                 instructions     before      floor  x floor     budget
+-------------------  ------------  ---------  ---------  -------  ---------";
+
+fn line(name: &str, now: &Entry, before: &Entry) -> String {
+    let ratio = now.instructions as f64 / now.floor.max(1) as f64;
+    let budget = now.most().map_or("-".to_owned(), |most| most.to_string());
+    format!(
+        "{name:<19}  {:>12}  {:>9}  {:>9}  {ratio:>7.2}  {budget:>9}",
+        now.instructions, before.instructions, now.floor
+    )
+}
+
+/// How far a figure may move, in hundredths.
+const TOLERANCE: u64 = 2;
+
+/// What is wrong with a figure.
+fn judge(name: &str, now: &Entry, before: &Entry, blessed: bool) -> Vec<String> {
+    let mut problems = Vec::new();
+    let figures = [
+        ("", now.instructions, before.instructions),
+        (", the floor", now.floor, before.floor),
+    ];
+    for (what, now, before) in figures {
+        if !blessed && now.abs_diff(before) * 100 > before * TOLERANCE {
+            let way = if now > before { "more" } else { "less" };
+            problems.push(format!(
+                "{name}{what}: {now} instructions per call, {way} than the {before} of {}; if that is meant: cargo xtask bench --gate --bless --only {name}",
+                file::PLACE
+            ));
+        }
+    }
+    if let Some(most) = now.most().filter(|most| now.instructions > *most) {
+        problems.push(format!(
+            "{name}: {} instructions per call are over the budget of {most}",
+            now.instructions
+        ));
+    }
+    if let Some(most) = now
+        .allocations_budget
+        .filter(|most| now.allocations > *most)
+    {
+        problems.push(format!(
+            "{name}: {} allocations per call are over the budget of {most}",
+            now.allocations
+        ));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(instructions: u64, budget: Option<u64>) -> Entry {
+        Entry {
+            instructions,
+            floor: 5_000,
+            budget,
+            ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn a_figure_that_moves_closes_the_gate_either_way() {
+        let before = entry(10_000, None);
+        for (now, closed) in [
+            (10_200, false),
+            (10_201, true),
+            (9_800, false),
+            (9_700, true),
+        ] {
+            let problems = judge("stdio", &entry(now, None), &before, false);
+            assert_eq!(!problems.is_empty(), closed, "{now}: {problems:?}");
+        }
+        assert!(judge("stdio", &entry(1, None), &before, true).is_empty());
+    }
+
+    #[test]
+    fn a_budget_holds_even_when_blessed() {
+        let before = entry(9_000, Some(8_500));
+        let problems = judge("stdio", &entry(9_000, Some(8_500)), &before, true);
+        assert_eq!(
+            problems,
+            ["stdio: 9000 instructions per call are over the budget of 8500"]
+        );
+        assert!(judge("stdio", &entry(8_500, Some(8_500)), &before, true).is_empty());
+    }
+
+    #[test]
+    fn the_words_of_the_command_are_known() {
+        let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
+        let options = Options::parse(&words("--only http --keep a --bless")).unwrap();
+        assert!(options.bless && options.keep.is_some());
+        assert_eq!(options.paths().unwrap().len(), 1);
+        assert_eq!(Options::parse(&words("--onyl http")), None);
+        let none = Options::parse(&words("--only telepathy")).unwrap();
+        assert!(none.paths().unwrap_err().contains("stdio"));
+    }
+}
