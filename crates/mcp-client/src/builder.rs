@@ -6,16 +6,17 @@ use std::time::Duration;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Revision, Timeouts, Transport};
 use mcp_types::{
-    ClientCapabilities, CreateMessageResult, ElicitResult, ElicitationCapability, Icon,
-    Implementation, JsonObject, LoggingMessageNotificationParams, Root, RootsCapability,
-    SamplingCapability,
+    ClientCapabilities, ClientTaskRequests, ClientTasksCapability, CreateMessageResult,
+    ElicitResult, ElicitationCapability, ElicitationTaskRequests, Icon, Implementation, JsonObject,
+    LoggingMessageNotificationParams, Root, RootsCapability, SamplingCapability,
+    SamplingTaskRequests,
 };
 use serde_json::Value;
 
 use crate::cache::{Cache, CacheLimits};
 use crate::client::Shared;
 use crate::connect::Opening;
-use crate::inbound::ClientInbound;
+use crate::inbound::{ClientInbound, TaskLimits};
 use crate::known::KnownTools;
 use crate::negotiation::{Negotiation, Policy};
 use crate::progress::Table;
@@ -56,6 +57,7 @@ pub struct Builder {
     rounds: u32,
     cache: CacheLimits,
     keep_alive: Option<KeepAlive>,
+    tasks: Option<TaskLimits>,
     experimental: std::collections::BTreeMap<String, JsonObject>,
 }
 
@@ -71,6 +73,7 @@ impl Builder {
             rounds: 10,
             cache: CacheLimits::default(),
             keep_alive: None,
+            tasks: None,
             experimental: std::collections::BTreeMap::new(),
         }
     }
@@ -138,6 +141,16 @@ impl Builder {
     /// Watches over the connection with pings; default: no.
     pub fn keep_alive(mut self, keep_alive: KeepAlive) -> Self {
         self.keep_alive = Some(keep_alive);
+        self
+    }
+
+    /// Lets servers ask as tasks (2025-11-25): what they ask for with a `task` member is answered
+    /// at once with a task, and the server comes back for what the user or the model has said.
+    /// Later revisions have no such thing.
+    ///
+    /// The tasks belong to the connection and end with it. Nobody but its server sees them.
+    pub fn tasks(mut self, limits: TaskLimits) -> Self {
+        self.tasks = Some(limits);
         self
     }
 
@@ -252,10 +265,28 @@ impl Builder {
         if self.roots.is_some() {
             capabilities.roots = Some(RootsCapability::default().with_list_changed(true));
         }
+        capabilities.tasks = self.tasks.map(|_| self.task_capability());
         if !self.experimental.is_empty() {
             capabilities.experimental = Some(self.experimental.clone());
         }
         capabilities
+    }
+
+    /// The questions that may be tasks are those that are answered.
+    fn task_capability(&self) -> ClientTasksCapability {
+        let mut requests = ClientTaskRequests::default();
+        if self.handlers.form.is_some() || self.handlers.url.is_some() {
+            let create = ElicitationTaskRequests::default().with_create(JsonObject::new());
+            requests.elicitation = Some(create);
+        }
+        if self.handlers.sample.is_some() {
+            let create = SamplingTaskRequests::default().with_create_message(JsonObject::new());
+            requests.sampling = Some(create);
+        }
+        ClientTasksCapability::default()
+            .with_list(JsonObject::new())
+            .with_cancel(JsonObject::new())
+            .with_requests(requests)
     }
 
     /// Connects, and finds out which revision to speak: by asking, by a handshake, or by both.
@@ -280,6 +311,7 @@ impl Builder {
             roots.unwrap_or_default(),
             Arc::clone(&progress),
             Cache::new(self.cache),
+            self.tasks,
         ));
         let opening = Opening {
             info: self.info,

@@ -52,6 +52,7 @@ pub use cache::CacheLimits;
 pub use call::Call;
 pub use client::Client;
 pub use error::Error;
+pub use inbound::TaskLimits;
 pub use mcp_protocol::Timeouts;
 pub use negotiation::{Era, Negotiation, Verdict};
 pub use progress::Progress;

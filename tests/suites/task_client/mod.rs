@@ -4,6 +4,7 @@ mod handles;
 mod legacy;
 mod modern;
 mod outages;
+mod received;
 mod wishes;
 
 use std::sync::{Arc, Mutex};

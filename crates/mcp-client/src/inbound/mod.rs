@@ -1,13 +1,14 @@
 //! What a client hears from its server, and what it answers.
 
 mod answers;
+mod tasks;
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, decode, members};
-use mcp_protocol::{Closed, Exchange, Inbound, Payload, Reply, Revision};
+use mcp_protocol::{Closed, Exchange, Inbound, Link, Payload, Reply, Revision};
 use mcp_types::v2026_07_28::{
     CancelledNotificationParams, SubscriptionsAcknowledgedNotificationParams,
 };
@@ -23,6 +24,9 @@ use crate::progress::Table;
 use crate::questions::{Changed, Handlers};
 use crate::subscription::Subscriptions;
 use crate::tasks::Watches;
+use tasks::Received;
+
+pub use tasks::TaskLimits;
 
 /// A client's side of its connection.
 pub(crate) struct ClientInbound {
@@ -37,6 +41,8 @@ pub(crate) struct ClientInbound {
     agreed: OnceLock<(Revision, Implementation)>,
     questions: Arc<AtomicUsize>,
     urls: Arc<Mutex<HashSet<String>>>,
+    /// Tasks that the server asks for, if it may.
+    received: Option<Arc<Received>>,
 }
 
 impl ClientInbound {
@@ -46,6 +52,7 @@ impl ClientInbound {
         roots: Vec<Root>,
         progress: Arc<Table>,
         cache: Cache,
+        tasks: Option<TaskLimits>,
     ) -> Self {
         let subscriptions = Arc::<Subscriptions>::default();
         Self {
@@ -60,6 +67,7 @@ impl ClientInbound {
             agreed: OnceLock::new(),
             questions: Arc::default(),
             urls: Arc::default(),
+            received: tasks.map(|limits| Arc::new(Received::new(limits))),
         }
     }
 
@@ -88,6 +96,31 @@ impl ClientInbound {
     fn is_modern(&self) -> bool {
         let agreed = self.agreed.get();
         agreed.is_some_and(|(revision, _)| revision.is_modern())
+    }
+
+    /// The answer to a request about tasks, or to a question that is to be one; `None` for other
+    /// requests, and where no tasks were declared.
+    fn as_task(&self, request: &Request<'_>) -> Option<Reply> {
+        let received = self.received.as_ref()?;
+        let (revision, _) = self.agreed.get()?;
+        if !revision.rules().tasks {
+            return None;
+        }
+        let method = &*request.method;
+        if let Some(reply) = received.request(method, request.params) {
+            return Some(reply);
+        }
+        if !matches!(
+            method,
+            method::ELICITATION_CREATE | method::SAMPLING_CREATE_MESSAGE
+        ) {
+            return None;
+        }
+        let mut members = request.param_members().map_while(Result::ok);
+        let (_, wanted) = members.find(|(name, _)| *name == "task")?;
+        let params = request.params.unwrap_or("{}");
+        let ask = || self.answer(method, request.params);
+        Some(Reply::Ready(received.create(method, params, wanted, ask)))
     }
 
     fn log(&self, text: &str) {
@@ -159,9 +192,18 @@ fn subscription(params: &str) -> Option<RequestId> {
 }
 
 impl Inbound for ClientInbound {
+    fn opened(&self, link: Weak<dyn Link>) {
+        if let Some(received) = &self.received {
+            received.opened(link);
+        }
+    }
+
     fn request(&self, request: &Request<'_>, _exchange: Exchange) -> Reply {
         if request.method == method::PING {
             return Reply::ok(Payload::Empty);
+        }
+        if let Some(reply) = self.as_task(request) {
+            return reply;
         }
         self.answer(&request.method, request.params)
             .unwrap_or_else(Reply::error)
@@ -216,5 +258,8 @@ impl Inbound for ClientInbound {
         tracing::debug!(%reason, "connection ended");
         self.subscriptions.close();
         self.listener.close();
+        if let Some(received) = &self.received {
+            received.close();
+        }
     }
 }
