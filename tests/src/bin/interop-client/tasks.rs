@@ -1,87 +1,78 @@
-//! Tools that run as tasks (2025-11-25), through the client's typed requests.
+//! Tools that run as tasks (2025-11-25): awaited like any other, and held on to.
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_types::{
-    CallToolRequestParams, CancelTaskRequest, CancelTaskRequestParams, CreateTaskResult,
-    GetTaskPayloadRequest, GetTaskPayloadRequestParams, GetTaskRequest, GetTaskRequestParams,
-    JsonObject, ListTasksRequest, PaginatedRequestParams, Request, Task, TaskMetadata, TaskStatus,
-    method,
-};
+use mcp_client::{Error, Started, TaskHandle, TaskTicket};
+use mcp_types::{JsonObject, TaskStatus};
 
 use crate::report::{Fault, Outcome, ensure, same, says, worked};
 use crate::target::Session;
 
-/// `tools/call` with a `task` member, which is answered with the task.
-#[derive(Debug)]
-enum StartTask {}
-
-impl Request for StartTask {
-    const METHOD: &'static str = method::TOOLS_CALL;
-    type Params = CallToolRequestParams;
-    type Result = CreateTaskResult;
-}
-
-/// A task that asks the user on the way: started, watched, listed, answered, fetched; and
-/// another one cancelled.
+/// A task that asks the user on the way: awaited; then held, listed, looked at and come back to;
+/// and one given up.
 pub(crate) async fn run(
     session: &Session,
     tool: &str,
     arguments: JsonObject,
     fragment: &str,
 ) -> Outcome {
-    let task = start(session, tool, arguments.clone()).await?;
+    let client = &session.client;
     let forms = session.host.seen().forms.len();
-    wait(session, &task, TaskStatus::InputRequired).await?;
-    let params = PaginatedRequestParams::default();
-    let listed = session.client.request::<ListTasksRequest>(&params).await?;
-    ensure(
-        listed.tasks.iter().any(|one| one.task_id == task.task_id),
-        || format!("{} is not listed", task.task_id),
-    )?;
-    // The question travels with the wait for the result.
-    let params = GetTaskPayloadRequestParams::new(&*task.task_id);
-    let result = session
-        .client
-        .request::<GetTaskPayloadRequest>(&params)
+    let states = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&states);
+    // Nobody has listed the tool, so nobody knows yet that it runs as a task.
+    let result = client
+        .call_tool(tool, arguments.clone())
+        .on_status(move |state| {
+            let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+            noted.push(state.status.clone());
+        })
         .await?;
-    says(tool, &serde_json::to_string(&result)?, fragment)?;
+    says(tool, &result.joined_text(), fragment)?;
     same("forms", session.host.seen().forms.len(), forms + 1)?;
-    wait(session, &task, TaskStatus::Completed).await?;
-
-    let second = start(session, tool, arguments).await?;
-    let params = CancelTaskRequestParams::new(&*second.task_id);
-    let cancelled = session.client.request::<CancelTaskRequest>(&params).await?;
-    same("the status", cancelled.status, TaskStatus::Cancelled)?;
-    worked("one completed, one cancelled")
-}
-
-async fn start(session: &Session, tool: &str, arguments: JsonObject) -> Result<Task, Fault> {
-    let params = CallToolRequestParams::new(tool)
-        .with_arguments(arguments)
-        .with_task(TaskMetadata::default().with_ttl(60_000));
-    let created = session.client.request::<StartTask>(&params).await?;
-    same("the status", &created.task.status, &TaskStatus::Working)?;
-    Ok(created.task)
-}
-
-/// Looks at the task as often as it likes, until it has this status.
-async fn wait(session: &Session, task: &Task, status: TaskStatus) -> Result<(), Fault> {
-    let params = GetTaskRequestParams::new(&*task.task_id);
-    let pause = Duration::from_millis(task.poll_interval.unwrap_or(500).min(1_000));
-    loop {
-        let now = session.client.request::<GetTaskRequest>(&params).await?;
-        if now.status == status {
-            return Ok(());
-        }
-        let over = [
-            TaskStatus::Completed,
-            TaskStatus::Failed,
-            TaskStatus::Cancelled,
-        ];
-        ensure(!over.contains(&now.status), || {
-            format!("the task is {}, not {status}", now.status)
+    let states = states
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    for status in [TaskStatus::Working, TaskStatus::InputRequired] {
+        ensure(states.contains(&status), || {
+            format!("the task was never {status}: {states:?}")
         })?;
-        tokio::time::sleep(pause).await;
+    }
+
+    let task = start(session, tool, arguments.clone()).await?;
+    let id = task.ticket().id();
+    let listed = client.list_tasks().await?;
+    ensure(listed.iter().any(|one| one.task_id == id), || {
+        "the task is not listed".to_owned()
+    })?;
+    let stored = serde_json::to_string(task.ticket())?;
+    let ticket: TaskTicket = serde_json::from_str(&stored)?;
+    let result = client.task(ticket).wait().await?;
+    says(tool, &result.joined_text(), fragment)?;
+    same(
+        "the status",
+        task.status().await?.status,
+        TaskStatus::Completed,
+    )?;
+
+    let task = start(session, tool, arguments).await?;
+    task.cancel().await?;
+    same(
+        "the status",
+        task.status().await?.status,
+        TaskStatus::Cancelled,
+    )?;
+    let outcome = task.wait().await;
+    ensure(matches!(outcome, Err(Error::TaskCancelled { .. })), || {
+        format!("a cancelled task came to {outcome:?}")
+    })?;
+    worked("one awaited, one come back to, one cancelled")
+}
+
+async fn start(session: &Session, tool: &str, arguments: JsonObject) -> Result<TaskHandle, Fault> {
+    match session.client.call_tool(tool, arguments).start().await? {
+        Started::Task(task) => Ok(task),
+        other => Err(format!("a call that is no task: {other:?}").into()),
     }
 }
