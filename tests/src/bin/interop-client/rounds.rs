@@ -1,0 +1,99 @@
+//! What a server of 2026-07-28 asks in rounds, and what its HTTP shows.
+
+use mcp_client::Error;
+use mcp_types::v2026_07_28::CallToolOutcome;
+use serde_json::json;
+
+use crate::host::Answer;
+use crate::lifecycle::code;
+use crate::report::{Outcome, absent, ensure, row, same, says, worked};
+use crate::sdk::Peer;
+use crate::target::{Session, Target};
+use crate::tools::call;
+
+/// One row per feature.
+pub(crate) async fn rows(target: &Target, peer: &Peer<'_>) {
+    let s = peer.session;
+    let root = target.root("").uri;
+    peer.row("together", "ask_all", together(s, &root)).await;
+    peer.row("again", "ask_twice", again(s)).await;
+    peer.row("prompt-asks", "ask_twice", prompt(s)).await;
+    row("incapable", incapable(target)).await;
+    if target.is_http() {
+        peer.row("headers", "headed", headed(s)).await;
+    }
+}
+
+/// User, model and host are asked in one round, and the call is answered in the next.
+async fn together(s: &Session, root: &str) -> Outcome {
+    let first = s.client.call_tool_once("ask_all", json!({})).await?;
+    let CallToolOutcome::InputRequired(round) = first else {
+        return Err(format!("it does not ask: {first:?}").into());
+    };
+    let asked = round.input_requests.map_or(0, |questions| questions.len());
+    same("questions in one round", asked, 3)?;
+    s.client.set_roots([mcp_types::Root::new(root)])?;
+    let said = call(s, "ask_all", json!({}), "").await?.joined_text();
+    for fragment in ["interop", "the model heard", root] {
+        says("ask_all", &said, fragment)?;
+    }
+    worked(said)
+}
+
+/// The second question holds the first answer.
+async fn again(s: &Session) -> Outcome {
+    let before = s.host.seen().forms.len();
+    s.host.answer(Answer::Fill);
+    let said = call(s, "ask_twice", json!({}), "").await?.joined_text();
+    let forms = s.host.seen().forms.split_off(before);
+    same("forms", forms.len(), 2)?;
+    let second = &forms[1].message;
+    says("the second question", second, "interop")?;
+    says("ask_twice", &said, "interop")?;
+    worked(format!("{second} {said}"))
+}
+
+/// A prompt that asks what it is about.
+async fn prompt(s: &Session) -> Outcome {
+    let before = s.host.seen().forms.len();
+    let none: [(&str, &str); 0] = [];
+    let written = s.client.get_prompt("asking", none).await?;
+    same("forms", s.host.seen().forms.len(), before + 1)?;
+    let text = serde_json::to_string(&written.messages)?;
+    says("the prompt", &text, "interop")?;
+    worked("asked once, then written")
+}
+
+/// The server gives the header back as it came: in plain words if they are plain.
+async fn headed(s: &Session) -> Outcome {
+    for (value, header) in [
+        ("plain", "plain"),
+        ("grüß dich", "=?base64?Z3LDvMOfIGRpY2g=?="),
+    ] {
+        let said = call(s, "headed", json!({ "value": value }), "").await?;
+        same("the header", &*said.joined_text(), header)?;
+    }
+    worked("in plain words, and in base64")
+}
+
+/// A client that cannot be asked is told what it lacks.
+async fn incapable(target: &Target) -> Outcome {
+    let session = target.incapable().await?;
+    let refused = session.client.call_tool("ask_user", json!({})).await;
+    let detail = match refused {
+        Ok(result) => {
+            ensure(result.is_error(), || format!("it went on: {result:?}"))?;
+            Err(format!("isError instead: {}", result.joined_text()).into())
+        }
+        Err(Error::Unanswered {
+            question, reason, ..
+        }) => absent(format!("it asks all the same, for {question:?}: {reason}")),
+        Err(error) => {
+            let detail = error.to_string();
+            same("the code", code::<()>(Err(error))?, -32021)?;
+            worked(detail)
+        }
+    };
+    session.end().await?;
+    detail
+}
