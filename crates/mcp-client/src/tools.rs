@@ -15,10 +15,10 @@ use tokio::time::Instant;
 
 use crate::call::{Options, decode};
 use crate::client::Shared;
-use crate::exchange::{Ask, run};
+use crate::exchange::Ask;
 use crate::progress::{Entry, Progress};
 use crate::tasks::{OnStatus, Started, TaskHandle, TaskState, Wish};
-use crate::{Client, Error};
+use crate::{Client, Error, tasks};
 
 /// A tool call that is sent when it is awaited.
 ///
@@ -180,7 +180,8 @@ impl ToolCall {
         ask.options = self.options;
         ask.headers = headers;
         ask.once = once;
-        let refused = match run(shared, &mut ask).await {
+        let (result, mut ask) = tasks::send(&self.client, ask).await;
+        let refused = match result {
             Ok(result) => return Ok(Raw::of(result, ask)),
             Err(Error::Rejected(refused)) => refused,
             Err(error) => return Err(error),
@@ -204,8 +205,8 @@ impl ToolCall {
         } else {
             return Err(Error::Rejected(refused));
         }
-        let result = run(shared, &mut ask).await?;
-        Ok(Raw::of(result, ask))
+        let (result, ask) = tasks::send(&self.client, ask).await;
+        Ok(Raw::of(result?, ask))
     }
 }
 

@@ -4,11 +4,14 @@ use mcp_client::{Client, Error, Negotiation, Started, TaskHandle, TaskTicket, Ve
 use mcp_protocol::Revision;
 use mcp_tests::wire::Wire;
 use mcp_types::TaskStatus;
+use mcp_types::v2026_07_28::{
+    ClientCapabilities, GetTaskRequest, GetTaskRequestParams, RequestMeta,
+};
 use serde_json::json;
 
 use super::{
-    ID, Seen, about, accepting, all_of_tasks, client, done, flat, legacy, modern, nested, question,
-    quiet,
+    ID, MODERN, Seen, about, accepting, all_of_tasks, client, done, flat, legacy, modern, nested,
+    question, quiet,
 };
 
 /// Starts a call that the server goes on with as a task.
@@ -40,7 +43,7 @@ async fn a_call_that_is_not_waited_for_is_done_or_a_task() {
     assert!(matches!(started, Started::Done(result) if result.joined_text() == "done"));
 }
 
-// proves: M-TASK-022, TASK-033, TASK-102
+// proves: M-TASK-022, TASK-102
 #[tokio::test(start_paused = true)]
 async fn a_stored_ticket_leads_back_to_the_task() {
     let (mut wire, client) = modern(client()).await;
@@ -87,7 +90,7 @@ async fn a_handle_that_is_dropped_leaves_the_task_alone() {
     quiet(&mut wire).await;
 }
 
-// proves: M-TASK-039
+// proves: M-TASK-039, M-TASK-041
 #[tokio::test(start_paused = true)]
 async fn a_task_can_be_looked_at_and_given_up() {
     let (mut wire, client) = modern(client()).await;
@@ -110,6 +113,14 @@ async fn a_task_can_be_looked_at_and_given_up() {
     wire.answer(&request, json!({ "resultType": "complete" }))
         .await;
     cancelling.await.unwrap().unwrap();
+    // It was too late for that, and the outcome is as good as any.
+    let waiter = task.clone();
+    let waiting = tokio::spawn(async move { waiter.wait().await });
+    let request = about(&mut wire, "tasks/get").await;
+    let ended = json!({ "result": done() });
+    wire.answer(&request, flat("complete", "completed", ended))
+        .await;
+    assert_eq!(waiting.await.unwrap().unwrap().joined_text(), "done");
 
     let looking = tokio::spawn(async move { task.status().await });
     let request = about(&mut wire, "tasks/get").await;
@@ -118,7 +129,6 @@ async fn a_task_can_be_looked_at_and_given_up() {
     assert!(matches!(error, Error::TaskLost { .. }), "{error}");
 }
 
-// proves: TASK-069
 #[tokio::test(start_paused = true)]
 async fn a_task_that_has_ended_cannot_be_given_up() {
     let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
@@ -144,6 +154,29 @@ async fn a_ticket_is_no_good_with_a_server_of_the_other_era() {
     let task = client.task(serde_json::from_value(ticket).unwrap());
     let error = task.wait().await.unwrap_err();
     assert!(error.to_string().contains("2025-11-25"), "{error}");
+    quiet(&mut wire).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_about_tasks_are_there_for_who_wants_them_bare() {
+    let (mut wire, client) = modern(client()).await;
+    let meta = RequestMeta::new("", ClientCapabilities::new());
+    let params = GetTaskRequestParams::new(ID, meta);
+    let asker = client.clone();
+    let asking = tokio::spawn(async move { asker.request::<GetTaskRequest>(&params).await });
+    let request = about(&mut wire, "tasks/get").await;
+    let meta = &request["params"]["_meta"];
+    assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], MODERN);
+    wire.answer(&request, flat("complete", "working", json!({})))
+        .await;
+    let task = asking.await.unwrap().unwrap().task;
+    assert_eq!(task.poll_interval_ms, Some(2_000));
+    // Those of sessions are gone.
+    let listed = client.list_tasks().await;
+    assert!(
+        matches!(listed, Err(Error::Unsupported { .. })),
+        "{listed:?}"
+    );
     quiet(&mut wire).await;
 }
 

@@ -34,7 +34,7 @@ fn outcome() -> Value {
     result
 }
 
-// proves: TASK-013, TASK-015, TASK-022, TASK-024, TASK-026, TASK-029, TASK-056, TASK-060, SCHEMA-019
+// proves: TASK-013, TASK-015, TASK-022, TASK-024, TASK-029, TASK-060, SCHEMA-019
 #[tokio::test(start_paused = true)]
 async fn a_call_is_one_await_whatever_the_tool_needs() {
     let (mut wire, _client, calling) = created(client()).await;
@@ -46,7 +46,7 @@ async fn a_call_is_one_await_whatever_the_tool_needs() {
     quiet(&mut wire).await;
 }
 
-// proves: TASK-023, TASK-040, TASK-042, TASK-043, TASK-044, TASK-055, TASK-058
+// proves: TASK-023, TASK-044
 #[tokio::test(start_paused = true)]
 async fn what_a_task_asks_comes_along_with_its_outcome() {
     let (mut wire, _client, calling) = created(accepting()).await;
@@ -71,7 +71,7 @@ async fn what_a_task_asks_comes_along_with_its_outcome() {
     quiet(&mut wire).await;
 }
 
-// proves: TASK-027, TASK-028, TASK-030
+// proves: TASK-030
 #[tokio::test(start_paused = true)]
 async fn what_the_server_says_unasked_counts_and_replaces_no_look() {
     let seen = Seen::default();
@@ -107,7 +107,6 @@ async fn what_the_server_says_unasked_counts_and_replaces_no_look() {
     assert_eq!(told[..3], expected, "{told:?}");
 }
 
-// proves: TASK-054, TASK-083, TASK-084
 #[tokio::test(start_paused = true)]
 async fn a_failure_is_that_of_the_call() {
     let (mut wire, client, calling) = created(client()).await;
@@ -128,7 +127,7 @@ async fn a_failure_is_that_of_the_call() {
     quiet(&mut wire).await;
 }
 
-// proves: TASK-069, TASK-073, TASK-074
+// proves: TASK-073, TASK-074
 #[tokio::test(start_paused = true)]
 async fn a_task_that_is_cancelled_or_gone_has_no_outcome() {
     let (mut wire, client, calling) = created(client()).await;
@@ -180,6 +179,29 @@ async fn dropping_the_call_gives_the_task_up_where_the_server_knows_that() {
     };
     let error = task.cancel().await.unwrap_err();
     assert!(error.to_string().contains("tasks.cancel"), "{error}");
+    quiet(&mut wire).await;
+}
+
+// proves: CANC-006, CANC-019
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is() {
+    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    calling.abort();
+    // Not even a word that nobody waits for the answer.
+    let early = tokio::time::timeout(Duration::from_secs(5), wire.recv_patiently()).await;
+    assert!(early.is_err(), "{early:?}");
+    wire.answer(&request, json!({ "task": nested("working") }))
+        .await;
+    let cancel = about(&mut wire, "tasks/cancel").await;
+    wire.answer(&cancel, nested("cancelled")).await;
+
+    // A server that gives a result instead has nothing to give up.
+    let calling = call(&client);
+    let request = wire.recv_patiently().await;
+    calling.abort();
+    wire.answer(&request, done()).await;
     quiet(&mut wire).await;
 }
 

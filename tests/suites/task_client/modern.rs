@@ -33,7 +33,7 @@ async fn get(wire: &mut Wire, status: &str, more: Value) {
     wire.answer(&request, flat("complete", status, more)).await;
 }
 
-// proves: M-TASK-001, M-TASK-004, M-TASK-011, M-TASK-021, M-TASK-036
+// proves: M-TASK-001, M-TASK-004, M-TASK-011, M-TASK-021
 #[tokio::test(start_paused = true)]
 async fn a_call_is_one_await_whether_it_becomes_a_task_or_not() {
     let (mut wire, client, calling) = created(client()).await;
@@ -76,7 +76,7 @@ async fn the_pause_is_the_one_the_server_asked_for_last() {
     assert!(calling.await.unwrap().is_ok());
 }
 
-// proves: M-TASK-013, M-TASK-014, M-TASK-030, M-TASK-031, M-TASK-034
+// proves: M-TASK-013, M-TASK-014, M-TASK-030, M-TASK-031, M-TASK-034, M-TASK-036
 #[tokio::test(start_paused = true)]
 async fn what_a_task_asks_is_answered_once_by_the_handlers_of_all_questions() {
     let asked = Arc::new(AtomicUsize::new(0));
@@ -159,7 +159,6 @@ async fn a_question_without_an_answer_ends_the_call_and_the_task() {
     about(&mut wire, "tasks/cancel").await;
 }
 
-// proves: M-TASK-041
 #[tokio::test(start_paused = true)]
 async fn a_task_ends_in_one_of_three_ways() {
     let (mut wire, client, calling) = created(client()).await;

@@ -104,6 +104,7 @@ impl Slow {
                 cursor => json!({ "cursor": cursor }),
             };
             let page = self.answer_to("tasks/list", params).await["result"].clone();
+            assert!(page["_meta"].is_null(), "{page}");
             for task in page["tasks"].as_array().unwrap() {
                 ids.push(task["taskId"].as_str().unwrap().to_owned());
             }
@@ -144,7 +145,7 @@ async fn what_may_be_a_task_is_declared_where_it_is_answered() {
 }
 
 // proves: TASK-017, TASK-033, TASK-036, TASK-046, TASK-047, TASK-049, TASK-051, TASK-053, TASK-055
-// proves: TASK-024, TASK-026, TASK-028, TASK-054, TASK-062, TASK-063, TASK-064
+// proves: TASK-024, TASK-026, TASK-027, TASK-028, TASK-054, TASK-062, TASK-063, TASK-064
 #[tokio::test(start_paused = true)]
 async fn a_question_is_answered_with_a_task_and_later_with_the_answer() {
     let mut slow = slow(TaskLimits::default()).await;
@@ -222,6 +223,7 @@ async fn a_task_that_is_cancelled_is_so_at_once_and_for_ever() {
     let cancelled = slow.about("tasks/cancel", &id).await;
     assert_eq!(cancelled["result"]["status"], "cancelled");
     assert_eq!(cancelled["result"]["taskId"], *id);
+    assert!(cancelled["result"]["_meta"].is_null(), "{cancelled}");
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(slow.dropped.load(Ordering::Relaxed), 1);
     slow.go.notify_one();

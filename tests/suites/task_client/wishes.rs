@@ -27,7 +27,7 @@ async fn asks_for(wire: &mut Wire, calling: super::Calling) -> Value {
     request["params"]["task"].clone()
 }
 
-// proves: TASK-010, TASK-012, TASK-013, TASK-016, TASK-031, TASK-052
+// proves: TASK-010, TASK-012, TASK-013, TASK-016
 #[tokio::test(start_paused = true)]
 async fn a_tool_says_whether_its_calls_may_be_tasks() {
     let table = [

@@ -6,6 +6,7 @@
 //! [old]: https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
 
 mod drive;
+mod handover;
 mod lost;
 mod state;
 mod watch;
@@ -31,6 +32,7 @@ use crate::{Client, Error, Verdict, lock};
 use drive::Drive;
 use state::Snapshot;
 
+pub(crate) use handover::send;
 pub use state::TaskState;
 pub(crate) use state::nested;
 pub(crate) use watch::Watches;
