@@ -87,6 +87,8 @@ pub(crate) struct Filter {
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
     pub(crate) uris: HashSet<String>,
+    /// Tasks, by id; who listens may know of them.
+    pub(crate) tasks: HashSet<String>,
 }
 
 impl Filter {
@@ -109,6 +111,11 @@ impl Filter {
             let mut uris: Vec<String> = self.uris.iter().cloned().collect();
             uris.sort();
             filter.resource_subscriptions = Some(uris);
+        }
+        if !self.tasks.is_empty() {
+            let mut ids: Vec<String> = self.tasks.iter().cloned().collect();
+            ids.sort();
+            filter = filter.with_task_ids(ids);
         }
         filter
     }
@@ -157,6 +164,16 @@ impl Listens {
         }
     }
 
+    /// Tells of a task.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn deliver_task(&self, task: &mcp_protocol::task::Task) {
+        for listen in lock(&self.0).iter() {
+            if listen.filter.tasks.contains(task.id()) {
+                listen.tell_task(task);
+            }
+        }
+    }
+
     /// Ends all of them in good order.
     pub(crate) fn end(&self) {
         let open: Vec<_> = lock(&self.0).drain(..).collect();
@@ -181,10 +198,22 @@ impl Listen {
         self.exchange.id()
     }
 
+    /// All that there is to know of a task, as who asks for it is told.
+    #[cfg(feature = "tasks")]
+    fn tell_task(&self, task: &mcp_protocol::task::Task) {
+        if let Ok(members) = serde_json::from_str::<Map<String, Value>>(&task.to_detailed()) {
+            self.notify_all(method::NOTIFICATIONS_TASKS, members);
+        }
+    }
+
     fn notify(&self, method: &str, members: impl IntoIterator<Item = (&'static str, Value)>) {
-        let mut params = Map::new();
+        let members = members.into_iter().map(|(key, value)| (key.into(), value));
+        self.notify_all(method, members);
+    }
+
+    fn notify_all(&self, method: &str, members: impl IntoIterator<Item = (String, Value)>) {
+        let mut params: Map<String, Value> = members.into_iter().collect();
         params.insert("_meta".into(), json!({ SUBSCRIPTION_ID_KEY: self.id() }));
-        params.extend(members.into_iter().map(|(key, value)| (key.into(), value)));
         let params = Value::Object(params).to_string();
         let link = self.exchange.link();
         if link

@@ -145,7 +145,32 @@ impl Ctx {
         let working = ledger.working();
         let result = work.await;
         working.done(name, serde_json::to_value(&result)?);
+        // What a task did is kept before it does anything else.
+        ledger.saving().await;
         Ok(result)
+    }
+
+    /// From here on the call is a task: the request is answered with it, and the handler goes on
+    /// where it is, in the background. Questions before this are asked while the client waits,
+    /// those after it when it looks at the task.
+    ///
+    /// For tools that [say so](crate::Tool::detaches). Nothing happens where the call is a task
+    /// already, or cannot be one: in older revisions, for clients that know no tasks.
+    ///
+    /// # Errors
+    /// No task can be made, because a limit is reached or the store failed. The call is as it
+    /// was.
+    pub async fn detach(&self) -> Result<(), HandlerError> {
+        match self.0.ledger() {
+            Some(ledger) => ledger.leave().await.map_err(HandlerError::protocol),
+            None => Ok(()),
+        }
+    }
+
+    /// Says in a sentence what a task is about, for whoever looks at it; returns whether the call
+    /// is a task. A client hears of it when it looks, so it may be said as often as there is news.
+    pub fn status(&self, message: &str) -> bool {
+        self.0.ledger().is_some_and(|ledger| ledger.say(message))
     }
 
     /// Asks the user to fill in a form made from `T`, a flat struct of strings, numbers, bools
@@ -218,7 +243,9 @@ impl Ctx {
             .and_then(|capabilities| capabilities.elicitation.as_ref())
             .is_some_and(|modes| modes.url.is_some());
         let rules = self.0.rules();
-        if !(opens_urls && rules.elicitation_modes) || elicitations.is_empty() {
+        // A task is not called again, so there is no use in telling its client to.
+        let is_task = rules.modern && self.0.ledger().is_some_and(|ledger| ledger.is_live());
+        if !(opens_urls && rules.elicitation_modes) || elicitations.is_empty() || is_task {
             let lines: Vec<String> = elicitations
                 .iter()
                 .map(|elicitation| format!("{}: {}", elicitation.message, elicitation.url))

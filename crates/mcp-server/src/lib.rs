@@ -58,6 +58,8 @@ mod seal;
 mod server;
 mod settings;
 mod spec;
+#[cfg(feature = "tasks")]
+mod tasks;
 mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -79,6 +81,8 @@ pub use log::LogLayer;
 pub use mcp_macros::{prompt, resource, tool};
 pub use mcp_protocol::base64::encode as base64;
 pub use mcp_protocol::modern::{CacheHint, CacheScope};
+#[cfg(feature = "tasks")]
+pub use mcp_protocol::task::{MemoryStore, StoreError, TaskStore};
 pub use output::{Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody};
 pub use prompt::Prompt;
 pub use resource::Resource;
@@ -87,6 +91,8 @@ pub use seal::StateKeys;
 pub use server::{Server, WeakServer};
 pub use settings::Guarded;
 pub use spec::Spec;
+#[cfg(feature = "tasks")]
+pub use tasks::{TaskMode, TaskOptions};
 pub use template::{TemplateError, UriTemplate};
 pub use tool::Tool;
 

@@ -22,9 +22,12 @@ pub(crate) fn open(list: &str, cursor: &str) -> Result<u64, ErrorObject> {
         .flatten()
         .and_then(|(sequence, _)| u64::from_str_radix(sequence, 16).ok())
         .filter(|sequence| seal(list, *sequence) == cursor);
-    sequence.ok_or_else(|| {
-        ErrorObject::invalid_params("invalid cursor; use the nextCursor of the page before")
-    })
+    sequence.ok_or_else(invalid)
+}
+
+/// The answer to a cursor that nobody made.
+pub(crate) fn invalid() -> ErrorObject {
+    ErrorObject::invalid_params("invalid cursor; use the nextCursor of the page before")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorObject, decode};
 use mcp_protocol::modern::{Interim, Ledger, LedgerError, Recorded, Suspending};
-use mcp_protocol::{Outcome, Payload, Principal, Reply, RequestContext};
+use mcp_protocol::{BoxFuture, Outcome, Payload, Principal, Reply, RequestContext};
 use mcp_types::JsonObject;
 use serde_json::{Map, Value};
 
@@ -81,9 +81,18 @@ impl Rounds {
 
     /// Lets the call stop where it asks.
     pub(crate) fn attend(self, reply: Reply, subject: Subject<'_>) -> Reply {
-        let Reply::Pending(handler) = reply else {
-            return reply;
-        };
+        match reply {
+            Reply::Pending(handler) => Reply::Pending(Box::pin(self.suspending(handler, subject))),
+            reply => reply,
+        }
+    }
+
+    /// The handler of the call, which may stop where it asks.
+    pub(crate) fn suspending(
+        self,
+        handler: BoxFuture<'static, Outcome>,
+        subject: Subject<'_>,
+    ) -> Suspending {
         let Self {
             ledger,
             keys,
@@ -108,7 +117,7 @@ impl Rounds {
             };
             input_required(interim.requests, state)
         };
-        Reply::Pending(Box::pin(Suspending::new(handler, ledger, stop)))
+        Suspending::new(handler, ledger, stop)
     }
 }
 

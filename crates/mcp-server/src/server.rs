@@ -38,6 +38,8 @@ pub(crate) struct Core {
     pub(crate) templates: Registry<TemplateEntry>,
     pub(crate) settings: Mutex<Arc<Settings>>,
     pub(crate) listens: Arc<Listens>,
+    #[cfg(feature = "tasks")]
+    pub(crate) tasks: Arc<crate::tasks::Tasks>,
     sessions: Mutex<Vec<Weak<Session>>>,
     edition: AtomicU64,
     problems: Mutex<Vec<RegistrationError>>,
@@ -46,6 +48,7 @@ pub(crate) struct Core {
 impl Server<()> {
     /// A server of this name and version with nothing registered.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        let listens = Arc::<Listens>::default();
         Self {
             core: Arc::new(Core {
                 tools: Registry::default(),
@@ -53,7 +56,9 @@ impl Server<()> {
                 resources: Registry::default(),
                 templates: Registry::default(),
                 settings: Mutex::new(Arc::new(Settings::new(name, version))),
-                listens: Arc::default(),
+                #[cfg(feature = "tasks")]
+                tasks: crate::tasks::Tasks::new(Arc::clone(&listens)),
+                listens,
                 sessions: Mutex::default(),
                 edition: AtomicU64::new(0),
                 problems: Mutex::default(),
@@ -280,6 +285,8 @@ impl Core {
 
 impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     fn ready(&self) -> Result<(), String> {
+        #[cfg(feature = "tasks")]
+        self.core.wake_tasks();
         let problems = lock(&self.core.problems);
         if problems.is_empty() {
             return Ok(());

@@ -6,12 +6,16 @@ use std::sync::Arc;
 use mcp_protocol::Session;
 use mcp_protocol::modern::mirror::Mirrored;
 use mcp_protocol::schema::{Origin, Validator};
+#[cfg(feature = "tasks")]
+use mcp_types::ToolExecution;
 use mcp_types::{Icon, JsonObject, Meta, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::handler::{Erased, Handler, erase};
 use crate::output::{ForTool, Promised};
 use crate::schema::Output;
+#[cfg(feature = "tasks")]
+use crate::tasks::{Plan, TaskMode};
 use crate::{RegistrationError, Spec, icons};
 
 pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
@@ -29,6 +33,8 @@ pub struct Tool<S = ()> {
     wrapped: Option<JsonObject>,
     scope: Option<String>,
     visible: Option<Visible>,
+    #[cfg(feature = "tasks")]
+    plan: Option<Plan>,
     problem: Option<String>,
 }
 
@@ -64,6 +70,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
             wrapped: wrapped.flatten(),
             scope: None,
             visible: None,
+            #[cfg(feature = "tasks")]
+            plan: None,
             problem: spec.problem,
         }
     }
@@ -181,6 +189,34 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
+    /// Lets calls outlive their request: the client gets a task instead of waiting, looks at it
+    /// from time to time, and fetches the result when there is one. The handler need not know.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn task(mut self, mode: TaskMode) -> Self {
+        self.plan.get_or_insert_default().mode = mode;
+        self
+    }
+
+    /// The same, but from 2026-07-28 on a call starts like any other, and the handler says by
+    /// [`Ctx::detach`](crate::Ctx::detach) from where on it is a task.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn detaches(mut self) -> Self {
+        self.plan.get_or_insert_default().detaches = true;
+        self
+    }
+
+    /// Runs the handler of a task again after a restart of the server, if the
+    /// [store](crate::Server::task_store) lasts. Answers of the client, and what was done
+    /// [once](crate::Ctx::once), are known to the next run; everything else happens again.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn resumes(mut self) -> Self {
+        self.plan.get_or_insert_default().resumes = true;
+        self
+    }
+
     /// Shows and serves the tool only in sessions for which `visible` says so.
     #[must_use]
     pub fn visible_if(
@@ -224,15 +260,27 @@ impl<S: Send + Sync + 'static> Tool<S> {
             validator,
             always_object: self.wrapped.is_none(),
         });
+        #[cfg(feature = "tasks")]
+        let definition = {
+            let mut definition = self.definition;
+            definition.execution = self
+                .plan
+                .map(|plan| ToolExecution::new().with_task_support(plan.support()));
+            definition
+        };
+        #[cfg(not(feature = "tasks"))]
+        let definition = self.definition;
         Ok(ToolEntry {
             run: (self.bind)(state, self.blocking),
-            definition: self.definition,
+            definition,
             input,
             output,
             wrapped: self.wrapped,
             scope: self.scope,
             mirrored: (!mirrored.is_empty()).then(|| Arc::new(mirrored)),
             visible: self.visible,
+            #[cfg(feature = "tasks")]
+            plan: self.plan,
         })
     }
 }
@@ -295,6 +343,8 @@ pub(crate) struct ToolEntry {
     pub(crate) scope: Option<String>,
     pub(crate) mirrored: Option<Arc<Mirrored>>,
     pub(crate) visible: Option<Visible>,
+    #[cfg(feature = "tasks")]
+    pub(crate) plan: Option<Plan>,
 }
 
 pub(crate) enum InputCheck {

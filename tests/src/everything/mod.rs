@@ -5,6 +5,7 @@ mod prompts;
 mod questions;
 mod resources;
 mod rounds;
+mod tasks;
 mod tools;
 
 use mcp_protocol::Revision;
@@ -19,7 +20,8 @@ pub const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAA
 
 /// The server with everything in it.
 pub fn server() -> Server {
-    plain().tools(rounds::tools()).prompts(rounds::prompts())
+    let server = plain().tools(rounds::tools()).prompts(rounds::prompts());
+    server.tools(tasks::tools())
 }
 
 /// The same at the revisions with sessions alone, and without what was made to be asked in rounds.

@@ -190,7 +190,7 @@ async fn confirmed(cx: &Ctx) -> Result<&'static str, HandlerError> {
     }
 }
 
-fn given<T>(answer: Elicited<T>) -> Result<T, HandlerError> {
+pub(super) fn given<T>(answer: Elicited<T>) -> Result<T, HandlerError> {
     answer
         .accepted()
         .ok_or_else(|| HandlerError::new("the user did not answer"))

@@ -14,13 +14,15 @@ use crate::output::{Finish, FinishPrompt, FinishResource, FinishTool, not_found}
 use crate::rounds::{Rounds, Subject};
 use crate::server::Core;
 use crate::settings::{Guarded, Settings};
+#[cfg(feature = "tasks")]
+use crate::tasks::Called;
 
 /// Longest resource URI, in bytes.
 const MAX_URI: usize = 8_192;
 
 impl Core {
     pub(super) fn call_tool(
-        &self,
+        self: &Arc<Self>,
         request: &Request<'_>,
         mut context: RequestContext,
         settings: &Settings,
@@ -45,11 +47,24 @@ impl Core {
                 tool.definition.name
             )));
         }
+        let arguments = target.arguments()?;
+        #[cfg(feature = "tasks")]
+        if tool.plan.is_some() || target.task.is_some() {
+            let called = Called {
+                tool,
+                arguments,
+                task: target.task,
+                round: target.round,
+                meta: target.meta,
+            };
+            if let Some(reply) = self.begin(&called, &context, settings)? {
+                return Ok(reply);
+            }
+        }
         let finish = FinishTool {
             output: tool.output.clone(),
             rules: context.rules(),
         };
-        let arguments = target.arguments()?;
         if let Err(problem) = tool.input.check(arguments) {
             return Ok(Reply::Ready(
                 finish.finish(Err(HandlerError::arguments(problem))),

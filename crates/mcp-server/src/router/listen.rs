@@ -1,5 +1,7 @@
 //! Subscriptions of revisions without sessions.
 
+use std::collections::HashSet;
+
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Reply, RequestContext};
 use mcp_types::method;
@@ -51,6 +53,7 @@ impl Core {
             prompts: heard(wanted.prompts_list_changed, &Change::Prompts),
             resources: heard(wanted.resources_list_changed, &Change::Resources),
             uris: uris.into_iter().filter(known).collect(),
+            tasks: HashSet::new(),
         };
         let listening = self.listens.open(context.exchange().clone(), filter)?;
         Ok(Reply::Pending(Box::pin(listening)))

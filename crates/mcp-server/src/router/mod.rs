@@ -5,6 +5,8 @@ mod complete;
 mod listen;
 mod target;
 
+use std::sync::Arc;
+
 use mcp_jsonrpc::{ErrorObject, Request, decode};
 use mcp_protocol::modern::CacheScope;
 use mcp_protocol::{Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, lower};
@@ -12,6 +14,8 @@ use mcp_types::{
     JsonObject, PaginatedRequestParams, PromptsCapability, ResourcesCapability, ServerCapabilities,
     SetLevelRequestParams, SubscribeRequestParams, ToolsCapability, method,
 };
+#[cfg(feature = "tasks")]
+use mcp_types::{ServerTaskRequests, ServerTasksCapability, ToolsTaskRequests};
 use serde::de::DeserializeOwned;
 
 use crate::output::not_found;
@@ -52,6 +56,10 @@ impl Core {
                 .all()
                 .any(|template| !template.completers.is_empty());
         capabilities.completions = completes.then(JsonObject::new);
+        #[cfg(feature = "tasks")]
+        if self.has_tasks() {
+            capabilities.tasks = Some(tasks_capability());
+        }
         capabilities.logging = settings.logging.then(JsonObject::new);
         if !settings.experimental.is_empty() {
             capabilities.experimental = Some(settings.experimental.clone());
@@ -71,7 +79,7 @@ impl Core {
         facts
     }
 
-    pub(crate) fn route(&self, request: &Request<'_>, context: RequestContext) -> Reply {
+    pub(crate) fn route(self: &Arc<Self>, request: &Request<'_>, context: RequestContext) -> Reply {
         let params = request.params;
         let settings = self.settings();
         let rules = context.rules();
@@ -81,6 +89,12 @@ impl Core {
             method::RESOURCES_READ => self.read_resource(request, context, &settings),
             method::COMPLETION_COMPLETE => self.complete(params, context, &settings),
             method::SUBSCRIPTIONS_LISTEN => self.listen(params, &context, &settings),
+            #[cfg(feature = "tasks")]
+            method::TASKS_GET
+            | method::TASKS_UPDATE
+            | method::TASKS_CANCEL
+            | method::TASKS_RESULT
+            | method::TASKS_LIST => self.serve_task(request, context, &settings),
             other => self
                 .answer(other, params, &context, &settings)
                 .map(|payload| Reply::Ready(Ok(payload))),
@@ -163,6 +177,17 @@ impl Core {
                 .iter(context.session())
                 .any(|entry| entry.template.matches(uri).is_some())
     }
+}
+
+/// That calls of tools may be tasks, and all there is to do with them. Who may list them is up to
+/// the session.
+#[cfg(feature = "tasks")]
+fn tasks_capability() -> ServerTasksCapability {
+    let calls = ToolsTaskRequests::new().with_call(JsonObject::new());
+    ServerTasksCapability::new()
+        .with_list(JsonObject::new())
+        .with_cancel(JsonObject::new())
+        .with_requests(ServerTaskRequests::new().with_tools(calls))
 }
 
 fn unknown_prompt(name: &str) -> ErrorObject {

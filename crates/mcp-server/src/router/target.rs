@@ -12,12 +12,16 @@ pub(super) struct Target<'a> {
     arguments: Option<&'a str>,
     pub(super) meta: Option<&'a str>,
     pub(super) round: Round<'a>,
+    #[cfg(feature = "tasks")]
+    pub(super) task: Option<&'a str>,
 }
 
 impl<'a> Target<'a> {
     pub(super) fn read(request: &Request<'a>, key: &str) -> Result<Self, ErrorObject> {
         let invalid = |what: String| ErrorObject::invalid_params(format!("invalid params: {what}"));
         let (mut name, mut arguments, mut meta) = (None, None, None);
+        #[cfg(feature = "tasks")]
+        let mut task = None;
         let mut round = Round::default();
         for member in request.param_members() {
             let (member, value) = member.map_err(|error| invalid(error.to_string()))?;
@@ -26,6 +30,8 @@ impl<'a> Target<'a> {
                 "_meta" => &mut meta,
                 "inputResponses" => &mut round.responses,
                 "requestState" => &mut round.state,
+                #[cfg(feature = "tasks")]
+                "task" => &mut task,
                 _ if member == key => &mut name,
                 _ => continue,
             };
@@ -42,6 +48,8 @@ impl<'a> Target<'a> {
             arguments,
             meta,
             round,
+            #[cfg(feature = "tasks")]
+            task,
         })
     }
 

@@ -365,6 +365,10 @@ impl Link for Stream {
         grant.is_some_and(|grant| grant.demand(scope))
     }
 
+    fn grant(&self) -> Option<Grant> {
+        self.parts.as_ref()?.extensions.get::<Grant>().cloned()
+    }
+
     fn release(&self, retry: Duration) -> bool {
         if !self.polling || self.streams.key(0).is_none() {
             return false;

@@ -1,0 +1,248 @@
+//! A task in the background, until it ends.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorObject, RawJson, members};
+use mcp_protocol::task::{StoreError, Task, TaskOutcome, TaskState};
+use mcp_protocol::{BoxFuture, Delivery, Outcome, Running, Session};
+use mcp_types::method;
+use tokio::runtime::Handle;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::keep::Keeper;
+use super::shown;
+use super::table::{Place, Tasks};
+
+/// Attempts to keep a change on the way, and the end.
+const TRIES: u32 = 8;
+const TRIES_AT_THE_END: u32 = 24;
+/// How long a task is kept that was ended because its time was over, for its client to see why.
+const KEPT_AFTER: Duration = Duration::from_secs(60);
+
+/// What runs one task.
+pub(super) struct Drive {
+    pub(super) tasks: Arc<Tasks>,
+    pub(super) place: Place,
+    pub(super) keeper: Keeper,
+    /// Where its client hears of it, where clients have sessions.
+    pub(super) session: Arc<Session>,
+}
+
+/// Why a task does not run any more.
+enum End {
+    /// Its handler is done.
+    Outcome(Outcome),
+    /// Its time is over.
+    Expired,
+    /// What happens on the way cannot be kept.
+    Lost(StoreError),
+    /// It was ended from outside, and that is kept already.
+    Gone,
+}
+
+enum Event {
+    Outcome(Outcome),
+    Expired,
+    Changed(u64),
+}
+
+impl Drive {
+    /// Runs the handler in the background.
+    pub(super) fn spawn(self, handler: BoxFuture<'static, Outcome>, runtime: &Handle) {
+        runtime.spawn(self.run(handler));
+    }
+
+    async fn run(mut self, handler: BoxFuture<'static, Outcome>) {
+        let exchange = self.place.live.exchange.clone();
+        let mut running = Running::new(exchange.clone(), handler);
+        let end = self.work(&mut running).await;
+        if running.is_pending() {
+            // What it drops may panic, and that is no reason to leave the task as it is.
+            let _ = running.end(Err(ErrorObject::internal("the task has ended")));
+        }
+        // PROG-014: nothing is sent any more, whatever of the handler lives on elsewhere.
+        let was_cancelled = !exchange.settle();
+        match end {
+            End::Gone => {}
+            End::Outcome(_) if was_cancelled => {}
+            End::Outcome(outcome) => {
+                let outcome = written(outcome, self.session.revision().rules().modern);
+                self.end(outcome, Duration::ZERO).await;
+            }
+            End::Expired => {
+                let ttl = self.keeper.task.ttl().unwrap_or_default().as_secs_f64();
+                let error = format!("the task did not end within its time to live of {ttl} s");
+                let outcome = TaskOutcome::Error(ErrorObject::internal(error));
+                self.end(outcome, KEPT_AFTER).await;
+            }
+            End::Lost(error) => {
+                tracing::error!(task = shown(self.keeper.task.id()), %error, "a task cannot be kept");
+                let error = ErrorObject::internal(match error {
+                    StoreError::Full { limit } => {
+                        format!("the task has more to remember than can be kept: {limit}")
+                    }
+                    _ => "the task store failed while the task ran".to_owned(),
+                });
+                self.end(TaskOutcome::Error(error), Duration::ZERO).await;
+            }
+        }
+    }
+
+    /// Runs the handler and keeps what changes.
+    async fn work(&mut self, running: &mut Running) -> End {
+        let ledger = Arc::clone(&self.place.live.ledger);
+        let mut sleep = self.sleep();
+        let mut seen = 0;
+        loop {
+            let mut changed = pin!(ledger.changed(seen));
+            let event = poll_fn(|cx| {
+                if let Poll::Ready(outcome) = Pin::new(&mut *running).poll(cx) {
+                    return Poll::Ready(Event::Outcome(outcome));
+                }
+                if let Some(sleep) = &mut sleep
+                    && sleep.as_mut().poll(cx).is_ready()
+                {
+                    return Poll::Ready(Event::Expired);
+                }
+                changed.as_mut().poll(cx).map(Event::Changed)
+            })
+            .await;
+            match event {
+                Event::Outcome(_) if running.exchange().is_cancelled() => return End::Gone,
+                Event::Outcome(outcome) => return End::Outcome(outcome),
+                Event::Expired => return End::Expired,
+                Event::Changed(number) => seen = number,
+            }
+            match self.keep().await {
+                Ok(true) => {}
+                Ok(false) => return End::Gone,
+                Err(error) => return End::Lost(error),
+            }
+        }
+    }
+
+    /// Until its time is over; tokio's clock runs beside the one on the wall.
+    fn sleep(&self) -> Option<Pin<Box<Sleep>>> {
+        self.keeper.task.ttl()?;
+        let left = self
+            .keeper
+            .task
+            .expires()
+            .since(self.keeper.setup.options.now());
+        let at = Instant::now().checked_add(left)?;
+        Some(Box::pin(sleep_until(at)))
+    }
+
+    /// Keeps what is new in the ledger; whether the task is still there.
+    async fn keep(&mut self) -> Result<bool, StoreError> {
+        let snapshot = self.place.live.ledger.snapshot();
+        let now = self.keeper.setup.options.now();
+        let before = self.keeper.task.clone();
+        let is_there = self
+            .keeper
+            .change(TRIES, |task| {
+                if task.questions().cloned().unwrap_or_default() != snapshot.questions {
+                    task.ask(snapshot.questions.clone(), now)?;
+                }
+                if *task.recorded() != snapshot.recorded {
+                    task.record(snapshot.recorded.clone(), now)?;
+                }
+                match &snapshot.message {
+                    Some(message) if task.message() != Some(message) => task.say(message, now),
+                    _ => Ok(()),
+                }
+            })
+            .await?;
+        self.place.live.ledger.saved(snapshot.number);
+        let after = &self.keeper.task;
+        if is_there && (before.state(), before.message()) != (after.state(), after.message()) {
+            self.tasks.tell(&self.session, after);
+        }
+        Ok(is_there)
+    }
+
+    /// Keeps the end.
+    async fn end(&mut self, outcome: TaskOutcome, longer: Duration) {
+        let options = &self.keeper.setup.options;
+        let now = options.now();
+        let end = |outcome: &TaskOutcome| {
+            let outcome = outcome.clone();
+            move |task: &mut Task| {
+                task.end(outcome.clone(), now)?;
+                task.extend(longer);
+                Ok(())
+            }
+        };
+        let mut kept = self.keeper.change(TRIES_AT_THE_END, end(&outcome)).await;
+        if let Err(StoreError::Full { limit }) = &kept {
+            let error = format!("the result of the task is more than can be kept: {limit}");
+            let instead = TaskOutcome::Error(ErrorObject::internal(error));
+            kept = self.keeper.change(TRIES_AT_THE_END, end(&instead)).await;
+        }
+        let task = &self.keeper.task;
+        let (id, owner, tool) = (shown(task.id()), task.owner(), &*task.call().target);
+        match kept {
+            Ok(true) => {
+                let failed = matches!(task.state(), TaskState::Ended(TaskOutcome::Error(_)));
+                tracing::info!(task = id, ?owner, tool, failed, "task ended");
+                self.tasks.tell(&self.session, task);
+            }
+            // Somebody else ended it first.
+            Ok(false) => tracing::debug!(task = id, ?owner, tool, "task was ended elsewhere"),
+            Err(error) => {
+                tracing::error!(task = id, ?owner, tool, %error, "the end of a task is lost");
+            }
+        }
+    }
+}
+
+impl Tasks {
+    /// Tells who listens what became of a task.
+    pub(super) fn tell(&self, session: &Session, task: &Task) {
+        if session.revision().rules().tasks
+            && let Ok(params) = serde_json::to_vec(&task.to_legacy())
+        {
+            // TASK-064: without the metadata that relates other messages to the task.
+            let method = method::NOTIFICATIONS_TASKS_STATUS;
+            session.notify(method, Some(&params), Delivery::Always);
+        }
+        self.listens.deliver_task(task);
+    }
+}
+
+/// What a handler came to, as it is kept.
+fn written(outcome: Outcome, modern: bool) -> TaskOutcome {
+    let payload = match outcome {
+        Ok(payload) => payload,
+        Err(error) => return TaskOutcome::Error(error),
+    };
+    let mut text = Vec::new();
+    payload.write(&mut text);
+    let Ok(mut text) = String::from_utf8(text) else {
+        return TaskOutcome::Error(ErrorObject::internal("the result is no JSON"));
+    };
+    let kind = members(&text)
+        .map_while(Result::ok)
+        .find(|(name, _)| *name == "resultType")
+        .map(|(_, kind)| kind.to_owned());
+    match kind.as_deref() {
+        Some("\"complete\"") => {}
+        Some(_) => {
+            let problem =
+                "the handler ended with a question; within a task it has to wait for the answer";
+            return TaskOutcome::Error(ErrorObject::internal(problem));
+        }
+        None if modern && text.ends_with('}') => {
+            text.pop();
+            let separate = !text.ends_with('{');
+            text.push_str(if separate { "," } else { "" });
+            text.push_str("\"resultType\":\"complete\"}");
+        }
+        None => {}
+    }
+    TaskOutcome::of_result(RawJson::copy(&text))
+}

@@ -1,0 +1,84 @@
+//! A running task and what is kept of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_protocol::BoxFuture;
+use mcp_protocol::task::{StoreError, Task, TaskEnded};
+use tokio::time::{sleep, timeout};
+
+use super::table::Setup;
+
+/// How long a store may take for one thing.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The first wait for a store that failed, and the longest; each is twice the one before.
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// A task as it is kept.
+pub(super) struct Keeper {
+    pub(super) setup: Arc<Setup>,
+    pub(super) task: Task,
+}
+
+impl Keeper {
+    /// Keeps a change, in at most `tries` attempts. `false` if there is nothing to change any more:
+    /// the task has ended, or is gone.
+    pub(super) async fn change(
+        &mut self,
+        tries: u32,
+        change: impl Fn(&mut Task) -> Result<(), TaskEnded>,
+    ) -> Result<bool, StoreError> {
+        let mut failed = StoreError::Conflict;
+        let mut wait = FIRST_WAIT;
+        for _ in 0..tries {
+            let mut next = self.task.clone();
+            if change(&mut next).is_err() {
+                return Ok(false);
+            }
+            if next == self.task {
+                return Ok(true);
+            }
+            match patiently(self.setup.store.put(next)).await {
+                Ok(kept) => {
+                    self.task = kept;
+                    return Ok(true);
+                }
+                Err(StoreError::Conflict) => match self.read().await {
+                    Ok(true) => continue,
+                    Ok(false) => return Ok(false),
+                    Err(error) => failed = error,
+                },
+                Err(full @ StoreError::Full { .. }) => return Err(full),
+                Err(error) => failed = error,
+            }
+            tracing::warn!(error = %failed, "a change of a task cannot be kept yet");
+            sleep(wait).await;
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+        Err(failed)
+    }
+
+    /// Reads what is kept; `false` if the task is gone.
+    async fn read(&mut self) -> Result<bool, StoreError> {
+        let kept = patiently(self.setup.store.get(self.task.id())).await?;
+        let is_there = kept.is_some();
+        if let Some(kept) = kept {
+            self.task = kept;
+        }
+        Ok(is_there)
+    }
+}
+
+/// Waits for a store, but not for ever.
+pub(super) async fn patiently<T>(
+    operation: BoxFuture<'_, Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    match timeout(PATIENCE, operation).await {
+        Ok(done) => done,
+        Err(_) => Err(StoreError::Unavailable(format!(
+            "no answer within {} s",
+            PATIENCE.as_secs()
+        ))),
+    }
+}

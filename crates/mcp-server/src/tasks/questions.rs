@@ -1,0 +1,98 @@
+//! Questions of a running task, put to the client as requests (2025-11-25).
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use mcp_protocol::modern::Question;
+use mcp_protocol::{BoxFuture, Link};
+use mcp_types::method;
+use serde_json::{Value, json};
+
+use super::relate;
+use super::table::Live;
+
+/// Asks what the task wants to know, on the stream of one request, until the task has ended.
+///
+/// # Cancel safety
+/// Dropping the future withdraws the questions that are not answered; another may ask them.
+pub(super) async fn attend(live: &Arc<Live>, link: &Arc<dyn Link>) {
+    let mut ended = live.ended.subscribe();
+    let mut ended = pin!(async move { ended.wait_for(|ended| *ended).await.is_ok() });
+    let mut asking: Vec<BoxFuture<'static, bool>> = Vec::new();
+    // Where the client cannot be reached it is not tried again.
+    let mut reaches = true;
+    let mut seen = 0;
+    loop {
+        let mut changed = pin!(live.ledger.changed(seen));
+        let changed = poll_fn(|cx| {
+            if ended.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(None);
+            }
+            while reaches && let Some(question) = live.ledger.claim() {
+                asking.push(Box::pin(put(question, Arc::clone(link), live.id.clone())));
+            }
+            asking.retain_mut(|one| match one.as_mut().poll(cx) {
+                Poll::Pending => true,
+                Poll::Ready(reached) => {
+                    reaches &= reached;
+                    false
+                }
+            });
+            changed.as_mut().poll(cx).map(Some)
+        })
+        .await;
+        match changed {
+            Some(number) => seen = number,
+            None => return,
+        }
+    }
+}
+
+/// Puts one question; whether the client could be reached.
+async fn put(question: Question, link: Arc<dyn Link>, id: Box<str>) -> bool {
+    let Some(method) = asked(question.method()) else {
+        return true;
+    };
+    let mut params = question.params().cloned().unwrap_or_else(|| json!({}));
+    // TASK-043, TASK-058
+    relate(&mut params, &id);
+    let mut call = pin!(link.request(method, Some(params.to_string().into_bytes())));
+    let answer = {
+        let mut withdrawn = pin!(question.withdrawn());
+        poll_fn(|cx| {
+            if withdrawn.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(None);
+            }
+            call.as_mut().poll(cx).map(Some)
+        })
+        .await
+    };
+    match answer {
+        None => true,
+        Some(Ok(Ok(raw))) => {
+            // What is no JSON fits no question.
+            question.answer(Ok(raw.decode::<Value>().unwrap_or_default()));
+            true
+        }
+        Some(Ok(Err(refusal))) => {
+            question.answer(Err(refusal));
+            true
+        }
+        Some(Err(error)) => {
+            tracing::debug!(%error, "a question of a task did not reach its client");
+            false
+        }
+    }
+}
+
+fn asked(method: &str) -> Option<&'static str> {
+    [
+        method::ELICITATION_CREATE,
+        method::SAMPLING_CREATE_MESSAGE,
+        method::ROOTS_LIST,
+    ]
+    .into_iter()
+    .find(|known| *known == method)
+}

@@ -1,0 +1,133 @@
+//! Tools whose calls outlive their request, for those clients that know tasks.
+
+use std::time::Duration;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_server::{Args, Ctx, HandlerError, TaskMode, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::rounds::given;
+
+#[derive(Deserialize, JsonSchema)]
+struct Greeting {
+    /// Whom to greet
+    name: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Slow {
+    /// How long to compute
+    seconds: f64,
+    /// What to call the result
+    #[serde(default)]
+    label: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct File {
+    /// What to delete
+    filename: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    /// Whether to go on
+    confirm: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Member {
+    /// Who it is
+    name: String,
+    /// Whether they come
+    confirm: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    /// What to call you
+    name: String,
+}
+
+pub(super) fn tools() -> Vec<Tool> {
+    let mut tools = working();
+    tools.extend(asking());
+    tools
+}
+
+/// Those that work, or fail to.
+fn working() -> Vec<Tool> {
+    vec![
+        Tool::new("greet", |Args(args): Args<Greeting>| {
+            format!("Hello, {}!", args.name)
+        })
+        .description("Never a task"),
+        Tool::new("slow_compute", async |Args(args): Args<Slow>, cx: Ctx| {
+            // Nobody waits for longer than an hour.
+            let seconds = args.seconds.clamp(0.0, 3_600.0);
+            cx.status("computing");
+            tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+            format!("computed {} in {seconds} s", args.label)
+        })
+        .description("Takes its time")
+        .task(TaskMode::Optional),
+        Tool::new("failing_job", async || {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Err::<String, _>("the job failed")
+        })
+        .description("Fails in a way that a model can read")
+        .task(TaskMode::Required),
+        Tool::new("protocol_error_job", async || {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let error = ErrorObject::internal("the job cannot be done");
+            Err::<String, _>(HandlerError::protocol(error))
+        })
+        .description("Fails with an error of the protocol")
+        .task(TaskMode::Required),
+    ]
+}
+
+/// Those that ask.
+fn asking() -> Vec<Tool> {
+    vec![
+        Tool::new("confirm_delete", async |Args(file): Args<File>, cx: Ctx| {
+            let question = format!("Delete {}?", file.filename);
+            let answer = cx.named("confirm").elicit::<Confirm>(question).await?;
+            let confirmed = answer.accepted().is_some_and(|it| it.confirm);
+            let what = if confirmed { "Deleted" } else { "Kept" };
+            Ok::<_, HandlerError>(format!("{what} {}", file.filename))
+        })
+        .description("Deletes a file that is none, if the user wants it")
+        .task(TaskMode::Required),
+        Tool::new("multi_input", async |cx: Ctx| {
+            let (first, second) = (cx.named("first"), cx.named("second"));
+            let (first, second) = tokio::try_join!(
+                first.elicit::<Member>("Who is the first?"),
+                second.elicit::<Member>("Who is the second?"),
+            )?;
+            let come = [given(first)?, given(second)?].map(|member| {
+                let comes = if member.confirm {
+                    "comes"
+                } else {
+                    "does not come"
+                };
+                format!("{} {comes}", member.name)
+            });
+            Ok::<_, HandlerError>(come.join(", "))
+        })
+        .description("Asks two questions at once")
+        .task(TaskMode::Required),
+        Tool::new("test_tool_with_task", async |cx: Ctx| {
+            let asked = cx.named("user_name");
+            let answer = asked.elicit::<Name>("What is your name?").await?;
+            let name = given(answer)?.name;
+            cx.detach().await?;
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            Ok::<_, HandlerError>(format!("Hello, {name}!"))
+        })
+        .description("Asks first, and is a task from there on")
+        .task(TaskMode::Required)
+        .detaches(),
+    ]
+}
