@@ -195,6 +195,9 @@ fn setters(options: &Options, function: &Function) -> TokenStream {
     for (setter, value) in &options.setters {
         setters.extend(quote!(.#setter(#value)));
     }
+    for flag in &options.flags {
+        setters.extend(quote!(.#flag()));
+    }
     setters
 }
 

@@ -70,7 +70,8 @@ use crate::options::Kind;
 /// `name = ".."` (1 to 128 characters out of `A-Z a-z 0-9 _ - .`), `title = ".."`,
 /// `description = ".."` (instead of the doc comment), `icon = "uri"`; `scope = "word word"`,
 /// without which a request may not call it; `blocking`, which moves a function that blocks to a
-/// thread of its own; and the hints `read_only`, `destructive`,
+/// thread of its own; `task` or `task = "required"`, with which calls may outlive their request,
+/// and for such tools `detaches` and `resumes`; and the hints `read_only`, `destructive`,
 /// `idempotent` and `open_world`, each with `= false` for the opposite.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {

@@ -1,7 +1,7 @@
 //! What stands in the parentheses of the attributes.
 
 use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Expr, Ident, LitBool, LitStr, Result, Token};
@@ -36,6 +36,9 @@ impl Kind {
                 "destructive",
                 "idempotent",
                 "open_world",
+                "task",
+                "detaches",
+                "resumes",
             ],
             Self::Prompt => &["name", "title", "description", "icon"],
             Self::Resource => &["name", "title", "description", "mime", "icon"],
@@ -50,6 +53,8 @@ pub(crate) struct Options {
     pub(crate) description: Option<Expr>,
     pub(crate) icon: Option<Expr>,
     pub(crate) blocking: Option<Span>,
+    /// Methods of the builder without a value.
+    pub(crate) flags: Vec<Ident>,
     /// Methods of the builder that take the value as it is.
     pub(crate) setters: Vec<(Ident, TokenStream)>,
 }
@@ -106,6 +111,15 @@ impl Options {
                 let text: Expr = value(&key, input)?;
                 self.setters.push((key, text.into_token_stream()));
             }
+            "task" => {
+                let mode = mode(&key, input)?;
+                self.setters.push((key, mode));
+            }
+            "detaches" | "resumes" => {
+                if flag(input)? {
+                    self.flags.push(key);
+                }
+            }
             "blocking" => {
                 if flag(input)? {
                     self.blocking = Some(key.span());
@@ -127,6 +141,22 @@ fn value<T: Parse>(key: &Ident, input: ParseStream<'_>) -> Result<T> {
     }
     input.parse::<Token![=]>()?;
     input.parse()
+}
+
+/// `task` or `task = "optional"` or `task = "required"`.
+fn mode(key: &Ident, input: ParseStream<'_>) -> Result<TokenStream> {
+    if !input.peek(Token![=]) {
+        return Ok(quote!(::mcp_server::TaskMode::Optional));
+    }
+    let word: LitStr = value(key, input)?;
+    match word.value().as_str() {
+        "optional" => Ok(quote!(::mcp_server::TaskMode::Optional)),
+        "required" => Ok(quote!(::mcp_server::TaskMode::Required)),
+        _ => Err(syn::Error::new(
+            word.span(),
+            "a call may be a task: `task = \"optional\"` or `task = \"required\"`",
+        )),
+    }
 }
 
 /// `key` or `key = bool`.

@@ -231,6 +231,14 @@ pub(crate) struct Listening {
     listens: Weak<Listens>,
 }
 
+#[cfg(feature = "tasks")]
+impl Listening {
+    /// Tells this one how a task stands.
+    pub(crate) fn tell_task(&self, task: &mcp_protocol::task::Task) {
+        self.listen.tell_task(task);
+    }
+}
+
 impl Future for Listening {
     type Output = Outcome;
 

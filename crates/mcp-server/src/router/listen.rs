@@ -19,13 +19,15 @@ const MAX_SUBSCRIBED: usize = 1_024;
 impl Core {
     /// A subscription: what can be heard of is acknowledged, the rest is left out.
     pub(super) fn listen(
-        &self,
+        self: &std::sync::Arc<Self>,
         params: Option<&str>,
         context: &RequestContext,
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         let params: Listen = typed(params)?;
         let wanted = params.notifications;
+        #[cfg(feature = "tasks")]
+        let tasks = self.tasks_to_hear_of(&wanted, context)?;
         let uris = wanted.resource_subscriptions.unwrap_or_default();
         if uris.len() > MAX_SUBSCRIBED {
             return Err(ErrorObject::invalid_params(format!(
@@ -55,6 +57,10 @@ impl Core {
             uris: uris.into_iter().filter(known).collect(),
             tasks: HashSet::new(),
         };
+        #[cfg(feature = "tasks")]
+        if !tasks.is_empty() {
+            return Ok(self.listen_to_tasks(filter, tasks, context));
+        }
         let listening = self.listens.open(context.exchange().clone(), filter)?;
         Ok(Reply::Pending(Box::pin(listening)))
     }

@@ -13,6 +13,7 @@ mod begin;
 mod drive;
 mod keep;
 mod line;
+mod listen;
 mod options;
 mod questions;
 mod recover;

@@ -36,10 +36,10 @@ struct About {
 }
 
 /// Who asks for what, where.
-struct Asked {
+pub(super) struct Asked {
     tasks: Arc<Tasks>,
     setup: Arc<Setup>,
-    context: RequestContext,
+    pub(super) context: RequestContext,
 }
 
 impl Core {
@@ -89,7 +89,7 @@ impl Core {
         }))
     }
 
-    fn asked(&self, context: RequestContext) -> Asked {
+    pub(super) fn asked(&self, context: RequestContext) -> Asked {
         Asked {
             tasks: Arc::clone(&self.tasks),
             setup: self.tasks.setup(),
@@ -101,7 +101,7 @@ impl Core {
 impl Asked {
     /// The task of this id, if whoever asks may know of it. Everybody else hears the same of
     /// a task that there is and of one that there is not.
-    async fn find(&self, id: &str) -> Result<Task, ErrorObject> {
+    pub(super) async fn find(&self, id: &str) -> Result<Task, ErrorObject> {
         let unknown = || ErrorObject::invalid_params("unknown task; it may have expired");
         if id.len() > LONGEST_ID {
             return Err(unknown());
