@@ -7,6 +7,10 @@ use crate::{ErrorObject, Limits, ParseError, RequestId};
 /// One frame: a message, or a batch of them (2025-03-26 only).
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC allows no other frame")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "what was noted of a request lives on the stack, for as long as it is served"
+)]
 pub enum Frame<'a> {
     /// A single message.
     Single(Message<'a>),
@@ -17,6 +21,10 @@ pub enum Frame<'a> {
 /// A message, told apart by its members.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC allows no other message")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "what was noted of a request lives on the stack, for as long as it is served"
+)]
 pub enum Message<'a> {
     /// Wants an answer.
     Request(Request<'a>),
@@ -52,50 +60,82 @@ impl<'a> Request<'a> {
 
     /// The members of the params, key and raw text, without a second look at the text where
     /// [`parse`](crate::parse) has taken note of them.
-    pub fn param_members(&self) -> ParamMembers<'a> {
+    pub fn param_members(&self) -> ParamMembers<'_, 'a> {
+        let noted = self.seen.params.all();
         ParamMembers {
-            seen: self.seen,
-            at: 0,
-            rest: match self.seen.is_complete() {
-                true => None,
-                false => self.params.map(crate::members),
+            rest: match noted {
+                Some(_) => None,
+                None => self.params.map(crate::members),
             },
+            noted: noted.unwrap_or_default().iter(),
+        }
+    }
+
+    /// The same for the members of `_meta`, which stands in the params. One that is no object has
+    /// none.
+    pub fn meta_members(&self) -> ParamMembers<'_, 'a> {
+        if let Some(noted) = self.seen.meta.all() {
+            return ParamMembers {
+                noted: noted.iter(),
+                rest: None,
+            };
+        }
+        let mut params = self.param_members().filter_map(Result::ok);
+        let meta = params.find(|(key, text)| *key == META && text.starts_with('{'));
+        ParamMembers {
+            noted: [].iter(),
+            rest: meta.map(|(_, text)| crate::members(text)),
         }
     }
 }
 
-/// The iterator of [`Request::param_members`].
+/// Where the params say something of the message itself.
+pub(crate) const META: &str = "_meta";
+
+/// The iterator of [`Request::param_members`] and [`Request::meta_members`].
 #[derive(Debug, Clone)]
-pub struct ParamMembers<'a> {
-    seen: Seen<'a>,
-    at: usize,
+pub struct ParamMembers<'r, 'a> {
+    noted: std::slice::Iter<'r, (&'a str, &'a str)>,
     rest: Option<crate::Members<'a>>,
 }
 
-impl<'a> Iterator for ParamMembers<'a> {
+impl<'a> Iterator for ParamMembers<'_, 'a> {
     type Item = Result<(&'a str, &'a str), ParseError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(rest) = &mut self.rest {
-            return rest.next();
+        match &mut self.rest {
+            None => self.noted.next().map(|member| Ok(*member)),
+            Some(rest) => rest.next(),
         }
-        let member = self.seen.members.get(..self.seen.count)?.get(self.at)?;
-        self.at += 1;
-        Some(Ok(*member))
     }
 }
 
-/// The first members of the params, noted in passing.
+/// What was noted in passing.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Seen<'a> {
-    members: [(&'a str, &'a str); Seen::ROOM],
+    /// As many members as the params of any request of the protocol have in practice.
+    pub(crate) params: Noted<'a, 4>,
+    pub(crate) meta: Noted<'a, 4>,
+}
+
+/// The first members of an object.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Noted<'a, const ROOM: usize> {
+    members: [(&'a str, &'a str); ROOM],
     count: usize,
 }
 
-impl<'a> Seen<'a> {
-    /// As many members as the params of any request of the protocol have in practice.
-    const ROOM: usize = 4;
+impl<const ROOM: usize> Default for Noted<'_, ROOM> {
+    fn default() -> Self {
+        Self {
+            members: [("", ""); ROOM],
+            count: 0,
+        }
+    }
+}
 
+impl<'a, const ROOM: usize> Noted<'a, ROOM> {
+    #[inline]
     pub(crate) fn note(&mut self, key: &'a str, value: &'a str) {
         if let Some(slot) = self.members.get_mut(self.count) {
             *slot = (key, value);
@@ -103,9 +143,18 @@ impl<'a> Seen<'a> {
         self.count += 1;
     }
 
-    /// Whether all members were noted.
-    fn is_complete(&self) -> bool {
-        (1..=Self::ROOM).contains(&self.count)
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// There is more than was noted.
+    pub(crate) fn spoil(&mut self) {
+        self.count = ROOM + 1;
+    }
+
+    /// All members, if all were noted.
+    fn all(&self) -> Option<&[(&'a str, &'a str)]> {
+        self.members.get(..self.count).filter(|it| !it.is_empty())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Shape;
-use crate::message::{Batch, Frame, Message, Notification, Request, Response, Seen};
+use crate::message::{Batch, Frame, META, Message, Notification, Request, Response, Seen};
 use crate::scan::{Scanner, Text};
 use crate::{ErrorCode, ErrorObject, Limits, ParseError, ParseErrorKind, RequestId};
 
@@ -94,10 +94,7 @@ fn read<'a>(
     while let Some(key) = scan.member(b'}')? {
         let start = scan.at;
         let value = match key.raw {
-            "params" if scan.peek() == Some(b'{') => {
-                let seen = &mut parts.seen;
-                scan.object(&mut |key, value| seen.note(key, value))?
-            }
+            "params" if scan.peek() == Some(b'{') => params(scan, &mut parts.seen)?,
             _ => scan.value()?,
         };
         if let Err(fault) = parts.take(key, value, start, limits) {
@@ -106,6 +103,34 @@ fn read<'a>(
         }
     }
     scan.end()
+}
+
+/// Skips the params, an object, and takes note of their members.
+fn params<'a>(scan: &mut Scanner<'a>, seen: &mut Seen<'a>) -> Result<&'a str, ParseError> {
+    let start = scan.at;
+    scan.open()?;
+    while let Some(key) = scan.member(b'}')? {
+        let value = match key.raw {
+            META if !seen.meta.is_empty() => {
+                seen.meta.spoil();
+                scan.value()?
+            }
+            META if scan.peek() == Some(b'{') => meta(scan, seen)?,
+            _ => scan.value()?,
+        };
+        seen.params.note(key.raw, value);
+    }
+    Ok(scan.slice(start))
+}
+
+fn meta<'a>(scan: &mut Scanner<'a>, seen: &mut Seen<'a>) -> Result<&'a str, ParseError> {
+    let start = scan.at;
+    scan.open()?;
+    while let Some(key) = scan.member(b'}')? {
+        let value = scan.value()?;
+        seen.meta.note(key.raw, value);
+    }
+    Ok(scan.slice(start))
 }
 
 /// The members of an envelope as they come.
@@ -246,7 +271,9 @@ fn unescape<'a>(text: Text<'a>) -> Cow<'a, str> {
     }
 }
 
-fn read_string(value: &str) -> Option<Cow<'_, str>> {
+/// The string behind its JSON text, borrowed where it holds no escape; `None` if the text is no
+/// string. The text was checked before.
+pub fn read_string(value: &str) -> Option<Cow<'_, str>> {
     let raw = value.strip_prefix('"')?.strip_suffix('"')?;
     Some(unescape(Text {
         raw,

@@ -66,10 +66,15 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    // Cold, so that what calls it stays small.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn syntax(&self, message: &'static str) -> ParseError {
         ParseError::new(ParseErrorKind::Syntax, self.at, message)
     }
 
+    #[cold]
+    #[inline(never)]
     fn limit(&self, name: &str, limit: usize) -> ParseError {
         ParseError::new(
             ParseErrorKind::Limit,
@@ -96,6 +101,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    #[inline]
     fn node(&mut self) -> Scan<()> {
         self.nodes += 1;
         if self.nodes > self.limits.nodes {
@@ -133,17 +139,6 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(start))
     }
 
-    /// Skips an object, whose opening brace is next, and tells its members.
-    pub(crate) fn object(&mut self, note: &mut dyn FnMut(&'a str, &'a str)) -> Scan<&'a str> {
-        let start = self.at;
-        self.open()?;
-        while let Some(key) = self.member(b'}')? {
-            let value = self.value()?;
-            note(key.raw, value);
-        }
-        Ok(self.slice(start))
-    }
-
     fn skip(&mut self) -> Scan<()> {
         match self.peek() {
             Some(b'{') => {
@@ -162,7 +157,12 @@ impl<'a> Scanner<'a> {
             }
             Some(b'"') => {
                 self.node()?;
-                self.string().map(drop)
+                self.at += 1;
+                if self.plain() == Some(b'"') {
+                    self.at += 1;
+                    return Ok(());
+                }
+                self.uneven().map(drop)
             }
             Some(b't') => self.word("true"),
             Some(b'f') => self.word("false"),
@@ -173,6 +173,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Inside an object: the next key with the cursor at its value, or `None` at the end.
+    #[inline]
     pub(crate) fn member(&mut self, end: u8) -> Scan<Option<Text<'a>>> {
         if !self.separate(end)? {
             return Ok(None);
@@ -194,6 +195,7 @@ impl<'a> Scanner<'a> {
 
     /// Handles the comma before an item. Only an opening bracket can stand right before the
     /// cursor of a fresh container: every value ends in another byte.
+    #[inline]
     fn separate(&mut self, end: u8) -> Scan<bool> {
         let opened = matches!(self.bytes.get(self.at.wrapping_sub(1)), Some(b'{' | b'['));
         self.space();
@@ -263,17 +265,30 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips a string, whose opening quote is next.
+    #[inline]
     pub(crate) fn string(&mut self) -> Scan<Text<'a>> {
         self.at += 1;
         let start = self.at;
+        let escaped = match self.plain() {
+            Some(b'"') => {
+                self.at += 1;
+                false
+            }
+            _ => self.uneven()?,
+        };
+        let raw = self.text.get(start..self.at - 1).unwrap_or_default();
+        Ok(Text { raw, escaped })
+    }
+
+    /// Skips the rest of a string, past its end; whether there are escapes in it.
+    #[inline(never)]
+    fn uneven(&mut self) -> Scan<bool> {
         let mut escaped = false;
         loop {
-            self.plain();
-            match self.peek() {
+            match self.plain() {
                 Some(b'"') => {
-                    let raw = self.slice(start);
                     self.at += 1;
-                    return Ok(Text { raw, escaped });
+                    return Ok(escaped);
                 }
                 Some(b'\\') => {
                     escaped = true;
@@ -285,9 +300,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips bytes that need no look.
-    fn plain(&mut self) {
+    /// Skips bytes that need no look, and tells the one after them.
+    #[inline]
+    fn plain(&mut self) -> Option<u8> {
         self.at += plain_prefix(self.bytes.get(self.at..).unwrap_or_default());
+        self.peek()
     }
 
     fn escape(&mut self) -> Scan<()> {
@@ -332,25 +349,57 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// How many bytes at the front are neither a quote, a backslash nor a control character: eight
-/// at a time, and the last few one by one.
+/// How many bytes at the front are neither a quote, a backslash nor a control character.
+#[inline]
 pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::from_le_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    let below = |limit: u64, v: u64| v.wrapping_sub(ONES * limit) & !v & HIGH;
-    let (mut at, mut rest) = (0, bytes);
-    while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
-        let v = u64::from_le_bytes(*chunk);
-        let quote = below(1, v ^ (ONES * u64::from(b'"')));
-        let slash = below(1, v ^ (ONES * u64::from(b'\\')));
-        let found = quote | slash | below(0x20, v);
-        if found != 0 {
-            // The lowest mark is exact; a borrow can only spoil those above it.
-            return at + found.trailing_zeros() as usize / 8;
+    match bytes.split_first_chunk() {
+        Some((first, _)) if marks(*first) != 0 => marks(*first).trailing_zeros() as usize / 8,
+        _ => long_plain_prefix(bytes),
+    }
+}
+
+/// The same for what may be long: in blocks that compilers make vectors of, then eight at a time,
+/// and the last few one by one.
+#[inline(never)]
+fn long_plain_prefix(bytes: &[u8]) -> usize {
+    let mut rest = bytes;
+    while let Some((block, tail)) = rest.split_first_chunk::<32>() {
+        if is_marked(block) {
+            break;
         }
-        at += 8;
+        rest = tail;
+    }
+    while let Some((chunk, tail)) = rest.split_first_chunk() {
+        let found = marks(*chunk);
+        if found != 0 {
+            return bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
+        }
         rest = tail;
     }
     let plain = |byte: &&u8| !matches!(byte, b'"' | b'\\' | 0..=0x1F);
-    at + rest.iter().take_while(plain).count()
+    bytes.len() - rest.len() + rest.iter().take_while(plain).count()
+}
+
+/// Whether any byte is a quote, a backslash or a control character. Without branches, so that all
+/// are looked at together.
+#[inline]
+fn is_marked(block: &[u8; 32]) -> bool {
+    let mut any = 0;
+    for byte in block {
+        any |= u8::from(*byte == b'"') | u8::from(*byte == b'\\') | u8::from(*byte < 0x20);
+    }
+    any != 0
+}
+
+/// The high bit of each byte that is a quote, a backslash or a control character. The lowest of
+/// them is exact; a borrow can only spoil those above it.
+#[inline]
+fn marks(chunk: [u8; 8]) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    let below = |limit: u64, v: u64| v.wrapping_sub(ONES * limit) & !v & HIGH;
+    let v = u64::from_le_bytes(chunk);
+    let quote = below(1, v ^ (ONES * u64::from(b'"')));
+    let slash = below(1, v ^ (ONES * u64::from(b'\\')));
+    quote | slash | below(0x20, v)
 }

@@ -356,6 +356,21 @@ impl ServerSession {
         self.desk.serve(&*self.service, request, envelope, exchange)
     }
 
+    /// Serves a request that says nothing of itself, so that it belongs to this session.
+    pub fn answer(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
+        match &*request.method {
+            method::PING => Reply::ok(Payload::Empty),
+            method::INITIALIZE => self.initialize(request.params),
+            method => match self.refusal(method) {
+                Some(error) => Reply::error(error),
+                None => self.service.request(
+                    request,
+                    RequestContext::new(exchange, Arc::clone(&self.session)),
+                ),
+            },
+        }
+    }
+
     fn initialize(&self, params: Option<&str>) -> Reply {
         if self.session.phase.load(Ordering::Acquire) != NEW {
             return Reply::error(ErrorObject::invalid_request(
@@ -435,22 +450,12 @@ impl Inbound for ServerSession {
     }
 
     fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
-        if let Some(claim) = Claim::of(request) {
-            return match self.admit(request, &claim, None) {
-                Ok(envelope) => self.serve(request, envelope, exchange),
-                Err(error) => Reply::error(error),
-            };
-        }
-        match &*request.method {
-            method::PING => Reply::ok(Payload::Empty),
-            method::INITIALIZE => self.initialize(request.params),
-            method => match self.refusal(method) {
-                Some(error) => Reply::error(error),
-                None => self.service.request(
-                    request,
-                    RequestContext::new(exchange, Arc::clone(&self.session)),
-                ),
-            },
+        let Some(claim) = Claim::of(request) else {
+            return self.answer(request, exchange);
+        };
+        match self.admit(request, &claim, None) {
+            Ok(envelope) => self.serve(request, envelope, exchange),
+            Err(error) => Reply::error(error),
         }
     }
 

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode, members};
-
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode, members, read_string};
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, LoggingLevel, PROTOCOL_VERSION_KEY,
 };
@@ -17,10 +16,14 @@ use crate::{Revision, gate};
 
 /// A request that says in its `_meta` which revision it is written in, and that is what makes it
 /// a request of a revision without a handshake, whatever else it is.
+///
+/// It holds what stands in the `_meta` as text; whether that is right, admission tells.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
-    meta: &'a str,
     version: &'a str,
+    client: Option<&'a str>,
+    capabilities: Option<&'a str>,
+    log_level: Option<&'a str>,
 }
 
 /// What a request says of itself and of who sends it.
@@ -51,28 +54,39 @@ pub struct Headers<'a> {
 impl<'a> Claim<'a> {
     /// The claim of a request, if it makes one.
     pub fn of(request: &Request<'a>) -> Option<Self> {
-        Self::within(request.param_members().filter_map(Result::ok))
+        Self::within(request.meta_members().map_while(Result::ok))
     }
 
     /// The claim in the JSON text of some params, if there is one.
     pub fn of_params(params: &'a str) -> Option<Self> {
-        Self::within(members(params).map_while(Result::ok))
+        let mut params = members(params).map_while(Result::ok);
+        let (_, meta) = params.find(|(key, _)| *key == "_meta")?;
+        Self::within(members(meta).map_while(Result::ok))
     }
 
-    fn within(mut params: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
-        let (_, meta) = params.find(|(key, _)| *key == "_meta")?;
-        let mut inner = members(meta).map_while(Result::ok);
-        let (_, version) = inner.find(|(key, _)| *key == PROTOCOL_VERSION_KEY)?;
-        Some(Self { meta, version })
+    fn within(meta: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
+        let (mut version, mut client, mut capabilities, mut log_level) = (None, None, None, None);
+        for (key, value) in meta {
+            let slot = match key {
+                PROTOCOL_VERSION_KEY => &mut version,
+                CLIENT_INFO_KEY => &mut client,
+                CLIENT_CAPABILITIES_KEY => &mut capabilities,
+                LOG_LEVEL_KEY => &mut log_level,
+                _ => continue,
+            };
+            *slot = Some(value);
+        }
+        Some(Self {
+            version: version?,
+            client,
+            capabilities,
+            log_level,
+        })
     }
 
     /// The revision it names, if that is text.
     pub fn version(&self) -> Option<Cow<'a, str>> {
-        let plain = self.version.strip_prefix('"')?.strip_suffix('"')?;
-        if plain.contains('\\') {
-            return decode(self.version).ok().map(Cow::Owned);
-        }
-        Some(Cow::Borrowed(plain))
+        read_string(self.version)
     }
 
     /// Whether the request is served: the headers agree with it (over HTTP), the revision is
@@ -122,19 +136,10 @@ impl<'a> Claim<'a> {
     }
 
     fn envelope(&self, revision: Revision, senders: &Senders) -> Result<Envelope, ErrorObject> {
-        let (mut client, mut capabilities, mut log_level) = (None, None, None);
-        for member in members(self.meta) {
-            let (key, value) = member.map_err(|error| {
-                ErrorObject::invalid_params(format!("invalid params: /_meta: {error}"))
-            })?;
-            match key {
-                CLIENT_INFO_KEY => client = Some(value),
-                CLIENT_CAPABILITIES_KEY => capabilities = Some(value),
-                LOG_LEVEL_KEY => log_level = Some(read(key, value)?),
-                _ => {}
-            }
-        }
-        let Some(capabilities) = capabilities else {
+        let log_level = self.log_level.map(|value| read(LOG_LEVEL_KEY, value));
+        let log_level = log_level.transpose()?;
+        let client = self.client;
+        let Some(capabilities) = self.capabilities else {
             return Err(malformed(CLIENT_CAPABILITIES_KEY, "an object"));
         };
         let sender = senders.find(client.unwrap_or_default(), capabilities, || {

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode as decode_json, members};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode as decode_json, members, read_string};
 use mcp_types::{JsonObject, method};
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<()
         .filter_map(Result::ok)
         .find(|(key, _)| *key == member);
     // What is no text is refused for that, later.
-    let Some(name) = found.and_then(|(_, value)| decode_json::<String>(value).ok()) else {
+    let Some(name) = found.and_then(|(_, value)| read_string(value)) else {
         return Ok(());
     };
     check_value(NAME, sent, Some(&name))

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, read_string};
 
 use crate::rounds::Round;
 
@@ -42,7 +42,8 @@ impl<'a> Target<'a> {
         let Some(name) = name else {
             return Err(invalid(format!("member {key:?} is missing")));
         };
-        let name = text(name).ok_or_else(|| invalid(format!("/{key}: expected a string")))?;
+        let name =
+            read_string(name).ok_or_else(|| invalid(format!("/{key}: expected a string")))?;
         Ok(Self {
             name,
             arguments,
@@ -63,15 +64,5 @@ impl<'a> Target<'a> {
                 "invalid params: /arguments: expected an object",
             )),
         }
-    }
-}
-
-/// The string behind JSON text, borrowed where it holds no escape.
-fn text(json: &str) -> Option<Cow<'_, str>> {
-    let raw = json.strip_prefix('"')?.strip_suffix('"')?;
-    if raw.contains('\\') {
-        serde_json::from_str(json).ok().map(Cow::Owned)
-    } else {
-        Some(Cow::Borrowed(raw))
     }
 }

@@ -16,7 +16,8 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::work::spawn;
 use crate::server::{
-    Body, Endpoint, Refusal, SessionId, Shared, admission, event_stream, frames, intake, lock,
+    Body, Endpoint, Refusal, SessionId, Shared, admission, event_stream, frames, heads::Heads,
+    intake, lock,
 };
 
 /// The query parameter of the address messages are sent to.
@@ -76,7 +77,7 @@ impl LegacyEndpoint {
         B::Data: Send,
     {
         let shared = &self.shared;
-        shared.admit(&parts)?;
+        shared.admit(&parts, &Heads::of(&parts.headers))?;
         if !shared.has_handshake {
             return Err(Refusal::new(
                 StatusCode::NOT_FOUND,
@@ -92,7 +93,8 @@ impl LegacyEndpoint {
 
     /// GET: opens a session, which lives as long as its stream.
     fn open(&self, parts: Box<Parts>) -> Result<Response<Body>, Refusal> {
-        admission::check_accept(&parts.headers, admission::EVENTS)?;
+        let heads = Heads::of(&parts.headers);
+        admission::check_accept(&parts.headers, &heads, admission::EVENTS)?;
         let shared = &self.shared;
         let principal = parts.extensions.get::<Principal>().cloned();
         let place = shared.place(principal.clone())?;
@@ -142,10 +144,11 @@ impl LegacyEndpoint {
         B: http_body::Body + Send,
         B::Data: Send,
     {
-        admission::check_content(&parts.headers)?;
+        let heads = Heads::of(&parts.headers);
+        admission::check_content(&parts.headers, &heads)?;
         let shared = &self.shared;
         let session = self.session(parts)?;
-        let whole = intake::read(body, &parts.headers, &shared.options, &shared.bodies).await?;
+        let whole = intake::read(body, &heads, &shared.options, &shared.bodies).await?;
         if let Err(error) = parse(&whole.bytes, &shared.options.frame) {
             return Err(Refusal::unreadable(&error));
         }

@@ -2,9 +2,10 @@
 
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, StatusCode};
 
 use super::allowed::{self, Verdict};
+use super::heads::Heads;
 use super::options::Options;
 use super::refusal::Refusal;
 use crate::headers::{EVENT_STREAM, JSON};
@@ -12,10 +13,14 @@ use crate::headers::{EVENT_STREAM, JSON};
 /// `Host` and `Origin`: nobody else's web page may reach a server through its user's browser.
 ///
 /// Specification: transports, security warning.
-pub(crate) fn check_source(options: &Options, parts: &Parts) -> Result<(), Refusal> {
+pub(crate) fn check_source(
+    options: &Options,
+    parts: &Parts,
+    heads: &Heads<'_>,
+) -> Result<(), Refusal> {
     for verdict in [
-        allowed::host(&options.hosts, parts),
-        allowed::origin(&options.origins, parts),
+        allowed::host(&options.hosts, &parts.uri, heads.host),
+        allowed::origin(&options.origins, heads.origin),
     ] {
         if let Verdict::Refused(message) = verdict {
             tracing::warn!(message, "refused a request");
@@ -25,38 +30,20 @@ pub(crate) fn check_source(options: &Options, parts: &Parts) -> Result<(), Refus
     Ok(())
 }
 
-/// The value of a header that may come once.
-pub(crate) fn single<'a>(
-    headers: &'a HeaderMap,
-    name: &HeaderName,
-) -> Result<Option<&'a str>, Refusal> {
-    let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else {
-        return Ok(None);
-    };
-    match value.to_str() {
-        Ok(text) if values.next().is_none() => Ok(Some(text)),
-        Ok(_) => Err(Refusal::bad_request(format!(
-            "header {name} comes more than once; send it once"
-        ))),
-        Err(_) => Err(Refusal::bad_request(format!(
-            "header {name} is not visible ASCII"
-        ))),
-    }
-}
-
 /// What a peer sent, short enough to be told back.
 pub(crate) fn shown(text: &str) -> String {
     format!("{:?}", text.chars().take(128).collect::<String>())
 }
 
 /// Whether the client takes both JSON and events, as it must for a POST.
-pub(crate) fn check_accept(headers: &HeaderMap, needed: &[&str]) -> Result<(), Refusal> {
-    match headers.get(ACCEPT) {
-        None => return Ok(()), // anything is acceptable then
-        // As nearly every client writes it.
-        Some(value) if value.as_bytes() == b"application/json, text/event-stream" => return Ok(()),
-        Some(_) => {}
+pub(crate) fn check_accept(
+    headers: &HeaderMap,
+    heads: &Heads<'_>,
+    needed: &[&str],
+) -> Result<(), Refusal> {
+    // Without it anything is acceptable; and nearly every client writes it like this.
+    if heads.accept.is_absent() || heads.accept.is(b"application/json, text/event-stream") {
+        return Ok(());
     }
     for kind in needed {
         if !accepts(headers, kind) {
@@ -94,8 +81,14 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 }
 
 /// What a body says of itself.
-pub(crate) fn check_content(headers: &HeaderMap) -> Result<(), Refusal> {
-    check_type(headers)?;
+pub(crate) fn check_content(headers: &HeaderMap, heads: &Heads<'_>) -> Result<(), Refusal> {
+    // As nearly every client writes it.
+    if !heads.content_type.is(JSON.as_bytes()) {
+        check_type(headers)?;
+    }
+    if heads.content_encoding.is_absent() {
+        return Ok(());
+    }
     check_encoding(headers)
 }
 
@@ -144,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    fn headers(name: &HeaderName, values: &[&str]) -> HeaderMap {
+    fn headers(name: &http::HeaderName, values: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append(name, HeaderValue::from_str(value).unwrap());
@@ -165,7 +158,10 @@ mod tests {
             &[],
         ] {
             let headers = headers(&ACCEPT, good);
-            assert!(check_accept(&headers, BOTH).is_ok(), "{good:?}");
+            assert!(
+                check_accept(&headers, &Heads::of(&headers), BOTH).is_ok(),
+                "{good:?}"
+            );
         }
         for bad in [
             "text/html",
@@ -177,10 +173,17 @@ mod tests {
             "application/jsontext/event-stream",
         ] {
             let headers = headers(&ACCEPT, &[bad]);
-            assert!(check_accept(&headers, BOTH).is_err(), "{bad:?}");
+            assert!(
+                check_accept(&headers, &Heads::of(&headers), BOTH).is_err(),
+                "{bad:?}"
+            );
         }
-        assert!(check_accept(&headers(&ACCEPT, &["text/event-stream"]), EVENTS).is_ok());
-        assert!(check_accept(&headers(&ACCEPT, &["application/json"]), EVENTS).is_err());
+        let events = |value| {
+            let headers = headers(&ACCEPT, &[value]);
+            check_accept(&headers, &Heads::of(&headers), EVENTS)
+        };
+        assert!(events("text/event-stream").is_ok());
+        assert!(events("application/json").is_err());
     }
 
     // proves: HTTP-071

@@ -13,18 +13,20 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use mcp_protocol::{Closed, Principal, Revision, Service, guarded};
 use tokio::time::{Instant, timeout_at};
 
-use super::admission::{self, shown, single};
+use super::admission::{self, shown};
+use super::asked::Asked;
 use super::body::Body;
+use super::heads::{Doubled, Heads};
 use super::id::SessionId;
 use super::modern::{Modern, is_announced};
 use super::options::Options;
 use super::refusal::Refusal;
-use super::serve::Error;
+use super::serve::{Error, PeerAddr};
 use super::session::{HttpSession, shared};
 use super::table::{Place, Table};
 use super::work::Slot;
 use super::{lock, post};
-use crate::headers::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
+use crate::headers::{EVENT_STREAM, JSON, PROTOCOL_VERSION};
 use crate::threads::Threads;
 
 /// An MCP server as a [tower service] over HTTP requests: mount it in hyper, axum or anything
@@ -146,10 +148,31 @@ impl Endpoint {
         shared.modern.close(&Closed::local());
     }
 
+    /// Serves a request that comes from this address.
+    pub(super) fn serve_from<B>(&self, request: Request<B>, peer: Option<PeerAddr>) -> Responding
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Send,
+    {
+        let shared = Arc::clone(&self.0);
+        let (parts, body) = request.into_parts();
+        // Boxed, because it is handed on from future to future.
+        let asked = Box::new(Asked::new(parts, peer));
+        Box::pin(async move {
+            let served = shared.serve(asked, body).await;
+            Ok(served.unwrap_or_else(Refusal::into_response))
+        })
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.0.options
     }
 }
+
+/// A response in the making.
+pub(super) type Responding =
+    Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
 impl<B> tower_service::Service<Request<B>> for Endpoint
 where
@@ -159,20 +182,14 @@ where
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    type Future = Responding;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let shared = Arc::clone(&self.0);
-        Box::pin(async move {
-            let (parts, body) = request.into_parts();
-            // Boxed, because it is handed on from future to future.
-            let served = shared.serve(Box::new(parts), body).await;
-            Ok(served.unwrap_or_else(Refusal::into_response))
-        })
+        self.serve_from(request, None)
     }
 }
 
@@ -189,24 +206,29 @@ impl fmt::Debug for Endpoint {
 impl Shared {
     async fn serve<B>(
         self: &Arc<Self>,
-        parts: Box<Parts>,
+        parts: Box<Asked>,
         body: B,
     ) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body + Send,
         B::Data: Send,
     {
-        self.admit(&parts)?;
+        if parts.method == Method::POST {
+            return post::serve(self, parts, body).await;
+        }
+        let heads = Heads::of(&parts.headers);
+        self.admit(&parts, &heads)?;
+        let has_sessions =
+            self.options.sessions && self.has_handshake && !is_announced(&parts.headers, &heads);
         match parts.method {
-            Method::POST => post::serve(self, parts, body).await,
-            Method::GET if self.has_sessions(&parts) => self.listen(&parts).await,
-            Method::DELETE if self.has_sessions(&parts) => self.end(&parts),
+            Method::GET if has_sessions => self.listen(&parts, &heads).await,
+            Method::DELETE if has_sessions => self.end(&parts, &heads),
             Method::GET | Method::DELETE => Err(Refusal::method_not_allowed(
                 "POST",
                 "there are no sessions here; send POST",
             )),
             _ => Err(Refusal::method_not_allowed(
-                if self.has_sessions(&parts) {
+                if has_sessions {
                     "POST, GET, DELETE"
                 } else {
                     "POST"
@@ -216,14 +238,9 @@ impl Shared {
         }
     }
 
-    /// Whether there are sessions for the revision a request names.
-    fn has_sessions(&self, parts: &Parts) -> bool {
-        self.options.sessions && self.has_handshake && !is_announced(&parts.headers)
-    }
-
     /// Whether anything of this request is looked at.
-    pub(crate) fn admit(&self, parts: &Parts) -> Result<(), Refusal> {
-        admission::check_source(&self.options, parts)?;
+    pub(crate) fn admit(&self, parts: &Parts, heads: &Heads<'_>) -> Result<(), Refusal> {
+        admission::check_source(&self.options, parts, heads)?;
         if self.closing.load(Ordering::Acquire) {
             return Err(Refusal::busy("the server is shutting down"));
         }
@@ -270,21 +287,28 @@ impl Shared {
     }
 
     /// The session a request names; it is looked for only if it may be used by who sends it.
-    pub(crate) fn session(&self, parts: &Parts) -> Result<Arc<HttpSession>, Refusal> {
+    pub(crate) fn session(
+        &self,
+        parts: &Parts,
+        heads: &Heads<'_>,
+    ) -> Result<Arc<HttpSession>, Refusal> {
         if !self.options.sessions {
-            return self.sessionless(parts);
+            return self.sessionless(heads);
         }
-        let mut values = parts.headers.get_all(SESSION_ID).iter();
-        let Some(value) = values.next() else {
-            return Err(Refusal::bad_request(
-                "the Mcp-Session-Id header is missing; send the one the answer to initialize had",
-            ));
+        let value = match heads.session.only() {
+            Ok(Some(value)) => value,
+            Ok(None) => {
+                return Err(Refusal::bad_request(
+                    "the Mcp-Session-Id header is missing; send the one the answer to initialize \
+                     had",
+                ));
+            }
+            Err(Doubled) => {
+                return Err(Refusal::bad_request(
+                    "the Mcp-Session-Id header comes more than once; send it once",
+                ));
+            }
         };
-        if values.next().is_some() {
-            return Err(Refusal::bad_request(
-                "the Mcp-Session-Id header comes more than once; send it once",
-            ));
-        }
         let found = SessionId::parse(value).and_then(|id| self.sessions.find(&id));
         let principal = parts.extensions.get::<Principal>();
         let session = found
@@ -303,12 +327,12 @@ impl Shared {
                 )
             })?;
         session.touch();
-        check_revision(parts, &session, &self.revisions)?;
+        check_revision(heads, &session, &self.revisions)?;
         Ok(session)
     }
 
-    fn sessionless(&self, parts: &Parts) -> Result<Arc<HttpSession>, Refusal> {
-        let revision = match single(&parts.headers, &PROTOCOL_VERSION)? {
+    fn sessionless(&self, heads: &Heads<'_>) -> Result<Arc<HttpSession>, Refusal> {
+        let revision = match heads.version.text(&PROTOCOL_VERSION)? {
             None => Revision::ASSUMED,
             Some(text) => text
                 .parse()
@@ -337,19 +361,21 @@ impl Shared {
 ///
 /// Specification: transports, protocol version header.
 fn check_revision(
-    parts: &Parts,
+    heads: &Heads<'_>,
     session: &HttpSession,
     served: &[Revision],
 ) -> Result<(), Refusal> {
-    let Some(text) = single(&parts.headers, &PROTOCOL_VERSION)? else {
+    let agreed = session.inbound.session().revision();
+    if heads.version.is(agreed.as_str().as_bytes()) {
+        return Ok(());
+    }
+    let Some(text) = heads.version.text(&PROTOCOL_VERSION)? else {
         return Ok(());
     };
-    let agreed = session.inbound.session().revision();
-    let is_served = || {
-        text.parse()
-            .is_ok_and(|revision| served.contains(&revision))
-    };
-    if text == agreed.as_str() || is_served() {
+    if text
+        .parse()
+        .is_ok_and(|revision| served.contains(&revision))
+    {
         return Ok(());
     }
     Err(unsupported(text, served))

@@ -4,13 +4,23 @@
 //! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use http::HeaderValue;
 
 /// The name of a session: 256 random bits, 64 hex digits on the wire. Who knows it can speak for
 /// the session, so it shows in no log.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SessionId([u8; 32]);
+
+/// A part is as good as the whole: what is kept under an id was given out here, at random.
+impl Hash for SessionId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if let Some(part) = self.0.last_chunk() {
+            state.write_u64(u64::from_ne_bytes(*part));
+        }
+    }
+}
 
 impl SessionId {
     /// A new one.
@@ -42,11 +52,13 @@ impl SessionId {
     /// The same for an id that is part of something else.
     pub(crate) fn parse_text(text: &[u8]) -> Option<Self> {
         let text: &[u8; 64] = text.try_into().ok()?;
-        let mut id = [0; 32];
-        for (byte, pair) in id.iter_mut().zip(text.chunks_exact(2)) {
-            *byte = u8::try_from(number(pair)?).ok()?;
+        let (mut id, mut all) = ([0; 32], 0);
+        for (byte, pair) in id.iter_mut().zip(text.as_chunks().0) {
+            let [high, low] = pair.map(|digit| VALUES[usize::from(digit)]);
+            *byte = high << 4 | low & 15;
+            all |= high | low;
         }
-        Some(Self(id))
+        (all < 16).then_some(Self(id))
     }
 
     /// As it goes into the header.
@@ -120,6 +132,17 @@ impl EventId {
     }
 }
 
+/// What each byte is worth as a digit; 255 for those that are none. Lower case only.
+const VALUES: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[digit(value) as usize] = value;
+        value += 1;
+    }
+    values
+};
+
 /// How many digits the secret number of a session has.
 const TAG: usize = 16;
 
@@ -131,7 +154,7 @@ pub(crate) fn random_u64() -> Result<u64, getrandom::Error> {
     getrandom::u64()
 }
 
-fn digit(value: u8) -> u8 {
+const fn digit(value: u8) -> u8 {
     match value {
         0..10 => b'0' + value,
         _ => b'a' + value - 10,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::{Buf, BufMut as _, Bytes};
-use http::header::CONTENT_LENGTH;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use http_body::Body;
 use tokio::time::{Instant, timeout_at};
 
+use super::heads::Heads;
 use super::options::Options;
 use super::refusal::Refusal;
 
@@ -49,7 +49,7 @@ pub(crate) struct Whole {
 /// Reads a body within the limits on size and time.
 pub(crate) async fn read<B>(
     body: B,
-    headers: &HeaderMap,
+    heads: &Heads<'_>,
     options: &Options,
     in_memory: &Arc<AtomicUsize>,
 ) -> Result<Whole, Refusal>
@@ -65,8 +65,9 @@ where
             ),
         )
     };
-    let announced = headers
-        .get(CONTENT_LENGTH)
+    let announced = heads
+        .content_length
+        .first()
         .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|bytes| bytes > options.body_bytes as u64) {
         return Err(too_long());
@@ -114,6 +115,9 @@ where
         }
         charge.add(data.remaining(), options)?;
         gathered.push(data);
+        if body.is_end_stream() {
+            break;
+        }
     }
     let bytes = gathered.into_bytes();
     Ok(Whole {

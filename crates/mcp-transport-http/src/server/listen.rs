@@ -6,10 +6,11 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use mcp_protocol::Closed;
 
-use super::admission::{self, EVENTS, single};
+use super::admission::{self, EVENTS};
 use super::body::Body;
 use super::endpoint::{Shared, event_stream};
 use super::events::Events;
+use super::heads::{Field, Heads};
 use super::id::EventId;
 use super::refusal::Refusal;
 use super::session::{HttpSession, Listener};
@@ -18,9 +19,13 @@ use crate::headers::LAST_EVENT_ID;
 
 impl Shared {
     /// GET: a stream of the session, new or come back to.
-    pub(super) async fn listen(self: &Arc<Self>, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        admission::check_accept(&parts.headers, EVENTS)?;
-        let session = self.session(parts)?;
+    pub(super) async fn listen(
+        self: &Arc<Self>,
+        parts: &Parts,
+        heads: &Heads<'_>,
+    ) -> Result<Response<Body>, Refusal> {
+        admission::check_accept(&parts.headers, heads, EVENTS)?;
+        let session = self.session(parts, heads)?;
         let limit = self.options.session_streams;
         let listener = Listener::open(&session, limit).ok_or_else(|| {
             Refusal::new(
@@ -31,7 +36,8 @@ impl Shared {
                 ),
             )
         })?;
-        let last = single(&parts.headers, &LAST_EVENT_ID)?.filter(|id| !id.is_empty());
+        let last = Field::of(&parts.headers, &LAST_EVENT_ID);
+        let last = last.text(&LAST_EVENT_ID)?.filter(|id| !id.is_empty());
         let events = match (last, session.streams.identity) {
             (Some(last), Some(identity)) => {
                 let id = EventId::parse(last.as_bytes(), identity.tag).ok_or_else(|| {
@@ -116,8 +122,8 @@ impl Shared {
     }
 
     /// DELETE: the client needs the session no longer.
-    pub(super) fn end(&self, parts: &Parts) -> Result<Response<Body>, Refusal> {
-        let session = self.session(parts)?;
+    pub(super) fn end(&self, parts: &Parts, heads: &Heads<'_>) -> Result<Response<Body>, Refusal> {
+        let session = self.session(parts, heads)?;
         if let Some(identity) = session.streams.identity
             && self.sessions.remove(&identity.id).is_some()
         {

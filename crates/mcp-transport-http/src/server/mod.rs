@@ -5,11 +5,13 @@
 
 pub(crate) mod admission;
 mod allowed;
+mod asked;
 mod body;
 mod connection;
 mod endpoint;
 mod events;
 pub(crate) mod frames;
+pub(crate) mod heads;
 mod id;
 pub(crate) mod intake;
 mod io;

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::task::Poll;
 
-use http::request::Parts;
 use http::{Response, StatusCode};
 use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, Request, Response as Answer, parse, write_error,
@@ -17,10 +16,12 @@ use mcp_protocol::{Grant, Inbound as _, Principal, Refused, ServerSession, guard
 use mcp_types::method;
 use tokio::time::{Instant, sleep_until};
 
-use super::admission::{self, BOTH, single};
+use super::admission::{self, BOTH};
+use super::asked::Asked;
 use super::body::Body;
 use super::endpoint::{Shared, event_stream, json, unsupported};
 use super::events::Events;
+use super::heads::{Field, Heads};
 use super::id::{SessionId, random_u64};
 use super::intake;
 use super::modern::{self, Call, Era, era_of};
@@ -33,25 +34,28 @@ use crate::headers::{PROTOCOL_VERSION, SESSION_ID};
 
 pub(crate) async fn serve<B>(
     shared: &Arc<Shared>,
-    parts: Box<Parts>,
+    parts: Box<Asked>,
     body: B,
 ) -> Result<Response<Body>, Refusal>
 where
     B: http_body::Body + Send,
     B::Data: Send,
 {
-    admission::check_content(&parts.headers)?;
-    admission::check_accept(&parts.headers, BOTH)?;
-    let whole = intake::read(body, &parts.headers, &shared.options, &shared.bodies).await?;
+    let heads = Heads::of(&parts.headers);
+    shared.admit(&parts, &heads)?;
+    admission::check_content(&parts.headers, &heads)?;
+    admission::check_accept(&parts.headers, &heads, BOTH)?;
+    let whole = intake::read(body, &heads, &shared.options, &shared.bodies).await?;
     let frame = match parse(&whole.bytes, &shared.options.frame) {
         Ok(frame) => frame,
         Err(error) => return Err(Refusal::unreadable(&error)),
     };
-    let era = era_of(shared, &frame, &parts.headers)?;
+    let era = era_of(shared, &frame, &parts.headers, &heads)?;
     let begun = match (frame, era) {
         (_, Era::Ignored) => Started::Nothing,
         (Frame::Single(Message::Request(request)), Era::Modern(claim)) => {
-            match modern::serve(shared, &request, &claim, parts)? {
+            let envelope = modern::admit(shared, &request, &claim, &parts.headers, &heads)?;
+            match modern::serve(shared, &request, envelope, parts)? {
                 modern::Begun::Answered(response) => return Ok(response),
                 modern::Begun::Runs(call) => Started::Modern(call),
             }
@@ -59,9 +63,16 @@ where
         (Frame::Single(Message::Request(request)), _) if request.method == method::INITIALIZE => {
             return initialize(shared, &request, parts);
         }
-        (Frame::Single(message), _) => single_message(shared, message, parts)?,
+        (Frame::Single(message), _) => {
+            let session = shared.session(&parts, &heads);
+            let session = session.map_err(|refusal| match &message {
+                Message::Request(request) => refusal.answering(Some(request.id.clone())),
+                _ => refusal,
+            })?;
+            single_message(shared, session, message, parts)?
+        }
         (Frame::Batch(batch), _) => {
-            let session = shared.session(&parts)?;
+            let session = shared.session(&parts, &heads)?;
             if !session.inbound.accepts_batches() {
                 return Err(Refusal::bad_request(
                     "batches are not part of the negotiated revision; send one message per POST",
@@ -98,13 +109,10 @@ fn accepted() -> Response<Body> {
 
 fn single_message(
     shared: &Arc<Shared>,
+    session: Arc<HttpSession>,
     message: Message<'_>,
-    parts: Box<Parts>,
+    parts: Box<Asked>,
 ) -> Result<Started, Refusal> {
-    let session = shared.session(&parts).map_err(|refusal| match &message {
-        Message::Request(request) => refusal.answering(Some(request.id.clone())),
-        _ => refusal,
-    })?;
     let request = match message {
         Message::Request(request) => request,
         Message::Notification(notification) => {
@@ -133,7 +141,7 @@ fn batch_of_messages(
     shared: &Arc<Shared>,
     session: &Arc<HttpSession>,
     batch: &mcp_jsonrpc::Batch<'_>,
-    mut parts: Box<Parts>,
+    mut parts: Box<Asked>,
 ) -> Result<Started, Refusal> {
     let slot = shared.slot()?;
     if let Some(grant) = parts.extensions.get::<Grant>().map(Grant::unanswered) {
@@ -187,7 +195,7 @@ fn error_text(id: Option<&mcp_jsonrpc::RequestId>, error: &ErrorObject) -> Vec<u
     out
 }
 
-fn stream_of(session: &Arc<HttpSession>, parts: Box<Parts>) -> Arc<Stream> {
+fn stream_of(session: &Arc<HttpSession>, parts: Box<Asked>) -> Arc<Stream> {
     let principal = parts.extensions.get::<Principal>().cloned();
     let polling = session.inbound.session().revision().rules().polling;
     Stream::of_request(&session.streams, parts, principal, polling)
@@ -230,9 +238,9 @@ fn respond(session: &Arc<HttpSession>, answer: Answer<'_>) {
 fn initialize(
     shared: &Arc<Shared>,
     request: &Request<'_>,
-    parts: Box<Parts>,
+    parts: Box<Asked>,
 ) -> Result<Response<Body>, Refusal> {
-    if let Some(text) = single(&parts.headers, &PROTOCOL_VERSION)? {
+    if let Some(text) = Field::of(&parts.headers, &PROTOCOL_VERSION).text(&PROTOCOL_VERSION)? {
         let known = shared.revisions.iter().any(|it| it.as_str() == text);
         if !known {
             let refusal = unsupported(text, &shared.revisions);

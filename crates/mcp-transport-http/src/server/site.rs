@@ -10,7 +10,7 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use super::body::Body;
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Responding};
 use super::refusal::Refusal;
 use super::serve::PeerAddr;
 
@@ -50,10 +50,25 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.serve_from(request, None)
+    }
+}
+
+impl Site {
+    fn serve_from<B>(&self, request: Request<B>, peer: Option<PeerAddr>) -> Responding
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Send,
+    {
         #[cfg(feature = "legacy")]
         if self.0.options().legacy && [SSE_PATH, MESSAGE_PATH].contains(&request.uri().path()) {
+            let mut request = request;
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
             let mut legacy = self.0.legacy().with_message_path(MESSAGE_PATH);
-            return legacy.call(request);
+            return tower_service::Service::call(&mut legacy, request);
         }
         if request.uri().path() != PATH {
             let refusal = Refusal::new(
@@ -62,7 +77,7 @@ where
             );
             return Box::pin(std::future::ready(Ok(refusal.into_response())));
         }
-        self.0.call(request)
+        self.0.serve_from(request, peer)
     }
 }
 
@@ -76,15 +91,15 @@ pub(crate) trait Route: Clone + Send + 'static {
     type Future: Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static;
 
     /// Serves a request.
-    fn serve(&self, request: Request<Incoming>) -> Self::Future;
+    fn serve(&self, request: Request<Incoming>, peer: PeerAddr) -> Self::Future;
 }
 
 impl Route for Site {
     type Body = Body;
     type Future = <Endpoint as tower_service::Service<Request<Incoming>>>::Future;
 
-    fn serve(&self, request: Request<Incoming>) -> Self::Future {
-        tower_service::Service::call(&mut self.clone(), request)
+    fn serve(&self, request: Request<Incoming>, peer: PeerAddr) -> Self::Future {
+        self.serve_from(request, Some(peer))
     }
 }
 
@@ -106,7 +121,8 @@ where
     type Body = B;
     type Future = Pin<Box<dyn Future<Output = Result<Response<B>, Infallible>> + Send>>;
 
-    fn serve(&self, request: Request<Incoming>) -> Self::Future {
+    fn serve(&self, mut request: Request<Incoming>, peer: PeerAddr) -> Self::Future {
+        request.extensions_mut().insert(peer);
         let mut service = self.0.clone();
         Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
@@ -127,8 +143,7 @@ impl<R: Route> hyper::service::Service<Request<Incoming>> for Connected<R> {
     type Error = Infallible;
     type Future = R::Future;
 
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        request.extensions_mut().insert(PeerAddr(self.peer));
-        self.route.serve(request)
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        self.route.serve(request, PeerAddr(self.peer))
     }
 }

@@ -12,10 +12,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::request::Parts;
 use mcp_jsonrpc::write_notification;
 use mcp_protocol::{Call, CallError, Closed, Delivery, Grant, Link, Principal, TransportError};
 
+use super::asked::Asked;
 use super::frames;
 use super::id::EventId;
 use super::lock;
@@ -27,7 +27,7 @@ use super::streams::Streams;
 /// One stream.
 pub(crate) struct Stream {
     pub(crate) streams: Arc<Streams>,
-    parts: Option<Box<Parts>>,
+    parts: Option<Box<Asked>>,
     principal: Option<Principal>,
     /// A first event without data gives the client an id to come back with.
     polling: bool,
@@ -63,7 +63,7 @@ impl Stream {
     /// The stream of one request, on the connection that brought it.
     pub(crate) fn of_request(
         streams: &Arc<Streams>,
-        parts: Box<Parts>,
+        parts: Box<Asked>,
         principal: Option<Principal>,
         polling: bool,
     ) -> Arc<Self> {
@@ -95,7 +95,7 @@ impl Stream {
 
     fn new(
         streams: &Arc<Streams>,
-        parts: Option<Box<Parts>>,
+        parts: Option<Box<Asked>>,
         principal: Option<Principal>,
         polling: bool,
         state: State,
@@ -350,7 +350,7 @@ impl Link for Stream {
     }
 
     fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.parts.as_deref().map(|parts| parts as _)
+        self.parts.as_deref().map(|parts| parts.told() as _)
     }
 
     fn principal(&self) -> Option<&Principal> {

@@ -75,7 +75,7 @@ pub(crate) fn begin(
     }
     let link: Arc<dyn Link> = Arc::<Stream>::clone(stream);
     let exchange = Exchange::new(request.id.clone(), link);
-    let reply = guarded(|| session.inbound.request(request, exchange.clone()));
+    let reply = guarded(|| session.inbound.answer(request, exchange.clone()));
     let future = match handle(reply, &exchange, threads) {
         Handled::Ended(outcome) => return Ok(Begun::Answer(settle(&exchange, &outcome))),
         Handled::Waits(future) => future,

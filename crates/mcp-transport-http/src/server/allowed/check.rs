@@ -1,10 +1,10 @@
 //! The two headers of a request against what is allowed.
 
-use http::header::{HOST, HeaderName, ORIGIN};
-use http::request::Parts;
+use http::Uri;
 
 use super::Allowed;
 use super::address::{Address, Origin};
+use crate::server::heads::{Doubled, Field};
 
 /// The longest piece of a request in a message, in characters.
 const SHOWN: usize = 256;
@@ -25,16 +25,16 @@ pub(crate) enum Verdict {
 }
 
 /// Checks the host a request is meant for. It has exactly one, or it is refused.
-pub(crate) fn host(hosts: &Allowed, parts: &Parts) -> Verdict {
+pub(crate) fn host(hosts: &Allowed, target: &Uri, header: Field<'_>) -> Verdict {
     if hosts.any {
         return Verdict::Allowed;
     }
-    let header = match only(parts, &HOST) {
-        Ok(header) => header,
+    let header = match header.only() {
+        Ok(header) => header.map(|header| header.as_bytes()),
         Err(Doubled) => return refused(Checked::Host, "it has more than one Host header"),
     };
     // HTTP/2 has the host in the target, and HTTP/1.1 may.
-    let authority = parts.uri.authority().map(|host| host.as_str().as_bytes());
+    let authority = target.authority().map(|host| host.as_str().as_bytes());
     let value = match (authority, header) {
         (None, None) => return refused(Checked::Host, "it has no Host header"),
         (Some(target), Some(header)) if !target.eq_ignore_ascii_case(header) => {
@@ -44,6 +44,9 @@ pub(crate) fn host(hosts: &Allowed, parts: &Parts) -> Verdict {
         }
         (Some(value), _) | (None, Some(value)) => value,
     };
+    if is_this_machine(value) {
+        return Verdict::Allowed;
+    }
     let address = str::from_utf8(value).ok().and_then(Address::parse);
     let why = match address {
         Some(address) if hosts.has_host(&address) => return Verdict::Allowed,
@@ -54,12 +57,12 @@ pub(crate) fn host(hosts: &Allowed, parts: &Parts) -> Verdict {
 }
 
 /// Checks the web page a request comes from, if it comes from one.
-pub(crate) fn origin(origins: &Allowed, parts: &Parts) -> Verdict {
+pub(crate) fn origin(origins: &Allowed, header: Field<'_>) -> Verdict {
     if origins.any {
         return Verdict::Allowed;
     }
-    let value = match only(parts, &ORIGIN) {
-        Ok(Some(value)) => value,
+    let value = match header.only() {
+        Ok(Some(value)) => value.as_bytes(),
         Ok(None) => return Verdict::Allowed,
         Err(Doubled) => return refused(Checked::Origin, "it has more than one Origin header"),
     };
@@ -86,15 +89,20 @@ impl Checked {
     }
 }
 
-/// Two headers where one belongs: what is in front of us may have looked at the other one.
-struct Doubled;
+fn is_u16(digits: &str) -> bool {
+    digits.parse::<u16>().is_ok()
+}
 
-fn only<'a>(parts: &'a Parts, name: &HeaderName) -> Result<Option<&'a [u8]>, Doubled> {
-    let mut values = parts.headers.get_all(name).iter();
-    let first = values.next().map(|value| value.as_bytes());
-    match values.next() {
-        None => Ok(first),
-        Some(_) => Err(Doubled),
+/// Whether it is a name of this machine, which is always in, as nearly every client there writes
+/// it; the rest is parsed.
+fn is_this_machine(host: &[u8]) -> bool {
+    let name = |name: &[u8]| host.strip_prefix(name);
+    match name(b"127.0.0.1").or_else(|| name(b"localhost")) {
+        Some([]) => true,
+        Some([b':', port @ ..]) if !port.starts_with(b"0") => {
+            port.iter().all(u8::is_ascii_digit) && str::from_utf8(port).is_ok_and(is_u16)
+        }
+        _ => false,
     }
 }
 

@@ -4,7 +4,16 @@ use http::Request;
 use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 
-use super::{Allowed, Checked, Verdict, host, origin};
+use super::{Allowed, Checked, Verdict};
+use crate::server::heads::Heads;
+
+fn host(hosts: &Allowed, parts: &Parts) -> Verdict {
+    super::host(hosts, &parts.uri, Heads::of(&parts.headers).host)
+}
+
+fn origin(origins: &Allowed, parts: &Parts) -> Verdict {
+    super::origin(origins, Heads::of(&parts.headers).origin)
+}
 
 fn request(uri: &str, headers: &[(http::HeaderName, &[u8])]) -> Parts {
     let mut builder = Request::builder().uri(uri);

@@ -11,18 +11,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::request::Parts;
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use mcp_jsonrpc::{ErrorObject, Request, RequestId};
-use mcp_protocol::modern::{Claim, mirror};
+use mcp_protocol::modern::{Claim, Envelope, mirror};
 use mcp_protocol::{Exchange, Inbound as _, Link, Outcome, Principal, Running, expired, guarded};
 use tokio::time::{Instant, timeout_at};
 
 use super::headers::{check_params, standard};
 use super::live::Seat;
+use crate::server::asked::Asked;
 use crate::server::body::Body;
 use crate::server::endpoint::{Shared, event_stream, json};
 use crate::server::events::Events;
+use crate::server::heads::Heads;
 use crate::server::refusal::Refusal;
 use crate::server::session::HttpSession;
 use crate::server::stream::Stream;
@@ -34,27 +35,41 @@ pub(crate) enum Begun {
     Runs(Call),
 }
 
-/// Admits a request and calls its handler.
+/// Admits a request.
 ///
 /// # Errors
 /// It is not admitted: the first check it fails says why.
+pub(crate) fn admit(
+    shared: &Shared,
+    request: &Request<'_>,
+    claim: &Claim<'_>,
+    headers: &HeaderMap,
+    heads: &Heads<'_>,
+) -> Result<Envelope, Refusal> {
+    let session = &shared.modern.session;
+    let repeated = standard(heads);
+    let admitted = guarded(|| {
+        let envelope = session.inbound.admit(request, claim, Some(&repeated))?;
+        check_params(&*shared.service, request, headers, repeated.name)?;
+        Ok(envelope)
+    });
+    admitted.and_then(|it| it).map_err(|error| {
+        let status = status(mirror::status(error.code));
+        Refusal::with_error(status, error).answering(Some(request.id.clone()))
+    })
+}
+
+/// Calls the handler of a request that was admitted.
+///
+/// # Errors
+/// There is no place for it.
 pub(crate) fn serve(
     shared: &Arc<Shared>,
     request: &Request<'_>,
-    claim: &Claim<'_>,
-    parts: Box<Parts>,
+    envelope: Envelope,
+    parts: Box<Asked>,
 ) -> Result<Begun, Refusal> {
     let session = &shared.modern.session;
-    let headers = standard(&parts.headers);
-    let admitted = guarded(|| {
-        let envelope = session.inbound.admit(request, claim, Some(&headers))?;
-        check_params(&*shared.service, request, &parts.headers, headers.name)?;
-        Ok(envelope)
-    });
-    let envelope = admitted.and_then(|it| it).map_err(|error| {
-        let status = status(mirror::status(error.code));
-        Refusal::with_error(status, error).answering(Some(request.id.clone()))
-    })?;
     let busy = |refusal: Refusal| refusal.answering(Some(request.id.clone()));
     let slot = shared.slot().map_err(busy)?;
     let principal = parts.extensions.get::<Principal>().cloned();

@@ -14,6 +14,7 @@ use super::headers::is_announced;
 use crate::headers::PROTOCOL_VERSION;
 use crate::server::admission::shown;
 use crate::server::endpoint::Shared;
+use crate::server::heads::Heads;
 use crate::server::refusal::Refusal;
 use crate::server::stream::Stream;
 
@@ -35,6 +36,7 @@ pub(crate) fn era_of<'a>(
     shared: &Shared,
     frame: &Frame<'a>,
     headers: &HeaderMap,
+    heads: &Heads<'_>,
 ) -> Result<Era<'a>, Refusal> {
     let claim = match frame {
         Frame::Single(Message::Request(request)) => Claim::of(request),
@@ -46,7 +48,7 @@ pub(crate) fn era_of<'a>(
     if let (Some(claim), Frame::Single(Message::Request(_))) = (claim, frame) {
         return Ok(Era::Modern(claim));
     }
-    let announced = claim.is_some() || is_announced(headers);
+    let announced = claim.is_some() || is_announced(headers, heads);
     if !announced && shared.has_handshake {
         return Ok(Era::Legacy);
     }

@@ -2,16 +2,14 @@
 //!
 //! Specification: streamable HTTP, request metadata and server validation.
 
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request};
 use mcp_protocol::modern::{Headers, mirror};
 use mcp_protocol::{Revision, Service};
 use mcp_types::method;
 
 use crate::headers::PROTOCOL_VERSION;
-
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
+use crate::server::heads::{Field, Heads};
 
 /// What stands for a header that cannot be read. No body says the same, so whichever check comes
 /// to it refuses it, in its turn and by name.
@@ -19,35 +17,35 @@ const TWICE: &str = "(sent more than once)";
 const ILLEGIBLE: &str = "(not visible ASCII)";
 
 /// Those that every request has.
-pub(super) fn standard(headers: &HeaderMap) -> Headers<'_> {
-    let read = |name| match single(headers, name) {
+pub(super) fn standard<'a>(heads: &Heads<'a>) -> Headers<'a> {
+    let read = |field| match single(field) {
         Ok(value) => value,
         Err(flaw) => Some(flaw),
     };
     Headers {
-        version: read(&PROTOCOL_VERSION),
-        method: read(&METHOD),
-        name: read(&NAME),
+        version: read(heads.version),
+        method: read(heads.method),
+        name: read(heads.name),
     }
 }
 
-fn single(
-    headers: &HeaderMap,
-    name: impl http::header::AsHeaderName,
-) -> Result<Option<&str>, &'static str> {
-    let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else {
+fn single(field: Field<'_>) -> Result<Option<&str>, &'static str> {
+    let Some(value) = field.only().map_err(|_| TWICE)? else {
         return Ok(None);
     };
-    if values.next().is_some() {
-        return Err(TWICE);
-    }
     let text = value.to_str().map_err(|_| ILLEGIBLE)?;
     Ok(Some(text.trim_matches([' ', '\t'])))
 }
 
 /// Whether the headers name a revision without a handshake.
-pub(crate) fn is_announced(headers: &HeaderMap) -> bool {
+pub(crate) fn is_announced(headers: &HeaderMap, heads: &Heads<'_>) -> bool {
+    if heads.version.is_absent()
+        || heads
+            .version
+            .is(Revision::LATEST_LEGACY.as_str().as_bytes())
+    {
+        return false;
+    }
     headers.get_all(PROTOCOL_VERSION).iter().any(|value| {
         let revision = value.to_str().ok().and_then(|text| text.parse().ok());
         revision.is_some_and(Revision::is_modern)
@@ -72,7 +70,7 @@ pub(super) fn check_params(
         return Ok(());
     };
     for name in mirrored.headers() {
-        single(headers, name).map_err(|flaw| {
+        single(Field::of_str(headers, name)).map_err(|flaw| {
             ErrorObject::new(
                 ErrorCode::HEADER_MISMATCH,
                 format!("the {name} header cannot be compared with the body {flaw}"),
@@ -82,5 +80,7 @@ pub(super) fn check_params(
     let mut members = request.param_members().filter_map(Result::ok);
     let arguments = members.find(|(key, _)| *key == "arguments");
     let arguments = arguments.map_or("{}", |(_, arguments)| arguments);
-    mirrored.check(arguments, |name| single(headers, name).ok().flatten())
+    mirrored.check(arguments, |name| {
+        single(Field::of_str(headers, name)).ok().flatten()
+    })
 }

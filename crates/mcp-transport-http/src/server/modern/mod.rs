@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use mcp_protocol::{Closed, Service};
 
-pub(crate) use call::{Begun, Call, serve};
+pub(crate) use call::{Begun, Call, admit, serve};
 pub(crate) use era::{Era, era_of};
 pub(crate) use headers::is_announced;
 
