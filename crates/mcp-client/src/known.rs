@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_protocol::modern::mirror::Mirrored;
@@ -19,6 +20,8 @@ const MOST: usize = 4_096;
 pub(crate) struct KnownTools {
     /// Whether arguments are repeated in headers.
     mirrors: bool,
+    /// Whether any page was seen.
+    listed: AtomicBool,
     tools: Mutex<BTreeMap<String, Known>>,
 }
 
@@ -36,6 +39,7 @@ impl KnownTools {
     pub(crate) fn new(mirrors: bool) -> Self {
         Self {
             mirrors,
+            listed: AtomicBool::new(false),
             tools: Mutex::default(),
         }
     }
@@ -45,8 +49,14 @@ impl KnownTools {
         self.mirrors
     }
 
+    /// Whether tools were listed at all.
+    pub(crate) fn were_listed(&self) -> bool {
+        self.listed.load(Ordering::Relaxed)
+    }
+
     /// Learns from a page of tools, whichever type it has; takes those out that may not be used.
     pub(crate) fn learn(&self, page: &mut dyn std::any::Any) {
+        self.listed.store(true, Ordering::Relaxed);
         if let Some(page) = page.downcast_mut::<ListToolsResult>() {
             page.tools.retain(|tool: &Tool| {
                 let execution = tool.execution.as_ref();

@@ -66,8 +66,24 @@ async fn a_server_that_declares_no_tasks_for_calls_is_asked_for_none() {
 async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
     let (mut wire, client) = Wire::accept(client(), LEGACY, capabilities).await;
-    // A plain call is just sent; the refusal of a tool that has to be a task is a reason to look.
+    // Servers exist that answer a plain call of a tool like this with a failure of the tool.
     let calling = call(&client);
+    let request = wire.expect("tools/list").await;
+    wire.answer(&request, tools("required")).await;
+    assert_eq!(asks_for(&mut wire, calling).await, json!({}));
+    let calling = call(&client);
+    assert_eq!(asks_for(&mut wire, calling).await, json!({}));
+
+    // One that is not in the list is just called; to be refused is a reason to look again.
+    let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
+    let (mut wire, client) = Wire::accept(super::client(), LEGACY, capabilities).await;
+    let calling = call(&client);
+    let request = wire.expect("tools/list").await;
+    wire.refuse(&request, -32603, "not now").await;
+    assert_eq!(asks_for(&mut wire, calling).await, Value::Null);
+    let calling = call(&client);
+    let request = wire.expect("tools/list").await;
+    wire.answer(&request, json!({ "tools": [] })).await;
     let request = wire.recv_patiently().await;
     assert!(request["params"]["task"].is_null(), "{request}");
     wire.refuse(&request, -32601, "as a task only").await;

@@ -47,7 +47,6 @@ pub(crate) type OnStatus = Arc<dyn Fn(&TaskState) + Send + Sync>;
 /// How a tool call was taken up: see [`ToolCall::start`](crate::ToolCall::start).
 #[derive(Debug)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "there is one, and not for long")]
 pub enum Started {
     /// It is done already.
     Done(CallToolResult),

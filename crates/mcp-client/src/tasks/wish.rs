@@ -22,11 +22,12 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// How to ask for a task in a call of this tool; `None` if there is nothing to ask for. A tool
-    /// that was never listed is, if it makes a difference.
+    /// How to ask for a task in a call of this tool; `None` if there is nothing to ask for. Tools
+    /// that were never listed are: a server that takes tasks may have tools that run as nothing
+    /// else, and says so nowhere but there.
     ///
     /// # Errors
-    /// The tools cannot be listed.
+    /// The tools cannot be listed, and the host would like a task.
     pub(crate) async fn of_call(
         self,
         client: &Client,
@@ -36,8 +37,13 @@ impl Wish {
         if !takes_tasks(shared) {
             return Ok(None);
         }
-        if self.task && shared.tools.task_support(tool).is_none() {
-            client.list_tools().await?;
+        let unknown = shared.tools.task_support(tool).is_none();
+        if unknown && (self.task || !shared.tools.were_listed()) {
+            match client.list_tools().await {
+                Err(error) if self.task => return Err(error),
+                Err(error) => tracing::debug!(%error, "calling a tool that nobody has listed"),
+                Ok(_) => {}
+            }
         }
         Ok(match shared.tools.task_support(tool) {
             Some(TaskSupport::Required) => Some(self.metadata()),
