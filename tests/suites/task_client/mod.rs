@@ -4,6 +4,7 @@ mod handles;
 mod legacy;
 mod modern;
 mod outages;
+mod real;
 mod received;
 mod wishes;
 
