@@ -208,12 +208,12 @@ async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is
 // proves: PROG-013
 #[tokio::test(start_paused = true)]
 async fn progress_comes_under_the_token_of_the_call_as_long_as_the_task_runs() {
-    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut heard) = tokio::sync::mpsc::channel(8);
     let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
     let caller = client.clone();
     let calling = tokio::spawn(async move {
         let call = caller.call_tool("slow", json!({}));
-        call.on_progress(move |it| sender.send(it.progress).unwrap())
+        call.on_progress(move |it| sender.try_send(it.progress).unwrap())
             .await
     });
     let request = wire.recv_patiently().await;
