@@ -17,6 +17,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
+  bench [--quick] [--build-time]        what a call costs, beside a server without an SDK and beside the peers; writes
+                                        docs/benchmarks.md
   bench --gate [--bless] [--only NAME] [--keep DIR]
                                         instructions and allocations per call, against tests/budgets/gates.toml
   codegen [--check] [--schema-dir DIR]  write the types of mcp-types from the official schema

@@ -12,5 +12,8 @@ pub mod floor;
 #[cfg(target_os = "linux")]
 pub mod load;
 
+#[cfg(all(feature = "client", target_os = "linux"))]
+pub mod client;
+
 /// Why a program of the bench ends.
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;

@@ -1,34 +1,84 @@
-//! The programs of the bench, built in release.
+//! The programs of the bench, built in release, each with the features it needs and no others.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::programs::{self, BUILD, target};
+use crate::programs::{BUILD, run, target};
 use crate::steps::{cargo, say};
+
+/// Where the peers' workspace is.
+pub(super) const PEERS: &str = "tests/bench-peers";
+/// The package of the other programs.
+pub(super) const OWN: &str = "-p mcp-tests --no-default-features";
 
 /// Where the programs are.
 #[derive(Debug)]
 pub(super) struct Built {
     own: PathBuf,
+    peers: PathBuf,
 }
 
 impl Built {
-    /// Builds what belongs to this workspace.
+    /// Builds what the gates need.
     pub(super) fn own(root: &Path) -> Result<Self, String> {
-        let words =
-            "build --release -p mcp-tests --bin bench-server --bin bench-floor --bin bench-load";
-        let mut command = Command::new(cargo());
-        command.args(words.split(' ')).current_dir(root);
-        programs::run(&mut command, BUILD, say)
-            .map_err(|error| format!("cargo {words}: {error}"))?;
-        Ok(Self {
-            own: target().join("release"),
-        })
+        // A folder of its own: whoever builds these programs with other features meanwhile does not change them here.
+        let this = Self {
+            own: target().join("bench"),
+            peers: target().join("bench-peers"),
+        };
+        build(
+            root,
+            &this.own,
+            &format!("{OWN} --bin bench-server --bin bench-floor --bin bench-load"),
+        )?;
+        Ok(this)
+    }
+
+    /// Builds everything.
+    pub(super) fn all(root: &Path) -> Result<Self, String> {
+        let this = Self::own(root)?;
+        build(
+            root,
+            &this.own,
+            &format!("{OWN} --features client --bin bench-client"),
+        )?;
+        for peer in [
+            "bench-rmcp-server",
+            "bench-rmcp-client",
+            "bench-tower-mcp-server",
+        ] {
+            build(
+                &root.join(PEERS),
+                &this.peers,
+                &format!("--locked -p {peer}"),
+            )?;
+        }
+        Ok(this)
     }
 
     /// A program of this workspace.
     pub(super) fn program(&self, name: &str) -> PathBuf {
-        self.own
-            .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+        program(&self.own, name)
     }
+
+    /// A program of a peer.
+    pub(super) fn peer(&self, name: &str) -> PathBuf {
+        program(&self.peers, name)
+    }
+}
+
+fn program(folder: &Path, name: &str) -> PathBuf {
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    folder.join("release").join(file)
+}
+
+/// Builds for release.
+pub(super) fn build(workspace: &Path, folder: &Path, what: &str) -> Result<(), String> {
+    let mut command = Command::new(cargo());
+    command
+        .args(["build", "--release", "--target-dir"])
+        .arg(folder)
+        .args(what.split(' '))
+        .current_dir(workspace);
+    run(&mut command, BUILD, say).map_err(|error| format!("cargo build --release {what}: {error}"))
 }

@@ -2,27 +2,62 @@
 //!
 //! Clocks are for reading and counts are for gates: the table of `docs/benchmarks.md` is written and not judged, while
 //! `--gate` compares instructions per call with `tests/budgets/gates.toml`. What is run and loaded lies in
-//! `tests/src/bench`.
+//! `tests/src/bench`, the peers in `tests/bench-peers`.
 
 mod built;
+mod clients;
 mod gate;
+mod machine;
+mod measure;
+mod page;
+mod plan;
+mod plot;
+mod run;
+mod size;
+mod svg;
+mod valgrind;
+mod who;
 
 use crate::root;
+use run::Wanted;
 
 const USAGE: &str = "\
-usage: cargo xtask bench --gate [--bless] [--only NAME] [--keep DIR]
+usage: cargo xtask bench [--quick] [--build-time]
+       cargo xtask bench --gate [--bless] [--only NAME] [--keep DIR]
 
-  --gate   instructions per call, against tests/budgets/gates.toml; needs valgrind
-  --bless  write what was counted into that file
-  --only   one gate by its name; may be repeated
-  --keep   leave what callgrind wrote in this folder, for callgrind_annotate";
+  --quick       short runs, each once; prints the page instead of writing it
+  --build-time  also builds each server from nothing, which takes minutes
+  --gate        instructions per call, against tests/budgets/gates.toml; needs valgrind
+  --bless       write what was counted into that file
+  --only        one gate by its name; may be repeated
+  --keep        leave what callgrind wrote in this folder, for callgrind_annotate";
 
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    match args.split_first() {
-        Some((first, rest)) if first == "--gate" => {
-            gate::run(root(), &gate::Options::parse(rest).ok_or(USAGE)?)
-        }
-        _ => Err(USAGE.to_owned()),
+    if let Some((first, rest)) = args.split_first()
+        && first == "--gate"
+    {
+        return gate::run(root(), &gate::Options::parse(rest).ok_or(USAGE)?);
     }
+    let wanted = wanted(args).ok_or(USAGE)?;
+    if !cfg!(target_os = "linux") {
+        return Err("what a process has cost is asked from Linux; run the bench there".to_owned());
+    }
+    run::run(root(), wanted)
+}
+
+/// Nothing if there is a word that is not known.
+fn wanted(args: &[String]) -> Option<Wanted> {
+    let mut wanted = Wanted {
+        quick: false,
+        build_time: false,
+    };
+    for arg in args {
+        match arg.as_str() {
+            "--quick" => wanted.quick = true,
+            "--build-time" => wanted.build_time = true,
+            _ => return None,
+        }
+    }
+    Some(wanted)
 }

@@ -156,7 +156,13 @@ impl Floor {
                 Ok(Answer::Ready([Bytes::from(head), list.clone(), end]))
             }
             "initialize" => Ok(Answer::Opened(opened(id))),
-            other => Err(format!("the floor has no {other}").into()),
+            _ => Ok(Answer::One(
+                format!(
+                    r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32601,"message":"no such method"}}}}"#,
+                    id.get()
+                )
+                .into_bytes(),
+            )),
         }
     }
 }

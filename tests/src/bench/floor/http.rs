@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -58,8 +58,12 @@ async fn serve(stream: TcpStream, floor: Floor) {
 }
 
 async fn respond(floor: &Floor, request: Request<Incoming>) -> Result<Response<Pieces>, Fault> {
-    let message = whole(request.into_body()).await?;
     let mut response = Response::new(Pieces::default());
+    if request.method() != Method::POST {
+        *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+        return Ok(response);
+    }
+    let message = whole(request.into_body()).await?;
     let answer = floor.answer(&message)?;
     let kind = match &answer {
         Answer::None => {

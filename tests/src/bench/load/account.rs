@@ -1,31 +1,10 @@
-//! What the system says a process has cost.
+//! What the system says of a process, and on which core it may run.
 
 use std::fs;
-use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::bench::Fault;
-
-/// The processor time of a process, over all threads that it has.
-///
-/// The scheduler counts nanoseconds, and is up to date for threads that wait.
-pub(super) fn cpu(pid: u32) -> Result<Duration, Fault> {
-    let mut total = 0;
-    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
-        // A thread may end while it is looked at.
-        let Ok(text) = fs::read_to_string(thread?.path().join("schedstat")) else {
-            continue;
-        };
-        total += ran(&text).ok_or("the system keeps no account of processor time (schedstat)")?;
-    }
-    Ok(Duration::from_nanos(total))
-}
-
-/// The first number.
-fn ran(schedstat: &str) -> Option<u64> {
-    schedstat.split_whitespace().next()?.parse().ok()
-}
 
 /// The resident memory of a process in KiB.
 pub(super) fn resident(pid: u32) -> Result<u64, Fault> {
@@ -82,19 +61,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_accounts_of_the_system_are_read() {
-        assert_eq!(ran("123456789 4567 89\n"), Some(123_456_789));
-        assert_eq!(ran(""), None);
+    fn resident_memory_is_read() {
         assert_eq!(
             kib("Name:\tx\nVmRSS:\t    3204 kB\nThreads:\t2\n"),
             Some(3_204)
         );
         assert_eq!(kib("VmSize: 1 kB\n"), None);
-    }
-
-    #[test]
-    fn this_process_has_cost_something() {
         assert!(resident(std::process::id()).is_ok_and(|kib| kib > 0));
-        assert!(cpu(std::process::id()).is_ok());
     }
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::account;
 use super::check::Check;
 use super::child::Served;
+use super::cpu::cpu;
 use super::figures::{Figures, Times};
 use super::http::Connection;
 use super::options::{Limit, Options};
@@ -41,11 +41,11 @@ async fn measure(options: &Options, served: &mut Served) -> Result<Figures, Faul
         client.calls(warm).await?;
     }
     let own = std::process::id();
-    let before = (served.cpu()?, account::cpu(own)?);
+    let before = (served.cpu()?, cpu(own)?);
     let start = Instant::now();
     let times = client.calls(options.limit).await?;
     let took = start.elapsed();
-    let after = (served.cpu()?, account::cpu(own)?);
+    let after = (served.cpu()?, cpu(own)?);
     let spent = |from: Duration, to: Duration| to.saturating_sub(from);
     Ok(Figures::new(
         times,
@@ -56,7 +56,7 @@ async fn measure(options: &Options, served: &mut Served) -> Result<Figures, Faul
 }
 
 /// The client of one server.
-enum Client {
+pub(super) enum Client {
     Lines {
         lines: Box<Lines>,
         words: Words,
@@ -71,7 +71,7 @@ enum Client {
 }
 
 impl Client {
-    async fn open(options: &Options, served: &mut Served) -> Result<Self, Fault> {
+    pub(super) async fn open(options: &Options, served: &mut Served) -> Result<Self, Fault> {
         let (wire, asked) = (options.wire, options.asked);
         let check = Check::new(asked);
         if wire.is_http() {
@@ -100,7 +100,8 @@ impl Client {
         })
     }
 
-    async fn calls(&mut self, limit: Limit) -> Result<Times, Fault> {
+    /// Makes calls until a limit is reached and all of them are answered.
+    pub(super) async fn calls(&mut self, limit: Limit) -> Result<Times, Fault> {
         match self {
             Self::Lines {
                 lines,
@@ -141,7 +142,7 @@ struct Share {
 }
 
 /// One connection, and the session that was opened on it.
-struct Caller {
+pub(super) struct Caller {
     connection: Connection,
     words: Words,
     check: Arc<Check>,
@@ -188,7 +189,7 @@ impl Caller {
 }
 
 /// Opens a session on a connection, and returns its id, if the server has such.
-async fn open_session(
+pub(super) async fn open_session(
     wire: Wire,
     host: &str,
     connection: &mut Connection,

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::net::unix::pipe;
 
 use super::account::{self, Cores};
+use super::cpu;
 use crate::bench::Fault;
 
 /// How long a server may take to end once it is asked to.
@@ -68,7 +69,7 @@ impl Served {
 
     /// The processor time it has had.
     pub(super) fn cpu(&self) -> Result<Duration, Fault> {
-        account::cpu(self.child.id())
+        Ok(cpu::cpu(self.child.id())?)
     }
 
     /// Its resident memory in KiB.

@@ -12,7 +12,7 @@ const PIECE: usize = 16 << 10;
 
 /// A connection to the server.
 #[derive(Debug)]
-pub struct Connection {
+pub(super) struct Connection {
     stream: TcpStream,
     input: Vec<u8>,
     /// The body of a response that came in chunks.
@@ -21,24 +21,22 @@ pub struct Connection {
 
 /// A response.
 #[derive(Debug)]
-#[non_exhaustive]
-pub struct Reply<'a> {
+pub(super) struct Reply<'a> {
     /// What the head says.
-    pub head: Head,
+    pub(super) head: Head,
     /// All of the body.
-    pub body: &'a [u8],
+    pub(super) body: &'a [u8],
 }
 
 /// What matters of a head.
 #[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct Head {
+pub(super) struct Head {
     /// The status.
-    pub status: u16,
+    pub(super) status: u16,
     /// Whether the body is a stream of events.
-    pub is_events: bool,
+    pub(super) is_events: bool,
     /// The session that was opened.
-    pub session: Option<String>,
+    pub(super) session: Option<String>,
     length: usize,
     is_chunked: bool,
     /// Where it ends.
@@ -50,7 +48,7 @@ impl Connection {
     ///
     /// # Errors
     /// Nobody listens there.
-    pub async fn open(host: &str) -> Result<Self, Fault> {
+    pub(super) async fn open(host: &str) -> Result<Self, Fault> {
         let stream = TcpStream::connect(host).await?;
         stream.set_nodelay(true)?;
         Ok(Self {
@@ -64,7 +62,7 @@ impl Connection {
     ///
     /// # Errors
     /// The server closes the connection or does not speak HTTP as it should.
-    pub async fn exchange(&mut self, request: &[u8]) -> Result<Reply<'_>, Fault> {
+    pub(super) async fn exchange(&mut self, request: &[u8]) -> Result<Reply<'_>, Fault> {
         let head = self.begin(request).await?;
         let (from, to) = (head.end, head.end + head.length);
         if head.is_chunked {
@@ -85,7 +83,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`exchange`](Self::exchange).
-    pub async fn begin(&mut self, request: &[u8]) -> Result<Head, Fault> {
+    pub(super) async fn begin(&mut self, request: &[u8]) -> Result<Head, Fault> {
         self.input.clear();
         self.stream.write_all(request).await?;
         loop {

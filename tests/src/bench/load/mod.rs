@@ -7,13 +7,19 @@ mod account;
 mod calls;
 mod check;
 mod child;
+pub mod cpu;
 mod figures;
 mod http;
+mod memory;
 mod options;
+mod start;
 mod stdio;
 
-pub use figures::Figures;
-pub use http::Connection;
+pub use figures::{Figures, Times};
+
+use std::io::Write as _;
+
+use serde::Serialize;
 
 use options::{Doing, Options};
 
@@ -29,10 +35,18 @@ pub fn run(args: impl Iterator<Item = String>) -> Result<(), Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let line = match options.doing {
-        Doing::Calls => serde_json::to_string(&runtime.block_on(calls::run(&options))?)?,
-    };
-    use std::io::Write as _;
-    writeln!(std::io::stdout(), "{line}")?;
-    Ok(())
+    match options.doing {
+        Doing::Calls => print(&runtime.block_on(calls::run(&options))?),
+        Doing::Memory => print(&runtime.block_on(memory::run(&options))?),
+        Doing::Start => print(&runtime.block_on(start::run(&options))?),
+    }
+}
+
+/// Prints figures as one line of JSON.
+///
+/// # Errors
+/// Nobody reads stdout.
+pub fn print(figures: &impl Serialize) -> Result<(), Fault> {
+    let line = serde_json::to_string(figures)?;
+    Ok(writeln!(std::io::stdout(), "{line}")?)
 }

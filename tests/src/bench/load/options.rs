@@ -7,6 +7,8 @@ use crate::bench::words::{Asked, Wire};
 
 const USAGE: &str = "\
 usage: bench-load calls --wire WIRE --ask WHAT:N [--inflight N] [--batch] [--calls N] [--seconds S] [--warm S] -- PROGRAM...
+       bench-load memory --wire WIRE [--inflight SESSIONS] -- PROGRAM...
+       bench-load start --wire WIRE [--calls TIMES] -- PROGRAM...
 
   WIRE  stdio, stdio-modern, http, http-stateless or http-modern
   WHAT  echo, big, steps or list; the last with how many tools there are";
@@ -19,6 +21,10 @@ const MOST_INFLIGHT: usize = 4_096;
 pub(super) enum Doing {
     /// Calls, one like the other.
     Calls,
+    /// The memory of a server that has sessions and does nothing.
+    Memory,
+    /// The time until a server answers.
+    Start,
 }
 
 /// How long calls go on: until one of the two is reached.
@@ -48,6 +54,8 @@ impl Options {
     pub(super) fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, Fault> {
         let doing = match args.next().as_deref() {
             Some("calls") => Doing::Calls,
+            Some("memory") => Doing::Memory,
+            Some("start") => Doing::Start,
             _ => return Err(USAGE.into()),
         };
         let mut this = Self {

@@ -1,22 +1,23 @@
 //! `--gate`: instructions per call, counted by callgrind.
 //!
-//! A server is run twice, with few and with many calls. The difference is what a call costs: start and end of the
-//! process cancel out. The same program on the same machine differs by less than one in a thousand from run to run,
-//! and compilers differ by little, so a figure may move by two of a hundred before the gate closes.
+//! The same program on the same machine differs by less than one in a thousand from run to run, and compilers differ by
+//! little, so a figure may move by two of a hundred before the gate closes.
 
 mod allocations;
-mod callgrind;
 mod file;
 mod paths;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Path as FilePath, PathBuf};
 
 use super::built::Built;
+use super::valgrind::{self, Valgrind};
+use super::who::Who;
+use crate::programs::target;
 use crate::steps::say;
-use callgrind::Callgrind;
 use file::{Entry, Gates};
-use paths::{PATHS, Path as Gated};
+
+pub(super) use paths::{PATHS, Path};
 
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Options {
         Some(this)
     }
 
-    fn paths(&self) -> Result<Vec<&'static Gated>, String> {
+    fn paths(&self) -> Result<Vec<&'static Path>, String> {
         let known = || PATHS.iter().map(|path| path.name).collect::<Vec<_>>();
         if let Some(stranger) = self.only.iter().find(|name| !known().contains(&&***name)) {
             return Err(format!(
@@ -51,22 +52,21 @@ impl Options {
             ));
         }
         let wanted =
-            |path: &&Gated| self.only.is_empty() || self.only.iter().any(|n| n == path.name);
+            |path: &&Path| self.only.is_empty() || self.only.iter().any(|n| n == path.name);
         Ok(PATHS.iter().filter(wanted).collect())
     }
 }
 
 /// Counts, compares, and writes what was counted if it was asked to.
-pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
+pub(super) fn run(root: &FilePath, options: &Options) -> Result<(), String> {
     let paths = options.paths()?;
-    let valgrind = callgrind::valgrind()?;
+    valgrind::is_here()?;
     let built = Built::own(root)?;
     let folder = match &options.keep {
         Some(folder) => root.join(folder),
-        None => crate::programs::target().join("bench/callgrind"),
+        None => target().join("bench/callgrind"),
     };
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let counter = Callgrind::new(valgrind, built.program("bench-load"), folder);
+    let counter = Valgrind::new(&built, folder.clone())?;
     let mut gates = Gates::load(root)?;
     if options.bless {
         for (name, count) in allocations::count(root)? {
@@ -76,8 +76,8 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let mut problems = Vec::new();
     say(HEAD);
     for path in paths {
-        let floor = counter.per_call(&built.program("bench-floor"), "floor", path)?;
-        let ours = counter.per_call(&built.program("bench-server"), "ours", path)?;
+        let floor = counter.instructions(Who::Floor, path)?;
+        let ours = counter.instructions(Who::Ours, path)?;
         let entry = gates.entry(path.name);
         let before = *entry;
         (entry.instructions, entry.floor) = (ours, floor);
@@ -86,7 +86,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     }
     if options.keep.is_none() {
         // What is left would be overwritten by the next run.
-        let _ = fs::remove_dir_all(counter.folder());
+        let _ = fs::remove_dir_all(folder);
     }
     if options.bless {
         gates.save(root)?;
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn the_words_of_the_command_are_known() {
         let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
-        let options = Options::parse(&words("--only http --keep a --bless")).unwrap();
+        let options = Options::parse(&words("--only http-modern --keep a --bless")).unwrap();
         assert!(options.bless && options.keep.is_some());
         assert_eq!(options.paths().unwrap().len(), 1);
         assert_eq!(Options::parse(&words("--onyl http")), None);

@@ -1,30 +1,37 @@
 //! The paths whose costs are gates.
 
+use crate::bench::who::Needs;
+
 /// One way of calling, and how often.
 #[derive(Debug)]
 pub(in crate::bench) struct Path {
     /// As in the file of the gates.
-    pub(super) name: &'static str,
-    /// `--wire` of the load.
-    pub(super) wire: &'static str,
+    pub(in crate::bench) name: &'static str,
+    pub(in crate::bench) needs: Needs,
     /// `--ask` of the load.
-    pub(super) ask: &'static str,
+    pub(in crate::bench) ask: &'static str,
     /// Calls that are sent at once, and all answered before the next.
-    pub(super) batch: u32,
-    /// Tools besides those that are called.
-    pub(super) tools: u32,
+    pub(in crate::bench) batch: u32,
     /// Calls of the first run, and how many more the second makes.
-    pub(super) few: u32,
-    pub(super) more: u32,
+    pub(in crate::bench) few: u32,
+    pub(in crate::bench) more: u32,
+}
+
+const fn needs(wire: &'static str, tools: u32) -> Needs {
+    Needs {
+        wire,
+        tools,
+        steps: false,
+        nagle: false,
+    }
 }
 
 const fn echo(name: &'static str, wire: &'static str, batch: u32, tools: u32) -> Path {
     Path {
         name,
-        wire,
+        needs: needs(wire, tools),
         ask: "echo:64",
         batch,
-        tools,
         few: 208,
         more: 1_008,
     }
@@ -33,10 +40,9 @@ const fn echo(name: &'static str, wire: &'static str, batch: u32, tools: u32) ->
 const fn list(name: &'static str, wire: &'static str) -> Path {
     Path {
         name,
-        wire,
+        needs: needs(wire, 1_000),
         ask: "list:1004",
         batch: 1,
-        tools: 1_000,
         few: 20,
         more: 100,
     }
@@ -54,20 +60,6 @@ pub(in crate::bench) const PATHS: &[Path] = &[
     list("list-stdio", "stdio"),
     list("list-http", "http-stateless"),
 ];
-
-impl Path {
-    /// What the server is started with.
-    pub(super) fn server(&self) -> Vec<String> {
-        let mut words = match self.wire {
-            "stdio" | "stdio-modern" => vec!["--stdio"],
-            "http-stateless" => vec!["--http", "127.0.0.1:0", "--stateless"],
-            _ => vec!["--http", "127.0.0.1:0"],
-        };
-        let tools = self.tools.to_string();
-        words.extend(["--tools", &tools]);
-        words.into_iter().map(str::to_owned).collect()
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,59 @@
+//! How long a server needs from the start of its process to its first answer.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tokio::time::timeout;
+
+use super::calls::Client;
+use super::child::Served;
+use super::options::{Limit, Options};
+use crate::bench::Fault;
+
+/// How long one start may take.
+const LIMIT: Duration = Duration::from_secs(30);
+/// More starts tell no more.
+const MOST: u64 = 1_000;
+
+/// Medians in milliseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Start {
+    /// From the start of the process to the answer of the first call.
+    answer_ms: f64,
+    /// The processor time of the server until then.
+    cpu_ms: f64,
+}
+
+/// Starts a server as often as there are calls to make, and makes one each time.
+pub(super) async fn run(options: &Options) -> Result<Start, Fault> {
+    let times = options.limit.calls.min(MOST);
+    let (mut answers, mut cpus) = (Vec::new(), Vec::new());
+    for _ in 0..times.max(1) {
+        let begun = Instant::now();
+        let mut served = Served::start(&options.program)?;
+        let limit = Limit {
+            calls: 1,
+            time: LIMIT,
+        };
+        let once = async {
+            let mut client = Client::open(options, &mut served).await?;
+            client.calls(limit).await?;
+            Ok::<_, Fault>(client)
+        };
+        let client = timeout(LIMIT, once)
+            .await
+            .map_err(|_| "no answer in time")??;
+        answers.push(begun.elapsed());
+        cpus.push(served.cpu()?);
+        drop(client);
+        served.end()?;
+    }
+    let median = |mut times: Vec<Duration>| {
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64() * 1e3
+    };
+    Ok(Start {
+        answer_ms: median(answers),
+        cpu_ms: median(cpus),
+    })
+}

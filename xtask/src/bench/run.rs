@@ -1,0 +1,184 @@
+//! The whole run: everything that is measured, in one go, and then written down.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use super::built::Built;
+use super::clients::{self, WAYS};
+use super::gate::{PATHS, Path as Counted};
+use super::measure::{Cells, Figures, Load, Memory, Pace, Start};
+use super::plan::{self, Group};
+use super::valgrind::{self, Heap, Valgrind};
+use super::who::{ALL, Who};
+use super::{machine, page, plot, size};
+use crate::programs::target;
+use crate::steps::say;
+
+/// Where the page and its pictures are.
+const PAGE: &str = "docs/benchmarks.md";
+const PLOTS: [&str; 2] = ["docs/plots/cost.svg", "docs/plots/scaling.svg"];
+
+/// Sessions that are opened to see what one takes.
+const SESSIONS: u32 = 1_000;
+/// Starts of which the median is taken.
+const STARTS: u32 = 21;
+
+/// What the command line asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// A short run, which writes nothing.
+    pub(super) quick: bool,
+    /// Whether servers are also built from nothing.
+    pub(super) build_time: bool,
+}
+
+/// Exact counts of one path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    pub(super) instructions: u64,
+    pub(super) heap: Heap,
+}
+
+/// What one server weighs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weight {
+    pub(super) memory: Memory,
+    pub(super) stdio: Start,
+    pub(super) http: Start,
+    pub(super) program: u64,
+    pub(super) crates: Option<usize>,
+    pub(super) build: Option<f64>,
+}
+
+/// Everything that was measured.
+#[derive(Debug)]
+pub(super) struct Results {
+    pub(super) machine: String,
+    pub(super) groups: Vec<(Group, Vec<Cells>)>,
+    pub(super) counts: Vec<(&'static Counted, BTreeMap<Who, Counts>)>,
+    pub(super) weights: BTreeMap<Who, Weight>,
+    pub(super) clients: Vec<(&'static str, [Vec<Figures>; 3])>,
+}
+
+/// Builds, measures, writes.
+pub(super) fn run(root: &Path, wanted: Wanted) -> Result<(), String> {
+    let built = Built::all(root)?;
+    let start = Instant::now();
+    let pace = match wanted.quick {
+        true => Pace::QUICK,
+        false => Pace::FULL,
+    };
+    let load = Load {
+        built: &built,
+        pace,
+    };
+    let mut groups = Vec::new();
+    for group in plan::groups() {
+        let cells = load.group(&group)?;
+        groups.push((group, cells));
+    }
+    say("\nClients");
+    let mut clients = Vec::new();
+    for way in &WAYS {
+        clients.push((way.name, clients::measure(&load, way)?));
+    }
+    let mut weights = BTreeMap::new();
+    for who in ALL {
+        weights.insert(who, weigh(root, &load, who, wanted)?);
+    }
+    let results = Results {
+        machine: machine::class(),
+        groups,
+        counts: counts(&built, wanted.quick)?,
+        weights,
+        clients,
+    };
+    let minutes = start.elapsed().as_secs_f64() / 60.0;
+    if wanted.quick {
+        say(&page::page(&results));
+        say(&format!(
+            "{minutes:.1} minutes; a quick run writes nothing, its figures are too rough"
+        ));
+        return Ok(());
+    }
+    write(root, PAGE, &page::page(&results))?;
+    write(root, PLOTS[0], &plot::cost(&results))?;
+    write(root, PLOTS[1], &plot::scaling(&results))?;
+    say(&format!(
+        "\n{minutes:.1} minutes; wrote {PAGE} and its plots"
+    ));
+    Ok(())
+}
+
+fn write(root: &Path, place: &str, text: &str) -> Result<(), String> {
+    let path = root.join(place);
+    let failed = |error: std::io::Error| format!("{place}: {error}");
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    fs::write(path, text).map_err(failed)
+}
+
+fn weigh(root: &Path, load: &Load<'_>, who: Who, wanted: Wanted) -> Result<Weight, String> {
+    let (sessions, starts) = match wanted.quick {
+        true => (SESSIONS / 10, 3),
+        false => (SESSIONS, STARTS),
+    };
+    let failed = |error: String| format!("{}: {error}", who.name());
+    let weight = Weight {
+        memory: load.memory(who, sessions).map_err(failed)?,
+        stdio: load.start(who, "stdio", starts).map_err(failed)?,
+        http: load.start(who, "http", starts).map_err(failed)?,
+        program: size::stripped(&who.program(load.built))?,
+        crates: size::crates(root, who)?,
+        build: match wanted.build_time {
+            true => Some(size::build_time(root, who)?),
+            false => None,
+        },
+    };
+    say(&format!(
+        "\n{}: {} KiB idle, {} bytes of program, first answer after {:.1} ms",
+        who.name(),
+        weight.memory.idle,
+        weight.program,
+        weight.stdio.answer_ms
+    ));
+    Ok(weight)
+}
+
+/// Instructions and allocations per call of everybody, where valgrind is there; the lists take peers too long.
+fn counts(
+    built: &Built,
+    quick: bool,
+) -> Result<Vec<(&'static Counted, BTreeMap<Who, Counts>)>, String> {
+    if let Err(why) = valgrind::is_here() {
+        say(&why);
+        return Ok(Vec::new());
+    }
+    if quick {
+        return Ok(Vec::new());
+    }
+    let folder = target().join("bench/valgrind");
+    let valgrind = Valgrind::new(built, folder.clone())?;
+    let mut counts = Vec::new();
+    for path in PATHS.iter().filter(|path| path.ask == "echo:64") {
+        let mut row = BTreeMap::new();
+        for who in ALL.into_iter().filter(|who| who.args(&path.needs).is_ok()) {
+            let heap = valgrind.heap(who, path)?;
+            let instructions = valgrind.instructions(who, path)?;
+            say(&format!(
+                "  {}, {}: {instructions} instructions, {:.1} allocations",
+                path.name,
+                who.name(),
+                heap.allocations
+            ));
+            row.insert(who, Counts { instructions, heap });
+        }
+        counts.push((path, row));
+    }
+    // Only its totals are of use.
+    let _ = fs::remove_dir_all(folder);
+    Ok(counts)
+}

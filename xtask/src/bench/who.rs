@@ -1,0 +1,120 @@
+//! Who is measured, and how each is started.
+
+use std::path::PathBuf;
+
+use super::built::Built;
+
+/// A server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Who {
+    /// No SDK.
+    Floor,
+    /// This one.
+    Ours,
+    /// The official one for Rust.
+    Rmcp,
+    /// The one on tower.
+    Tower,
+}
+
+/// Everybody, in the order of the tables.
+pub(super) const ALL: [Who; 4] = [Who::Floor, Who::Ours, Who::Rmcp, Who::Tower];
+
+/// What a server has to offer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Needs {
+    /// `--wire` of the load.
+    pub(super) wire: &'static str,
+    /// Tools besides those that are called.
+    pub(super) tools: u32,
+    /// Whether notifications come before the answer.
+    pub(super) steps: bool,
+    /// Whether connections are left as the system makes them, without TCP_NODELAY.
+    pub(super) nagle: bool,
+}
+
+impl Who {
+    /// As in the tables.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Ours => "this SDK",
+            Self::Rmcp => "rmcp 3.9.0",
+            Self::Tower => "tower-mcp 0.25.0",
+        }
+    }
+
+    /// In the names of files.
+    pub(super) fn short(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Ours => "ours",
+            Self::Rmcp => "rmcp",
+            Self::Tower => "tower-mcp",
+        }
+    }
+
+    /// The program.
+    pub(super) fn program(self, built: &Built) -> PathBuf {
+        match self {
+            Self::Floor => built.program("bench-floor"),
+            Self::Ours => built.program("bench-server"),
+            Self::Rmcp => built.peer("bench-rmcp-server"),
+            Self::Tower => built.peer("bench-tower-mcp-server"),
+        }
+    }
+
+    /// What it is started with, or why it cannot do it.
+    pub(super) fn args(self, needs: &Needs) -> Result<Vec<String>, &'static str> {
+        let mut words = match needs.wire {
+            "stdio" | "stdio-modern" => vec!["--stdio"],
+            _ => vec!["--http", "127.0.0.1:0"],
+        };
+        match (self, needs.wire) {
+            (Self::Tower, "http-stateless") => {
+                return Err("it always opens sessions for older revisions");
+            }
+            // Without this it answers requests of the newest revision with streams.
+            (Self::Rmcp, "http-modern") | (_, "http-stateless") => words.push("--stateless"),
+            _ => {}
+        }
+        if needs.steps && self == Self::Tower && needs.wire.starts_with("http") {
+            words.push("--events");
+        }
+        if needs.nagle {
+            words.push("--nagle");
+        }
+        let tools = needs.tools.to_string();
+        words.extend(["--tools", &tools]);
+        Ok(words.into_iter().map(str::to_owned).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_started_in_its_best_form_or_not_at_all() {
+        let needs = |wire, steps| Needs {
+            wire,
+            tools: 5,
+            steps,
+            nagle: false,
+        };
+        let words = |who: Who, wire, steps| who.args(&needs(wire, steps)).map(|w| w.join(" "));
+        assert_eq!(
+            words(Who::Rmcp, "http-modern", false),
+            Ok("--http 127.0.0.1:0 --stateless --tools 5".to_owned())
+        );
+        assert_eq!(
+            words(Who::Tower, "http", true),
+            Ok("--http 127.0.0.1:0 --events --tools 5".to_owned())
+        );
+        assert_eq!(
+            words(Who::Ours, "stdio", true),
+            Ok("--stdio --tools 5".to_owned())
+        );
+        assert!(words(Who::Tower, "http-stateless", false).is_err());
+    }
+}
