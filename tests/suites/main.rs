@@ -24,6 +24,7 @@ mod questions;
 mod rows;
 mod server_features;
 mod task_client;
+mod tasks;
 mod tools;
 mod users;
 mod wire;

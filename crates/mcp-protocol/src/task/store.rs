@@ -1,6 +1,7 @@
 //! Where tasks are kept.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::{Task, Timestamp};
 use crate::{BoxFuture, Principal};
@@ -82,6 +83,45 @@ pub trait TaskStore: Send + Sync + 'static {
     /// # Errors
     /// [`Unavailable`](StoreError::Unavailable).
     fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>>;
+}
+
+impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
+    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>> {
+        (**self).create(task)
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>> {
+        (**self).get(id)
+    }
+
+    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
+        (**self).put(task)
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: Option<&'a Principal>,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+        (**self).list(owner, after, limit)
+    }
+
+    fn unfinished<'a>(
+        &'a self,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+        (**self).unfinished(after, limit)
+    }
+
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+        (**self).remove(id)
+    }
+
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>> {
+        (**self).sweep(now)
+    }
 }
 
 /// Why a store did not do what it was asked.

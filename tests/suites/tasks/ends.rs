@@ -1,0 +1,250 @@
+//! How tasks end that do not end by themselves, and what a store that fails does to them.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_protocol::task::{Task, Timestamp};
+use mcp_protocol::{BoxFuture, Principal};
+use mcp_server::{MemoryStore, StoreError, TaskOptions, TaskStore};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A store whose methods fail as often as they are told to.
+#[derive(Default)]
+struct Flaky {
+    inner: MemoryStore,
+    creates: AtomicUsize,
+    gets: AtomicUsize,
+    puts: AtomicUsize,
+}
+
+fn unavailable(left: &AtomicUsize) -> Option<StoreError> {
+    let take = |left: usize| left.checked_sub(1);
+    let failed = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take);
+    failed
+        .ok()
+        .map(|_| StoreError::Unavailable("the disk at /secret is full".into()))
+}
+
+fn or<'a, T: Send + 'a>(
+    left: &AtomicUsize,
+    done: BoxFuture<'a, Result<T, StoreError>>,
+) -> BoxFuture<'a, Result<T, StoreError>> {
+    match unavailable(left) {
+        Some(error) => Box::pin(async move { Err(error) }),
+        None => done,
+    }
+}
+
+impl TaskStore for Flaky {
+    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>> {
+        or(&self.creates, self.inner.create(task))
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>> {
+        or(&self.gets, self.inner.get(id))
+    }
+
+    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
+        match unavailable(&self.puts) {
+            Some(error) => Box::pin(async move { Err(error) }),
+            None => self.inner.put(task),
+        }
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: Option<&'a Principal>,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+        or(&self.gets, self.inner.list(owner, after, limit))
+    }
+
+    fn unfinished<'a>(
+        &'a self,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+        self.inner.unfinished(after, limit)
+    }
+
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.inner.remove(id)
+    }
+
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>> {
+        self.inner.sweep(now)
+    }
+}
+
+static LATER: AtomicU64 = AtomicU64::new(0);
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn clock() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_800_000_000 + LATER.load(Ordering::SeqCst))
+}
+
+// proves: TASK-050, TASK-094, M-TASK-029
+#[test]
+fn what_is_expired_is_gone() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let server = gate()
+            .server
+            .task_options(TaskOptions::new().with_clock(clock));
+        let mut peer = Peer::legacy(server.clone(), json!({})).await;
+        let id = peer.augmented("must").await;
+        peer.until(&id, "completed").await;
+        let mut modern = Peer::able(server);
+        assert_eq!(modern.get(&id).await["status"], "completed");
+        LATER.fetch_add(3_599, Ordering::SeqCst);
+        assert_eq!(peer.get(&id).await["status"], "completed");
+        LATER.fetch_add(1, Ordering::SeqCst);
+        let about = json!({ "taskId": id });
+        for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+            assert_eq!(peer.fails(method, about.clone()).await, -32602);
+        }
+        assert_eq!(modern.fails("tasks/get", about).await, -32602);
+        assert_eq!(peer.call("tasks/list", json!({})).await["tasks"], json!([]));
+    });
+}
+
+// proves: TASK-050, TASK-082, M-TASK-029
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_time_is_over_fails_with_the_reason() {
+    let gate = gate();
+    let mut peer = Peer::legacy(gate.server, json!({})).await;
+    let params = json!({ "name": "work", "task": { "ttl": 5_000 } });
+    let created = peer.call("tools/call", params).await;
+    let about = json!({ "taskId": created["task"]["taskId"] });
+    let ended = peer.ask("tasks/result", about.clone()).await;
+    let why = ended["error"]["message"].as_str().unwrap();
+    assert!(why.contains("time to live of 5 s"), "{why}");
+    assert!(gate.dropped.load(Ordering::SeqCst));
+    let task = peer.call("tasks/get", about).await;
+    assert_eq!(
+        (&task["status"], &task["ttl"]),
+        (&json!("failed"), &json!(65_000))
+    );
+    assert_eq!(task["statusMessage"], why);
+}
+
+// proves: TASK-077
+#[tokio::test]
+async fn a_store_that_fails_is_an_internal_error_without_its_text() {
+    let store = Arc::new(Flaky::default());
+    let server = gate().server.task_store(Arc::clone(&store));
+    let mut peer = Peer::legacy(server, json!({})).await;
+    store.creates.store(1, Ordering::SeqCst);
+    let call = json!({ "name": "must", "task": {} });
+    let refused = peer.ask("tools/call", call).await;
+    assert_eq!(refused["error"]["code"], -32603);
+    assert!(!refused.to_string().contains("secret"));
+    let id = peer.augmented("must").await;
+    peer.until(&id, "completed").await;
+    for method in ["tasks/get", "tasks/result", "tasks/cancel", "tasks/list"] {
+        store.gets.store(1, Ordering::SeqCst);
+        let refused = peer.ask(method, json!({ "taskId": id })).await;
+        assert_eq!(refused["error"]["code"], -32603, "{method}");
+        assert!(!refused.to_string().contains("secret"));
+    }
+}
+
+// proves: M-TASK-017
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_task_waits_for_its_store() {
+    let store = Arc::new(Flaky::default());
+    let server = gate().server.task_store(Arc::clone(&store));
+    let mut peer = Peer::legacy(server, json!({})).await;
+    store.puts.store(20, Ordering::SeqCst);
+    let id = peer.augmented("must").await;
+    let result = peer.call("tasks/result", json!({ "taskId": id })).await;
+    assert_eq!(text(&result), "at once");
+    assert_eq!(store.puts.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_kept_on_the_way_ends_the_task() {
+    let store = Arc::new(Flaky::default());
+    let gate = gate();
+    let server = gate.server.task_store(Arc::clone(&store));
+    let mut peer = Peer::legacy(server, json!({ "elicitation": {} })).await;
+    store.puts.store(10, Ordering::SeqCst);
+    let id = peer.augmented("ask").await;
+    let ended = peer.ask("tasks/result", json!({ "taskId": id })).await;
+    let why = ended["error"]["message"].as_str().unwrap();
+    assert!(why.contains("store failed while the task ran"), "{why}");
+}
+
+// proves: TASK-092
+#[tokio::test]
+async fn tasks_have_limits_and_what_is_over_them_is_refused() {
+    let gate = gate();
+    let options = TaskOptions::new().with_running(2);
+    let server = gate.server.task_options(options);
+    let mut peer = Peer::legacy(server, json!({})).await;
+    let first = peer.augmented("work").await;
+    peer.augmented("work").await;
+    let call = json!({ "name": "work", "task": {} });
+    let refused = peer.ask("tools/call", call.clone()).await;
+    assert_eq!(refused["error"]["code"], -32603);
+    assert!(
+        refused["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("2 tasks are running")
+    );
+    peer.call("tasks/cancel", json!({ "taskId": first })).await;
+    gate.go.add_permits(1);
+    let mut again = peer.ask("tools/call", call.clone()).await;
+    while !again["error"].is_null() {
+        // The handler of the cancelled one is stopped by its own task.
+        tokio::task::yield_now().await;
+        again = peer.ask("tools/call", call.clone()).await;
+    }
+
+    let server = super::gate()
+        .server
+        .task_store(MemoryStore::new().with_most_of_one(1));
+    let mut peer = Peer::legacy(server, json!({})).await;
+    peer.augmented("must").await;
+    let refused = peer.ask("tools/call", call).await;
+    let why = refused["error"]["message"].as_str().unwrap();
+    assert!(why.contains("1 tasks of one owner"), "{why}");
+}
+
+#[tokio::test]
+async fn a_result_that_cannot_be_kept_is_a_failure() {
+    let large = Tool::new("large", || "x".repeat(100_000)).task(TaskMode::Required);
+    let server = Server::new("large", "1")
+        .tool(large)
+        .task_store(MemoryStore::new().with_most_bytes(8_192));
+    let mut peer = Peer::able(server);
+    let id = peer.started("large").await;
+    let task = peer.until(&id, "failed").await;
+    let why = task["error"]["message"].as_str().unwrap();
+    assert!(why.contains("8192 bytes"), "{why}");
+}
+
+#[tokio::test]
+async fn a_question_that_ends_a_call_is_none_of_a_task() {
+    let visit = Tool::new("visit", async |cx: Ctx| {
+        Err::<String, _>(cx.urls_required([("Sign in", "https://example.com/in")]))
+    });
+    let server = Server::new("urls", "1").tool(visit.task(TaskMode::Required));
+    let mut peer = Peer::able(server);
+    let capabilities = json!({ "elicitation": { "url": {} }, "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    peer.meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+    let id = peer.started("visit").await;
+    let task = peer.until(&id, "completed").await;
+    assert_eq!(task["result"]["isError"], true);
+    assert!(text(&task["result"]).contains("https://example.com/in"));
+    assert_eq!(task["inputRequests"], Value::Null);
+}

@@ -1,0 +1,245 @@
+//! 2026-07-28: the server decides.
+
+use mcp_tests::everything;
+use serde_json::{Value, json};
+
+use super::*;
+
+// proves: M-TASK-001, M-TASK-059
+#[tokio::test]
+async fn the_extension_is_declared_and_nothing_else_of_tasks() {
+    let mut peer = Peer::modern(gate().server, json!({}));
+    let discovered = peer.call("server/discover", json!({})).await;
+    let capabilities = &discovered["capabilities"];
+    assert_eq!(
+        capabilities["extensions"],
+        json!({ "io.modelcontextprotocol/tasks": {} })
+    );
+    assert_eq!(capabilities["tasks"], Value::Null);
+    let listed = peer.call("tools/list", json!({})).await;
+    for tool in listed["tools"].as_array().unwrap() {
+        assert_eq!(tool["execution"], Value::Null, "{tool}");
+    }
+    let server = Server::new("plain", "1").tool(Tool::new("plain", || "x"));
+    let mut plain = Peer::able(server);
+    let discovered = plain.call("server/discover", json!({})).await;
+    assert_eq!(discovered["capabilities"]["extensions"], Value::Null);
+    assert_eq!(
+        plain.fails("tasks/get", json!({ "taskId": "x" })).await,
+        -32601
+    );
+}
+
+// proves: M-TASK-002, M-TASK-003, M-TASK-006, M-TASK-056
+#[tokio::test]
+async fn only_a_request_that_declares_the_extension_becomes_a_task() {
+    let server = everything::server();
+    let mut able = Peer::able(server.clone());
+    let slow = json!({ "name": "slow_compute", "arguments": { "seconds": 0.01, "label": "x" } });
+    let created = able.call("tools/call", slow.clone()).await;
+    assert_eq!(created["resultType"], "task");
+    // The same connection, without the declaration.
+    let declared = able.meta.clone();
+    for capabilities in [
+        json!({}),
+        json!({ "tasks": { "requests": {} } }),
+        json!({ "extensions": { "x.y/z": {} } }),
+    ] {
+        able.meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        let waited = able.call("tools/call", slow.clone()).await;
+        assert_eq!(waited["resultType"], "complete");
+        assert!(text(&waited).starts_with("computed x"));
+        let refused = able
+            .ask("tools/call", json!({ "name": "failing_job" }))
+            .await;
+        assert_eq!(refused["error"]["code"], -32021);
+        assert_eq!(
+            refused["error"]["data"]["requiredCapabilities"],
+            json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } })
+        );
+    }
+    able.meta = declared;
+    let greeted = able
+        .call(
+            "tools/call",
+            json!({ "name": "greet", "arguments": { "name": "Ann" } }),
+        )
+        .await;
+    assert_eq!(
+        (text(&greeted), &greeted["resultType"]),
+        ("Hello, Ann!", &json!("complete"))
+    );
+}
+
+// proves: M-TASK-009, M-TASK-010, M-TASK-012, M-TASK-016, M-TASK-023, M-TASK-025, M-TASK-028
+#[tokio::test]
+async fn a_task_is_flat_and_there_as_soon_as_it_is_told() {
+    let gate = gate();
+    let mut peer = Peer::able(gate.server);
+    let created = peer.tool("work").await;
+    assert_eq!(
+        (&created["resultType"], &created["status"]),
+        (&json!("task"), &json!("working"))
+    );
+    assert_eq!(
+        (&created["ttlMs"], &created["pollIntervalMs"]),
+        (&json!(3_600_000), &json!(1_000))
+    );
+    for member in ["createdAt", "lastUpdatedAt"] {
+        assert!(created[member].is_string());
+    }
+    for member in [
+        "task",
+        "ttl",
+        "pollInterval",
+        "result",
+        "error",
+        "inputRequests",
+        "requestState",
+    ] {
+        assert_eq!(created[member], Value::Null, "{member}");
+    }
+    let id = created["taskId"].as_str().unwrap().to_owned();
+    let seen = peer.get(&id).await;
+    assert_eq!(
+        (&seen["resultType"], &seen["status"]),
+        (&json!("complete"), &json!("working"))
+    );
+    peer.until(&id, "working").await;
+    gate.go.add_permits(2);
+    let done = peer.until(&id, "completed").await;
+    assert_eq!(done["resultType"], "complete");
+    assert_eq!(done["statusMessage"], "at work");
+    let result = &done["result"];
+    assert_eq!(
+        (text(result), &result["resultType"]),
+        ("done", &json!("complete"))
+    );
+    assert_eq!(related(result), &Value::Null);
+}
+
+// proves: M-TASK-015, M-TASK-027, M-TASK-052, M-TASK-053
+#[tokio::test]
+async fn only_errors_of_the_protocol_are_failures() {
+    let mut peer = Peer::able(gate().server);
+    for (tool, code, message) in [
+        ("refuse", 7, "out of order"),
+        ("panic", -32603, "the handler failed"),
+    ] {
+        let id = peer.started(tool).await;
+        let task = peer.until(&id, "failed").await;
+        assert_eq!(
+            (&task["error"]["code"], &task["error"]["message"]),
+            (&json!(code), &json!(message))
+        );
+        assert_eq!(
+            (&task["statusMessage"], &task["result"]),
+            (&json!(message), &Value::Null)
+        );
+    }
+    let id = peer.started("fail").await;
+    let task = peer.until(&id, "completed").await;
+    assert_eq!(
+        (&task["result"]["isError"], &task["error"]),
+        (&json!(true), &Value::Null)
+    );
+}
+
+// proves: M-TASK-026, M-TASK-040
+#[tokio::test]
+async fn cancelling_is_acknowledged_whatever_comes_of_it() {
+    let gate = gate();
+    let mut peer = Peer::able(gate.server);
+    let id = peer.started("work").await;
+    let about = json!({ "taskId": id });
+    for _ in 0..2 {
+        let empty = peer.call("tasks/cancel", about.clone()).await;
+        let members: Vec<&String> = empty.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["_meta", "resultType"]);
+        assert_eq!(empty["resultType"], "complete");
+    }
+    assert_eq!(peer.get(&id).await["status"], "cancelled");
+    assert!(gate.dropped.load(Ordering::SeqCst));
+}
+
+// proves: M-TASK-049, M-TASK-050, M-TASK-051, M-TASK-057, M-TASK-058
+#[tokio::test]
+async fn requests_about_tasks_are_refused_in_order() {
+    let server = gate().server;
+    let mut able = Peer::able(server.clone());
+    let mut plain = Peer::modern(server, json!({}));
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let about = json!({ "taskId": "x", "inputResponses": {} });
+        assert_eq!(able.fails(method, about.clone()).await, -32602, "{method}");
+        assert_eq!(plain.fails(method, about).await, -32021, "{method}");
+        assert_eq!(plain.fails(method, json!({})).await, -32021, "{method}");
+        assert_eq!(able.fails(method, json!({})).await, -32602, "{method}");
+    }
+    for method in ["tasks/result", "tasks/list"] {
+        assert_eq!(able.fails(method, json!({ "taskId": "x" })).await, -32601);
+    }
+    // The member of the other form means nothing here.
+    let called = able
+        .call(
+            "tools/call",
+            json!({ "name": "plain", "task": { "ttl": "x" } }),
+        )
+        .await;
+    assert_eq!(text(&called), "plain");
+}
+
+// proves: M-TASK-055
+#[tokio::test]
+async fn the_extension_means_nothing_in_a_session() {
+    let gate = gate();
+    gate.go.add_permits(1);
+    let extension = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let mut peer = Peer::legacy(gate.server, extension).await;
+    assert_eq!(text(&peer.tool("work").await), "done");
+}
+
+fn subscription(message: &Value) -> &Value {
+    &message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
+}
+
+// proves: M-TASK-043, M-TASK-045, M-TASK-046
+#[tokio::test]
+async fn a_subscription_hears_all_that_there_is_to_know_of_a_task() {
+    let gate = gate();
+    let mut peer = Peer::able(gate.server.clone());
+    let params = json!({ "name": "work", "_meta": { "progressToken": "p", "io.modelcontextprotocol/logLevel": "debug" } });
+    let created = peer.call("tools/call", params).await;
+    let id = created["taskId"].as_str().unwrap().to_owned();
+    peer.until(&id, "working").await;
+    let wanted = json!({ "notifications": { "taskIds": [id, "unknown"] } });
+    let listen = peer.send("subscriptions/listen", wanted.clone()).await;
+    let honoured = peer.next("notifications/subscriptions/acknowledged").await;
+    assert_eq!(
+        honoured["params"]["notifications"],
+        json!({ "taskIds": [id] })
+    );
+    let told = peer.next("notifications/tasks").await;
+    assert_eq!(
+        (subscription(&told), &told["params"]["status"]),
+        (&listen, &json!("working"))
+    );
+    gate.go.add_permits(1);
+    let told = loop {
+        let told = peer.next("notifications/tasks").await;
+        if told["params"]["status"] != "working" {
+            break told;
+        }
+    };
+    let mut task = peer.get(&id).await;
+    let mut told = told["params"].clone();
+    for message in [&mut task, &mut told] {
+        let members = message.as_object_mut().unwrap();
+        members.retain(|name, _| name != "_meta" && name != "resultType");
+    }
+    assert_eq!(told, task, "as who asks for it is told");
+    for message in &peer.heard {
+        assert_eq!(message["method"], "notifications/tasks", "{message}");
+    }
+    let mut plain = Peer::modern(gate.server, json!({}));
+    assert_eq!(plain.fails("subscriptions/listen", wanted).await, -32021);
+}

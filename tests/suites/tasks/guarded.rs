@@ -1,0 +1,90 @@
+//! Too many requests, and handlers that may do what their request might.
+
+use mcp_protocol::Principal;
+use mcp_server::testing::TestClient;
+use mcp_server::tool;
+use serde_json::json;
+
+use super::*;
+
+// proves: TASK-091, M-TASK-020
+#[tokio::test]
+async fn who_asks_too_often_is_refused() {
+    let server = gate().server;
+    let mut peer = Peer::legacy(server.clone(), json!({})).await;
+    let id = peer.augmented("work").await;
+    let mut refused = 0;
+    for _ in 0..400 {
+        let answer = peer.ask("tasks/get", json!({ "taskId": id })).await;
+        refused += usize::from(answer["error"]["code"] == -32603);
+    }
+    assert!((1..300).contains(&refused), "{refused} refused");
+    assert_eq!(text(&peer.tool("plain").await), "plain", "all else goes on");
+
+    let alice = TestClient::new(server.clone())
+        .answer(
+            json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } }),
+            |_, _| Ok(json!({})),
+        )
+        .on_behalf(Principal::new("alice"));
+    let mut refused = 0;
+    for _ in 0..500 {
+        let looked = alice.request("tasks/get", json!({ "taskId": "x" })).await;
+        refused += usize::from(looked.unwrap_err().code.0 == -32603);
+    }
+    assert!((1..=100).contains(&refused), "{refused} refused");
+    let bob = alice.on_behalf(Principal::new("bob"));
+    let looked = bob.request("tasks/get", json!({ "taskId": "x" })).await;
+    assert_eq!(looked.unwrap_err().code.0, -32602);
+}
+
+/// Says who it works for.
+#[tool(task = "required", resumes)]
+async fn whose(cx: Ctx) -> String {
+    tokio::task::yield_now().await;
+    let owner = cx
+        .principal()
+        .map_or("nobody", Principal::as_str)
+        .to_owned();
+    format!(
+        "{owner}, {:?}, {}",
+        cx.client().map(|it| &*it.name),
+        cx.is_cancelled()
+    )
+}
+
+/// Leaves at once.
+#[tool(task, detaches)]
+async fn leaves(cx: Ctx) -> Result<&'static str, HandlerError> {
+    cx.detach().await?;
+    Ok("left")
+}
+
+#[tokio::test]
+async fn the_handler_of_a_task_knows_whom_it_works_for() {
+    let server = Server::new("s", "1").tools(mcp_server::tools![whose, leaves]);
+    let alice = TestClient::new(server)
+        .answer(
+            json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } }),
+            |_, _| Ok(json!({})),
+        )
+        .on_behalf(Principal::new("alice"));
+    for (tool, said) in [
+        ("whose", r#"alice, Some("test"), false"#),
+        ("leaves", "left"),
+    ] {
+        let created = alice
+            .request("tools/call", json!({ "name": tool }))
+            .await
+            .unwrap();
+        let about = json!({ "taskId": created["taskId"] });
+        let result = loop {
+            let task = alice.request("tasks/get", about.clone()).await.unwrap();
+            if task["status"] != "working" {
+                break task["result"].clone();
+            }
+            tokio::task::yield_now().await;
+        };
+        assert_eq!(text(&result), said);
+    }
+}

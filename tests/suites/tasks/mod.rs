@@ -1,0 +1,234 @@
+//! Calls that outlive their request: the server's side, in both forms.
+
+mod ends;
+mod extension;
+mod guarded;
+mod legacy;
+mod questions;
+mod restart;
+mod users;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_protocol::Service;
+use mcp_server::{Ctx, HandlerError, Server, TaskMode, Tool};
+use mcp_tests::wire::Wire;
+use mcp_types::{CallToolResult, LoggingLevel};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+/// A server whose tools wait until they may go on.
+struct Gate {
+    server: Server,
+    go: Arc<Semaphore>,
+    /// Whether the handler of `work` was dropped.
+    dropped: Arc<AtomicBool>,
+}
+
+struct Dropped(Arc<AtomicBool>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+fn gate() -> Gate {
+    let (go, dropped) = (
+        Arc::new(Semaphore::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let (works, asks, drops) = (Arc::clone(&go), Arc::clone(&go), Arc::clone(&dropped));
+    let work = move |cx: Ctx| {
+        let (go, drops) = (Arc::clone(&works), Arc::clone(&drops));
+        async move {
+            let _dropped = Dropped(drops);
+            cx.status("at work");
+            let _permit = go.acquire().await;
+            cx.progress(1.0, 2.0);
+            cx.log(LoggingLevel::Info, "half way");
+            "done"
+        }
+    };
+    let ask = move |cx: Ctx| {
+        let go = Arc::clone(&asks);
+        async move {
+            let answer = cx.elicit::<Name>("Who are you?").await?;
+            let _permit = go.acquire().await;
+            Ok::<_, HandlerError>(match answer.accepted() {
+                Some(name) => format!("Hello, {}!", name.name),
+                None => "Hello, nobody!".to_owned(),
+            })
+        }
+    };
+    let refuse = || {
+        let error = ErrorObject::new(ErrorCode(7), "out of order").with_data(json!({ "a": [1] }));
+        Err::<String, _>(HandlerError::protocol(error))
+    };
+    let server = Server::new("gate", "1")
+        .tool(Tool::new("work", work).task(TaskMode::Optional))
+        .tool(Tool::new("must", || "at once").task(TaskMode::Required))
+        .tool(Tool::new("ask", ask).task(TaskMode::Optional))
+        .tool(Tool::new("refuse", refuse).task(TaskMode::Optional))
+        .tool(Tool::new("fail", || CallToolResult::error("no disk")).task(TaskMode::Optional))
+        .tool(Tool::new("panic", async || -> String { panic!("secret") }).task(TaskMode::Optional))
+        .tool(Tool::new("plain", || "plain"));
+    Gate {
+        server,
+        go,
+        dropped,
+    }
+}
+
+/// A client that takes what comes unasked while it waits for an answer.
+struct Peer {
+    wire: Wire,
+    meta: Value,
+    heard: Vec<Value>,
+}
+
+impl Peer {
+    /// One with a session.
+    async fn legacy(service: impl Service, capabilities: Value) -> Self {
+        let wire = Wire::open(service, "2025-11-25", capabilities).await;
+        Self {
+            wire,
+            meta: Value::Null,
+            heard: Vec::new(),
+        }
+    }
+
+    /// One without, that declares these capabilities with each request.
+    fn modern(service: impl Service, capabilities: Value) -> Self {
+        Self {
+            wire: Wire::to(service),
+            meta: json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": capabilities
+            }),
+            heard: Vec::new(),
+        }
+    }
+
+    /// One that declares the extension.
+    fn able(service: impl Service) -> Self {
+        let extension = json!({ "io.modelcontextprotocol/tasks": {} });
+        Self::modern(
+            service,
+            json!({ "elicitation": {}, "extensions": extension }),
+        )
+    }
+
+    async fn send(&mut self, method: &str, mut params: Value) -> Value {
+        if let Value::Object(meta) = self.meta.clone() {
+            let own = params["_meta"].take();
+            params["_meta"] = meta.into();
+            for (key, value) in own.as_object().into_iter().flatten() {
+                params["_meta"][key] = value.clone();
+            }
+        }
+        self.wire.request(method, params).await
+    }
+
+    /// The answer to this request.
+    async fn answer(&mut self, id: &Value) -> Value {
+        let is_it = |message: &Value| message["method"].is_null() && message["id"] == *id;
+        if let Some(at) = self.heard.iter().position(is_it) {
+            return self.heard.remove(at);
+        }
+        loop {
+            let message = self.wire.recv_patiently().await;
+            if is_it(&message) {
+                return message;
+            }
+            self.heard.push(message);
+        }
+    }
+
+    /// The next message of this method.
+    async fn next(&mut self, method: &str) -> Value {
+        if let Some(at) = self.heard.iter().position(|it| it["method"] == method) {
+            return self.heard.remove(at);
+        }
+        loop {
+            let message = self.wire.recv_patiently().await;
+            if message["method"] == method {
+                return message;
+            }
+            self.heard.push(message);
+        }
+    }
+
+    async fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params).await;
+        self.answer(&id).await
+    }
+
+    async fn call(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.ask(method, params).await;
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"].clone()
+    }
+
+    async fn fails(&mut self, method: &str, params: Value) -> i64 {
+        let answer = self.ask(method, params).await;
+        let code = answer["error"]["code"].as_i64();
+        code.unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    async fn tool(&mut self, name: &str) -> Value {
+        self.call("tools/call", json!({ "name": name, "arguments": {} }))
+            .await
+    }
+
+    /// A task by `tools/call` of 2025-11-25; its id.
+    async fn augmented(&mut self, name: &str) -> String {
+        let params = json!({ "name": name, "arguments": {}, "task": {} });
+        let created = self.call("tools/call", params).await;
+        created["task"]["taskId"].as_str().unwrap().to_owned()
+    }
+
+    /// A task by `tools/call` of 2026-07-28; its id.
+    async fn started(&mut self, name: &str) -> String {
+        let created = self.tool(name).await;
+        assert_eq!(created["resultType"], "task", "{created}");
+        created["taskId"].as_str().unwrap().to_owned()
+    }
+
+    async fn get(&mut self, id: &str) -> Value {
+        self.call("tasks/get", json!({ "taskId": id })).await
+    }
+
+    /// Looks until the task is in this state.
+    async fn until(&mut self, id: &str, status: &str) -> Value {
+        for _ in 0..50 {
+            let task = self.get(id).await;
+            if task["status"] == status {
+                return task;
+            }
+            // sleep: nothing tells that a task has changed but looking at it
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        panic!("the task is not {status}");
+    }
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{result}"))
+}
+
+/// The task that a message belongs to.
+fn related(message: &Value) -> &Value {
+    &message["_meta"]["io.modelcontextprotocol/related-task"]["taskId"]
+}

@@ -1,0 +1,196 @@
+//! Tasks that ask.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn accepted(name: &str) -> Value {
+    json!({ "action": "accept", "content": { "name": name } })
+}
+
+// proves: TASK-038, TASK-042, TASK-043, TASK-045, TASK-057, TASK-058
+#[tokio::test]
+async fn a_session_is_asked_on_the_stream_of_the_result_and_only_once() {
+    let gate = gate();
+    let mut peer = Peer::legacy(gate.server, json!({ "elicitation": {} })).await;
+    let id = peer.augmented("ask").await;
+    peer.until(&id, "input_required").await;
+    let about = json!({ "taskId": id });
+    let one = peer.send("tasks/result", about.clone()).await;
+    let two = peer.send("tasks/result", about).await;
+    let question = peer.next("elicitation/create").await;
+    assert_eq!(related(&question["params"]), &json!(id));
+    assert_eq!(peer.get(&id).await["status"], "input_required");
+    assert!(
+        peer.heard
+            .iter()
+            .all(|it| it["method"] != "elicitation/create"),
+        "two wait, one asks"
+    );
+    peer.wire.answer(&question, accepted("Ann")).await;
+    peer.until(&id, "working").await;
+    gate.go.add_permits(1);
+    for waiter in [one, two] {
+        assert_eq!(text(&peer.answer(&waiter).await["result"]), "Hello, Ann!");
+    }
+}
+
+// proves: TASK-019, TASK-025
+#[tokio::test]
+async fn who_stops_waiting_is_asked_again_when_it_comes_back() {
+    let gate = gate();
+    gate.go.add_permits(1);
+    let mut peer = Peer::legacy(gate.server, json!({ "elicitation": {} })).await;
+    let id = peer.augmented("ask").await;
+    let about = json!({ "taskId": id });
+    let first = peer.send("tasks/result", about.clone()).await;
+    let question = peer.next("elicitation/create").await;
+    let cancelled = json!({ "requestId": first });
+    peer.wire.notify("notifications/cancelled", cancelled).await;
+    let withdrawn = peer.next("notifications/cancelled").await;
+    assert_eq!(withdrawn["params"]["requestId"], question["id"]);
+    assert_eq!(peer.get(&id).await["status"], "input_required");
+
+    let again = peer.send("tasks/result", about).await;
+    let question = peer.next("elicitation/create").await;
+    peer.wire
+        .answer(&question, json!({ "action": "decline" }))
+        .await;
+    assert_eq!(text(&peer.answer(&again).await["result"]), "Hello, nobody!");
+}
+
+#[tokio::test]
+async fn what_a_client_refuses_to_answer_is_an_error_of_the_question() {
+    let gate = gate();
+    let mut peer = Peer::legacy(gate.server, json!({ "elicitation": {} })).await;
+    let id = peer.augmented("ask").await;
+    let waiting = peer.send("tasks/result", json!({ "taskId": id })).await;
+    let question = peer.next("elicitation/create").await;
+    peer.wire.refuse(&question, -32603, "no screen").await;
+    let result = peer.answer(&waiting).await["result"].take();
+    assert_eq!(result["isError"], true);
+    assert!(text(&result).contains("no screen"));
+    assert_eq!(peer.get(&id).await["status"], "failed");
+}
+
+// proves: M-TASK-024, M-TASK-035, M-TASK-037
+#[tokio::test]
+async fn questions_stand_in_the_task_and_answers_come_by_update() {
+    let gate = gate();
+    let mut peer = Peer::able(gate.server);
+    let id = peer.started("ask").await;
+    let task = peer.until(&id, "input_required").await;
+    let questions = task["inputRequests"].as_object().unwrap();
+    assert_eq!(questions.len(), 1);
+    let (key, question) = questions.iter().next().unwrap();
+    assert_eq!(question["method"], "elicitation/create");
+    assert_eq!(question["params"]["message"], "Who are you?");
+
+    let mut update = json!({ "taskId": id, "inputResponses": { "other": accepted("Eve") } });
+    let empty = peer.call("tasks/update", update.clone()).await;
+    let members: Vec<&String> = empty.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["_meta", "resultType"]);
+    assert_eq!(peer.get(&id).await["status"], "input_required");
+
+    update["inputResponses"][key] = accepted("Ann");
+    peer.call("tasks/update", update.clone()).await;
+    let task = peer.get(&id).await;
+    assert_eq!(
+        (&task["status"], &task["inputRequests"]),
+        (&json!("working"), &Value::Null)
+    );
+    // It was answered; another answer changes nothing.
+    update["inputResponses"][key] = accepted("Eve");
+    peer.call("tasks/update", update.clone()).await;
+    gate.go.add_permits(1);
+    let task = peer.until(&id, "completed").await;
+    assert_eq!(text(&task["result"]), "Hello, Ann!");
+    assert_eq!(
+        peer.call("tasks/update", update).await["resultType"],
+        "complete"
+    );
+}
+
+// proves: M-TASK-032, M-TASK-033
+#[tokio::test]
+async fn an_answer_of_the_wrong_shape_is_asked_for_under_another_key() {
+    let gate = gate();
+    gate.go.add_permits(1);
+    let mut peer = Peer::able(gate.server);
+    let id = peer.started("ask").await;
+    let mut keys = Vec::new();
+    for answer in [
+        json!(7),
+        accepted(""),
+        json!({ "action": "perhaps" }),
+        accepted("Ann"),
+    ] {
+        let task = peer.until(&id, "input_required").await;
+        let key = task["inputRequests"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .next()
+            .unwrap()
+            .clone();
+        assert!(!keys.contains(&key), "{key} {keys:?}");
+        let answer = if answer == accepted("") {
+            json!({ "action": "accept", "content": {} })
+        } else {
+            answer
+        };
+        let update = json!({ "taskId": id, "inputResponses": { key.clone(): answer } });
+        peer.call("tasks/update", update).await;
+        keys.push(key);
+    }
+    let task = peer.until(&id, "completed").await;
+    assert_eq!(text(&task["result"]), "Hello, Ann!");
+}
+
+// proves: M-TASK-018
+#[tokio::test]
+async fn a_handler_that_leaves_asks_before_in_rounds_and_after_in_the_task() {
+    let server = Server::new("leaves", "1").tool(
+        Tool::new("leaves", async |cx: Ctx| {
+            let first = cx.named("first").elicit::<Name>("First?").await?;
+            let noted = cx.once("noted", async { 7 }).await?;
+            cx.detach().await?;
+            cx.detach().await?;
+            cx.status("out");
+            let second = cx.named("second").elicit::<Name>("Second?").await?;
+            let [first, second] = [first, second].map(|it| it.accepted().unwrap().name);
+            Ok::<_, HandlerError>(format!("{first} {second} {noted}"))
+        })
+        .task(TaskMode::Optional)
+        .detaches(),
+    );
+    let mut peer = Peer::able(server.clone());
+    let call = json!({ "name": "leaves" });
+    let asked = peer.call("tools/call", call.clone()).await;
+    assert_eq!(asked["resultType"], "input_required");
+    assert_eq!(asked["taskId"], Value::Null);
+    let mut again = call.clone();
+    again["inputResponses"] = json!({ "first": accepted("Ann") });
+    let created = peer.call("tools/call", again).await;
+    assert_eq!(created["resultType"], "task");
+    for member in ["inputRequests", "requestState", "result", "error"] {
+        assert_eq!(created[member], Value::Null);
+    }
+    let id = created["taskId"].as_str().unwrap().to_owned();
+    let task = peer.until(&id, "input_required").await;
+    assert_eq!(task["statusMessage"], "out");
+    let update = json!({ "taskId": id, "inputResponses": { "second": accepted("Bob") } });
+    peer.call("tasks/update", update).await;
+    let task = peer.until(&id, "completed").await;
+    assert_eq!(text(&task["result"]), "Ann Bob 7");
+
+    // Clients that know no tasks wait, and the handler is the same.
+    let mut plain = Peer::modern(server, json!({ "elicitation": {} }));
+    let mut params = call;
+    params["inputResponses"] = json!({ "first": accepted("Ann") });
+    let asked = plain.call("tools/call", params.clone()).await;
+    assert!(asked["inputRequests"]["second"].is_object(), "{asked}");
+    params["inputResponses"] = json!({ "second": accepted("Bob") });
+    params["requestState"] = asked["requestState"].clone();
+    assert_eq!(text(&plain.call("tools/call", params).await), "Ann Bob 7");
+}

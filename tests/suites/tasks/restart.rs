@@ -1,0 +1,137 @@
+//! A server that comes back.
+
+use std::sync::atomic::AtomicUsize;
+
+use mcp_server::MemoryStore;
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::*;
+
+/// A process: what runs in it ends with it.
+fn process() -> Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+fn booking(booked: &Arc<AtomicUsize>, runs: &Arc<AtomicUsize>) -> Tool {
+    let (booked, runs) = (Arc::clone(booked), Arc::clone(runs));
+    let book = move |cx: Ctx| {
+        let (booked, runs) = (Arc::clone(&booked), Arc::clone(&runs));
+        async move {
+            runs.fetch_add(1, Ordering::SeqCst);
+            let seat = cx
+                .once("seat", async { booked.fetch_add(1, Ordering::SeqCst) + 7 })
+                .await?;
+            let first = cx.named("first").elicit::<Name>("For whom?").await?;
+            let second = cx.named("second").elicit::<Name>("And with whom?").await?;
+            let [first, second] = [first, second].map(|it| it.accepted().unwrap().name);
+            Ok::<_, HandlerError>(format!("seat {seat} for {first} and {second}"))
+        }
+    };
+    Tool::new("book", book).task(TaskMode::Required).resumes()
+}
+
+fn answer(id: &str, key: &str, name: &str) -> Value {
+    let answer = json!({ "action": "accept", "content": { "name": name } });
+    json!({ "taskId": id, "inputResponses": { key: answer } })
+}
+
+// proves: M-TASK-017
+#[test]
+fn a_task_that_resumes_goes_on_where_it_was() {
+    let store = Arc::new(MemoryStore::new());
+    let [booked, runs] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let server = || {
+        Server::new("seats", "1")
+            .tool(booking(&booked, &runs))
+            .task_store(Arc::clone(&store))
+    };
+    let before = process();
+    let id = before.block_on(async {
+        let mut peer = Peer::able(server());
+        let id = peer.started("book").await;
+        let task = peer.until(&id, "input_required").await;
+        assert!(task["inputRequests"]["first"].is_object());
+        peer.call("tasks/update", answer(&id, "first", "Ann")).await;
+        peer.until(&id, "input_required").await;
+        id
+    });
+    drop(before);
+    process().block_on(async {
+        let mut peer = Peer::able(server());
+        let mut task = peer.until(&id, "input_required").await;
+        // What was open before stays so until the handler has come there again.
+        while runs.load(Ordering::SeqCst) < 2 || task["inputRequests"]["second"].is_null() {
+            tokio::task::yield_now().await;
+            task = peer.until(&id, "input_required").await;
+        }
+        assert!(
+            task["inputRequests"]["first"].is_null(),
+            "it was answered before"
+        );
+        let update = answer(&id, "second", "Bob");
+        let taken = peer.ask("tasks/update", update).await;
+        assert!(taken["error"].is_null(), "{taken}");
+        let task = peer.until(&id, "completed").await;
+        assert_eq!(text(&task["result"]), "seat 7 for Ann and Bob");
+    });
+    assert_eq!(booked.load(Ordering::SeqCst), 1, "once in both processes");
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn what_does_not_resume_fails_and_what_has_ended_stays() {
+    let store = Arc::new(MemoryStore::new());
+    let before = process();
+    let (working, done, gone) = before.block_on(async {
+        let booking = booking(&Arc::default(), &Arc::default());
+        let server = gate().server.tool(booking).task_store(Arc::clone(&store));
+        let mut peer = Peer::able(server);
+        let done = peer.started("must").await;
+        peer.until(&done, "completed").await;
+        (peer.started("work").await, done, peer.started("book").await)
+    });
+    drop(before);
+    process().block_on(async {
+        let mut peer = Peer::able(gate().server.task_store(Arc::clone(&store)));
+        for id in [working, gone] {
+            let task = peer.until(&id, "failed").await;
+            let why = "the server was restarted while the task ran";
+            assert_eq!(
+                (&task["statusMessage"], &task["error"]["message"]),
+                (&json!(why), &json!(why))
+            );
+        }
+        assert_eq!(text(&peer.get(&done).await["result"]), "at once");
+    });
+}
+
+#[test]
+fn who_shares_a_store_leaves_the_tasks_of_others_alone() {
+    let store = Arc::new(MemoryStore::new());
+    process().block_on(async {
+        let gate = gate();
+        let mut one = Peer::able(gate.server.task_store(Arc::clone(&store)));
+        let options = mcp_server::TaskOptions::new().with_recovery(false);
+        let other = super::gate().server.task_store(Arc::clone(&store));
+        let mut other = Peer::able(other.task_options(options));
+        let id = one.started("work").await;
+        other.until(&id, "working").await;
+        // It can be seen and ended from there, but not answered.
+        assert_eq!(
+            other
+                .fails(
+                    "tasks/update",
+                    json!({ "taskId": id, "inputResponses": {} })
+                )
+                .await,
+            -32603
+        );
+        other.call("tasks/cancel", json!({ "taskId": id })).await;
+        gate.go.add_permits(1);
+        assert_eq!(one.get(&id).await["status"], "cancelled");
+    });
+}

@@ -1,0 +1,156 @@
+//! Several users of one server: whose tasks are whose.
+
+use http::StatusCode;
+use mcp_protocol::Principal;
+use mcp_tests::http::{Modern, Peer as HttpPeer};
+use mcp_transport_http::Endpoint;
+use serde_json::{Value, json};
+
+use super::*;
+
+async fn open(endpoint: &Endpoint, user: Option<&str>) -> (HttpPeer, Value) {
+    let mut peer = HttpPeer::new(endpoint);
+    peer.principal = user.map(Principal::new);
+    let opened = peer
+        .initialize("2025-11-25", json!({}))
+        .await
+        .answer()
+        .await;
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(peer.post(initialized).await.status, StatusCode::ACCEPTED);
+    (peer, opened["result"]["capabilities"].clone())
+}
+
+async fn start(peer: &HttpPeer) -> String {
+    let params = json!({ "name": "work", "task": {} });
+    let created = peer
+        .call("start", "tools/call", params)
+        .await
+        .answer()
+        .await;
+    created["result"]["task"]["taskId"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+async fn listed(peer: &HttpPeer) -> Vec<String> {
+    let list = peer
+        .call("list", "tasks/list", json!({}))
+        .await
+        .answer()
+        .await;
+    let tasks = list["result"]["tasks"].as_array().unwrap();
+    tasks
+        .iter()
+        .map(|it| it["taskId"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+// proves: TASK-085, TASK-089, TASK-090
+#[tokio::test]
+async fn a_task_belongs_to_the_user_who_started_it() {
+    let endpoint = Endpoint::new(gate().server).unwrap();
+    let (alice, _) = open(&endpoint, Some("alice")).await;
+    let (bob, _) = open(&endpoint, Some("bob")).await;
+    let (hers, his) = (start(&alice).await, start(&bob).await);
+    assert_eq!(listed(&alice).await, [hers.clone()]);
+    assert_eq!(listed(&bob).await, [his]);
+    let mut unknown = None;
+    for id in [&hers, "f00d"] {
+        for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+            let answer = bob
+                .call("try", method, json!({ "taskId": id }))
+                .await
+                .answer()
+                .await;
+            assert_eq!(answer["error"]["code"], -32602);
+            let told = unknown.get_or_insert_with(|| answer.clone());
+            assert_eq!(
+                *told, answer,
+                "what there is and what there is not look the same"
+            );
+        }
+    }
+    // Another session of hers is as good as the first.
+    let (again, _) = open(&endpoint, Some("alice")).await;
+    let cancelled = again
+        .call("end", "tasks/cancel", json!({ "taskId": hers }))
+        .await;
+    assert_eq!(cancelled.answer().await["result"]["status"], "cancelled");
+}
+
+// proves: TASK-007, TASK-087, TASK-088
+#[tokio::test]
+async fn nothing_is_listed_where_users_cannot_be_told_apart() {
+    let endpoint = Endpoint::new(gate().server).unwrap();
+    let (peer, capabilities) = open(&endpoint, None).await;
+    assert_eq!(
+        capabilities["tasks"],
+        json!({ "cancel": {}, "requests": { "tools": { "call": {} } } })
+    );
+    let refused = peer
+        .call("list", "tasks/list", json!({}))
+        .await
+        .answer()
+        .await;
+    assert_eq!(refused["error"]["code"], -32601);
+    let (one, two) = (start(&peer).await, start(&peer).await);
+    // 64 digits of four bits each, and nothing in common.
+    let same = one.bytes().zip(two.bytes()).filter(|(a, b)| a == b).count();
+    assert!(one.len() == 64 && same < 20, "{one} {two}");
+    let (_, capabilities) = open(&endpoint, Some("alice")).await;
+    assert_eq!(capabilities["tasks"]["list"], json!({}));
+}
+
+// proves: M-TASK-048, M-TASK-060, M-TASK-061, M-TASK-051, M-TASK-057
+#[tokio::test]
+async fn requests_without_a_session_are_checked_one_by_one() {
+    let endpoint = Endpoint::new(gate().server).unwrap();
+    let extensions = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let mut alice =
+        Modern::new(&endpoint).with_meta("io.modelcontextprotocol/clientCapabilities", extensions);
+    alice.peer.principal = Some(Principal::new("alice"));
+    let mut bob = alice.clone();
+    bob.peer.principal = Some(Principal::new("bob"));
+    let created = alice.tool(1, "work", json!({})).await.answer().await;
+    let id = created["result"]["taskId"].as_str().unwrap().to_owned();
+    assert_eq!(id.len(), 64);
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let about = json!({ "taskId": id, "inputResponses": {} });
+        let refused = bob.call(2, method, about.clone()).await.answer().await;
+        assert_eq!(refused["error"]["code"], -32602, "{method}");
+        // The header names another task than the body.
+        let request = alice.request(3, method, about.clone());
+        let wrong = alice.mirroring(&request).with("mcp-name", Some("another"));
+        let reply = wrong.post(request).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+        assert_eq!(reply.json().await["error"]["code"], -32020, "{method}");
+        let plain = alice
+            .clone()
+            .with_meta("io.modelcontextprotocol/clientCapabilities", json!({}));
+        let reply = plain.call(4, method, about).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+        assert_eq!(reply.json().await["error"]["code"], -32021, "{method}");
+    }
+    for method in ["tasks/result", "tasks/list"] {
+        let reply = alice.call(5, method, json!({ "taskId": id })).await;
+        assert_eq!(reply.status, StatusCode::NOT_FOUND);
+        assert_eq!(reply.json().await["error"]["code"], -32601);
+    }
+    let seen = alice.call(6, "tasks/get", json!({ "taskId": id })).await;
+    assert_eq!(seen.answer().await["result"]["status"], "working");
+}
+
+// proves: TASK-020, TASK-041
+#[tokio::test]
+async fn a_look_at_a_task_is_answered_without_a_stream() {
+    let endpoint = Endpoint::new(gate().server).unwrap();
+    let (peer, _) = open(&endpoint, Some("alice")).await;
+    let id = start(&peer).await;
+    let reply = peer
+        .call("look", "tasks/get", json!({ "taskId": id }))
+        .await;
+    assert_eq!(reply.kind(), "application/json");
+    assert_eq!(reply.answer().await["result"]["status"], "working");
+}
