@@ -40,6 +40,7 @@ mod completion;
 mod ctx;
 mod elicit;
 mod error;
+mod extension;
 mod handler;
 mod icons;
 #[cfg(feature = "log")]

@@ -119,7 +119,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     /// Remembers a failed registration for `serve` to report.
-    fn note(self, added: Result<(), RegistrationError>) -> Self {
+    pub(crate) fn note(self, added: Result<(), RegistrationError>) -> Self {
         if let Err(problem) = added {
             lock(&self.core.problems).push(problem);
         }

@@ -46,6 +46,7 @@ pub(crate) struct Settings {
     pub(crate) subscribe: bool,
     pub(crate) list_changed: bool,
     pub(crate) experimental: BTreeMap<String, JsonObject>,
+    pub(crate) extensions: BTreeMap<String, JsonObject>,
     pub(crate) lists: CacheHint,
     pub(crate) reads: CacheHint,
     pub(crate) keys: Arc<StateKeys>,
@@ -65,6 +66,7 @@ impl Settings {
             subscribe: true,
             list_changed: true,
             experimental: BTreeMap::new(),
+            extensions: BTreeMap::new(),
             lists: CacheHint::NONE,
             reads: CacheHint::NONE,
             keys: Arc::new(StateKeys::random()),
@@ -192,7 +194,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self.set(|settings| settings.guard = Some(Arc::new(guard)))
     }
 
-    fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
         change(Arc::make_mut(&mut lock(&self.core.settings)));
         self.core.edited();
         self

@@ -64,6 +64,9 @@ impl Core {
         if !settings.experimental.is_empty() {
             capabilities.experimental = Some(settings.experimental.clone());
         }
+        if !settings.extensions.is_empty() {
+            capabilities.extensions = Some(settings.extensions.clone());
+        }
         let mut facts = ServerFacts::new(settings.info.clone(), capabilities);
         facts.instructions.clone_from(&settings.instructions);
         facts.revisions.clone_from(&settings.revisions);
