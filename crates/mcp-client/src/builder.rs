@@ -8,8 +8,8 @@ use mcp_protocol::{Revision, Timeouts, Transport};
 use mcp_types::{
     ClientCapabilities, ClientTaskRequests, ClientTasksCapability, CreateMessageResult,
     ElicitResult, ElicitationCapability, ElicitationTaskRequests, Icon, Implementation, JsonObject,
-    LoggingMessageNotificationParams, Root, RootsCapability, SamplingCapability,
-    SamplingTaskRequests,
+    LoggingMessageNotificationParams, MetaKey, MetaKeyKind, Root, RootsCapability,
+    SamplingCapability, SamplingTaskRequests,
 };
 use serde_json::Value;
 
@@ -59,6 +59,7 @@ pub struct Builder {
     keep_alive: Option<KeepAlive>,
     tasks: Option<TaskLimits>,
     experimental: std::collections::BTreeMap<String, JsonObject>,
+    extensions: std::collections::BTreeMap<String, JsonObject>,
 }
 
 impl Builder {
@@ -75,6 +76,7 @@ impl Builder {
             keep_alive: None,
             tasks: None,
             experimental: std::collections::BTreeMap::new(),
+            extensions: std::collections::BTreeMap::new(),
         }
     }
 
@@ -157,6 +159,16 @@ impl Builder {
     /// Declares an experimental capability.
     pub fn experimental(mut self, name: impl Into<String>, value: JsonObject) -> Self {
         self.experimental.insert(name.into(), value);
+        self
+    }
+
+    /// Declares that the client knows an extension, with its settings; an empty object where it has
+    /// none. What the server declared is in [`Client::capabilities`].
+    ///
+    /// The identifier has a prefix, as in `com.example/search`; with one that is not well formed
+    /// nothing is connected.
+    pub fn extension(mut self, identifier: impl Into<String>, settings: JsonObject) -> Self {
+        self.extensions.insert(identifier.into(), settings);
         self
     }
 
@@ -269,6 +281,9 @@ impl Builder {
         if !self.experimental.is_empty() {
             capabilities.experimental = Some(self.experimental.clone());
         }
+        if !self.extensions.is_empty() {
+            capabilities.extensions = Some(self.extensions.clone());
+        }
         capabilities
     }
 
@@ -289,6 +304,20 @@ impl Builder {
             .with_requests(requests)
     }
 
+    /// Names the first extension that is not called by an identifier.
+    fn check_extensions(&self) -> Result<(), Error> {
+        let is_sound = |identifier: &&String| {
+            let kind = MetaKey::check(identifier);
+            matches!(kind, Ok(MetaKeyKind::Prefixed | MetaKeyKind::Reserved))
+        };
+        match self.extensions.keys().find(|it| !is_sound(it)) {
+            None => Ok(()),
+            Some(identifier) => Err(Error::Invalid(format!(
+                "extension {identifier:?}: the identifier needs a prefix, as in \"com.example/name\""
+            ))),
+        }
+    }
+
     /// Connects, and finds out which revision to speak: by asking, by a handshake, or by both.
     ///
     /// # Errors
@@ -298,6 +327,7 @@ impl Builder {
     /// # Cancel safety
     /// Dropping the future drops the connection.
     pub async fn connect(self, transport: impl Transport) -> Result<Client, Error> {
+        self.check_extensions()?;
         let capabilities = self.capabilities();
         let roots = self
             .roots
