@@ -55,6 +55,17 @@ impl Assert for String {
     }
 }
 
+/// The extension that a client declares which signs in as
+/// [itself](super::Builder::client_credentials).
+///
+/// Specification: [client credentials](https://github.com/modelcontextprotocol/ext-auth).
+pub const CLIENT_CREDENTIALS_EXTENSION: &str = "io.modelcontextprotocol/oauth-client-credentials";
+
+/// The extension that a client declares which signs in by an [`Enterprise`].
+///
+/// Specification: [enterprise-managed authorization](https://github.com/modelcontextprotocol/ext-auth).
+pub const ENTERPRISE_EXTENSION: &str = "io.modelcontextprotocol/enterprise-managed-authorization";
+
 /// A user who signed in to their organisation, which decides what they may use.
 ///
 /// The organisation's identity provider exchanges the user's identity token for an assertion to

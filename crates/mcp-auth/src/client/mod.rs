@@ -57,7 +57,7 @@ pub use self::challenge::Challenge;
 pub use self::crypto::SigningKey;
 pub use self::diagnose::{Diagnosis, diagnose};
 pub use self::discovery::{Attempt, ResourceMetadata, ServerMetadata, Trail};
-pub use self::grant::{Assert, Enterprise};
+pub use self::grant::{Assert, CLIENT_CREDENTIALS_EXTENSION, ENTERPRISE_EXTENSION, Enterprise};
 pub use self::loopback::Loopback;
 pub use self::oauth::OAuth;
 pub use self::registration::Credentials;

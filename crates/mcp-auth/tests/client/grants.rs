@@ -49,6 +49,7 @@ async fn a_workload_shows_what_its_platform_says_and_tries_nothing_else() {
     assert_eq!(field(&net, 0, "client_id"), "pod");
 }
 
+// proves: M-EXT-014
 #[tokio::test]
 async fn an_organisation_speaks_for_its_member() {
     let net = Net::new();
@@ -75,6 +76,8 @@ async fn an_organisation_speaks_for_its_member() {
     assert_eq!(field(&net, 1, "assertion"), "id-jag");
     let redeemed = net.redeemed();
     assert!(!format!("{:?}", redeemed[1]).contains("identity"));
+    // The user is sent nowhere, and nobody is registered.
+    assert!(net.visits().is_empty() && net.registrations().is_empty());
 }
 
 #[tokio::test]
