@@ -29,6 +29,10 @@ pub const BACK: &str = "http://127.0.0.1:4711/callback";
 pub const SERVER_ID: &str = "resource-server";
 /// What it shows.
 pub const SERVER_SECRET: &str = "canary-introspection";
+/// How a program is known there that acts for itself.
+pub const ROBOT_ID: &str = "robot";
+/// What it shows.
+pub const ROBOT_SECRET: &str = "canary-robot";
 /// When its clock begins.
 const BEGIN: u64 = 1_800_000_000;
 /// Seconds that a token is good for.

@@ -17,7 +17,9 @@ use tower_service::Service;
 use url::Url;
 use url::form_urlencoded;
 
-use super::{AuthServer, Code, Grant, LIFE, SERVER_ID, SERVER_SECRET, sign};
+use super::{
+    AuthServer, Code, Grant, LIFE, ROBOT_ID, ROBOT_SECRET, SERVER_ID, SERVER_SECRET, sign,
+};
 
 type Fields = HashMap<String, String>;
 
@@ -50,7 +52,7 @@ impl Service<Request<Incoming>> for Pages {
                 (&Method::GET, "/authorize") => {
                     server.authorize(&fields(parts.uri.query().unwrap_or_default()))
                 }
-                (&Method::POST, "/token") => server.redeem(fields(&body)),
+                (&Method::POST, "/token") => server.redeem(authorization, fields(&body)),
                 (&Method::POST, "/introspect") => server.introspect(authorization, &fields(&body)),
                 _ => json(404, &json!({})),
             })
@@ -135,7 +137,7 @@ impl AuthServer {
         response.body(String::new()).expect("a response")
     }
 
-    fn redeem(&self, form: Fields) -> Response<String> {
+    fn redeem(&self, authorization: Option<&str>, form: Fields) -> Response<String> {
         let get = |name: &str| form.get(name).cloned().unwrap_or_default();
         let grant = match get("grant_type").as_str() {
             "authorization_code" => {
@@ -153,13 +155,29 @@ impl AuthServer {
                 .map(|code| code.grant)
             }
             "refresh_token" => self.state().refreshes.remove(&get("refresh_token")),
+            "client_credentials" => {
+                let credentials = format!("{ROBOT_ID}:{ROBOT_SECRET}");
+                let basic = format!("Basic {}", mcp_server::base64(credentials.as_bytes()));
+                let is_posted =
+                    get("client_id") == ROBOT_ID && get("client_secret") == ROBOT_SECRET;
+                (is_posted || authorization == Some(&*basic)).then(|| Grant {
+                    client: ROBOT_ID.to_owned(),
+                    scope: get("scope"),
+                    resource: get("resource"),
+                })
+            }
             _ => None,
         };
         self.state().asked.push(form);
         let Some(grant) = grant else {
             return json(400, &json!({ "error": "invalid_grant" }));
         };
-        let token = self.token("alice", &grant.client, &grant.scope, &grant.resource);
+        let subject = if grant.client == ROBOT_ID {
+            ROBOT_ID
+        } else {
+            "alice"
+        };
+        let token = self.token(subject, &grant.client, &grant.scope, &grant.resource);
         let refresh = self.secret("canary-refresh");
         let scope = grant.scope.clone();
         self.state().refreshes.insert(refresh.clone(), grant);

@@ -289,7 +289,7 @@ async fn errors_have_a_code_and_one_short_sentence() {
 // proves: M-EXT-003
 #[tokio::test]
 async fn no_extension_is_on_by_itself() {
-    let mut peer = Peer::new(everything::server());
+    let mut peer = Peer::new(Server::new("plain", "1").tool(Tool::new("add", || "5")));
     let told = peer.call("server/discover", json!({})).await;
     assert_eq!(told["capabilities"].get("extensions"), None);
 }

@@ -2,6 +2,7 @@
 
 mod admission;
 mod base;
+mod extensions;
 mod features;
 mod lists;
 mod refusals;

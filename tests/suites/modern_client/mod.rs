@@ -1,6 +1,7 @@
 //! The client of servers without sessions, and of servers whose era it does not know.
 
 mod cache;
+mod extensions;
 mod http;
 mod listen;
 mod negotiation;

@@ -1,0 +1,84 @@
+//! Programs that sign in as themselves, which is an extension.
+
+use mcp_auth::OAuth;
+use mcp_auth::client::{CLIENT_CREDENTIALS_EXTENSION, Credentials};
+use mcp_client::Client;
+use mcp_server::{Ctx, Tool};
+use mcp_tests::auth_server::{ROBOT_ID, ROBOT_SECRET};
+use mcp_tests::http::Modern;
+use mcp_tests::tcp::{Answer, Request};
+use mcp_transport_http::Http;
+use mcp_types::JsonObject;
+use serde_json::json;
+
+use super::support::{Guarded, bearing, said};
+
+// proves: M-EXT-012
+#[tokio::test]
+async fn a_program_says_that_it_signs_in_as_itself_and_shows_its_token_each_time() {
+    let world = Guarded::start().await;
+    let declared = Tool::new("declared", |cx: Ctx| {
+        cx.require_extension(CLIENT_CREDENTIALS_EXTENSION)
+            .map(|settings| settings.len().to_string())
+    });
+    world.server.add_tools([declared]).unwrap();
+    let robot = Credentials::new(ROBOT_ID).secret(ROBOT_SECRET);
+    let auth = OAuth::client(&world.url)
+        .credentials(robot)
+        .client_credentials()
+        .clock(world.auth.clock())
+        .build()
+        .unwrap();
+    let http = Http::new(&world.url).unwrap().authorize(auth);
+    let client = Client::builder("robot", "1")
+        .extension(CLIENT_CREDENTIALS_EXTENSION, JsonObject::new())
+        .connect(http)
+        .await
+        .unwrap();
+    // Who calls is read from the token of each request.
+    for _ in 0..2 {
+        let who = client.call_tool("whoami", json!({})).await.unwrap();
+        assert_eq!(who.joined_text(), ROBOT_ID);
+    }
+    let settings = client.call_tool("declared", json!({})).await.unwrap();
+    assert_eq!(settings.joined_text(), "0");
+    let asked = world.auth.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0]["grant_type"], "client_credentials");
+    assert_eq!(asked[0]["resource"], world.url);
+    client.close().await.unwrap();
+}
+
+// proves: M-EXT-013
+#[tokio::test]
+async fn the_token_of_a_program_is_verified_each_time_and_so_are_its_scopes() {
+    let world = Guarded::start().await;
+    let ask = async |token: &str, name: &str| -> Answer {
+        let client = Modern::new(&world.endpoint);
+        let message = client.request(1, "tools/call", json!({ "name": name }));
+        let mut request = bearing(Request::post(message.to_string()), token);
+        for (name, value) in &client.mirroring(&message).headers {
+            if name.as_str().starts_with("mcp-") {
+                request = request.with(name.as_str(), value.as_bytes());
+            }
+        }
+        world.ask(&request).await
+    };
+    let mint = |scope: &str, resource: &str| world.auth.token(ROBOT_ID, ROBOT_ID, scope, resource);
+    let good = mint("mcp", &world.url);
+    assert_eq!(ask(&good, "whoami").await.said(), ROBOT_ID);
+    let (signed, _) = good.rsplit_once('.').unwrap();
+    let forged = format!("{signed}.{}", "A".repeat(86));
+    for bad in [forged, mint("mcp", "https://elsewhere.example/mcp")] {
+        assert_eq!(ask(&bad, "whoami").await.status, 401);
+    }
+    let refused = ask(&good, "write").await;
+    assert_eq!(refused.status, 403);
+    assert_eq!(said(&refused, "error"), Some("insufficient_scope"));
+    assert_eq!(
+        said(&ask(&mint("other", &world.url), "whoami").await, "error"),
+        Some("insufficient_scope")
+    );
+    assert_eq!(ask(&good, "whoami").await.said(), ROBOT_ID);
+    assert_eq!(world.done.runs(), 2);
+}

@@ -1,0 +1,157 @@
+//! Extensions: told by who knows them, and never needed by who does not.
+
+use mcp_client::Client;
+use mcp_server::{Ctx, HandlerError, Resource, Server, Tool};
+use mcp_tests::wire::connect;
+use mcp_types::{JsonObject, Meta, ResourceContents, TextResourceContents};
+use serde_json::{Value, json};
+
+use super::{Peer, text};
+
+const SEARCH: &str = "com.example/search";
+const UI: &str = "io.modelcontextprotocol/ui";
+/// Where an app is, and what it is.
+const APP: &str = "ui://weather/view";
+const APP_TYPE: &str = "text/html;profile=mcp-app";
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        other => panic!("{other} is no object"),
+    }
+}
+
+fn declaring(extensions: Value) -> Value {
+    json!({ "extensions": extensions })
+}
+
+/// A server with one tool that needs an extension, one that can do without, and one for those who know it.
+fn knowing() -> Server {
+    Server::new("knowing", "1.0.0")
+        .extension(SEARCH, object(json!({ "depth": 3 })))
+        .extension("com.example/bare", JsonObject::new())
+        .tool(Tool::new("needs", |cx: Ctx| {
+            let settings = Value::Object(cx.require_extension(SEARCH)?.clone());
+            Ok::<_, HandlerError>(format!("searched with {settings}"))
+        }))
+        .tool(Tool::new("likes", |cx: Ctx| match cx.extension(SEARCH) {
+            Some(_) => "by the extension",
+            None => "by the core",
+        }))
+}
+
+// proves: M-EXT-001, M-EXT-002
+#[tokio::test]
+async fn extensions_are_told_with_their_settings_and_empty_ones_count() {
+    let mut peer = Peer::with(knowing(), declaring(json!({ SEARCH: {} })));
+    let told = peer.call("server/discover", json!({})).await;
+    let expected = json!({ SEARCH: { "depth": 3 }, "com.example/bare": {} });
+    assert_eq!(told["capabilities"]["extensions"], expected);
+    let said = peer.tool("needs", json!({})).await;
+    assert_eq!(text(&said), "searched with {}");
+    let said = peer.tool("likes", json!({})).await;
+    assert_eq!(text(&said), "by the extension");
+}
+
+// proves: M-VER-007, M-EXT-006, M-EXT-008
+#[tokio::test]
+async fn whoever_does_not_know_an_extension_gets_the_core_or_an_error_that_names_it() {
+    for declared in [json!({}), declaring(json!({ "com.example/searching": {} }))] {
+        let mut peer = Peer::with(knowing(), declared);
+        let said = peer.tool("likes", json!({})).await;
+        assert_eq!(text(&said), "by the core");
+        let answer = peer
+            .answer("tools/call", super::named("needs", json!({})))
+            .await;
+        let error = &answer["error"];
+        assert_eq!(error["code"], -32021, "{answer}");
+        let missing = json!({ "requiredCapabilities": { "extensions": { SEARCH: {} } } });
+        assert_eq!(error["data"], missing);
+        assert!(error["message"].as_str().unwrap().contains(SEARCH));
+    }
+}
+
+// proves: M-EXT-007
+#[tokio::test]
+async fn what_a_client_says_of_extensions_is_checked_and_what_is_not_known_is_let_be() {
+    for broken in [
+        json!(true),
+        json!([]),
+        json!({ SEARCH: true }),
+        json!({ SEARCH: [1] }),
+    ] {
+        let mut peer = Peer::with(knowing(), declaring(broken.clone()));
+        let answer = peer
+            .answer("tools/call", super::named("likes", json!({})))
+            .await;
+        assert_eq!(answer["error"]["code"], -32602, "{broken}: {answer}");
+    }
+    let strange = json!({
+        "": {}, "no prefix": {}, "org.other/thing": { "deep": [[[{}]]], "long": "x".repeat(10_000) }
+    });
+    let mut peer = Peer::with(knowing(), declaring(strange));
+    let said = peer.tool("likes", json!({})).await;
+    assert_eq!(text(&said), "by the core");
+}
+
+// proves: M-VER-006
+#[tokio::test]
+async fn an_extension_is_called_by_an_identifier_with_a_prefix() {
+    for bad in [
+        "tasks",
+        "",
+        "/tasks",
+        "-com.example/a",
+        "com..example/a",
+        "com.example/a b",
+    ] {
+        let refused = Server::new("s", "1").extension(bad, JsonObject::new());
+        let error = mcp_transport_http::Endpoint::new(refused).unwrap_err();
+        assert!(error.to_string().contains("prefix"), "{bad}: {error}");
+        let builder = Client::builder("c", "1").extension(bad, JsonObject::new());
+        let error = connect(builder, knowing()).await.unwrap_err();
+        assert!(error.to_string().contains("prefix"), "{bad}: {error}");
+    }
+    for good in ["com.example/a", "io.modelcontextprotocol/ui", "x/y.z"] {
+        let server = Server::new("s", "1").extension(good, JsonObject::new());
+        mcp_transport_http::Endpoint::new(server).unwrap();
+    }
+}
+
+/// A server with a tool that has an app, which is metadata and a resource.
+fn weather() -> Server {
+    let meta = |value: Value| serde_json::from_value::<Meta>(value).unwrap();
+    Server::new("weather", "1.0.0")
+        .extension(UI, JsonObject::new())
+        .tool(
+            Tool::new("forecast", || "rain until noon, then sun")
+                .meta(meta(json!({ "ui": { "resourceUri": APP } }))),
+        )
+        .resource(
+            Resource::new(APP, "View", || {
+                let page = TextResourceContents::new(APP, "<p>weather</p>");
+                ResourceContents::Text(page.with_mime_type(APP_TYPE))
+            })
+            .mime(APP_TYPE),
+        )
+}
+
+// proves: M-EXT-009, M-EXT-011
+#[tokio::test]
+async fn a_tool_with_an_app_names_its_page_and_has_words_for_who_shows_none() {
+    for declared in [
+        json!({}),
+        declaring(json!({ UI: { "mimeTypes": [APP_TYPE] } })),
+    ] {
+        let mut peer = Peer::with(weather(), declared);
+        let told = peer.call("server/discover", json!({})).await;
+        assert_eq!(told["capabilities"]["extensions"][UI], json!({}));
+        let listed = peer.call("tools/list", json!({})).await;
+        assert_eq!(listed["tools"][0]["_meta"]["ui"]["resourceUri"], APP);
+        let read = peer.call("resources/read", json!({ "uri": APP })).await;
+        assert_eq!(read["contents"][0]["mimeType"], APP_TYPE);
+        assert_eq!(read["contents"][0]["text"], "<p>weather</p>");
+        let said = peer.tool("forecast", json!({})).await;
+        assert_eq!(text(&said), "rain until noon, then sun");
+    }
+}

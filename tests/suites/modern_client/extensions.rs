@@ -1,0 +1,65 @@
+//! Extensions that a client knows, and those of servers that it does not.
+
+use mcp_client::Error;
+use mcp_types::JsonObject;
+use serde_json::{Value, json};
+
+use super::{client, connected, welcome};
+
+const SEARCH: &str = "com.example/search";
+const UI: &str = "io.modelcontextprotocol/ui";
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        other => panic!("{other} is no object"),
+    }
+}
+
+fn declared(request: &Value) -> &Value {
+    let meta = &request["params"]["_meta"];
+    &meta["io.modelcontextprotocol/clientCapabilities"]["extensions"]
+}
+
+// proves: M-EXT-001, M-EXT-002, M-EXT-010
+#[tokio::test(start_paused = true)]
+async fn every_request_tells_of_the_extensions_and_their_settings() {
+    let types = json!({ "mimeTypes": ["text/html;profile=mcp-app"] });
+    let builder = client()
+        .extension(UI, object(types.clone()))
+        .extension(SEARCH, JsonObject::new());
+    let offered = json!({ "extensions": { SEARCH: {}, "org.other/thing": { "a": 1 } } });
+    let (mut wire, client) = connected(builder, offered.clone()).await;
+    let theirs = client.capabilities().extensions.clone().unwrap();
+    assert_eq!(serde_json::to_value(theirs).unwrap(), offered["extensions"]);
+
+    let pinging = tokio::spawn(async move { client.ping().await });
+    let request = welcome(&mut wire, offered).await;
+    assert_eq!(declared(&request)[UI], types, "{request}");
+    assert_eq!(declared(&request)[SEARCH], json!({}), "{request}");
+    pinging.await.unwrap().unwrap();
+}
+
+// proves: M-BASE-013
+#[tokio::test(start_paused = true)]
+async fn a_kind_of_result_that_nobody_advertised_is_not_accepted() {
+    // The server says that it knows an extension; the client did not say so.
+    let offered = json!({ "tools": {}, "extensions": { "com.example/hologram": {} } });
+    let (mut wire, client) = connected(client(), offered).await;
+    let calling = tokio::spawn(async move { client.call_tool("show", json!({})).await });
+    let mut request = wire.recv_patiently().await;
+    if request["method"] == "tools/list" {
+        let tools =
+            json!({ "resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private" });
+        wire.answer(&request, tools).await;
+        request = wire.recv_patiently().await;
+    }
+    let hologram =
+        json!({ "resultType": "hologram", "content": [{ "type": "text", "text": "!" }] });
+    wire.answer(&request, hologram).await;
+    let error = calling.await.unwrap().unwrap_err();
+    assert!(
+        matches!(&error, Error::UnknownResult { kind, .. } if kind == "hologram"),
+        "{error:?}"
+    );
+}
