@@ -74,6 +74,11 @@ const ABSENT: &[(&[&str], &[&str], &str)] = &[
         "The framework has no words for visits to a URL or for subscriptions.",
     ),
     (
+        &["fastmcp-modern-http"],
+        &["list-changed"],
+        "The framework declares that no list of it changes here, and answers `subscriptions/listen` with -32601.",
+    ),
+    (
         &[
             "fastmcp-modern-http",
             "rmcp-server-modern",
