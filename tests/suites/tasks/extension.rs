@@ -30,7 +30,7 @@ async fn the_extension_is_declared_and_nothing_else_of_tasks() {
     );
 }
 
-// proves: M-TASK-002, M-TASK-003, M-TASK-006, M-TASK-056
+// proves: M-BASE-012, M-TASK-002, M-TASK-003, M-TASK-006, M-TASK-056
 #[tokio::test]
 async fn only_a_request_that_declares_the_extension_becomes_a_task() {
     let server = everything::server();
@@ -69,6 +69,23 @@ async fn only_a_request_that_declares_the_extension_becomes_a_task() {
         (text(&greeted), &greeted["resultType"]),
         ("Hello, Ann!", &json!("complete"))
     );
+}
+
+// proves: M-TASK-007
+#[tokio::test]
+async fn only_calls_of_tools_become_tasks() {
+    let mut peer = Peer::able(everything::server());
+    for (method, params) in [
+        ("prompts/get", json!({ "name": "test_simple_prompt" })),
+        ("resources/read", json!({ "uri": "test://static-text" })),
+        ("tools/list", json!({})),
+    ] {
+        let result = peer.call(method, params).await;
+        assert_eq!(
+            (&result["resultType"], &result["taskId"]),
+            (&json!("complete"), &Value::Null)
+        );
+    }
 }
 
 // proves: M-TASK-009, M-TASK-010, M-TASK-012, M-TASK-016, M-TASK-023, M-TASK-025, M-TASK-028

@@ -175,6 +175,7 @@ fn both_forms_tell_the_same() {
     assert!(forever.to_detailed().contains(r#""ttlMs":null"#));
 }
 
+// proves: M-TASK-008
 #[test]
 fn memory_keeps_to_the_contract() {
     now(contract::check(MemoryStore::new)).unwrap();
