@@ -38,6 +38,10 @@ impl<'a> Call<'a> {
     note = "for `State<T>`: give the server its state with `Server::new(..).state(value)` before adding handlers"
 )]
 pub trait FromCall<S>: Sized + Send + 'static {
+    /// Whether it may keep the [context](Call::context): to ask, to report, to look at `_meta`.
+    /// `false` spares each call what that takes.
+    const KEEPS_CONTEXT: bool = true;
+
     /// Takes the parameter from the call.
     fn from_call(call: &Call<'_>, state: &S) -> Extracted<Self>;
 
@@ -102,6 +106,8 @@ impl<T> fmt::Debug for Extracted<T> {
 pub struct Args<T>(pub T);
 
 impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<T> {
+    const KEEPS_CONTEXT: bool = false;
+
     fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
         match decode(call.arguments) {
             Ok(arguments) => Extracted::Ready(Self(arguments)),
@@ -122,6 +128,8 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
 pub struct State<T>(pub T);
 
 impl<S, T: FromState<S> + Send + 'static> FromCall<S> for State<T> {
+    const KEEPS_CONTEXT: bool = false;
+
     fn from_call(_call: &Call<'_>, state: &S) -> Extracted<Self> {
         Extracted::Ready(Self(T::from_state(state)))
     }

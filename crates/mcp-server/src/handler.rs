@@ -22,6 +22,9 @@ use crate::output::{Finish, IntoOutput, Kind};
     note = "an async handler's future must be `Send`: hold no `Rc`, `RefCell` or lock guard across `.await`"
 )]
 pub trait Handler<K: Kind, S, M>: Clone + Send + Sync + 'static {
+    /// Whether a parameter may keep the context of the call.
+    const KEEPS_CONTEXT: bool = true;
+
     /// Runs it. With `blocking`, a sync function is moved to a thread of its own.
     fn call(&self, call: &Call<'_>, state: &S, blocking: bool, finish: K::Finish) -> Reply;
 
@@ -94,6 +97,8 @@ macro_rules! handlers {
             R: IntoOutput<K, M>,
             $($param: FromCall<S>,)*
         {
+            const KEEPS_CONTEXT: bool = false $(|| <$param as FromCall<S>>::KEEPS_CONTEXT)*;
+
             fn call(&self, call: &Call<'_>, state: &S, blocking: bool, finish: K::Finish) -> Reply {
                 $(let $param = match $param::from_call(call, state) {
                     Extracted::End(error) => return Reply::Ready(finish.finish(Err(error))),
@@ -139,6 +144,8 @@ macro_rules! handlers {
             O: IntoOutput<K, M>,
             $($param: FromCall<S>,)*
         {
+            const KEEPS_CONTEXT: bool = false $(|| <$param as FromCall<S>>::KEEPS_CONTEXT)*;
+
             fn call(&self, call: &Call<'_>, state: &S, _: bool, finish: K::Finish) -> Reply {
                 $(let $param = match $param::from_call(call, state) {
                     Extracted::End(error) => return Reply::Ready(finish.finish(Err(error))),

@@ -24,6 +24,13 @@ pub(crate) struct Round<'a> {
     pub(crate) state: Option<&'a str>,
 }
 
+impl Round<'_> {
+    /// Whether there were questions before.
+    pub(crate) fn is_answer(&self) -> bool {
+        self.responses.is_some() || self.state.is_some()
+    }
+}
+
 /// A call that may ask.
 pub(crate) struct Rounds {
     ledger: Arc<Ledger>,

@@ -75,6 +75,10 @@ impl Settings {
         }
     }
 
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guard.is_some()
+    }
+
     pub(crate) fn check(&self, guarded: &Guarded<'_>) -> Result<(), ErrorObject> {
         self.guard.as_ref().map_or(Ok(()), |guard| guard(guarded))
     }

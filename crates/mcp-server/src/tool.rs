@@ -28,6 +28,7 @@ pub struct Tool<S = ()> {
     definition: mcp_types::Tool,
     bind: Box<dyn FnOnce(S, bool) -> Erased<ForTool> + Send>,
     blocking: bool,
+    keeps_context: bool,
     input: Input,
     /// The output schema for revisions in which it describes an object, if it does not.
     wrapped: Option<JsonObject>,
@@ -53,7 +54,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
     /// schema, a [`Json`](crate::Json) return type the output schema.
     pub fn new<M>(name: impl Into<String>, handler: impl Handler<ForTool, S, M>) -> Self {
         let mut spec = Spec::default();
-        describe::<S, M, _>(&handler, &mut spec);
+        let keeps_context = describe::<S, M, _>(&handler, &mut spec);
         let (input, schema) = match spec.input {
             Some(input) if input.beyond_decoder.is_some() => (Input::Schema, input.schema),
             Some(input) => (Input::Decoder, input.schema),
@@ -66,6 +67,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             definition,
             bind: Box::new(move |state, blocking| erase(handler, state, blocking)),
             blocking: false,
+            keeps_context,
             input,
             wrapped: wrapped.flatten(),
             scope: None,
@@ -273,6 +275,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         Ok(ToolEntry {
             run: (self.bind)(state, self.blocking),
             definition,
+            keeps_context: self.keeps_context,
             input,
             output,
             wrapped: self.wrapped,
@@ -285,9 +288,10 @@ impl<S: Send + Sync + 'static> Tool<S> {
     }
 }
 
-/// Lets the compiler find `H` and `M` from a handler.
-fn describe<S, M, H: Handler<ForTool, S, M>>(_: &H, spec: &mut Spec) {
+/// Lets the compiler find `H` and `M` from a handler; whether it keeps the context of a call.
+fn describe<S, M, H: Handler<ForTool, S, M>>(_: &H, spec: &mut Spec) -> bool {
     H::describe(spec);
+    H::KEEPS_CONTEXT
 }
 
 fn no_parameters() -> JsonObject {
@@ -337,6 +341,8 @@ impl<S> fmt::Debug for Tool<S> {
 pub(crate) struct ToolEntry {
     pub(crate) definition: mcp_types::Tool,
     pub(crate) run: Erased<ForTool>,
+    /// Whether the handler may look at the request after its arguments were taken.
+    pub(crate) keeps_context: bool,
     pub(crate) input: InputCheck,
     pub(crate) output: Option<Promised>,
     pub(crate) wrapped: Option<JsonObject>,

@@ -28,14 +28,16 @@ impl Core {
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         let target = Target::read(request, "name")?;
-        if let Some(meta) = target.meta {
-            context.set_meta(meta);
-        }
         let tools = self.tools.snapshot();
         let tool = tools.get(&target.name, context.session()).ok_or_else(|| {
             let name: String = target.name.chars().take(128).collect();
             ErrorObject::invalid_params(format!("unknown tool {name:?}"))
         })?;
+        // Most tools look at their arguments only; theirs are not made ready for more.
+        let is_kept = tool.keeps_context || settings.is_guarded();
+        if let Some(meta) = target.meta.filter(|_| is_kept) {
+            context.set_meta(meta);
+        }
         settings.check(&Guarded {
             method: method::TOOLS_CALL,
             target: Some(&target.name),
@@ -75,7 +77,11 @@ impl Core {
             target: &target.name,
             arguments,
         };
-        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, subject)?;
+        let rounds = if tool.keeps_context || target.round.is_answer() {
+            Rounds::take_up(target.round, &mut context, &settings.keys, subject)?
+        } else {
+            None
+        };
         let reply = (tool.run)(&Call::new(arguments, context), finish);
         Ok(attend(rounds, reply, subject))
     }
