@@ -33,6 +33,7 @@ const EDGES: &[(&str, Option<&[&str]>)] = &[
         Some(&["mcp-jsonrpc", "mcp-types", "mcp-protocol", "mcp-macros"]),
     ),
     ("mcp-client", Some(PROTOCOL)),
+    ("mcp-tasks-redb", Some(PROTOCOL)),
     ("mcp-tests", None),
     ("xtask", Some(&[])),
 ];

@@ -1,0 +1,181 @@
+//! The file: opened with care, and opened again after it failed.
+
+use std::fs::OpenOptions;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use mcp_protocol::task::{StoreError, Task};
+use redb::backends::FileBackend;
+use redb::{Builder, Database, ReadableDatabase as _, TableHandle as _};
+
+use crate::rows::Rows;
+use crate::tables::{self, FORMAT, META, Problem, Tables};
+use crate::work::{Look, Write};
+use crate::{OpenError, RedbOptions};
+
+/// A file and its database.
+#[derive(Debug)]
+pub(crate) struct StoreFile {
+    path: PathBuf,
+    options: RedbOptions,
+    /// `None` after a failure, until it is opened again: the database does nothing more after one.
+    database: Option<Database>,
+}
+
+impl StoreFile {
+    /// Opens a file, or makes one.
+    pub(crate) fn open(path: PathBuf, options: RedbOptions) -> Result<Self, OpenError> {
+        let mut file = Self {
+            path,
+            options,
+            database: None,
+        };
+        file.database()?;
+        Ok(file)
+    }
+
+    fn database(&mut self) -> Result<&Database, OpenError> {
+        let opened = match self.database.take() {
+            Some(database) => database,
+            // Damaged files can make the database panic.
+            None => catch_unwind(AssertUnwindSafe(|| self.attach())).unwrap_or_else(|_| {
+                Err(OpenError::not_a_store(
+                    &self.path,
+                    "it cannot be understood",
+                ))
+            })?,
+        };
+        Ok(self.database.insert(opened))
+    }
+
+    fn attach(&self) -> Result<Database, OpenError> {
+        let path = &self.path;
+        let mut how = OpenOptions::new();
+        how.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        {
+            // Results are nobody else's business.
+            use std::os::unix::fs::OpenOptionsExt as _;
+            how.mode(0o600);
+        }
+        let io = |error| OpenError::io(path, error);
+        let file = how.open(path).map_err(io)?;
+        let is_new = file.metadata().map_err(io)?.len() == 0;
+        let mut builder = Builder::new();
+        builder.set_cache_size(self.options.cache);
+        let opened = FileBackend::new(file).and_then(|file| builder.create_with_backend(file));
+        let database = opened.map_err(|error| OpenError::of_database(path, error))?;
+        self.check(&database)?;
+        if is_new {
+            self.keep_entry().map_err(io)?;
+        }
+        Ok(database)
+    }
+
+    /// Makes the tables of a new file, and looks whose an old one is.
+    fn check(&self, database: &Database) -> Result<(), OpenError> {
+        let strange = |problem: Problem| OpenError::not_a_store(&self.path, problem.to_string());
+        let format = format(database).map_err(strange)?;
+        match format {
+            Some(FORMAT) => Ok(()),
+            Some(0) => Err(OpenError::not_a_store(
+                &self.path,
+                "it is the database of something else",
+            )),
+            Some(format) => Err(OpenError::Newer {
+                path: self.path.clone(),
+                format,
+            }),
+            None => tables::found(database).map_err(strange),
+        }
+    }
+
+    /// A new file is there after a crash only if its folder was written, too.
+    #[cfg(unix)]
+    fn keep_entry(&self) -> std::io::Result<()> {
+        let folder = self.path.parent().filter(|it| !it.as_os_str().is_empty());
+        let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
+        std::fs::File::open(folder)?.sync_all()
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as on Unix")]
+    fn keep_entry(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    /// Does all of these, in order, and keeps what they changed at once.
+    pub(crate) fn write(
+        &mut self,
+        writes: &[Write],
+    ) -> Result<Vec<Result<usize, StoreError>>, StoreError> {
+        let options = self.options;
+        self.with(|database| {
+            let transaction = database.begin_write()?;
+            let done: Vec<_> = {
+                let mut tables = Tables::open(&transaction, options)?;
+                let done = writes.iter().map(|write| tables.apply(write));
+                done.collect::<Result<_, Problem>>()?
+            };
+            if done.iter().any(Result::is_ok) {
+                transaction.commit()?;
+            } else {
+                transaction.abort()?;
+            }
+            Ok(done)
+        })
+    }
+
+    /// Reads the tasks that are looked for. A record that cannot be read is left out, unless it is
+    /// the only one.
+    pub(crate) fn read(&mut self, look: &Look) -> Result<Vec<Task>, StoreError> {
+        let found = self.with(|database| {
+            let transaction = database.begin_read()?;
+            Rows::open(&transaction)?.find(look)
+        })?;
+        match (look, found.unreadable) {
+            (Look::One(_), Some(reason)) => Err(StoreError::Unavailable(format!(
+                "{}: {reason}",
+                self.path.display()
+            ))),
+            (_, reason) => {
+                if let Some(reason) = reason {
+                    tracing::warn!(file = %self.path.display(), %reason, "tasks are left out");
+                }
+                Ok(found.tasks)
+            }
+        }
+    }
+
+    /// Works with the database; whatever goes wrong, it is opened again the next time.
+    pub(crate) fn with<T>(
+        &mut self,
+        work: impl FnOnce(&Database) -> Result<T, Problem>,
+    ) -> Result<T, StoreError> {
+        let database = self
+            .database()
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let worked = catch_unwind(AssertUnwindSafe(|| work(database)));
+        let reason = match worked {
+            Ok(Ok(done)) => return Ok(done),
+            Ok(Err(problem)) => problem.to_string(),
+            Err(_) => "it cannot be understood".to_owned(),
+        };
+        let failed = self.database.take();
+        // What it does on its way out may panic, too.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(failed)));
+        let path = self.path.display();
+        Err(StoreError::Unavailable(format!("{path}: {reason}")))
+    }
+}
+
+/// The format of a database; `None` if it is empty, zero if it holds something else.
+fn format(database: &Database) -> Result<Option<u64>, Problem> {
+    let transaction = database.begin_read()?;
+    let mut names = transaction.list_tables()?.map(|it| it.name().to_owned());
+    match names.find(|name| name == META.name()) {
+        Some(_) => Ok(Some(tables::format(&transaction)?)),
+        None if transaction.list_tables()?.next().is_none() => Ok(None),
+        None => Ok(Some(0)),
+    }
+}

@@ -1,0 +1,70 @@
+//! What a store may take.
+
+/// Limits of a [`RedbStore`](crate::RedbStore).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RedbOptions {
+    pub(crate) most: usize,
+    pub(crate) most_of_one: usize,
+    pub(crate) most_bytes: usize,
+    pub(crate) cache: usize,
+    pub(crate) queue: usize,
+}
+
+impl RedbOptions {
+    /// 10,000 tasks, 1,000 of one owner, 64 MiB of records; 8 MiB of them in memory; 256 operations
+    /// that wait.
+    pub fn new() -> Self {
+        Self {
+            most: 10_000,
+            most_of_one: 1_000,
+            most_bytes: 64 << 20,
+            cache: 8 << 20,
+            queue: 256,
+        }
+    }
+
+    /// Sets how many tasks are kept; default 10,000.
+    #[must_use]
+    pub fn with_most(mut self, tasks: usize) -> Self {
+        self.most = tasks;
+        self
+    }
+
+    /// Sets how many tasks of one owner are kept; default 1,000. All who are nobody in particular
+    /// count as one owner.
+    #[must_use]
+    pub fn with_most_of_one(mut self, tasks: usize) -> Self {
+        self.most_of_one = tasks;
+        self
+    }
+
+    /// Sets how many bytes the records of all tasks may take; default 64 MiB. The file is somewhat
+    /// larger, and does not shrink: what is free in it is used again.
+    #[must_use]
+    pub fn with_most_bytes(mut self, bytes: usize) -> Self {
+        self.most_bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes of the file are held in memory; default 8 MiB.
+    #[must_use]
+    pub fn with_cache(mut self, bytes: usize) -> Self {
+        self.cache = bytes;
+        self
+    }
+
+    /// Sets how many operations wait for the disk before others wait to be taken up; default 256,
+    /// at least one.
+    #[must_use]
+    pub fn with_queue(mut self, operations: usize) -> Self {
+        self.queue = operations.max(1);
+        self
+    }
+}
+
+impl Default for RedbOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

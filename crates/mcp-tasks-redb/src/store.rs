@@ -1,0 +1,155 @@
+//! The store, as a server sees it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+
+use mcp_protocol::task::{StoreError, Task, TaskStore, Timestamp};
+use mcp_protocol::{BoxFuture, Principal};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::file::StoreFile;
+use crate::work::{self, Job, Look, Record, Reply, Write};
+use crate::{OpenError, RedbOptions};
+
+/// Keeps tasks in a file.
+///
+/// What completes is on the disk. One thread does the work, so that nobody who awaits it blocks an
+/// executor; changes that come together are kept by one commit. After a failure (a full disk, say) the
+/// file is opened again by the next operation.
+///
+/// Dropping it waits until what was begun is done and closes the file, for a few milliseconds.
+pub struct RedbStore {
+    path: PathBuf,
+    /// `None` once it is being dropped.
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl RedbStore {
+    /// Opens the store in this file, or makes one, with the limits of [`RedbOptions::new`]. After a
+    /// crash the file is read as a whole and repaired.
+    ///
+    /// Blocks; it belongs before a server starts to serve.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::open_with(path, RedbOptions::new())
+    }
+
+    /// The same with other limits. What a file holds beyond them stays until it expires.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_with(path: impl AsRef<Path>, options: RedbOptions) -> Result<Self, OpenError> {
+        let path = path.as_ref().to_owned();
+        let file = StoreFile::open(path.clone(), options)?;
+        let (jobs, queue) = mpsc::channel(options.queue);
+        let thread = thread::Builder::new()
+            .name("mcp-tasks".to_owned())
+            .spawn(move || work::serve(file, queue))
+            .map_err(|error| OpenError::io(&path, error))?;
+        Ok(Self {
+            path,
+            jobs: Some(jobs),
+            thread: Some(thread),
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    async fn write(&self, write: Write) -> Result<usize, StoreError> {
+        self.ask(|reply| Job::Write(write, reply)).await
+    }
+
+    async fn read(&self, look: Look) -> Result<Vec<Task>, StoreError> {
+        self.ask(|reply| Job::Read(look, reply)).await
+    }
+
+    async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, StoreError> {
+        let gone = || {
+            let path = self.path.display();
+            StoreError::Unavailable(format!("{path}: the thread of the store has ended"))
+        };
+        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
+        let (reply, answer) = oneshot::channel();
+        jobs.send(job(reply)).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+}
+
+impl TaskStore for RedbStore {
+    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let (record, now) = (Record::of(&task)?, task.created());
+            self.write(Write::Create { record, now }).await?;
+            Ok(())
+        })
+    }
+
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>> {
+        Box::pin(async move { Ok(self.read(Look::One(id.into())).await?.pop()) })
+    }
+
+    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
+        Box::pin(async move {
+            let expected = task.version();
+            let task = task.raised();
+            let record = Record::of(&task)?;
+            self.write(Write::Put { record, expected }).await?;
+            Ok(task)
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: Option<&'a Principal>,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+        Box::pin(self.read(Look::Owned {
+            owner: owner.map(|owner| owner.as_str().into()),
+            after: after.map(Into::into),
+            limit,
+        }))
+    }
+
+    fn unfinished<'a>(
+        &'a self,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+        let after = after.map(Into::into);
+        Box::pin(self.read(Look::Unfinished { after, limit }))
+    }
+
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move { Ok(self.write(Write::Remove(id.into())).await? > 0) })
+    }
+
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>> {
+        Box::pin(self.write(Write::Sweep(now)))
+    }
+}
+
+impl Drop for RedbStore {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // It catches its panics.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for RedbStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedbStore")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,259 @@
+//! What stands in the file: the records, and what finds them.
+
+use std::fmt;
+
+use mcp_protocol::task::{StoreError, Timestamp};
+use redb::{
+    Database, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _, Table,
+    TableDefinition, WriteTransaction,
+};
+
+use crate::RedbOptions;
+use crate::work::{Record, Write};
+
+/// What this version writes and reads.
+pub(crate) const FORMAT: u64 = 1;
+
+/// Version, expiry in ms, whether it has ended, owner, and the record as JSON. What stands before
+/// the record serves records, too, that cannot be read.
+pub(crate) type Row = (u64, u64, bool, Option<&'static str>, &'static [u8]);
+pub(crate) type Owned = (Option<&'static str>, &'static str);
+type Expiring = (u64, &'static str);
+
+/// By id.
+pub(crate) const TASKS: TableDefinition<'_, &str, Row> = TableDefinition::new("tasks");
+/// Who has which tasks.
+pub(crate) const OWNERS: TableDefinition<'_, Owned, ()> = TableDefinition::new("owners");
+/// Who has how many.
+const COUNTS: TableDefinition<'_, Option<&str>, u64> = TableDefinition::new("counts");
+/// Those that have not ended.
+pub(crate) const UNFINISHED: TableDefinition<'_, &str, ()> = TableDefinition::new("unfinished");
+/// Those that expire, by when.
+const EXPIRY: TableDefinition<'_, Expiring, ()> = TableDefinition::new("expiry");
+/// The format, and how many bytes all records take.
+pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const FORMAT_KEY: &str = "format";
+const BYTES_KEY: &str = "bytes";
+
+/// The database failed.
+#[derive(Debug)]
+pub(crate) struct Problem(Box<redb::Error>);
+
+impl<E: Into<redb::Error>> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Self(Box::new(error.into()))
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Makes the tables of a new file.
+pub(crate) fn found(database: &Database) -> Result<(), Problem> {
+    let transaction = database.begin_write()?;
+    {
+        drop(Tables::open(&transaction, RedbOptions::new())?);
+        let mut meta = transaction.open_table(META)?;
+        meta.insert(FORMAT_KEY, FORMAT)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+/// The format of a file of ours.
+pub(crate) fn format(transaction: &ReadTransaction) -> Result<u64, Problem> {
+    let meta = transaction.open_table(META)?;
+    Ok(meta.get(FORMAT_KEY)?.map_or(0, |format| format.value()))
+}
+
+/// All tables, to be changed.
+pub(crate) struct Tables<'t> {
+    options: RedbOptions,
+    tasks: Table<'t, &'static str, Row>,
+    owners: Table<'t, Owned, ()>,
+    counts: Table<'t, Option<&'static str>, u64>,
+    unfinished: Table<'t, &'static str, ()>,
+    expiry: Table<'t, Expiring, ()>,
+    meta: Table<'t, &'static str, u64>,
+}
+
+/// What the tables know of a record.
+struct Head {
+    version: u64,
+    expires: u64,
+    ended: bool,
+    owner: Option<Box<str>>,
+    bytes: u64,
+}
+
+impl<'t> Tables<'t> {
+    pub(crate) fn open(
+        transaction: &'t WriteTransaction,
+        options: RedbOptions,
+    ) -> Result<Self, Problem> {
+        Ok(Self {
+            options,
+            tasks: transaction.open_table(TASKS)?,
+            owners: transaction.open_table(OWNERS)?,
+            counts: transaction.open_table(COUNTS)?,
+            unfinished: transaction.open_table(UNFINISHED)?,
+            expiry: transaction.open_table(EXPIRY)?,
+            meta: transaction.open_table(META)?,
+        })
+    }
+
+    /// Makes one change, or none and says why. How many tasks were forgotten.
+    pub(crate) fn apply(&mut self, write: &Write) -> Result<Result<usize, StoreError>, Problem> {
+        match write {
+            Write::Create { record, now } => self.create(record, *now),
+            Write::Put { record, expected } => self.put(record, *expected),
+            Write::Remove(id) => Ok(Ok(self.remove(id)?.into())),
+            Write::Sweep(now) => Ok(Ok(self.sweep(*now)?)),
+        }
+    }
+
+    fn create(
+        &mut self,
+        record: &Record,
+        now: Timestamp,
+    ) -> Result<Result<usize, StoreError>, Problem> {
+        // The rest is refused or not; what is expired is gone in any case.
+        let swept = self.sweep(now)?;
+        if self.head(&record.id)?.is_some() {
+            return Ok(Err(StoreError::Conflict));
+        }
+        let RedbOptions {
+            most, most_of_one, ..
+        } = self.options;
+        let full = |limit: String| Ok(Err(StoreError::Full { limit }));
+        if self.tasks.len()? >= most as u64 {
+            return full(format!("{most} tasks"));
+        }
+        if self.count(record.owner.as_deref())? >= most_of_one as u64 {
+            return full(format!("{most_of_one} tasks of one owner"));
+        }
+        if let Err(error) = self.fits(self.bytes()?, record.json.len() as u64) {
+            return Ok(Err(error));
+        }
+        self.insert(record)?;
+        Ok(Ok(swept))
+    }
+
+    fn put(
+        &mut self,
+        record: &Record,
+        expected: u64,
+    ) -> Result<Result<usize, StoreError>, Problem> {
+        let Some(kept) = self.head(&record.id)? else {
+            return Ok(Err(StoreError::Conflict));
+        };
+        if kept.version != expected || kept.ended {
+            return Ok(Err(StoreError::Conflict));
+        }
+        let bytes = record.json.len() as u64;
+        if bytes > kept.bytes
+            && let Err(error) = self.fits(self.bytes()?.saturating_sub(kept.bytes), bytes)
+        {
+            return Ok(Err(error));
+        }
+        self.remove(&record.id)?;
+        self.insert(record)?;
+        Ok(Ok(0))
+    }
+
+    fn fits(&self, bytes: u64, more: u64) -> Result<(), StoreError> {
+        let most = self.options.most_bytes;
+        if bytes.saturating_add(more) <= most as u64 {
+            return Ok(());
+        }
+        Err(StoreError::Full {
+            limit: format!("{most} bytes of tasks"),
+        })
+    }
+
+    fn insert(&mut self, record: &Record) -> Result<(), Problem> {
+        let (id, owner) = (&*record.id, record.owner.as_deref());
+        self.tasks.insert(
+            id,
+            (
+                record.version,
+                record.expires,
+                record.ended,
+                owner,
+                &*record.json,
+            ),
+        )?;
+        self.owners.insert((owner, id), ())?;
+        let count = self.count(owner)?;
+        self.counts.insert(owner, count + 1)?;
+        if !record.ended {
+            self.unfinished.insert(id, ())?;
+        }
+        if record.expires < Timestamp::MAX.as_millis() {
+            self.expiry.insert((record.expires, id), ())?;
+        }
+        let bytes = self.bytes()?.saturating_add(record.json.len() as u64);
+        self.meta.insert(BYTES_KEY, bytes)?;
+        Ok(())
+    }
+
+    fn remove(&mut self, id: &str) -> Result<bool, Problem> {
+        let Some(kept) = self.head(id)? else {
+            return Ok(false);
+        };
+        let owner = kept.owner.as_deref();
+        self.tasks.remove(id)?;
+        self.owners.remove((owner, id))?;
+        match self.count(owner)? {
+            0 | 1 => drop(self.counts.remove(owner)?),
+            count => drop(self.counts.insert(owner, count - 1)?),
+        }
+        self.unfinished.remove(id)?;
+        self.expiry.remove((kept.expires, id))?;
+        let bytes = self.bytes()?.saturating_sub(kept.bytes);
+        self.meta.insert(BYTES_KEY, bytes)?;
+        Ok(true)
+    }
+
+    fn sweep(&mut self, now: Timestamp) -> Result<usize, Problem> {
+        let mut swept = 0;
+        loop {
+            let first = self.expiry.first()?;
+            let first = first.map(|(key, _)| {
+                let (at, id) = key.value();
+                (at, Box::<str>::from(id))
+            });
+            match first {
+                Some((at, id)) if at <= now.as_millis() => {
+                    self.expiry.remove((at, &*id))?;
+                    swept += usize::from(self.remove(&id)?);
+                }
+                _ => return Ok(swept),
+            }
+        }
+    }
+
+    fn head(&self, id: &str) -> Result<Option<Head>, Problem> {
+        let row = self.tasks.get(id)?;
+        Ok(row.map(|row| {
+            let (version, expires, ended, owner, json) = row.value();
+            Head {
+                version,
+                expires,
+                ended,
+                owner: owner.map(Into::into),
+                bytes: json.len() as u64,
+            }
+        }))
+    }
+
+    fn count(&self, owner: Option<&str>) -> Result<u64, Problem> {
+        Ok(self.counts.get(owner)?.map_or(0, |count| count.value()))
+    }
+
+    fn bytes(&self) -> Result<u64, Problem> {
+        Ok(self.meta.get(BYTES_KEY)?.map_or(0, |bytes| bytes.value()))
+    }
+}

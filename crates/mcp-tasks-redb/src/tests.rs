@@ -1,0 +1,141 @@
+//! What does not show from outside.
+
+use std::path::{Path, PathBuf};
+
+use mcp_protocol::task::{StoreError, Timestamp};
+use redb::{Database, TableDefinition};
+
+use crate::file::StoreFile;
+use crate::tables::{META, Problem};
+use crate::work::{Look, Record, Write};
+use crate::{OpenError, RedbOptions, RedbStore};
+
+/// A file that is gone after the test.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let name = format!("mcp-tasks-redb-{}-{name}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn open(&self) -> StoreFile {
+        StoreFile::open(self.0.clone(), RedbOptions::new()).unwrap()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn record(id: &str, json: &str) -> Record {
+    Record {
+        id: id.into(),
+        owner: None,
+        version: 0,
+        expires: 7,
+        ended: false,
+        json: json.into(),
+    }
+}
+
+fn create(file: &mut StoreFile, id: &str, json: &str) {
+    let (record, now) = (record(id, json), Timestamp::default());
+    let done = file.write(&[Write::Create { record, now }]);
+    assert_eq!(done, Ok(vec![Ok(0)]));
+}
+
+const TASK: &str = r#"{"id":"b","call":{"method":"m","target":"t","arguments":{},"revision":"2026-07-28"},
+    "state":"working","created":0,"updated":0,"version":0}"#;
+
+#[test]
+fn a_record_that_cannot_be_read_hides_no_other() {
+    let place = Place::new("unreadable");
+    let mut file = place.open();
+    create(&mut file, "a", r#"{"id":"a","state":"dreaming"}"#);
+    create(&mut file, "b", TASK);
+    create(&mut file, "c", "no JSON");
+    for look in [
+        Look::Unfinished {
+            after: None,
+            limit: 1,
+        },
+        Look::Owned {
+            owner: None,
+            after: None,
+            limit: 9,
+        },
+    ] {
+        let found = file.read(&look).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].id(), "b");
+    }
+    let Err(StoreError::Unavailable(why)) = file.read(&Look::One("a".into())) else {
+        panic!("it was read");
+    };
+    assert!(why.starts_with(&*place.0.to_string_lossy()), "{why}");
+    assert!(why.contains("task a cannot be read"), "{why}");
+    // It takes its place until it expires, and can be removed.
+    assert_eq!(file.write(&[Write::Remove("c".into())]), Ok(vec![Ok(1)]));
+    let sweep = Write::Sweep(Timestamp::from_millis(7));
+    assert_eq!(file.write(&[sweep]), Ok(vec![Ok(2)]));
+}
+
+type Failure = fn(&Database) -> Result<(), Problem>;
+
+#[test]
+fn after_a_failure_the_file_is_opened_again() {
+    let place = Place::new("again");
+    let mut file = place.open();
+    create(&mut file, "b", TASK);
+    let failures: [Failure; 2] = [
+        |_| Err(Problem::from(redb::StorageError::PreviousIo)),
+        |database| {
+            let _open = database.begin_write()?;
+            panic!("inside of the database")
+        },
+    ];
+    for failure in failures {
+        let Err(StoreError::Unavailable(why)) = file.with(failure) else {
+            panic!("it did not fail");
+        };
+        assert!(why.starts_with(&*place.0.to_string_lossy()), "{why}");
+        assert_eq!(file.read(&Look::One("b".into())).unwrap().len(), 1);
+    }
+    create(&mut file, "c", "");
+}
+
+fn refused(path: &Path) -> OpenError {
+    RedbStore::open(path).unwrap_err()
+}
+
+#[test]
+fn databases_of_others_and_of_later_versions_are_left_alone() {
+    let place = Place::new("strange");
+    const THINGS: TableDefinition<'_, u64, u64> = TableDefinition::new("things");
+    let strange = Database::create(&place.0).unwrap();
+    let writing = strange.begin_write().unwrap();
+    writing.open_table(THINGS).unwrap().insert(1, 2).unwrap();
+    writing.commit().unwrap();
+    drop(strange);
+    let error = refused(&place.0).to_string();
+    assert!(error.ends_with("the database of something else"), "{error}");
+
+    let place = Place::new("newer");
+    let newer = Database::create(&place.0).unwrap();
+    let writing = newer.begin_write().unwrap();
+    writing
+        .open_table(META)
+        .unwrap()
+        .insert("format", 2)
+        .unwrap();
+    writing.commit().unwrap();
+    drop(newer);
+    let error = refused(&place.0);
+    assert!(
+        matches!(error, OpenError::Newer { format: 2, .. }),
+        "{error}"
+    );
+}
