@@ -83,6 +83,9 @@ impl Schema {
         let named = request.replace("Request", "Result");
         let name = if result["resultType"] == "input_required" {
             "InputRequiredResult".to_owned()
+        } else if result["task"].is_object() {
+            // SCHEMA-019: the unions of results forget it.
+            "CreateTaskResult".to_owned()
         } else if self.definitions.get(&named).is_some() {
             named
         } else {
