@@ -28,7 +28,7 @@ usage: cargo xtask bench [--quick] [--build-time]
   --quick       short runs, each once; prints the page instead of writing it
   --build-time  also builds each server from nothing, which takes minutes
   --gate        instructions per call, against tests/budgets/gates.toml; needs valgrind
-  --bless       write what was counted into that file
+  --bless       write what was counted into that file; allocations too, unless --only is given
   --only        one gate by its name; may be repeated
   --keep        leave what callgrind wrote in this folder, for callgrind_annotate";
 

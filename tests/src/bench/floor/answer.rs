@@ -247,7 +247,7 @@ fn progress(token: &RawValue, step: usize) -> Result<Vec<u8>, Fault> {
     #[serde(rename_all = "camelCase")]
     struct Progress<'a> {
         progress_token: &'a RawValue,
-        progress: f64,
+        progress: usize,
     }
     #[derive(Serialize)]
     struct Notification<'a> {
@@ -260,7 +260,7 @@ fn progress(token: &RawValue, step: usize) -> Result<Vec<u8>, Fault> {
         method: "notifications/progress",
         params: Progress {
             progress_token: token,
-            progress: step as f64,
+            progress: step,
         },
     })?)
 }

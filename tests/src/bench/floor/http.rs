@@ -28,12 +28,17 @@ const LONGEST: usize = 64 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// Listens, prints the URL, and answers until the process is ended.
+/// Listens, prints the URL, and answers until the process is interrupted.
 pub(super) fn run(address: &str, floor: Floor) -> Result<(), Fault> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?
-        .block_on(serve_all(address, floor))
+        .block_on(async {
+            tokio::select! {
+                ended = serve_all(address, floor) => ended,
+                interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
+            }
+        })
 }
 
 async fn serve_all(address: &str, floor: Floor) -> Result<(), Fault> {

@@ -34,3 +34,66 @@ pub fn run(mut args: impl Iterator<Item = String>) -> Result<(), Fault> {
         None => Err(USAGE.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+    use crate::bench::server::server;
+    use crate::bench::words::{Asked, Wire, Words, opening};
+
+    /// What the measured server answers, line by line.
+    async fn served(lines: &[u8]) -> Vec<Value> {
+        let (mut ours, theirs) = tokio::io::duplex(1 << 20);
+        let (read, write) = tokio::io::split(theirs);
+        let serving = mcp_transport_stdio::serve_io(server(3), read, write);
+        let client = async {
+            ours.write_all(lines).await.expect("a reader");
+            ours.shutdown().await.expect("a reader");
+            let mut text = String::new();
+            ours.read_to_string(&mut text).await.expect("an end");
+            text
+        };
+        let (served, text) = tokio::join!(serving, client);
+        served.expect("a session");
+        let value = |line| serde_json::from_str(line).expect("json");
+        text.lines().map(value).collect()
+    }
+
+    #[tokio::test]
+    async fn a_floor_answers_what_the_server_answers() {
+        let floor = Floor::new(3);
+        for wire in [Wire::Stdio, Wire::StdioModern] {
+            let mut lines = match wire {
+                Wire::Stdio => opening(wire, "", None).to_vec(),
+                _ => Vec::new(),
+            };
+            let skipped = lines.len() / 2;
+            for asked in [
+                Asked::Echo(64),
+                Asked::Big(9),
+                Asked::Steps(2),
+                Asked::List(7),
+            ] {
+                let mut line = Vec::new();
+                Words::new(wire, asked, "", None).write(7, &mut line);
+                lines.push(line);
+                // One after the other: the id is the same.
+                let served = served(&lines.concat()).await;
+                let line = lines.pop().expect("the last");
+                let floored: Vec<Value> = match floor.answer(&line).expect("an answer") {
+                    Answer::None => Vec::new(),
+                    Answer::Opened(bytes) | Answer::One(bytes) => vec![bytes],
+                    Answer::Ready(pieces) => vec![pieces.concat()],
+                    Answer::Many(all) => all,
+                }
+                .iter()
+                .map(|bytes| serde_json::from_slice(bytes).expect("json"))
+                .collect();
+                assert_eq!(served[skipped..], floored, "{wire:?} {asked:?}");
+            }
+        }
+    }
+}

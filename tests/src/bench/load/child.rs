@@ -14,6 +14,8 @@ use crate::bench::Fault;
 
 /// How long a server may take to end once it is asked to.
 const END: Duration = Duration::from_secs(30);
+/// How long it is waited before it is asked again: under valgrind a signal may be lost between two system calls.
+const AGAIN: Duration = Duration::from_secs(3);
 /// How often it is looked whether it has.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -83,12 +85,16 @@ impl Served {
     /// It does not end in time; then it is killed.
     pub(super) fn end(mut self) -> Result<(), Fault> {
         self.stdin = None;
-        // One that has stdin and lost it may be gone already.
-        let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
         let end = Instant::now() + END;
+        let mut ask = Instant::now();
         while Instant::now() < end {
             if self.child.try_wait()?.is_some() {
                 return Ok(());
+            }
+            if ask <= Instant::now() {
+                // It is still to be waited for, so that the id is its own.
+                let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
+                ask += AGAIN;
             }
             std::thread::sleep(LOOK);
         }

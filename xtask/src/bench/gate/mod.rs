@@ -68,7 +68,7 @@ pub(super) fn run(root: &FilePath, options: &Options) -> Result<(), String> {
     };
     let counter = Valgrind::new(&built, folder.clone())?;
     let mut gates = Gates::load(root)?;
-    if options.bless {
+    if options.bless && options.only.is_empty() {
         for (name, count) in allocations::count(root)? {
             gates.entry(&name).allocations = count;
         }
