@@ -52,12 +52,15 @@ pub(super) struct Weight {
     pub(super) build: Option<f64>,
 }
 
+/// Paths, and the counts of whoever can go them.
+pub(super) type CountTable = Vec<(&'static Counted, BTreeMap<Who, Counts>)>;
+
 /// Everything that was measured.
 #[derive(Debug)]
 pub(super) struct Results {
     pub(super) machine: String,
     pub(super) groups: Vec<(Group, Vec<Cells>)>,
-    pub(super) counts: Vec<(&'static Counted, BTreeMap<Who, Counts>)>,
+    pub(super) counts: CountTable,
     pub(super) weights: BTreeMap<Who, Weight>,
     pub(super) clients: Vec<(&'static str, [Vec<Figures>; 3])>,
 }
@@ -149,10 +152,7 @@ fn weigh(root: &Path, load: &Load<'_>, who: Who, wanted: Wanted) -> Result<Weigh
 }
 
 /// Instructions and allocations per call of everybody, where valgrind is there; the lists take peers too long.
-fn counts(
-    built: &Built,
-    quick: bool,
-) -> Result<Vec<(&'static Counted, BTreeMap<Who, Counts>)>, String> {
+fn counts(built: &Built, quick: bool) -> Result<CountTable, String> {
     if let Err(why) = valgrind::is_here() {
         say(&why);
         return Ok(Vec::new());

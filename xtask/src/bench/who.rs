@@ -71,6 +71,9 @@ impl Who {
             _ => vec!["--http", "127.0.0.1:0"],
         };
         match (self, needs.wire) {
+            (Self::Tower, "http") if needs.steps => {
+                return Err("for older revisions no notification comes in the stream of its call");
+            }
             (Self::Tower, "http-stateless") => {
                 return Err("it always opens sessions for older revisions");
             }
@@ -108,7 +111,7 @@ mod tests {
             Ok("--http 127.0.0.1:0 --stateless --tools 5".to_owned())
         );
         assert_eq!(
-            words(Who::Tower, "http", true),
+            words(Who::Tower, "http-modern", true),
             Ok("--http 127.0.0.1:0 --events --tools 5".to_owned())
         );
         assert_eq!(

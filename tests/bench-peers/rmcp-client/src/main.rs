@@ -3,6 +3,7 @@
 #[allow(dead_code)]
 #[path = "../../../src/bench/load/cpu.rs"]
 mod cpu;
+#[allow(dead_code)]
 #[path = "../../../src/bench/load/figures.rs"]
 mod figures;
 

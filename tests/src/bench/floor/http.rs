@@ -28,27 +28,28 @@ const LONGEST: usize = 64 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// Listens, prints the URL, and answers until the process is interrupted.
-pub(super) fn run(address: &str, floor: Floor) -> Result<(), Fault> {
+/// Listens, prints the URL, and answers until the process is interrupted. With `nagle` connections stay as the system
+/// makes them.
+pub(super) fn run(address: &str, floor: Floor, nagle: bool) -> Result<(), Fault> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?
         .block_on(async {
             tokio::select! {
-                ended = serve_all(address, floor) => ended,
+                ended = serve_all(address, floor, nagle) => ended,
                 interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
             }
         })
 }
 
-async fn serve_all(address: &str, floor: Floor) -> Result<(), Fault> {
+async fn serve_all(address: &str, floor: Floor, nagle: bool) -> Result<(), Fault> {
     let listener = listen::listen(address).await?;
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await?;
         while connections.try_join_next().is_some() {}
         if connections.len() < MOST_CONNECTIONS {
-            stream.set_nodelay(true)?;
+            stream.set_nodelay(!nagle)?;
             connections.spawn(serve(stream, floor.clone()));
         }
     }
