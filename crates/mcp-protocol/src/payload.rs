@@ -19,7 +19,7 @@ pub enum Payload {
     Empty,
     /// The result of a tool, by far the most frequent, without a box.
     CallTool(CallToolResult),
-    /// Text that was written once and is sent many times, such as a list.
+    /// Text on one line that was written once and is sent many times, such as a list.
     Shared(Arc<str>),
     /// Anything that can write itself.
     Boxed(Box<dyn WriteJson>),
@@ -39,6 +39,31 @@ impl Payload {
             Self::Empty | Self::Shared(_) => true,
             Self::CallTool(result) => result.meta.is_none(),
             Self::Boxed(_) | Self::Stamped(..) => false,
+        }
+    }
+
+    /// Whether it is known to have no line breaks, without a look at it.
+    pub(crate) fn is_one_line(&self) -> bool {
+        match self {
+            Self::Empty | Self::Shared(_) => true,
+            Self::Stamped(inner, _) => inner.is_one_line(),
+            Self::CallTool(_) | Self::Boxed(_) => false,
+        }
+    }
+
+    /// The text that is sent many times, if that is what it is, up to where it is sent, and what
+    /// follows: for those who can send it as it stands, without a copy.
+    pub fn shared(&self) -> Option<(&Arc<str>, usize, Vec<u8>)> {
+        match self {
+            Self::Shared(text) => Some((text, text.len(), Vec::new())),
+            Self::Stamped(inner, stamp) => match &**inner {
+                Self::Shared(text) if text.starts_with('{') && text.ends_with('}') => {
+                    let members = text.len() - 1;
+                    Some((text, members, stamp.end(members == 1)))
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 

@@ -93,17 +93,31 @@ impl Stamp {
     /// Stamps the JSON object that stands in `out` from `start` to the end. What it says itself
     /// is left alone.
     pub fn apply(&self, out: &mut Vec<u8>, start: usize, plain: bool) {
-        let mut says = Says::default();
-        if !plain {
-            says = Says::read(out.get(start..).unwrap_or_default());
-        }
         let text = out.get(start..).unwrap_or_default();
         if !(text.starts_with(b"{") && text.ends_with(b"}")) {
             // Not a result that could carry anything.
             return;
         }
+        let says = if plain {
+            Says::default()
+        } else {
+            Says::read(text)
+        };
         out.pop();
-        let mut separate = out.len() > start + 1;
+        let is_empty = out.len() == start + 1;
+        self.close(out, &says, start, is_empty);
+    }
+
+    /// What stands behind the members of a result that says nothing of this itself, its closing
+    /// brace included.
+    pub(crate) fn end(&self, is_empty: bool) -> Vec<u8> {
+        let mut out = Vec::with_capacity(128);
+        self.close(&mut out, &Says::default(), 0, is_empty);
+        out
+    }
+
+    fn close(&self, out: &mut Vec<u8>, says: &Says, start: usize, is_empty: bool) {
+        let mut separate = !is_empty;
         let mut add = |out: &mut Vec<u8>, members: &[u8]| {
             if std::mem::replace(&mut separate, true) {
                 out.push(b',');

@@ -31,6 +31,15 @@ impl Outbox {
 
     /// Appends one frame, written by `write`.
     pub(super) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.append(write, false);
+    }
+
+    /// Appends one frame that is known to be one line.
+    pub(super) fn push_line(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.append(write, true);
+    }
+
+    fn append(&self, write: impl FnOnce(&mut Vec<u8>), is_line: bool) {
         let mut state = lock(&self.state);
         if state.closed {
             return;
@@ -38,7 +47,7 @@ impl Outbox {
         let start = state.bytes.len();
         write(&mut state.bytes);
         // Raw JSON may carry newlines as white space; inside strings they are always escaped.
-        if memchr::memchr2(b'\n', b'\r', &state.bytes[start..]).is_some() {
+        if !is_line && memchr::memchr2(b'\n', b'\r', &state.bytes[start..]).is_some() {
             for byte in &mut state.bytes[start..] {
                 if matches!(*byte, b'\n' | b'\r') {
                     *byte = b' ';

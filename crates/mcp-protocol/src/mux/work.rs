@@ -49,6 +49,9 @@ impl Ticket {
         };
         match &self.batch {
             Some(batch) => batch.push(write),
+            None if outcome.as_ref().is_ok_and(crate::Payload::is_one_line) => {
+                self.mux.outbox.push_line(write);
+            }
             None => self.mux.outbox.push(write),
         }
         if self.exchange.is_endless() {

@@ -43,7 +43,7 @@ impl Task {
         self.modern(None, true)
     }
 
-    /// The JSON text of the result that tells of its start in 2026-07-28, instead of the result of the call.
+    /// The JSON text, on one line, of the result that tells of its start in 2026-07-28, instead of the result of the call.
     pub fn to_created(&self) -> String {
         self.modern(Some("task"), false)
     }
@@ -72,7 +72,12 @@ impl Task {
                 TaskState::Working | TaskState::Cancelled => {}
             }
         }
-        serde_json::to_string(&flat).unwrap_or_else(|_| "{}".to_owned())
+        let text = serde_json::to_string(&flat).unwrap_or_else(|_| "{}".to_owned());
+        // What a handler wrote itself may stand on several lines; strings escape their own.
+        match text.contains(['\n', '\r']) {
+            true => text.replace(['\n', '\r'], " "),
+            false => text,
+        }
     }
 }
 

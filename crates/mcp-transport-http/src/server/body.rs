@@ -17,6 +17,8 @@ pub struct Body(Kind);
 
 enum Kind {
     Full(Bytes),
+    /// Pieces, the next one last.
+    Pieces(Vec<Bytes>),
     Events(Box<Events>),
     #[cfg(feature = "legacy")]
     Legacy(Box<Pipe>),
@@ -29,6 +31,12 @@ impl Body {
 
     pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
         Self(Kind::Full(bytes.into()))
+    }
+
+    /// The pieces one after the other; none is empty.
+    pub(crate) fn pieces(mut pieces: Vec<Bytes>) -> Self {
+        pieces.reverse();
+        Self(Kind::Pieces(pieces))
     }
 
     pub(crate) fn events(events: Events) -> Self {
@@ -52,6 +60,7 @@ impl http_body::Body for Body {
         let data = match &mut self.0 {
             Kind::Full(bytes) if bytes.is_empty() => None,
             Kind::Full(bytes) => Some(std::mem::take(bytes)),
+            Kind::Pieces(pieces) => pieces.pop(),
             Kind::Events(events) => match events.poll_next(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(data) => data,
@@ -68,6 +77,7 @@ impl http_body::Body for Body {
     fn is_end_stream(&self) -> bool {
         match &self.0 {
             Kind::Full(bytes) => bytes.is_empty(),
+            Kind::Pieces(pieces) => pieces.is_empty(),
             Kind::Events(events) => events.is_end(),
             #[cfg(feature = "legacy")]
             Kind::Legacy(_) => false,
@@ -77,6 +87,9 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Kind::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Pieces(pieces) => {
+                SizeHint::with_exact(pieces.iter().map(|piece| piece.len() as u64).sum())
+            }
             _ => SizeHint::default(),
         }
     }

@@ -24,6 +24,7 @@ use super::refusal::Refusal;
 use super::serve::{Error, PeerAddr};
 use super::session::{HttpSession, shared};
 use super::table::{Place, Table};
+use super::text::Text;
 use super::work::Slot;
 use super::{lock, post};
 use crate::headers::{EVENT_STREAM, JSON, PROTOCOL_VERSION};
@@ -391,8 +392,8 @@ pub(crate) fn unsupported(text: &str, served: &[Revision]) -> Refusal {
 }
 
 /// A response that is one JSON text.
-pub(crate) fn json(text: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::full(text));
+pub(crate) fn json(text: impl Into<Text>) -> Response<Body> {
+    let mut response = Response::new(text.into().into_body());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response

@@ -29,6 +29,7 @@ mod store;
 mod stream;
 mod streams;
 mod table;
+mod text;
 mod work;
 
 #[cfg(feature = "legacy")]

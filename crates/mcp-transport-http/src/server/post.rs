@@ -29,6 +29,7 @@ use super::refusal::Refusal;
 use super::session::HttpSession;
 use super::stream::Stream;
 use super::streams::Identity;
+use super::text::Text;
 use super::work::{Attended, Begun, Member, Work, begin};
 use crate::headers::{PROTOCOL_VERSION, SESSION_ID};
 
@@ -95,7 +96,7 @@ where
 enum Started {
     /// There is nothing to answer.
     Nothing,
-    Answered(Arc<HttpSession>, Arc<Stream>, Vec<u8>),
+    Answered(Arc<HttpSession>, Arc<Stream>, Text),
     Runs(Arc<HttpSession>, Work),
     /// A request of its own.
     Modern(Call),
@@ -159,7 +160,7 @@ fn batch_of_messages(
             }
             Ok(Message::Request(request)) => {
                 members.push(match begin(session, &stream, &request, &shared.threads) {
-                    Ok(Begun::Answer(answer)) => Member::answered(answer),
+                    Ok(Begun::Answer(answer)) => Member::answered(answer.into_whole()),
                     Ok(Begun::Runs(member)) => member,
                     Err(Refused::Full(error)) => {
                         Member::answered(error_text(Some(&request.id), &error))
@@ -301,12 +302,12 @@ fn not_at_once() -> Response<Body> {
 fn answered(
     session: &Arc<HttpSession>,
     stream: Arc<Stream>,
-    answer: Option<Vec<u8>>,
+    answer: Option<Text>,
 ) -> Response<Body> {
     match answer {
         Some(answer) if !stream.is_started() => json(answer),
         answer => {
-            stream.finish(answer.as_deref());
+            stream.finish(answer.map(Text::into_whole).as_deref());
             event_stream(Body::events(Events::new(session, stream, 0)))
         }
     }
@@ -343,7 +344,7 @@ async fn attend(shared: &Arc<Shared>, session: &Arc<HttpSession>, work: Work) ->
         }
     };
     match turn {
-        Turn::Answer(answer) => answered(session, stream, answer),
+        Turn::Answer(answer) => answered(session, stream, answer.map(Text::from)),
         Turn::Stream => {
             stream.start();
             let events = Events::new(session, Arc::clone(&stream), 0);

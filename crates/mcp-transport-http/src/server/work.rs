@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use super::endpoint::Shared;
 use super::session::{HttpSession, Pin as Pinned};
 use super::stream::Stream;
+use super::text::Text;
 use crate::threads::Threads;
 
 /// A place among the requests that run, or among the subscriptions that last; given back on
@@ -55,7 +56,7 @@ impl Drop for Slot {
 /// What a request has come to after its handler was called.
 pub(crate) enum Begun {
     /// This is the answer.
-    Answer(Vec<u8>),
+    Answer(Text),
     /// It runs.
     Runs(Member),
 }
@@ -153,20 +154,31 @@ fn run_blocking(
 }
 
 /// The answer, for an exchange that nothing else can have ended.
-fn settle(exchange: &Exchange, outcome: &Outcome) -> Vec<u8> {
+fn settle(exchange: &Exchange, outcome: &Outcome) -> Text {
     exchange.settle();
     render(exchange.id(), outcome)
 }
 
 /// The answer as JSON text.
-pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> Vec<u8> {
+pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> Text {
     let mut out = Vec::with_capacity(256);
     match outcome {
-        Ok(payload) => write_result(&mut out, id, |out| payload.write(out)),
+        Ok(payload) => match payload.shared().filter(|(text, ..)| text.len() >= SHARED) {
+            None => write_result(&mut out, id, |out| payload.write(out)),
+            Some((text, until, mut end)) => {
+                write_result(&mut out, id, |_| {});
+                // The brace that closes the envelope goes behind the text.
+                end.extend(out.pop());
+                return Text::around(out, text, until, end);
+            }
+        },
         Err(error) => write_error(&mut out, Some(id), error),
     }
-    out
+    out.into()
 }
+
+/// What is worth to be sent without a copy.
+const SHARED: usize = 16 << 10;
 
 /// One request of a body.
 pub(crate) struct Member {
@@ -201,7 +213,9 @@ impl Member {
         };
         let exchange = running.exchange();
         session.incoming.forget(exchange);
-        self.answer = exchange.settle().then(|| render(exchange.id(), outcome));
+        self.answer = exchange
+            .settle()
+            .then(|| render(exchange.id(), outcome).into_whole());
     }
 }
 

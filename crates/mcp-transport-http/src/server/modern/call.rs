@@ -119,7 +119,7 @@ fn respond(
 ) -> Response<Body> {
     let answer = render(id, outcome);
     if stream.is_started() {
-        stream.finish(Some(&answer));
+        stream.finish(Some(&answer.into_whole()));
         return event_stream(Body::events(Events::new(session, stream, 0)));
     }
     let mut response = json(answer);
@@ -246,7 +246,8 @@ impl Call {
             // Whoever went away does not read this.
             Err(ErrorObject::internal("the server is shutting down"))
         };
-        self.stream.finish(Some(&render(exchange.id(), &outcome)));
+        let answer = render(exchange.id(), &outcome).into_whole();
+        self.stream.finish(Some(&answer));
     }
 }
 
