@@ -29,6 +29,8 @@ pub(super) struct Live {
     refused: BTreeMap<String, ErrorObject>,
     /// Who asked, by key.
     asking: BTreeMap<String, Waker>,
+    /// Questions of an earlier run that the handler has not come to again.
+    earlier: BTreeMap<String, Value>,
     /// Questions that somebody is putting to the client.
     pub(super) claimed: BTreeSet<String>,
     message: Option<String>,
@@ -99,6 +101,16 @@ impl Ledger {
         let ledger = Self::new(recorded, JsonObject::new());
         ledger.go_live(tries);
         ledger
+    }
+
+    /// These questions were open when the handler stopped that is now run again. They count as open:
+    /// clients answer a question once, and may do so before the handler has come to it.
+    pub fn reopen(&self, questions: &JsonObject) {
+        let questions = questions.iter();
+        let earlier = questions.map(|(key, question)| (key.clone(), question.clone()));
+        if let Some(live) = &mut lock(&self.0).live {
+            live.earlier = earlier.collect();
+        }
     }
 
     /// From here on the call runs without a request. Whoever [leaves](Ledger::leave) goes on.
@@ -181,11 +193,18 @@ impl Ledger {
                 if let Some(value) = state.recorded.given.remove(&key) {
                     return Poll::Ready(Ok(Given { key, value }));
                 }
+                let live = state.live.as_mut();
+                if let Some(error) = live.and_then(|live| live.refused.remove(&key)) {
+                    drop(state);
+                    self.spend(key);
+                    return Poll::Ready(Err(AskError::Rejected(error)));
+                }
                 if let Some(problem) = state.no_room() {
                     return Poll::Ready(Err(AskError::Invalid(problem)));
                 }
                 state.open.insert(key.clone(), request.clone());
                 let wake = state.live.as_mut().map(|live| {
+                    live.earlier.remove(&key);
                     live.asking.insert(key.clone(), cx.waker().clone());
                     live.change()
                 });
@@ -248,7 +267,8 @@ impl Ledger {
         else {
             return false;
         };
-        if open.remove(key).is_none() {
+        let earlier = live.earlier.remove(key);
+        if open.remove(key).or(earlier).is_none() {
             return false;
         }
         match answer {
@@ -299,8 +319,9 @@ impl Ledger {
     pub fn snapshot(&self) -> Snapshot {
         let state = lock(&self.0);
         let live = state.live.as_ref();
+        let earlier = live.map(|live| live.earlier.clone()).unwrap_or_default();
         Snapshot {
-            questions: state.open.clone().into_iter().collect(),
+            questions: earlier.into_iter().chain(state.open.clone()).collect(),
             recorded: state.recorded.clone(),
             message: live.and_then(|live| live.message.clone()),
             number: live.map_or(0, |live| live.changes),

@@ -241,3 +241,39 @@ fn a_handler_leaves_its_request_and_goes_on_as_it_was() {
         "nobody takes it"
     );
 }
+
+// A client answers a question once, and does not know when the handler comes to it again.
+#[test]
+fn what_was_open_before_a_restart_is_answered_before_it_is_asked_again() {
+    let before = Ledger::live(Recorded::default(), 2);
+    let questions = {
+        let (mut one, mut two) = (
+            pin!(ask(&before, Some("one"), 1)),
+            pin!(ask(&before, Some("two"), 2)),
+        );
+        assert!(polled(one.as_mut()).is_pending() && polled(two.as_mut()).is_pending());
+        before.snapshot().questions
+    };
+    let ledger = Ledger::live(Recorded::default(), 2);
+    ledger.reopen(&questions);
+    assert_eq!(ledger.snapshot().questions, questions);
+    assert!(ledger.deliver("one", Ok(json!("a"))));
+    assert!(ledger.deliver("two", Err(ErrorObject::internal("no"))));
+    assert!(!ledger.deliver("one", Ok(json!("b"))), "it was answered");
+    assert!(open(&ledger).is_empty());
+    let mut one = pin!(ask(&ledger, Some("one"), 1));
+    assert_eq!(ready(polled(one.as_mut())).unwrap(), "a");
+    let mut two = pin!(ask(&ledger, Some("two"), 2));
+    let refused = ready(polled(two.as_mut())).unwrap_err();
+    assert!(matches!(refused, AskError::Rejected(error) if error.message == "no"));
+
+    // What the handler comes to first is open as ever, and withdrawn as ever.
+    let ledger = Ledger::live(Recorded::default(), 2);
+    ledger.reopen(&questions);
+    {
+        let mut one = pin!(ask(&ledger, Some("one"), 1));
+        assert!(polled(one.as_mut()).is_pending());
+        assert_eq!(ledger.snapshot().questions, questions);
+    }
+    assert_eq!(open(&ledger), ["two"]);
+}
