@@ -62,16 +62,7 @@ fn a_task_that_resumes_goes_on_where_it_was() {
     drop(before);
     process().block_on(async {
         let mut peer = Peer::able(server());
-        let mut task = peer.until(&id, "input_required").await;
-        // What was open before stays so until the handler has come there again.
-        while runs.load(Ordering::SeqCst) < 2 || task["inputRequests"]["second"].is_null() {
-            tokio::task::yield_now().await;
-            task = peer.until(&id, "input_required").await;
-        }
-        assert!(
-            task["inputRequests"]["first"].is_null(),
-            "it was answered before"
-        );
+        // The client answers what it saw before, and does not know that the handler has yet to come there.
         let update = answer(&id, "second", "Bob");
         let taken = peer.ask("tasks/update", update).await;
         assert!(taken["error"].is_null(), "{taken}");

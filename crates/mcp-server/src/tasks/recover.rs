@@ -27,6 +27,15 @@ const TRIES: u32 = 24;
 /// How often an answer of a client is asked for until it fits.
 const ANSWERS: u32 = 8;
 
+/// Tasks are being taken up; however that ends, nobody waits for it any longer.
+struct Recovering<'a>(&'a Core);
+
+impl Drop for Recovering<'_> {
+    fn drop(&mut self) {
+        self.0.tasks.recovering.send_replace(false);
+    }
+}
+
 impl Core {
     /// Takes up what is unfinished, the first time there is a runtime to do it in.
     pub(crate) fn wake_tasks(self: &Arc<Self>) {
@@ -43,11 +52,15 @@ impl Core {
         if setup.lasts && setup.options.recovery {
             let core = Arc::clone(self);
             let its = runtime.clone();
-            runtime.spawn(async move { core.recover(setup, its).await });
+            self.tasks.recovering.send_replace(true);
+            runtime.spawn(async move {
+                let _recovering = Recovering(&core);
+                core.recover(setup, its).await;
+            });
         }
     }
 
-    async fn recover(self: Arc<Self>, setup: Arc<Setup>, runtime: Handle) {
+    async fn recover(self: &Arc<Self>, setup: Arc<Setup>, runtime: Handle) {
         let mut after: Option<String> = None;
         let mut tries = 0;
         loop {
@@ -70,6 +83,7 @@ impl Core {
                 // What runs here was not left behind.
                 if self.tasks.running(task.id()).is_none() {
                     self.take_up(task, &setup, &runtime).await;
+                    self.tasks.recovering.send_replace(true);
                 }
             }
         }
@@ -107,12 +121,6 @@ impl Core {
         runtime: &Handle,
     ) -> Result<bool, StoreError> {
         let mut keeper = keeper;
-        // The next version is ours: of two processes that see it, one gets the task.
-        keeper.task = match patiently(keeper.setup.store.put(keeper.task.clone())).await {
-            Ok(task) => task,
-            Err(StoreError::Conflict) => return Ok(false),
-            Err(error) => return Err(error),
-        };
         let task = &keeper.task;
         let line: Arc<dyn Link> = Arc::new(Line::of_task(task, Arc::clone(&session)));
         let exchange = Exchange::new(RequestId::from(task.id()), line);
@@ -126,6 +134,9 @@ impl Core {
             1
         };
         let ledger = Ledger::live(task.recorded().clone(), tries);
+        if let Some(questions) = task.questions() {
+            ledger.reopen(questions);
+        }
         context.set_ledger(Arc::clone(&ledger));
         let live = Live {
             id: task.id().into(),
@@ -138,6 +149,14 @@ impl Core {
             Ok(place) => place,
             Err(error) => return Err(StoreError::Unavailable(error.to_string())),
         };
+        // The next version is ours: of two processes that see it, one gets the task. Who cancels it from
+        // here on finds it running.
+        keeper.task = match patiently(keeper.setup.store.put(keeper.task.clone())).await {
+            Ok(task) => task,
+            Err(StoreError::Conflict) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let task = &keeper.task;
         tracing::info!(task = shown(task.id()), owner = ?task.owner(), "task resumed");
         let arguments = task.call().arguments.clone();
         let handler = super::begin::run(tool, arguments, context, runtime.clone());

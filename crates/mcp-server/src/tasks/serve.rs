@@ -141,7 +141,10 @@ impl Asked {
         if task.has_ended() {
             return Ok(Payload::Empty);
         }
-        let Some(live) = self.tasks.running(&about.task_id) else {
+        let Some(live) = self.tasks.taken_up(&about.task_id).await else {
+            if self.find(&about.task_id).await?.has_ended() {
+                return Ok(Payload::Empty);
+            }
             return Err(ErrorObject::internal(
                 "the task runs in another process of this server; \
                  requests about it have to reach that one, Mcp-Name says which task they are about",

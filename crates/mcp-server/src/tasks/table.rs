@@ -29,6 +29,8 @@ pub(crate) struct Tasks {
     pub(super) listens: Arc<Listens>,
     /// Whether what was unfinished has been taken up.
     pub(super) awake: AtomicBool,
+    /// Whether something is being taken up; it tells of each task that was.
+    pub(super) recovering: watch::Sender<bool>,
     /// Whether somebody removes what is expired.
     pub(super) sweeping: AtomicBool,
 }
@@ -76,6 +78,7 @@ impl Tasks {
             counted: Mutex::default(),
             listens,
             awake: AtomicBool::new(false),
+            recovering: watch::Sender::new(false),
             sweeping: AtomicBool::new(false),
         })
     }
@@ -105,6 +108,21 @@ impl Tasks {
     /// The task of this id, if it runs here.
     pub(super) fn running(&self, id: &str) -> Option<Arc<Live>> {
         lock(&self.running).tasks.get(id).cloned()
+    }
+
+    /// The same; if tasks of an earlier process are being taken up, once it is known whether this
+    /// is one of them.
+    pub(super) async fn taken_up(&self, id: &str) -> Option<Arc<Live>> {
+        let mut recovering = self.recovering.subscribe();
+        loop {
+            let goes_on = *recovering.borrow_and_update();
+            if let Some(live) = self.running(id) {
+                return Some(live);
+            }
+            if !goes_on || recovering.changed().await.is_err() {
+                return None;
+            }
+        }
     }
 
     /// Puts a task on the table before it is kept, so that nobody takes it for one that was left
