@@ -17,6 +17,7 @@ mod example;
 mod http;
 mod http_attacks;
 mod lifecycle;
+mod long_job;
 mod modern;
 mod modern_client;
 mod older;

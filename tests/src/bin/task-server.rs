@@ -1,0 +1,118 @@
+//! A server whose tasks last, to be killed: `task-server --http ADDRESS --store FILE --marks FILE`.
+//!
+//! Each thing its tools do is a line in the file of marks: the name of the call, the step, and this process. It prints
+//! the URL it serves.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_server::{Args, Ctx, HandlerError, Server, State, TaskMode, TaskOptions, Tool};
+use mcp_tasks_redb::RedbStore;
+use mcp_transport_http::{Endpoint, serve_with};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::net::TcpListener;
+use tokio::time::{Instant, sleep};
+
+const STEPS: u32 = 5;
+/// How long one step takes.
+const STEP: Duration = Duration::from_millis(12);
+/// The step before which those who ask do so.
+const QUESTION: u32 = 3;
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The effects of the tools.
+#[derive(Clone)]
+struct Marks(Arc<File>);
+
+impl Marks {
+    /// One effect, in one piece: the number of the process, which it returns.
+    fn mark(&self, name: &str, step: u32) -> std::io::Result<u32> {
+        let process = std::process::id();
+        (&*self.0).write_all(format!("{name} {step} {process}\n").as_bytes())?;
+        Ok(process)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Call {
+    /// What the call is known by.
+    name: String,
+    /// Whether to ask in between.
+    ask: bool,
+}
+
+/// Proceed?
+#[derive(Deserialize, JsonSchema)]
+struct Go {
+    /// Whether to.
+    yes: bool,
+}
+
+/// Does one thing after the other, each once.
+async fn steps(
+    Args(call): Args<Call>,
+    State(marks): State<Marks>,
+    cx: Ctx,
+) -> Result<String, HandlerError> {
+    let mut processes = Vec::new();
+    for step in 1..=STEPS {
+        if call.ask && step == QUESTION {
+            let answer = cx.named("go").elicit::<Go>("Proceed?").await?;
+            if !answer.accepted().is_some_and(|go| go.yes) {
+                return Err(HandlerError::new("it was not to be"));
+            }
+        }
+        cx.status(&format!("step {step}"));
+        sleep(STEP).await;
+        let done = async { marks.mark(&call.name, step).map_err(|it| it.to_string()) };
+        let process = cx.once(&format!("step {step}"), done).await?;
+        processes.push(process.map_err(HandlerError::new)?.to_string());
+    }
+    Ok(processes.join(" "))
+}
+
+/// Does one thing, and cannot do it again.
+async fn plain(Args(call): Args<Call>, State(marks): State<Marks>) -> Result<String, HandlerError> {
+    let process = marks.mark(&call.name, 0)?;
+    sleep(STEP * STEPS).await;
+    Ok(process.to_string())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ["--http", address, "--store", store, "--marks", marks] = args[..] else {
+        return Err("usage: task-server --http ADDRESS --store FILE --marks FILE".into());
+    };
+    let marks = OpenOptions::new().create(true).append(true).open(marks)?;
+    let server = Server::new("tasks", "1.0.0")
+        .state(Marks(Arc::new(marks)))
+        .tool(Tool::new("steps", steps).task(TaskMode::Required).resumes())
+        .tool(Tool::new("plain", plain).task(TaskMode::Required))
+        .task_store(RedbStore::open(store)?)
+        .task_options(TaskOptions::new().with_poll_interval(LOOK));
+    let listener = listen(address.parse()?).await?;
+    let url = format!("http://{}/mcp\n", listener.local_addr()?);
+    let endpoint = Endpoint::new(server)?;
+    std::io::stdout().write_all(url.as_bytes())?;
+    Ok(serve_with(listener, endpoint, std::future::pending()).await?)
+}
+
+/// Listens at the place of the process before. A connection of its clients may stand in the way for
+/// a moment.
+async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let start = Instant::now();
+    loop {
+        match TcpListener::bind(address).await {
+            Err(_) if start.elapsed() < Duration::from_secs(10) => {
+                sleep(Duration::from_millis(10)).await;
+            }
+            bound => return bound,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The example `long_job`, with two runtimes in place of two processes.
+
+#[path = "../examples/long_job.rs"]
+mod example;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use example::{CHAPTERS, Press, ask_for_book, server};
+use mcp_transport_http::{Endpoint, serve_with};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
+
+/// What runs in it ends with it.
+fn process() -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+/// Serves the example; where it listens.
+async fn serve(address: &str, press: &Press, file: &Path) -> SocketAddr {
+    let listener = TcpListener::bind(address).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let endpoint = Endpoint::new(server(press.clone(), file).unwrap()).unwrap();
+    tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
+    address
+}
+
+#[test]
+fn the_book_is_printed_though_the_press_stopped_in_between() {
+    let name = format!("long-job-{}.redb", std::process::id());
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let press = Press::new(Duration::from_millis(40));
+    let half = Arc::new(Notify::new());
+    let hears = Arc::clone(&half);
+    let caller = process();
+
+    let before = process();
+    let address = before.block_on(serve("127.0.0.1:0", &press, &file));
+    let url = format!("http://{address}/mcp");
+    let calling = caller.spawn(async move {
+        let tell = move |how: &str| {
+            if how.starts_with("chapter 5") {
+                hears.notify_one();
+            }
+        };
+        ask_for_book(&url, tell).await.unwrap()
+    });
+    caller.block_on(half.notified());
+    drop(before);
+    let printed = press.printed();
+    assert!((4..CHAPTERS).contains(&printed), "{printed}");
+
+    let after = process();
+    after.block_on(serve(&address.to_string(), &press, &file));
+    let book = caller.block_on(calling).unwrap();
+    assert_eq!(book, "On Tea, bound in leather");
+    // The chapter that was in the press when it stopped may have been printed twice.
+    let printed = press.printed();
+    assert!((CHAPTERS..=CHAPTERS + 1).contains(&printed), "{printed}");
+    drop(after);
+    std::fs::remove_file(file).unwrap();
+}
