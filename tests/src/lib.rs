@@ -29,6 +29,8 @@ mod documents {
     struct Authorization;
     #[doc = include_str!("../../docs/guide/revisions.md")]
     struct Revisions;
+    #[doc = include_str!("../../docs/guide/tasks.md")]
+    struct Tasks;
     #[doc = include_str!("../../docs/guide/testing.md")]
     struct Testing;
     #[doc = include_str!("../../docs/guide/transports.md")]
