@@ -169,7 +169,7 @@ async fn storm(options: Options, sessions: bool) {
     assert!((least..=all).contains(&answered), "{answered}");
     assert_eq!(endpoint.in_flight(), 0);
     assert!(
-        start.elapsed() < Duration::from_secs(20),
+        start.elapsed() < Duration::from_secs(120),
         "{:?}",
         start.elapsed()
     );
