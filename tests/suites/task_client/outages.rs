@@ -144,3 +144,32 @@ async fn a_look_that_is_not_answered_is_repeated() {
         .await;
     assert!(calling.await.unwrap().is_ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_the_server_cannot_take_now_are_handed_over_again() {
+    let (mut wire, client) = modern(accepting()).await;
+    let calling = tokio::spawn(async move { client.call_tool("slow", json!({})).await });
+    let request = wire.recv_patiently().await;
+    wire.answer(&request, flat("task", "working", json!({})))
+        .await;
+    let asks = || json!({ "inputRequests": { "a": question("who?") } });
+    let look = about(&mut wire, "tasks/get").await;
+    wire.answer(&look, flat("complete", "input_required", asks()))
+        .await;
+    for _ in 0..2 {
+        let update = about(&mut wire, "tasks/update").await;
+        assert!(update["params"]["inputResponses"]["a"].is_object());
+        wire.refuse(&update, -32603, "too many requests").await;
+        let look = about(&mut wire, "tasks/get").await;
+        wire.answer(&look, flat("complete", "input_required", asks()))
+            .await;
+    }
+    let update = about(&mut wire, "tasks/update").await;
+    wire.answer(&update, json!({ "resultType": "complete" }))
+        .await;
+    let look = about(&mut wire, "tasks/get").await;
+    let ended = json!({ "result": done() });
+    wire.answer(&look, flat("complete", "completed", ended))
+        .await;
+    assert!(calling.await.unwrap().is_ok());
+}

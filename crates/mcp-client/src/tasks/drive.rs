@@ -28,6 +28,8 @@ use crate::rounds::{all, ask, object, unanswered};
 const RETRY: Duration = Duration::from_secs(1);
 /// Questions that one task may ask in its life.
 const MAX_QUESTIONS: usize = 1_000;
+/// How often answers are handed over that the server refuses for a reason that may pass.
+const MAX_REFUSALS: u32 = 8;
 
 /// One task, and who waits for it.
 pub(super) struct Drive<'a> {
@@ -182,8 +184,8 @@ impl<'a> Drive<'a> {
         })))
     }
 
-    /// Hands over the answers that are still wanted. If the server refuses them, it is how the
-    /// task stands then.
+    /// Hands over the answers that are still wanted. If the server refuses them and the task has
+    /// ended, it is how that stands.
     async fn update(
         &mut self,
         now: &Snapshot,
@@ -195,6 +197,7 @@ impl<'a> Drive<'a> {
             return Ok(None);
         };
         let text = object(&answers);
+        let mut refusals = 0;
         loop {
             let answer = self.send(method::TASKS_UPDATE, Some(("inputResponses", &text)));
             match answer.await {
@@ -204,7 +207,11 @@ impl<'a> Drive<'a> {
                     if later.state.status.is_final() {
                         return Ok(Some(later));
                     }
-                    return Err(unanswered(method::TASKS_UPDATE, first, refused));
+                    refusals += 1;
+                    if is_final(&refused) || refusals == MAX_REFUSALS {
+                        return Err(unanswered(method::TASKS_UPDATE, first, refused));
+                    }
+                    sleep(later.state.pause()).await;
                 }
                 Err(error) => self.endure(error).await?,
             }
