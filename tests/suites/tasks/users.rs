@@ -54,7 +54,7 @@ async fn a_task_belongs_to_the_user_who_started_it() {
     let (alice, _) = open(&endpoint, Some("alice")).await;
     let (bob, _) = open(&endpoint, Some("bob")).await;
     let (hers, his) = (start(&alice).await, start(&bob).await);
-    assert_eq!(listed(&alice).await, [hers.clone()]);
+    assert_eq!(listed(&alice).await, std::slice::from_ref(&hers));
     assert_eq!(listed(&bob).await, [his]);
     let mut unknown = None;
     for id in [&hers, "f00d"] {
