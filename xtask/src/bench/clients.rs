@@ -56,7 +56,11 @@ pub(super) fn measure(load: &Load<'_>, way: &Way) -> Result<[Vec<Figures>; 3], S
             .zip(&rounds)
             .filter_map(|(caller, rounds)| {
                 let first = rounds.first()?;
-                Some(format!("{} {:.2} us", caller.name(), first.client_us))
+                let name = match caller {
+                    Who::Floor => "load",
+                    _ => caller.name(),
+                };
+                Some(format!("{name} {:.2} us", first.client_us))
             })
             .collect::<Vec<_>>()
             .join(", ")

@@ -52,8 +52,8 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) const FULL: Self = Self {
-        time: 0.7,
-        warm: 0.15,
+        time: 0.6,
+        warm: 0.12,
         rounds: usize::MAX,
     };
     pub(super) const QUICK: Self = Self {

@@ -25,7 +25,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench [--quick] [--build-time]
        cargo xtask bench --gate [--bless] [--only NAME] [--keep DIR]
 
-  --quick       short runs, each once; prints the page instead of writing it
+  --quick       short runs, each once; prints the page instead of writing it to docs
   --build-time  also builds each server from nothing, which takes minutes
   --gate        instructions per call, against tests/budgets/gates.toml; needs valgrind
   --bless       write what was counted into that file; allocations too, unless --only is given

@@ -15,7 +15,8 @@ not with other pages.
 
 - **Floor.** A server without an SDK: hyper for HTTP, non-blocking pipes on the tokio reactor for stdio. It parses the
   same bytes with serde_json into types and answers the same bytes. What it leaves out is everything that a server has to
-  check. \"×\" is against the floor of the same row; at 100 kB and above the floor is a plain server, not a limit.
+  check. \"×\" is against the floor of the same row; from 10 kB on the floor is a plain server and
+  not a limit: how a string is escaped and how often it is copied decide there.
 - **Servers.** The same tools everywhere: `echo`, one that answers any number of bytes, one that sends notifications
   first. Each in its best form: rmcp with one shared router instead of one per call, plain JSON where it has no sessions;
   tower-mcp with its documented builders. Every listener sets TCP_NODELAY but in the rows that say so. One release

@@ -160,10 +160,7 @@ pub(super) fn groups() -> Vec<Group> {
         .inflight(8),
         Row::new("the same, 2026-07-28", "http-modern", "steps:10").inflight(8),
     ];
-    for (name, ask) in [
-        ("a call", ECHO),
-        ("10 notifications and the answer", "steps:10"),
-    ] {
+    for (name, ask) in [("a call", ECHO), ("10 notifications", "steps:10")] {
         let name = format!("{name} on one connection without TCP_NODELAY");
         streams.push(Row::new(name, "http", ask).few().nagle());
     }

@@ -69,7 +69,7 @@ pub(super) fn cost(results: &Results) -> String {
     svg.text(
         [20.0, 24.0],
         Anchor::Start,
-        "CPU per call against a server without an SDK (1 = the floor; shorter is better)",
+        "CPU per call against a server without an SDK (1 = the floor; logarithmic, shorter is better)",
     );
     legend(&mut svg, &MEASURED, [left, 46.0]);
     let scale = Scale::new([0.5, most], [left, right]);

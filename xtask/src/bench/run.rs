@@ -16,9 +16,9 @@ use super::{machine, page, plot, size};
 use crate::programs::target;
 use crate::steps::say;
 
-/// Where the page and its pictures are.
-const PAGE: &str = "docs/benchmarks.md";
-const PLOTS: [&str; 2] = ["docs/plots/cost.svg", "docs/plots/scaling.svg"];
+/// Where the page and its pictures are, below `docs`.
+const PAGE: &str = "benchmarks.md";
+const PLOTS: [&str; 2] = ["plots/cost.svg", "plots/scaling.svg"];
 
 /// Sessions that are opened to see what one takes.
 const SESSIONS: u32 = 1_000;
@@ -28,7 +28,7 @@ const STARTS: u32 = 21;
 /// What the command line asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
-    /// A short run, which writes nothing.
+    /// A short run, whose figures are too rough to be kept.
     pub(super) quick: bool,
     /// Whether servers are also built from nothing.
     pub(super) build_time: bool,
@@ -99,24 +99,26 @@ pub(super) fn run(root: &Path, wanted: Wanted) -> Result<(), String> {
         clients,
     };
     let minutes = start.elapsed().as_secs_f64() / 60.0;
+    let page = page::page(&results);
+    let docs = match wanted.quick {
+        true => target().join("bench/quick"),
+        false => root.join("docs"),
+    };
+    write(&docs, PAGE, &page)?;
+    write(&docs, PLOTS[0], &plot::cost(&results))?;
+    write(&docs, PLOTS[1], &plot::scaling(&results))?;
     if wanted.quick {
-        say(&page::page(&results));
-        say(&format!(
-            "{minutes:.1} minutes; a quick run writes nothing, its figures are too rough"
-        ));
-        return Ok(());
+        say(&page);
     }
-    write(root, PAGE, &page::page(&results))?;
-    write(root, PLOTS[0], &plot::cost(&results))?;
-    write(root, PLOTS[1], &plot::scaling(&results))?;
     say(&format!(
-        "\n{minutes:.1} minutes; wrote {PAGE} and its plots"
+        "\n{minutes:.1} minutes; the page is in {}",
+        docs.display()
     ));
     Ok(())
 }
 
-fn write(root: &Path, place: &str, text: &str) -> Result<(), String> {
-    let path = root.join(place);
+fn write(docs: &Path, place: &str, text: &str) -> Result<(), String> {
+    let path = docs.join(place);
     let failed = |error: std::io::Error| format!("{place}: {error}");
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
@@ -157,17 +159,17 @@ fn counts(built: &Built, quick: bool) -> Result<CountTable, String> {
         say(&why);
         return Ok(Vec::new());
     }
-    if quick {
-        return Ok(Vec::new());
-    }
+    let paths = PATHS.iter().filter(|path| path.ask == "echo:64");
+    let paths = paths.take(if quick { 1 } else { PATHS.len() });
     let folder = target().join("bench/valgrind");
     let valgrind = Valgrind::new(built, folder.clone())?;
     let mut counts = Vec::new();
-    for path in PATHS.iter().filter(|path| path.ask == "echo:64") {
+    for path in paths {
+        let brief = path.brief();
         let mut row = BTreeMap::new();
         for who in ALL.into_iter().filter(|who| who.args(&path.needs).is_ok()) {
-            let heap = valgrind.heap(who, path)?;
-            let instructions = valgrind.instructions(who, path)?;
+            let heap = valgrind.heap(who, &brief)?;
+            let instructions = valgrind.instructions(who, &brief)?;
             say(&format!(
                 "  {}, {}: {instructions} instructions, {:.1} allocations",
                 path.name,
