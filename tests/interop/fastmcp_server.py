@@ -14,6 +14,7 @@ from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_http_headers
 from fastmcp.server.event_store import EventStore
+from mcp.shared.exceptions import UrlElicitationRequiredError
 from pydantic import BaseModel, Field
 
 app = FastMCP("fastmcp-peer", version="1.0.0", instructions="A bit of each.", list_page_size=4)
@@ -23,6 +24,7 @@ class State:
     """What the server knows."""
 
     cancelled = False
+    visited = False
 
 
 class Place(BaseModel):
@@ -207,6 +209,35 @@ async def ask_twice(ctx: Context) -> str | types.InputRequiredResult:
     if isinstance(given, types.InputRequiredResult):
         return given.model_copy(update={"request_state": first})
     return f"{first} and {given['second'].content['name']}"
+
+
+@app.tool
+async def ask_url(url: str, ctx: Context) -> str | types.InputRequiredResult:
+    """Sends the user to a URL. In a session the visit has an id, and its end is told."""
+    message = "Please look at this"
+    if is_modern(ctx):
+        visit = types.ElicitRequest(params=types.ElicitRequestURLParams(message=message, url=url))
+        given = await answers(ctx, visit=visit)
+        if isinstance(given, types.InputRequiredResult):
+            return given
+        return f"user: {given['visit'].action}"
+    call = ctx.request_id
+    visit = await ctx.session.elicit_url(message, url, "visit-1", related_request_id=call)
+    if visit.action == "accept":
+        await ctx.session.send_elicit_complete("visit-1", related_request_id=call)
+    return f"user: {visit.action}"
+
+
+@app.tool
+def needs_url(first: bool = False) -> str:
+    """Needs a URL to be visited first, if it is told to."""
+    if State.visited or not first:
+        return "visited"
+    State.visited = True
+    visit = types.ElicitRequestURLParams(
+        message="Visit this first", url="https://example.com/first", elicitation_id="visit-2"
+    )
+    raise UrlElicitationRequiredError([visit])
 
 
 @app.tool

@@ -65,18 +65,23 @@ const ABSENT: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["fastmcp-http"],
-        &["elicitation-url", "url-required", "subscribe"],
-        "The framework has no words for visits to a URL or for subscriptions.",
+        &["url-required"],
+        "The framework makes a failed result of the error that asks for a visit.",
+    ),
+    (
+        &["fastmcp-http"],
+        &["subscribe"],
+        "The framework declares no subscriptions.",
     ),
     (
         &["fastmcp-modern-http"],
-        &["elicitation-url", "subscribe"],
-        "The framework has no words for visits to a URL or for subscriptions.",
+        &["subscribe"],
+        "The framework answers `subscriptions/listen` with -32601.",
     ),
     (
         &["fastmcp-modern-http"],
         &["list-changed"],
-        "The framework declares that no list of it changes here, and answers `subscriptions/listen` with -32601.",
+        "The framework answers `subscriptions/listen` with -32601.",
     ),
     (
         &[
@@ -85,7 +90,7 @@ const ABSENT: &[(&[&str], &[&str], &str)] = &[
             "rmcp-server-modern-http",
         ],
         &["incapable"],
-        "The server asks what the client did not declare; our client then ends the call by itself.",
+        "The SDK leaves it to handlers to look at what the client declared, and the one here asks all the same; our client then ends the call by itself.",
     ),
     (
         &["typescript-2-client-modern-http"],

@@ -100,7 +100,7 @@ const HANDSHAKE: &[(&str, &str)] = &[("initialize", "Handshake"), ("ping", "Ping
 
 /// And without.
 const DISCOVERY: &[(&str, &str)] = &[
-    ("discover", "Discovery, without a handshake"),
+    ("discover", "Discovery"),
     ("revision-2026-07-28", "Revision 2026-07-28, and no other"),
 ];
 
@@ -172,7 +172,7 @@ const SESSION: &[(&str, &str)] = &[
 /// What only HTTP without a session has.
 const HEADERS: &[(&str, &str)] = &[
     ("headers", "Argument mirrored in a header"),
-    ("closed", "End, with no session to end"),
+    ("closed", "Clean end"),
 ];
 
 /// What only the two endpoints have.

@@ -103,6 +103,10 @@ pub(crate) async fn roots_changed(
 pub(crate) async fn url_required(session: &Session, tool: &str, arguments: Value) -> Outcome {
     let refused = session.client.call_tool(tool, arguments.clone()).await;
     let error: Fault = match refused {
+        // The error did not reach the wire.
+        Ok(result) if result.is_error() => {
+            return absent(format!("isError instead: {}", result.joined_text()));
+        }
         Ok(result) => return Err(format!("answered {:?}", result.joined_text()).into()),
         Err(error) => match error.required_urls() {
             Some(urls) => {

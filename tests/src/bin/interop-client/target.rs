@@ -105,7 +105,9 @@ impl Target {
             Era::Legacy => Revision::LATEST_LEGACY,
             Era::Modern => Revision::LATEST,
         };
-        let session = self.connect(revision).await?;
+        let host = Host::new();
+        let builder = self.with_host(&host).revision(revision);
+        let session = self.start("overhear", host, builder).await?;
         same("the era", session.client.verdict().era(), self.era)?;
         Ok(session)
     }
@@ -192,6 +194,12 @@ impl Session {
             )?;
             written = serde_json::from_str(&text)?;
             same("the exit code", &written["code"], 0)?;
+            // Only where somebody read along.
+            if let Some(sent) = written["sent"].as_array() {
+                let shook = sent.iter().any(|method| method == "initialize");
+                let era = self.client.verdict().era();
+                same("a handshake", shook, era == Era::Legacy)?;
+            }
         }
         let after = self.client.ping().await;
         ensure(after.is_err_and(|error| error.is_closed()), || {

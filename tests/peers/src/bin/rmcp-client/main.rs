@@ -53,6 +53,7 @@ struct Session {
     host: Host,
     /// Where a witness writes down how the server ended.
     status: Option<PathBuf>,
+    is_modern: bool,
 }
 
 impl Session {
@@ -92,7 +93,7 @@ impl Session {
             "the transport is still open".to_owned()
         })?;
         match &self.status {
-            Some(status) => place::left(status).await,
+            Some(status) => place::left(status, self.is_modern).await,
             None => Ok("closed".to_owned()),
         }
     }

@@ -136,7 +136,7 @@ impl Place {
                 let number = started.fetch_add(1, Ordering::Relaxed);
                 let status = folder.join(format!("status-{number}.json"));
                 let mut command = Command::new(witness);
-                command.arg("witness").arg(&status);
+                command.arg("overhear").arg(&status);
                 match (server, self.is_modern) {
                     (Server::Everything, true) => command.args([everything, "--stdio"]),
                     (Server::Everything, false) => {
@@ -154,12 +154,13 @@ impl Place {
             client,
             host,
             status,
+            is_modern: self.is_modern,
         })
     }
 }
 
 /// The server has to have left by itself, with success.
-pub(crate) async fn left(status: &Path) -> Outcome {
+pub(crate) async fn left(status: &Path, is_modern: bool) -> Outcome {
     let end = Instant::now() + Duration::from_secs(10);
     let text = loop {
         match std::fs::read_to_string(status) {
@@ -174,5 +175,8 @@ pub(crate) async fn left(status: &Path) -> Outcome {
     };
     let ended: Value = serde_json::from_str(&text)?;
     same("the exit code", &ended["code"], 0)?;
+    let sent = ended["sent"].as_array();
+    let shook = sent.is_some_and(|sent| sent.iter().any(|method| method == "initialize"));
+    same("a handshake", shook, !is_modern)?;
     Ok("gone with exit code 0".to_owned())
 }
