@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::gate::{self, Unsupported, declared, known};
-use crate::{CallError, RequestContext, form, lower, sampling};
+use crate::{CallError, RequestContext, delegate, form, lower, sampling};
 
 /// Why a question got no usable answer.
 #[derive(Debug, Clone)]
@@ -215,6 +215,13 @@ impl RequestContext {
         Ok(roots)
     }
 
+    /// For how long a task is to be kept by which the client answers, if it is asked that way.
+    fn delegates(&self, method: &str) -> Option<delegate::Ttl> {
+        let ttl = self.delegated()?;
+        let capabilities = self.session().client_capabilities()?;
+        delegate::takes(method, capabilities, self.rules()).then_some(ttl)
+    }
+
     /// Asks, and decodes the answer: on the stream of this request, or through the ledger, where
     /// an answer that does not fit is as good as none.
     async fn ask<T: DeserializeOwned + Send>(
@@ -247,9 +254,15 @@ impl RequestContext {
             };
             return Ok(ledger.ask(self.key(), method, params, read).await);
         }
-        let params = params.map(|params| params.to_string().into_bytes());
-        let answer = self.exchange().link().request(method, params).await?;
-        let raw = answer.map_err(AskError::Rejected)?;
+        let link = self.exchange().link();
+        let raw = match self.delegates(method) {
+            Some(ttl) => delegate::ask(link, method, params, ttl).await?,
+            None => {
+                let params = params.map(|params| params.to_string().into_bytes());
+                let answer = link.request(method, params).await?;
+                answer.map_err(AskError::Rejected)?
+            }
+        };
         let answer = raw
             .decode()
             .map_err(|error| AskError::BadAnswer(error.to_string()))?;

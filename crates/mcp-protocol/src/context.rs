@@ -8,7 +8,7 @@ use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
 use serde_json::Value;
 
 use crate::modern::Ledger;
-use crate::{Cancelled, Delivery, Exchange, Rules, Session};
+use crate::{Cancelled, Delivery, Exchange, Rules, Session, delegate};
 
 /// The facts of one request, and the way back to who sent it. Cloning shares it.
 #[derive(Clone)]
@@ -19,6 +19,8 @@ pub struct RequestContext {
     ledger: Option<Arc<Ledger>>,
     /// Under which name the next question is asked.
     key: Option<Arc<str>>,
+    /// Whether questions are to be answered as tasks, and how long these are to be kept.
+    delegated: Option<delegate::Ttl>,
 }
 
 /// The `_meta` of a request, as text until it is looked at.
@@ -36,6 +38,7 @@ impl RequestContext {
             meta: None,
             ledger: None,
             key: None,
+            delegated: None,
         }
     }
 
@@ -68,6 +71,20 @@ impl RequestContext {
             key: Some(key.into()),
             ..self.clone()
         }
+    }
+
+    /// The same request, whose questions the client answers as tasks of its own where it takes
+    /// them (2025-11-25), kept for `ttl` if it agrees; elsewhere nothing changes.
+    #[must_use]
+    pub fn as_task(&self, ttl: Option<std::time::Duration>) -> Self {
+        Self {
+            delegated: Some(ttl),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn delegated(&self) -> Option<delegate::Ttl> {
+        self.delegated
     }
 
     pub(crate) fn key(&self) -> Option<&str> {

@@ -21,6 +21,7 @@ mod bucket;
 mod closed;
 mod context;
 mod deadline;
+mod delegate;
 mod exchange;
 pub mod form;
 pub mod gate;

@@ -109,6 +109,15 @@ impl Ctx {
         Self(self.0.named(name))
     }
 
+    /// The same request, whose questions the client answers as tasks where it takes them
+    /// (2025-11-25): it says at once that it has taken the question, and is then asked for the
+    /// answer. For questions that people may think about for long; `ttl` is for how long the
+    /// client should keep its task. Where clients take no tasks nothing changes.
+    #[must_use]
+    pub fn as_task(&self, ttl: impl Into<Option<Duration>>) -> Self {
+        Self(self.0.as_task(ttl.into()))
+    }
+
     /// Does something once, though the handler may run again: in revisions without sessions, a
     /// handler starts over after each question, and what stands before the question is done
     /// again. The result of `work` is remembered under `name` (encrypted, by the client) and

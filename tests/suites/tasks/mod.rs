@@ -1,5 +1,6 @@
 //! Calls that outlive their request: the server's side, in both forms.
 
+mod asked;
 mod ends;
 mod extension;
 mod guarded;

@@ -1,0 +1,122 @@
+//! Questions of a server that its client answers as tasks (2025-11-25).
+
+use std::time::Duration;
+
+use mcp_client::{Client, Negotiation, TaskLimits};
+use mcp_server::{Ctx, HandlerError, Server, Tool};
+use mcp_transport_stdio::in_memory;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Peer;
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+/// A server that asks for a name, and has all day.
+fn server() -> Server {
+    let ask = async |cx: Ctx| {
+        let cx = cx.as_task(Duration::from_secs(3_600));
+        let answer = cx.elicit::<Name>("Who are you?").await?;
+        Ok::<_, HandlerError>(match answer.accepted() {
+            Some(name) => format!("Hello, {}!", name.name),
+            None => "Hello, nobody!".to_owned(),
+        })
+    };
+    Server::new("asks", "1").tool(Tool::new("ask", ask))
+}
+
+fn takes_tasks() -> Value {
+    let requests = json!({ "elicitation": { "create": {} } });
+    json!({ "elicitation": {}, "tasks": { "cancel": {}, "requests": requests } })
+}
+
+fn created() -> Value {
+    json!({ "task": {
+        "taskId": "t-1", "status": "working", "ttl": null,
+        "createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:30:00Z",
+    } })
+}
+
+/// The question has come as a task, and the server waits for its outcome.
+async fn waited_for(capabilities: Value) -> (Peer, Value, Value) {
+    let mut peer = Peer::legacy(server(), capabilities).await;
+    let call = peer
+        .send("tools/call", json!({ "name": "ask", "arguments": {} }))
+        .await;
+    let question = peer.next("elicitation/create").await;
+    assert_eq!(question["params"]["task"], json!({ "ttl": 3_600_000 }));
+    peer.wire.answer(&question, created()).await;
+    let wanted = peer.next("tasks/result").await;
+    assert_eq!(wanted["params"], json!({ "taskId": "t-1" }));
+    (peer, call, wanted)
+}
+
+// proves: TASK-004, TASK-015, TASK-016
+#[tokio::test]
+async fn a_client_that_takes_tasks_is_asked_for_one() {
+    let (mut peer, call, wanted) = waited_for(takes_tasks()).await;
+    let related = json!({ "io.modelcontextprotocol/related-task": { "taskId": "t-1" } });
+    let accepted = json!({ "action": "accept", "content": { "name": "Ada" }, "_meta": related });
+    peer.wire.answer(&wanted, accepted).await;
+    let answer = peer.answer(&call).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
+}
+
+// proves: TASK-005, TASK-006
+#[tokio::test]
+async fn a_client_that_takes_none_is_asked_as_ever() {
+    let sampling_only = json!({ "requests": { "sampling": { "createMessage": {} } } });
+    for capabilities in [
+        json!({ "elicitation": {} }),
+        json!({ "elicitation": {}, "tasks": {} }),
+        json!({ "elicitation": {}, "tasks": sampling_only }),
+    ] {
+        let mut peer = Peer::legacy(server(), capabilities).await;
+        let call = peer
+            .send("tools/call", json!({ "name": "ask", "arguments": {} }))
+            .await;
+        let question = peer.next("elicitation/create").await;
+        assert!(question["params"]["task"].is_null(), "{question}");
+        let declined = json!({ "action": "decline" });
+        peer.wire.answer(&question, declined).await;
+        let answer = peer.answer(&call).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "Hello, nobody!");
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_nobody_waits_for_is_given_up() {
+    let (mut peer, call, _) = waited_for(takes_tasks()).await;
+    peer.wire
+        .notify("notifications/cancelled", json!({ "requestId": call }))
+        .await;
+    let cancelled = peer.next("tasks/cancel").await;
+    assert_eq!(cancelled["params"], json!({ "taskId": "t-1" }));
+}
+
+#[tokio::test]
+async fn a_task_that_fails_is_a_question_that_was_refused() {
+    let (mut peer, call, wanted) = waited_for(takes_tasks()).await;
+    peer.wire
+        .refuse(&wanted, -32_603, "the window was closed")
+        .await;
+    let result = peer.answer(&call).await["result"].clone();
+    assert_eq!(result["isError"], true, "{result}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("the window was closed"), "{text}");
+}
+
+#[tokio::test]
+async fn our_client_answers_our_server_that_way() {
+    let client = Client::builder("host", "1")
+        .negotiation(Negotiation::Legacy)
+        .on_elicit(async |form| form.accept(json!({ "name": "Grace" })))
+        .tasks(TaskLimits::default());
+    let client = client.connect(in_memory(server())).await.unwrap();
+    let result = client.call_tool("ask", json!({})).await.unwrap();
+    assert_eq!(result.joined_text(), "Hello, Grace!");
+}
