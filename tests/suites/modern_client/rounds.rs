@@ -272,7 +272,10 @@ async fn a_state_alone_is_brought_back_at_a_pace() {
 async fn results_that_break_the_rules_are_told_apart() {
     let (mut wire, client) = with_tools(accepting()).await;
     for (result, told) in [
-        (json!({ "resultType": "hologram", "taskId": "1" }), "\"hologram\""),
+        (
+            json!({ "resultType": "hologram", "taskId": "1" }),
+            "\"hologram\"",
+        ),
         (json!({ "resultType": "input_required" }), "neither"),
         (json!({ "resultType": 7 }), "/resultType"),
         (asks(Value::Null, json!({ "a": 1 })), "requestState"),

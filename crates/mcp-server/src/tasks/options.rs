@@ -50,8 +50,9 @@ impl Plan {
 /// Limits and times of a server's tasks.
 ///
 /// How many tasks are kept is a matter of the store: [`MemoryStore`](crate::MemoryStore) keeps
-/// 1,000 of each owner and 10,000 in all. Requests about tasks are limited to 50 a second, after a
-/// first burst of 200, for each session or verified principal.
+/// 1,000 of each owner and 10,000 in all. Requests about tasks are limited: in a session to 50 a
+/// second after a first burst of 200, where there are no sessions to 400 in four seconds of each
+/// verified principal.
 ///
 /// Where nobody is verified, whoever has the id of a task can read its result and end it. An id
 /// has 256 random bits; keep it like a password, and prefer a short [time to live](Self::with_ttl).
