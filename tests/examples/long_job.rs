@@ -117,6 +117,7 @@ pub(crate) async fn ask_for_book(
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<String, Box<dyn Error + Send + Sync>> {
     let client = Client::builder("reader", "1.0.0")
+        .task_calls()
         .on_elicit(async |form| form.accept(json!({ "leather": true })))
         .connect(Http::new(url)?)
         .await?;

@@ -66,6 +66,7 @@ impl Caller {
         let client = Client::builder("caller", "1.0.0")
             .revision(revision)
             .negotiation(era)
+            .task_calls()
             .on_elicit(async |form| form.accept(json!({ "yes": true })))
             .connect(Http::new(url).unwrap())
             .await

@@ -9,7 +9,7 @@ use mcp_types::{
     ClientCapabilities, ClientTaskRequests, ClientTasksCapability, CreateMessageResult,
     ElicitResult, ElicitationCapability, ElicitationTaskRequests, Icon, Implementation, JsonObject,
     LoggingMessageNotificationParams, MetaKey, MetaKeyKind, Root, RootsCapability,
-    SamplingCapability, SamplingTaskRequests,
+    SamplingCapability, SamplingTaskRequests, v2026_07_28,
 };
 use serde_json::Value;
 
@@ -153,6 +153,15 @@ impl Builder {
     /// The tasks belong to the connection and end with it. Nobody but its server sees them.
     pub fn tasks(mut self, limits: TaskLimits) -> Self {
         self.tasks = Some(limits);
+        self
+    }
+
+    /// Lets servers go on with tool calls as tasks (the extension for tasks, since 2026-07-28).
+    /// A call is one await all the same; it may take long then, so mind
+    /// [`ToolCall::timeouts`](crate::ToolCall::timeouts). Off unless called, as all extensions
+    /// are; tools of 2025-11-25 that run as tasks only need nothing of it.
+    pub fn task_calls(mut self) -> Self {
+        self.extensions.extend(v2026_07_28::tasks_extension());
         self
     }
 

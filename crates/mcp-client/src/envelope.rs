@@ -28,6 +28,7 @@ pub(crate) struct Envelope {
     /// Members as they are sent, without braces.
     fixed: Vec<u8>,
     level: Mutex<Option<LoggingLevel>>,
+    tasks: bool,
 }
 
 impl Envelope {
@@ -37,9 +38,9 @@ impl Envelope {
         info: Option<&Implementation>,
         capabilities: ClientCapabilities,
     ) -> Result<Self, Error> {
-        let mut capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
-        let extensions = capabilities.extensions.get_or_insert_default();
-        extensions.extend(v2026_07_28::tasks_extension());
+        let capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
+        let extensions = capabilities.extensions.as_ref();
+        let tasks = extensions.is_some_and(|it| it.contains_key(v2026_07_28::TASKS_EXTENSION));
         let text = |value: Result<String, serde_json::Error>| {
             value.map_err(|error| Error::Invalid(error.to_string()))
         };
@@ -53,7 +54,13 @@ impl Envelope {
         Ok(Self {
             fixed,
             level: Mutex::default(),
+            tasks,
         })
+    }
+
+    /// Whether it says that the client knows tasks.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.tasks
     }
 
     /// Which log messages are wanted from now on.

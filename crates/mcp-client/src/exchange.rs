@@ -55,6 +55,12 @@ impl Ask {
 }
 
 impl Shared {
+    /// Whether calls may become tasks by themselves.
+    pub(crate) fn has_tasks(&self) -> bool {
+        let envelope = self.agreed.envelope.as_ref();
+        envelope.is_some_and(Envelope::has_tasks)
+    }
+
     /// Fails if the server does not offer the method.
     pub(crate) fn offers(&self, method: &'static str) -> Result<(), Error> {
         let offered = match tasks::offered(self, method) {
@@ -168,6 +174,11 @@ async fn modern(
                     shared.cache.keep(slot, &result, Instant::now());
                 }
                 return Ok(result);
+            }
+            // Nobody said that the client knows these.
+            Kind::Task if !shared.has_tasks() => {
+                let kind = "task".to_owned();
+                return Err(Error::UnknownResult { method, kind });
             }
             Kind::Task => {
                 ask.created = true;

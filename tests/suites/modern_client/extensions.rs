@@ -44,7 +44,16 @@ async fn every_request_tells_of_the_extensions_and_their_settings() {
 #[tokio::test(start_paused = true)]
 async fn a_kind_of_result_that_nobody_advertised_is_not_accepted() {
     // The server says that it knows an extension; the client did not say so.
-    let offered = json!({ "tools": {}, "extensions": { "com.example/hologram": {} } });
+    for (extension, kind) in [
+        ("com.example/hologram", "hologram"),
+        ("io.modelcontextprotocol/tasks", "task"),
+    ] {
+        unadvertised(extension, kind).await;
+    }
+}
+
+async fn unadvertised(extension: &str, kind: &str) {
+    let offered = json!({ "tools": {}, "extensions": { extension: {} } });
     let (mut wire, client) = connected(client(), offered).await;
     let calling = tokio::spawn(async move { client.call_tool("show", json!({})).await });
     let mut request = wire.recv_patiently().await;
@@ -54,12 +63,11 @@ async fn a_kind_of_result_that_nobody_advertised_is_not_accepted() {
         wire.answer(&request, tools).await;
         request = wire.recv_patiently().await;
     }
-    let hologram =
-        json!({ "resultType": "hologram", "content": [{ "type": "text", "text": "!" }] });
-    wire.answer(&request, hologram).await;
+    let result = json!({ "resultType": kind, "content": [{ "type": "text", "text": "!" }] });
+    wire.answer(&request, result).await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(
-        matches!(&error, Error::UnknownResult { kind, .. } if kind == "hologram"),
+        matches!(&error, Error::UnknownResult { kind: told, .. } if told == kind),
         "{error:?}"
     );
 }

@@ -47,16 +47,14 @@ async fn error(connecting: Connecting) -> Error {
 }
 
 // proves: M-META-001, M-META-002, M-META-003, M-META-006, M-VER-001, M-DISC-002, M-DISC-008
-// proves: M-DISC-011, M-STDIO-021, M-STDIO-022
+// proves: M-DISC-011, M-STDIO-021, M-STDIO-022, M-EXT-003
 #[tokio::test(start_paused = true)]
 async fn a_modern_server_is_asked_first_and_never_initialized() {
     let (mut wire, connecting, probe) = probing(client()).await;
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": REVISION,
         "io.modelcontextprotocol/clientInfo": { "name": "host", "version": "0.1" },
-        "io.modelcontextprotocol/clientCapabilities": {
-            "extensions": { "io.modelcontextprotocol/tasks": {} },
-        },
+        "io.modelcontextprotocol/clientCapabilities": {},
     });
     assert_eq!(probe["params"], json!({ "_meta": meta }));
     let versions = ["2099-01-01", REVISION, "2025-11-25"];

@@ -26,7 +26,7 @@ const RELATED: &str = "io.modelcontextprotocol/related-task";
 type Calling = JoinHandle<Result<CallToolResult, Error>>;
 
 fn client() -> Builder {
-    Client::builder("host", "0.1")
+    Client::builder("host", "0.1").task_calls()
 }
 
 fn accepting() -> Builder {

@@ -287,6 +287,10 @@ impl TaskHandle {
     fn fits(&self) -> Result<(), Error> {
         let (task, client) = (self.ticket.server, self.client.verdict());
         if task.era() == client.era() {
+            if client.revision().is_modern() && !self.client.shared().has_tasks() {
+                let problem = "the client does not know tasks; connect it with Builder::task_calls";
+                return Err(Error::Invalid(problem.to_owned()));
+            }
             return Ok(());
         }
         Err(Error::Invalid(format!(

@@ -94,6 +94,7 @@ impl Host {
         let (forms, urls, model) = (self.clone(), self.clone(), self.clone());
         Client::builder("interop-client", env!("CARGO_PKG_VERSION"))
             .title("Interop client")
+            .task_calls()
             .on_log(move |message| log.seen.send_modify(|seen| seen.logs.push(message)))
             .on_change(move |change| changed.seen.send_modify(|seen| seen.changed.push(change)))
             .on_elicit_url_done(move |id| done.seen.send_modify(|seen| seen.urls_done.push(id)))
