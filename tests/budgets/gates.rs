@@ -29,6 +29,7 @@ impl Gates {
     }
 
     /// Prints the allocations per call, and compares them.
+    #[expect(clippy::print_stdout, reason = "the bench reads it")]
     pub(crate) fn check(&mut self, name: &str, allocations: u64, calls: u64) {
         let count = (allocations as f64 / calls as f64 * 100.0).round() / 100.0;
         // `cargo xtask bench --gate --bless` reads this line.

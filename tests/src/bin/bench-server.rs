@@ -3,6 +3,7 @@
 
 use mcp_tests::bench::{Fault, listen, server};
 use mcp_transport_http::{Endpoint, Options};
+use tokio::runtime::Builder;
 
 const USAGE: &str =
     "usage: bench-server --stdio [--tools N] | --http ADDRESS [--stateless] [--nagle] [--tools N]";
@@ -34,9 +35,17 @@ impl Wanted {
     }
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Fault> {
+fn main() -> Result<(), Fault> {
     let wanted = Wanted::parse(std::env::args().skip(1))?;
+    // A pipe has one client, and one thread serves it best; so do both floors.
+    let mut runtime = match wanted.http {
+        Some(_) => Builder::new_multi_thread(),
+        None => Builder::new_current_thread(),
+    };
+    runtime.enable_all().build()?.block_on(serve(wanted))
+}
+
+async fn serve(wanted: Wanted) -> Result<(), Fault> {
     let server = server::server(wanted.tools);
     match wanted.http {
         Some(address) => {
