@@ -137,10 +137,7 @@ mod tests {
         let expected = json!({ "_meta": {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "host", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": {
-                "roots": {},
-                "extensions": { "io.modelcontextprotocol/tasks": {} },
-            },
+            "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
         }});
         assert_eq!(bare, expected);
 
@@ -154,10 +151,7 @@ mod tests {
             "com.example/trace": "x",
             "progressToken": 7,
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {
-                "roots": {},
-                "extensions": { "io.modelcontextprotocol/tasks": {} },
-            },
+            "io.modelcontextprotocol/clientCapabilities": { "roots": {} },
             "io.modelcontextprotocol/logLevel": "warning",
         }});
         assert_eq!(all, expected);
