@@ -1,6 +1,7 @@
 //! The headers that are looked at for every request, found in one pass: to look each of them up
 //! costs several times as much.
 
+use http::header::AsHeaderName;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::refusal::Refusal;
@@ -56,14 +57,7 @@ pub(crate) struct Doubled;
 
 impl<'a> Field<'a> {
     /// Another header.
-    pub(crate) fn of(headers: &'a HeaderMap, name: &HeaderName) -> Self {
-        let mut this = Self::default();
-        headers.get_all(name).iter().for_each(|it| this.add(it));
-        this
-    }
-
-    /// Another header, by a name that is known only now.
-    pub(crate) fn of_str(headers: &'a HeaderMap, name: &str) -> Self {
+    pub(crate) fn of(headers: &'a HeaderMap, name: impl AsHeaderName) -> Self {
         let mut this = Self::default();
         headers.get_all(name).iter().for_each(|it| this.add(it));
         this

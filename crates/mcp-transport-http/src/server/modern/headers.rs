@@ -39,11 +39,7 @@ fn single(field: Field<'_>) -> Result<Option<&str>, &'static str> {
 
 /// Whether the headers name a revision without a handshake.
 pub(crate) fn is_announced(headers: &HeaderMap, heads: &Heads<'_>) -> bool {
-    if heads.version.is_absent()
-        || heads
-            .version
-            .is(Revision::LATEST_LEGACY.as_str().as_bytes())
-    {
+    if heads.version.is_absent() {
         return false;
     }
     headers.get_all(PROTOCOL_VERSION).iter().any(|value| {
@@ -70,7 +66,7 @@ pub(super) fn check_params(
         return Ok(());
     };
     for name in mirrored.headers() {
-        single(Field::of_str(headers, name)).map_err(|flaw| {
+        single(Field::of(headers, name)).map_err(|flaw| {
             ErrorObject::new(
                 ErrorCode::HEADER_MISMATCH,
                 format!("the {name} header cannot be compared with the body {flaw}"),
@@ -81,6 +77,6 @@ pub(super) fn check_params(
     let arguments = members.find(|(key, _)| *key == "arguments");
     let arguments = arguments.map_or("{}", |(_, arguments)| arguments);
     mirrored.check(arguments, |name| {
-        single(Field::of_str(headers, name)).ok().flatten()
+        single(Field::of(headers, name)).ok().flatten()
     })
 }
