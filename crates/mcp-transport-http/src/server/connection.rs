@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::graceful::Watcher;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::io::Patient;
 use super::options::Options;
 use super::site::{Connected, Route};
+use super::watch::Watched;
 
 /// How a connection that speaks HTTP/2 without being asked begins; no request of HTTP/1.1 does. All
 /// of it is waited for here, where there is a limit: hyper has none for half of it.
@@ -24,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 const LEAST_BUFFER: usize = 8 << 10;
 /// What is buffered of a stream of HTTP/2 whose client does not read.
 const STREAM_BUFFER: usize = 64 << 10;
+
+/// What hyper is told of heads; how long they may take is what its timer says.
+const LONGEST_HEAD: Duration = Duration::from_secs(1);
 
 /// How patient a connection is.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +54,7 @@ pub(crate) async fn serve(
     stream: TcpStream,
     route: Connected<impl Route>,
     patience: Patience,
-    watcher: Watcher,
+    watched: Watched,
 ) -> Result<(), Box<dyn StdError + Send + Sync>> {
     let is_http2 = timeout(patience.head, speaks_http2(&stream)).await??;
     let io = TokioIo::new(Patient::new(stream, patience.write));
@@ -65,14 +68,18 @@ pub(crate) async fn serve(
             .keep_alive_interval(patience.head)
             .keep_alive_timeout(patience.head);
         // Boxed, so that the many connections of HTTP/1.1 do not pay for its size.
-        Box::pin(watcher.watch(builder.serve_connection(io, route))).await?;
+        let connection = builder.serve_connection(io, route);
+        Box::pin(watched.serve(connection, |it| it.graceful_shutdown())).await?;
     } else {
         let mut builder = http1::Builder::new();
         builder
-            .timer(TokioTimer::new())
-            .header_read_timeout(patience.head)
+            .timer(watched.timer())
+            .header_read_timeout(LONGEST_HEAD)
             .max_buf_size(patience.buffer);
-        watcher.watch(builder.serve_connection(io, route)).await?;
+        let connection = builder.serve_connection(io, route);
+        watched
+            .serve(connection, |it| it.graceful_shutdown())
+            .await?;
     }
     Ok(())
 }

@@ -3,8 +3,9 @@
 //! Specification: [session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management),
 //! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
 
+use std::collections::HashMap;
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use http::HeaderValue;
 
@@ -52,13 +53,19 @@ impl SessionId {
     /// The same for an id that is part of something else.
     pub(crate) fn parse_text(text: &[u8]) -> Option<Self> {
         let text: &[u8; 64] = text.try_into().ok()?;
-        let (mut id, mut all) = ([0; 32], 0);
-        for (byte, pair) in id.iter_mut().zip(text.as_chunks().0) {
-            let [high, low] = pair.map(|digit| VALUES[usize::from(digit)]);
-            *byte = high << 4 | low & 15;
-            all |= high | low;
+        // Without branches and tables, so that many digits are read at once.
+        let (mut values, mut wrong) = ([0_u8; 64], 0);
+        for (value, digit) in values.iter_mut().zip(text) {
+            let number = digit.wrapping_sub(b'0');
+            let letter = digit.wrapping_sub(b'a');
+            *value = if letter < 6 { letter + 10 } else { number };
+            wrong |= u8::from(number > 9) & u8::from(letter > 5);
         }
-        (all < 16).then_some(Self(id))
+        let mut id = [0; 32];
+        for (byte, [high, low]) in id.iter_mut().zip(values.as_chunks().0) {
+            *byte = high << 4 | low;
+        }
+        (wrong == 0).then_some(Self(id))
     }
 
     /// As it goes into the header.
@@ -82,7 +89,7 @@ impl SessionId {
         self.digits().map(char::from).iter().collect()
     }
 
-    /// A byte as random as the others, for tables in parts.
+    /// A byte as random as the others, for tables in parts. The hash is made of other ones.
     pub(crate) fn first(&self) -> u8 {
         let [first, ..] = self.0;
         first
@@ -92,6 +99,30 @@ impl SessionId {
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SessionId(..)")
+    }
+}
+
+/// For tables by session id, which is random as it comes: what it gives is its hash.
+#[derive(Debug, Default)]
+pub(crate) struct AsItIs(u64);
+
+/// A table by session id.
+pub(crate) type BySession<T> = HashMap<SessionId, T, BuildHasherDefault<AsItIs>>;
+
+impl Hasher for AsItIs {
+    fn write(&mut self, bytes: &[u8]) {
+        // An id gives a number; anything else is hashed the slow way.
+        let mut hasher = DefaultHasher::new();
+        hasher.write(bytes);
+        self.0 ^= hasher.finish();
+    }
+
+    fn write_u64(&mut self, part: u64) {
+        self.0 ^= part;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -131,17 +162,6 @@ impl EventId {
         })
     }
 }
-
-/// What each byte is worth as a digit; 255 for those that are none. Lower case only.
-const VALUES: [u8; 256] = {
-    let mut values = [u8::MAX; 256];
-    let mut value = 0;
-    while value < 16 {
-        values[digit(value) as usize] = value;
-        value += 1;
-    }
-    values
-};
 
 /// How many digits the secret number of a session has.
 const TAG: usize = 16;

@@ -30,6 +30,7 @@ mod stream;
 mod streams;
 mod table;
 mod text;
+mod watch;
 mod work;
 
 #[cfg(feature = "legacy")]

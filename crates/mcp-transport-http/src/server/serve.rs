@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use hyper_util::server::graceful::GracefulShutdown;
 use mcp_protocol::Service;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::Semaphore;
@@ -22,6 +21,7 @@ use tokio::time::{sleep, timeout};
 use super::connection::{self, Patience};
 use super::endpoint::Endpoint;
 use super::site::{Connected, Layered, Route, Site};
+use super::watch::Watch;
 
 /// How long connections get to end after the endpoint has closed.
 const LAST: Duration = Duration::from_secs(1);
@@ -128,7 +128,7 @@ async fn serve_route(
     let places = endpoint.options().connections.min(Semaphore::MAX_PERMITS);
     let places = Arc::new(Semaphore::new(places));
     let mut connections = JoinSet::new();
-    let graceful = GracefulShutdown::new();
+    let mut watch = Watch::new(patience.head);
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = async {
@@ -136,8 +136,8 @@ async fn serve_route(
             let place = Arc::clone(&places).acquire_owned().await.ok();
             (listener.accept().await, place)
         };
-        let (stream, peer, place) = match next(accepted, &mut connections, shutdown.as_mut()).await
-        {
+        let next = next(accepted, &mut connections, &mut watch, shutdown.as_mut());
+        let (stream, peer, place) = match next.await {
             None => break,
             Some((Ok((stream, peer)), place)) => (stream, peer, place),
             Some((Err(error), _)) => {
@@ -154,9 +154,9 @@ async fn serve_route(
             route: route.clone(),
             peer,
         };
-        let watcher = graceful.watcher();
+        let watched = watch.seat();
         connections.spawn(async move {
-            if let Err(error) = connection::serve(stream, route, patience, watcher).await {
+            if let Err(error) = connection::serve(stream, route, patience, watched).await {
                 tracing::debug!(error, "a connection ended badly");
             }
             drop(place);
@@ -164,7 +164,9 @@ async fn serve_route(
     }
     drop(listener);
     endpoint.close().await;
-    if timeout(LAST, graceful.shutdown()).await.is_err() {
+    watch.close();
+    let ended = async { while connections.join_next().await.is_some() {} };
+    if timeout(LAST, ended).await.is_err() {
         tracing::debug!("closed connections that did not end in time");
     }
     connections.shutdown().await;
@@ -172,10 +174,11 @@ async fn serve_route(
 }
 
 /// The next connection, unless `shutdown` completes before. Meanwhile it clears away the
-/// connections that have ended.
+/// connections that have ended, and those that wait too long.
 async fn next<T>(
     accepted: impl Future<Output = T>,
     connections: &mut JoinSet<()>,
+    watch: &mut Watch,
     mut shutdown: Pin<&mut impl Future<Output = ()>>,
 ) -> Option<T> {
     let mut accepted = pin!(accepted);
@@ -184,6 +187,7 @@ async fn next<T>(
             return Poll::Ready(None);
         }
         while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
+        watch.poll_ticks(cx);
         accepted.as_mut().poll(cx).map(Some)
     })
     .await

@@ -9,7 +9,7 @@ use mcp_protocol::{Closed, Principal};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::id::SessionId;
+use super::id::{BySession, SessionId};
 use super::lock;
 use super::options::Options;
 use super::refusal::Refusal;
@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// All sessions of an endpoint.
 pub(crate) struct Table {
-    shards: [RwLock<HashMap<SessionId, Arc<HttpSession>>>; SHARDS],
+    shards: [RwLock<BySession<Arc<HttpSession>>>; SHARDS],
     len: AtomicUsize,
     principals: Mutex<HashMap<Principal, usize>>,
     sweeping: Mutex<Sweeping>,
@@ -52,7 +52,7 @@ impl Table {
         }
     }
 
-    fn shard(&self, id: &SessionId) -> &RwLock<HashMap<SessionId, Arc<HttpSession>>> {
+    fn shard(&self, id: &SessionId) -> &RwLock<BySession<Arc<HttpSession>>> {
         &self.shards[usize::from(id.first()) % SHARDS]
     }
 

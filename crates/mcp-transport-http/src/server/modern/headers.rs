@@ -2,14 +2,14 @@
 //!
 //! Specification: streamable HTTP, request metadata and server validation.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request};
 use mcp_protocol::modern::{Headers, mirror};
 use mcp_protocol::{Revision, Service};
 use mcp_types::method;
 
 use crate::headers::PROTOCOL_VERSION;
-use crate::server::heads::{Field, Heads};
+use crate::server::heads::{Doubled, Field, Heads};
 
 /// What stands for a header that cannot be read. No body says the same, so whichever check comes
 /// to it refuses it, in its turn and by name.
@@ -39,13 +39,14 @@ fn single(field: Field<'_>) -> Result<Option<&str>, &'static str> {
 
 /// Whether the headers name a revision without a handshake.
 pub(crate) fn is_announced(headers: &HeaderMap, heads: &Heads<'_>) -> bool {
-    if heads.version.is_absent() {
-        return false;
-    }
-    headers.get_all(PROTOCOL_VERSION).iter().any(|value| {
+    let is_modern = |value: &HeaderValue| {
         let revision = value.to_str().ok().and_then(|text| text.parse().ok());
         revision.is_some_and(Revision::is_modern)
-    })
+    };
+    match heads.version.only() {
+        Ok(version) => version.is_some_and(is_modern),
+        Err(Doubled) => headers.get_all(PROTOCOL_VERSION).iter().any(is_modern),
+    }
 }
 
 /// The headers that a tool gives to its parameters. `name` is `Mcp-Name`, which by now says the

@@ -1,6 +1,5 @@
 //! Events kept in memory, for as long as somebody may come back and no more than fits.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::future::ready;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +10,7 @@ use bytes::Bytes;
 use mcp_protocol::BoxFuture;
 use tokio::time::Instant;
 
-use super::super::id::SessionId;
+use super::super::id::{BySession, SessionId};
 use super::super::lock;
 use super::log::{self, Log};
 use super::{EventStore, Replay, StoreError, Stored, StreamKey};
@@ -19,7 +18,7 @@ use super::{EventStore, Replay, StoreError, Stored, StreamKey};
 /// How many parts the table of sessions has, each under a lock of its own.
 const SHARDS: usize = 16;
 
-type Shard = HashMap<SessionId, Log>;
+type Shard = BySession<Log>;
 
 /// Keeps events in the memory of this process.
 ///
