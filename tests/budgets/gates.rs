@@ -10,6 +10,8 @@ const TOLERANCE: f64 = 0.05;
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Entry {
+    /// None where a path is only counted in instructions.
+    #[serde(default)]
     allocations: f64,
     allocations_budget: Option<f64>,
 }

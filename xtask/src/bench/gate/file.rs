@@ -15,7 +15,7 @@ pub(super) const PLACE: &str = "tests/budgets/gates.toml";
 const HEAD: &str = "\
 # What a call costs, exactly. `cargo xtask bench --gate` compares the instructions, `cargo xtask test` the allocations;
 # `cargo xtask bench --gate --bless` writes what it counted. Budgets are written by hand: `budget` in instructions,
-# `ratio` in instructions against the floor, `allocations-budget` in allocations.
+# `ratio` in instructions against the floor, `allocations-budget` in allocations. So are comments above a gate; both stay.
 ";
 
 /// One gate.
@@ -32,9 +32,8 @@ pub(super) struct Entry {
     pub(super) budget: Option<u64>,
     /// The most that they may be, in those of the floor.
     pub(super) ratio: Option<f64>,
-    /// Allocations per call.
-    #[serde(default)]
-    pub(super) allocations: f64,
+    /// Allocations per call, where the tests of the budgets go the same path.
+    pub(super) allocations: Option<f64>,
     /// The most that they may be.
     pub(super) allocations_budget: Option<f64>,
 }
@@ -49,7 +48,11 @@ impl Entry {
 
 /// The gates by name.
 #[derive(Debug)]
-pub(super) struct Gates(BTreeMap<String, Entry>);
+pub(super) struct Gates {
+    entries: BTreeMap<String, Entry>,
+    /// The lines of comment right above some of them.
+    comments: BTreeMap<String, String>,
+}
 
 impl Gates {
     /// Reads the file.
@@ -59,12 +62,15 @@ impl Gates {
     }
 
     fn parse(text: &str) -> Result<Self, toml::de::Error> {
-        toml::from_str(text).map(Self)
+        Ok(Self {
+            entries: toml::from_str(text)?,
+            comments: comments(text),
+        })
     }
 
     /// A gate, which may be new.
     pub(super) fn entry(&mut self, name: &str) -> &mut Entry {
-        self.0.entry(name.to_owned()).or_default()
+        self.entries.entry(name.to_owned()).or_default()
     }
 
     /// Writes the file.
@@ -74,8 +80,9 @@ impl Gates {
 
     fn text(&self) -> String {
         let mut text = HEAD.to_owned();
-        for (name, entry) in &self.0 {
-            text += &format!("\n[{name}]\n");
+        for (name, entry) in &self.entries {
+            let comment = self.comments.get(name).map_or("", |comment| comment);
+            text += &format!("\n{comment}[{name}]\n");
             let mut line = |key: &str, value: Option<String>| {
                 if let Some(value) = value {
                     // Writing to memory does not fail.
@@ -86,12 +93,33 @@ impl Gates {
             line("floor", Some(entry.floor.to_string()));
             line("budget", entry.budget.map(|budget| budget.to_string()));
             line("ratio", entry.ratio.map(|ratio| format!("{ratio:?}")));
-            line("allocations", Some(format!("{:?}", entry.allocations)));
+            line("allocations", entry.allocations.map(|a| format!("{a:?}")));
             let budget = entry.allocations_budget;
             line("allocations-budget", budget.map(|b| format!("{b:?}")));
         }
         text
     }
+}
+
+/// The lines of comment that end right above a gate.
+fn comments(text: &str) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    let mut comment = String::new();
+    for line in text.lines() {
+        if line.starts_with('#') {
+            comment += line;
+            comment.push('\n');
+            continue;
+        }
+        let above = std::mem::take(&mut comment);
+        let name = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
+        if let Some(name) = name.filter(|_| !above.is_empty()) {
+            all.insert(name.to_owned(), above);
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -101,12 +129,17 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let text = format!(
-            "{HEAD}\n[http]\ninstructions = 20000\nfloor = 18000\nbudget = 24500\nratio = 1.2\nallocations = 17.0\nallocations-budget = 18.0\n"
+            "{HEAD}\n# The floor takes 12.\n# More above.\n[http]\ninstructions = 20000\nfloor = 18000\nbudget = 24500\nratio = 1.2\nallocations = 17.0\nallocations-budget = 18.0\n"
         );
         let mut gates = Gates::parse(&text).unwrap();
         assert_eq!(gates.text(), text);
         assert_eq!(gates.entry("http").most(), Some(21_600));
         assert_eq!(gates.entry("new").most(), None);
+        assert!(
+            gates
+                .text()
+                .ends_with("\n\n[new]\ninstructions = 0\nfloor = 0\n")
+        );
         assert!(Gates::parse("[http]\nbudgte = 1\n").is_err());
     }
 }
