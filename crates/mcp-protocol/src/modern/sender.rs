@@ -1,6 +1,6 @@
 //! Who sends a request, by its own account.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use mcp_types::{ClientCapabilities, Implementation};
 
@@ -17,9 +17,11 @@ pub struct Sender {
 }
 
 /// Senders that were read lately. Clients say the same of themselves with every request, so it
-/// is read once and then compared as text.
+/// is read once and then compared as text. Sessions of older revisions have none, and no room for any.
 #[derive(Debug, Default)]
-pub(crate) struct Senders([Mutex<Option<Known>>; SLOTS]);
+pub(crate) struct Senders(OnceLock<Box<[Slot; SLOTS]>>);
+
+type Slot = Mutex<Option<Known>>;
 
 const SLOTS: usize = 32;
 /// Longer accounts are read each time.
@@ -47,7 +49,8 @@ impl Senders {
             |text: &str, at: usize| usize::from(text.as_bytes().get(at).copied().unwrap_or(0));
         let last = client.len().saturating_sub(3);
         let mark = length * 31 + near(client, last) * 7 + near(capabilities, 2);
-        let slot = &self.0[mark % SLOTS];
+        let slots = self.0.get_or_init(Box::default);
+        let slot = &slots[mark % SLOTS];
         if let Some(known) = &*lock(slot)
             && known.text.len() == length
             && known.text.split_at_checked(known.split) == Some((client, capabilities))

@@ -2,11 +2,13 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::pin::pin;
 use std::time::Duration;
 
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 
 use super::io::Patient;
@@ -49,39 +51,69 @@ impl Patience {
     }
 }
 
-/// Serves one connection to its end.
+/// Serves one connection to its end, and gives its place back.
+///
+/// There are many of them: what a connection is made with is gone before it is served, and nothing is handed on to a
+/// future in the future, which would keep a second copy.
 pub(crate) async fn serve(
     stream: TcpStream,
     route: Connected<impl Route>,
-    patience: Patience,
     watched: Watched,
-) -> Result<(), Box<dyn StdError + Send + Sync>> {
-    let is_http2 = timeout(patience.head, speaks_http2(&stream)).await??;
-    let io = TokioIo::new(Patient::new(stream, patience.write));
-    if is_http2 {
-        let mut builder = http2::Builder::new(TokioExecutor::new());
-        builder
-            .timer(TokioTimer::new())
-            .max_concurrent_streams(100)
-            .max_header_list_size(u32::try_from(patience.buffer).unwrap_or(u32::MAX))
-            .max_send_buf_size(STREAM_BUFFER)
-            .keep_alive_interval(patience.head)
-            .keep_alive_timeout(patience.head);
-        // Boxed, so that the many connections of HTTP/1.1 do not pay for its size.
-        let connection = builder.serve_connection(io, route);
-        Box::pin(watched.serve(connection, |it| it.graceful_shutdown())).await?;
-    } else {
-        let mut builder = http1::Builder::new();
-        builder
-            .timer(watched.timer())
-            .header_read_timeout(LONGEST_HEAD)
-            .max_buf_size(patience.buffer);
-        let connection = builder.serve_connection(io, route);
-        watched
-            .serve(connection, |it| it.graceful_shutdown())
-            .await?;
+    place: Option<OwnedSemaphorePermit>,
+) {
+    let patience = watched.patience();
+    match timeout(patience.head, speaks_http2(&stream)).await {
+        Ok(Ok(true)) => {
+            let mut connection = Box::pin(http2(stream, route, patience));
+            let served = watched.serve(connection.as_mut(), |it| it.graceful_shutdown());
+            note(served.await);
+        }
+        Ok(Ok(false)) => {
+            let connection = pin!(http1(stream, route, &watched));
+            let served = watched.serve(connection, |it| it.graceful_shutdown());
+            note(served.await);
+        }
+        Ok(Err(error)) => note(Err(error)),
+        Err(error) => note(Err(error)),
     }
-    Ok(())
+    drop(place);
+}
+
+/// A connection that ends badly is the client's affair.
+fn note(ended: Result<(), impl Into<Box<dyn StdError + Send + Sync>>>) {
+    if let Err(error) = ended {
+        tracing::debug!(error = error.into(), "a connection ended badly");
+    }
+}
+
+type Io = TokioIo<Patient<TcpStream>>;
+
+fn http1<R: Route>(
+    stream: TcpStream,
+    route: Connected<R>,
+    watched: &Watched,
+) -> http1::Connection<Io, Connected<R>> {
+    let patience = watched.patience();
+    http1::Builder::new()
+        .timer(watched.timer())
+        .header_read_timeout(LONGEST_HEAD)
+        .max_buf_size(patience.buffer)
+        .serve_connection(TokioIo::new(Patient::new(stream, patience.write)), route)
+}
+
+fn http2<R: Route>(
+    stream: TcpStream,
+    route: Connected<R>,
+    patience: &Patience,
+) -> http2::Connection<Io, Connected<R>, TokioExecutor> {
+    http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(100)
+        .max_header_list_size(u32::try_from(patience.buffer).unwrap_or(u32::MAX))
+        .max_send_buf_size(STREAM_BUFFER)
+        .keep_alive_interval(patience.head)
+        .keep_alive_timeout(patience.head)
+        .serve_connection(TokioIo::new(Patient::new(stream, patience.write)), route)
 }
 
 /// Looks at how the connection begins without taking anything of it: what is taken would have to

@@ -124,11 +124,10 @@ async fn serve_route(
              with Options::allow_host"
         );
     }
-    let patience = Patience::new(endpoint.options());
     let places = endpoint.options().connections.min(Semaphore::MAX_PERMITS);
     let places = Arc::new(Semaphore::new(places));
     let mut connections = JoinSet::new();
-    let mut watch = Watch::new(patience.head);
+    let mut watch = Watch::new(Patience::new(endpoint.options()));
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = async {
@@ -155,12 +154,7 @@ async fn serve_route(
             peer,
         };
         let watched = watch.seat();
-        connections.spawn(async move {
-            if let Err(error) = connection::serve(stream, route, patience, watched).await {
-                tracing::debug!(error, "a connection ended badly");
-            }
-            drop(place);
-        });
+        connections.spawn(connection::serve(stream, route, watched, place));
     }
     drop(listener);
     endpoint.close().await;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use hyper::rt::{Sleep, Timer};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
+use super::connection::Patience;
 use super::lock;
 
 /// How many ticks a wait is divided into: it may last this part longer than the limit says.
@@ -35,7 +36,8 @@ struct All {
     /// How many ticks there were.
     now: AtomicU64,
     /// How many a head may take.
-    patience: u64,
+    ticks: u64,
+    patience: Patience,
     closing: AtomicBool,
     seats: Mutex<Seats>,
 }
@@ -56,17 +58,19 @@ struct Seat {
 }
 
 impl Watch {
-    /// Watches that no head takes longer than this.
-    pub(crate) fn new(head: Duration) -> Self {
+    /// Watches connections that are served as patiently as this.
+    pub(crate) fn new(patience: Patience) -> Self {
+        let head = patience.head;
         let tick = (head / PARTS).clamp(SHORTEST_TICK, LONGEST_TICK);
         let mut ticking = interval(tick);
         ticking.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The tick that is going on when the wait starts does not count.
-        let patience = head.as_nanos().div_ceil(tick.as_nanos()) + 1;
+        let ticks = head.as_nanos().div_ceil(tick.as_nanos()) + 1;
         Self {
             all: Arc::new(All {
                 now: AtomicU64::new(0),
-                patience: u64::try_from(patience).unwrap_or(NEVER),
+                ticks: u64::try_from(ticks).unwrap_or(NEVER),
+                patience,
                 closing: AtomicBool::new(false),
                 seats: Mutex::default(),
             }),
@@ -127,6 +131,11 @@ impl Drop for Watched {
 }
 
 impl Watched {
+    /// How patiently it is served.
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.seat.all.patience
+    }
+
     /// What hyper measures heads with.
     pub(crate) fn timer(&self) -> HeadTimer {
         HeadTimer {
@@ -138,10 +147,9 @@ impl Watched {
     /// Serves the connection; `close` makes it end after the request it is at.
     pub(crate) async fn serve<C: Future>(
         &self,
-        connection: C,
+        mut connection: Pin<&mut C>,
         close: fn(Pin<&mut C>),
     ) -> C::Output {
-        let mut connection = pin!(connection);
         let mut told = false;
         poll_fn(|cx| {
             // Who wakes has set what it wakes for before; so what is missed here comes as a wake.
@@ -174,7 +182,7 @@ impl Timer for HeadTimer {
     fn sleep(&self, _: Duration) -> Pin<Box<dyn Sleep>> {
         let seat = Arc::clone(&self.seat);
         let now = seat.all.now.load(Ordering::Acquire);
-        let until = now.saturating_add(seat.all.patience);
+        let until = now.saturating_add(seat.all.ticks);
         seat.until.store(until, Ordering::Release);
         Box::pin(Waiting(seat))
     }
@@ -214,9 +222,16 @@ impl Drop for Waiting {
 #[cfg(test)]
 mod tests {
     use std::future::pending;
+    use std::pin::pin;
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
+    use crate::Options;
+
+    fn watch(head: Duration) -> Watch {
+        let options = Options::new().with_head_timeout(head);
+        Watch::new(Patience::new(&options))
+    }
 
     /// Lets the clock go until `ended` completes.
     async fn ticking<T>(mut watch: Watch, ended: impl Future<Output = T>) -> T {
@@ -231,11 +246,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_head_has_all_the_time_it_is_given_and_little_more() {
         for head in [1, 80, 300, 30_000, 3_600_000].map(Duration::from_millis) {
-            let watch = Watch::new(head);
+            let watch = watch(head);
             let watched = watch.seat();
             let timer = watched.timer();
             let started = tokio::time::Instant::now();
-            let waiting = async move { watched.serve(timer.sleep(head), |_| {}).await };
+            let waiting = async move { watched.serve(pin!(timer.sleep(head)), |_| {}).await };
             ticking(watch, tokio::spawn(waiting)).await.unwrap();
             let slack = (head / PARTS).clamp(SHORTEST_TICK, LONGEST_TICK) * 3;
             let waited = started.elapsed();
@@ -248,10 +263,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_has_a_head_is_not_waited_for() {
-        let watch = Watch::new(Duration::from_millis(80));
+        let watch = watch(Duration::from_millis(80));
         let watched = watch.seat();
         drop(watched.timer().sleep(Duration::ZERO));
-        let idle = async move { watched.serve(pending::<()>(), |_| {}).await };
+        let idle = async move { watched.serve(pin!(pending::<()>()), |_| {}).await };
         let idle = tokio::spawn(idle);
         ticking(watch, tokio::time::sleep(Duration::from_secs(10))).await;
         assert!(!idle.is_finished());
@@ -261,7 +276,7 @@ mod tests {
     #[tokio::test]
     async fn each_connection_is_told_once_that_it_is_over() {
         static TOLD: AtomicUsize = AtomicUsize::new(0);
-        let watch = Watch::new(Duration::from_secs(30));
+        let watch = watch(Duration::from_secs(30));
         let mut connections = tokio::task::JoinSet::new();
         for _ in 0..3 {
             let watched = watch.seat();
@@ -271,7 +286,7 @@ mod tests {
                     _ => Poll::Pending,
                 });
                 watched
-                    .serve(until_told, |_| {
+                    .serve(pin!(until_told), |_| {
                         TOLD.fetch_add(1, Ordering::AcqRel);
                     })
                     .await;
