@@ -54,14 +54,19 @@ impl std::error::Error for DecodeError {}
 /// # Errors
 /// Text that does not fit `T`. The pointer is found by a second look, so success pays nothing.
 pub fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
-    serde_json::from_str(text).map_err(|error| {
-        let full = error.to_string();
-        let message = match full.rfind(" at line ") {
-            Some(end) if error.line() > 0 => &full[..end],
-            _ => &full,
-        };
-        DecodeError::new(pointer(text, offset(text, &error)), shorten(message))
-    })
+    serde_json::from_str(text).map_err(|error| explain(text, &error))
+}
+
+/// The same for every type, and not where the fast path is.
+#[cold]
+#[inline(never)]
+fn explain(text: &str, error: &serde_json::Error) -> DecodeError {
+    let full = error.to_string();
+    let message = match full.rfind(" at line ") {
+        Some(end) if error.line() > 0 => &full[..end],
+        _ => &full,
+    };
+    DecodeError::new(pointer(text, offset(text, error)), shorten(message))
 }
 
 /// Cuts the middle out of a message that quotes too much of what was decoded.

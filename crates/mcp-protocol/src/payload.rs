@@ -29,7 +29,7 @@ pub enum Payload {
 
 impl Payload {
     /// A payload that serialises `value` when it is sent.
-    pub fn of<T: Serialize + fmt::Debug + Send + Sync + 'static>(value: T) -> Self {
+    pub fn of<T: Serialize + Send + Sync + 'static>(value: T) -> Self {
         Self::Boxed(Box::new(value))
     }
 
@@ -92,12 +92,12 @@ impl fmt::Debug for Payload {
 }
 
 /// A value that writes itself as JSON; every `Serialize` type is one.
-pub trait WriteJson: fmt::Debug + Send + Sync {
+pub trait WriteJson: Send + Sync {
     /// Appends the JSON text; a value that cannot be serialised appends `{}`.
     fn write_json(&self, out: &mut Vec<u8>);
 }
 
-impl<T: Serialize + fmt::Debug + Send + Sync> WriteJson for T {
+impl<T: Serialize + Send + Sync> WriteJson for T {
     fn write_json(&self, out: &mut Vec<u8>) {
         or_empty(out, |out| serde_json::to_writer(out, self));
     }

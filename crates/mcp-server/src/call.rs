@@ -111,7 +111,7 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
     fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
         match decode(call.arguments) {
             Ok(arguments) => Extracted::Ready(Self(arguments)),
-            Err(error) => Extracted::End(HandlerError::arguments(error.to_string())),
+            Err(error) => Extracted::End(HandlerError::misfit(&error)),
         }
     }
 

@@ -14,8 +14,8 @@ use mcp_protocol::{Delivery, Exchange, Outcome, Payload};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
 };
-use mcp_types::{SUBSCRIPTION_ID_KEY, method};
-use serde_json::{Map, Value, json};
+use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
+use serde_json::{Value, json};
 
 use crate::server::lock;
 
@@ -109,12 +109,12 @@ impl Filter {
         filter.resources_list_changed = self.resources.then_some(true);
         if !self.uris.is_empty() {
             let mut uris: Vec<String> = self.uris.iter().cloned().collect();
-            uris.sort();
+            uris.sort_unstable();
             filter.resource_subscriptions = Some(uris);
         }
         if !self.tasks.is_empty() {
             let mut ids: Vec<String> = self.tasks.iter().cloned().collect();
-            ids.sort();
+            ids.sort_unstable();
             filter = filter.with_task_ids(ids);
         }
         filter
@@ -141,9 +141,9 @@ impl Listens {
         }
         listen.exchange.set_endless();
         // Under the lock: no change comes before the acknowledgement, and none is missed after.
-        let honoured = json!(listen.filter.honoured());
-        let acknowledged = method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED;
-        listen.notify(acknowledged, [("notifications", honoured)]);
+        let mut params = JsonObject::new();
+        params.insert("notifications".into(), json!(listen.filter.honoured()));
+        listen.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
         open.push(Arc::clone(&listen));
         Ok(Listening {
             listen,
@@ -155,11 +155,11 @@ impl Listens {
     pub(crate) fn deliver(&self, change: &Change) {
         for listen in lock(&self.0).iter() {
             if listen.filter.admits(change) {
-                let uri = match change {
-                    Change::Resource(uri) => Some(("uri", json!(uri))),
-                    _ => None,
-                };
-                listen.notify(change.method(), uri);
+                let mut params = JsonObject::new();
+                if let Change::Resource(uri) = change {
+                    params.insert("uri".into(), json!(uri));
+                }
+                listen.notify(change.method(), params);
             }
         }
     }
@@ -201,18 +201,12 @@ impl Listen {
     /// All that there is to know of a task, as who asks for it is told.
     #[cfg(feature = "tasks")]
     fn tell_task(&self, task: &mcp_protocol::task::Task) {
-        if let Ok(members) = serde_json::from_str::<Map<String, Value>>(&task.to_detailed()) {
-            self.notify_all(method::NOTIFICATIONS_TASKS, members);
+        if let Ok(params) = serde_json::from_str(&task.to_detailed()) {
+            self.notify(method::NOTIFICATIONS_TASKS, params);
         }
     }
 
-    fn notify(&self, method: &str, members: impl IntoIterator<Item = (&'static str, Value)>) {
-        let members = members.into_iter().map(|(key, value)| (key.into(), value));
-        self.notify_all(method, members);
-    }
-
-    fn notify_all(&self, method: &str, members: impl IntoIterator<Item = (String, Value)>) {
-        let mut params: Map<String, Value> = members.into_iter().collect();
+    fn notify(&self, method: &str, mut params: JsonObject) {
         params.insert("_meta".into(), json!({ SUBSCRIPTION_ID_KEY: self.id() }));
         let params = Value::Object(params).to_string();
         let link = self.exchange.link();

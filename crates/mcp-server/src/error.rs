@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{DecodeError, ErrorObject};
 use mcp_protocol::AskError;
 use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 
@@ -41,6 +41,13 @@ impl HandlerError {
     /// Arguments that do not fit; `problem` says where and what was expected.
     pub fn arguments(problem: impl Into<String>) -> Self {
         Self(Box::new(Kind::Arguments(problem.into())))
+    }
+
+    /// The same, where a decoder found it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn misfit(error: &DecodeError) -> Self {
+        Self::arguments(error.to_string())
     }
 
     /// A JSON-RPC error: the request itself was wrong, or the server cannot serve it at all.

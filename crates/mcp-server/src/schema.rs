@@ -18,11 +18,12 @@ mod root;
 mod tests;
 
 use std::any::type_name;
+use std::borrow::Cow;
 use std::fmt;
 
 use mcp_types::JsonObject;
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 /// Who reads the values that a schema describes.
@@ -75,15 +76,19 @@ impl std::error::Error for SchemaError {}
 
 /// The schema of a type that arguments are decoded into.
 pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
-    let raw = generate::<T>(Side::Input);
+    input_of(&Derived::of::<T>())
+}
+
+fn input_of(derived: &Derived) -> Result<Input, SchemaError> {
+    let raw = derived.generate(Side::Input);
     let mut beyond_decoder = promise::first(&raw);
     let mut schema = raw;
     clean::clean(&mut schema, Side::Input);
-    let schema = root::object(schema, Side::Input, &T::schema_name());
+    let schema = root::object(schema, Side::Input, &(derived.name)());
     let mut schema = schema.map_err(|found| {
         SchemaError(format!(
             "arguments are a JSON object, and `{}` is {found}: take a struct with named fields",
-            type_name::<T>()
+            derived.type_name
         ))
     })?;
     // SHOULD describe a tool without parameters like this (server/tools#tool).
@@ -99,9 +104,13 @@ pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
 
 /// The schema of a type that is returned as structured output.
 pub(crate) fn output<T: JsonSchema>() -> Output {
-    let mut raw = generate::<T>(Side::Output);
+    output_of(&Derived::of::<T>())
+}
+
+fn output_of(derived: &Derived) -> Output {
+    let mut raw = derived.generate(Side::Output);
     clean::clean(&mut raw, Side::Output);
-    let object = root::object(raw.clone(), Side::Output, &T::schema_name());
+    let object = root::object(raw.clone(), Side::Output, &(derived.name)());
     Output::from(object.unwrap_or_else(|_| match raw {
         Value::Object(schema) => schema,
         // `true`: anything at all.
@@ -109,18 +118,32 @@ pub(crate) fn output<T: JsonSchema>() -> Output {
     }))
 }
 
-fn generate<T: JsonSchema>(side: Side) -> Value {
-    let mut settings = SchemaSettings::draft2020_12();
-    settings.meta_schema = None;
-    settings.inline_subschemas = true;
-    let settings = match side {
-        Side::Input => settings.for_deserialize(),
-        Side::Output => settings.for_serialize(),
-    };
-    settings
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value()
+/// What a derive knows of a type. All that is made of it is there once, not once for each type.
+struct Derived {
+    root: fn(SchemaGenerator) -> Schema,
+    name: fn() -> Cow<'static, str>,
+    type_name: &'static str,
+}
+
+impl Derived {
+    fn of<T: JsonSchema>() -> Self {
+        Self {
+            root: SchemaGenerator::into_root_schema_for::<T>,
+            name: T::schema_name,
+            type_name: type_name::<T>(),
+        }
+    }
+
+    fn generate(&self, side: Side) -> Value {
+        let mut settings = SchemaSettings::draft2020_12();
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+        let settings = match side {
+            Side::Input => settings.for_deserialize(),
+            Side::Output => settings.for_serialize(),
+        };
+        (self.root)(settings.into_generator()).to_value()
+    }
 }
 
 /// Calls `visit` on each schema directly inside this one.

@@ -26,7 +26,7 @@ pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
 /// from a schema that is only known at run time by [`Tool::dynamic`].
 pub struct Tool<S = ()> {
     definition: mcp_types::Tool,
-    bind: Box<dyn FnOnce(S, bool) -> Erased<ForTool> + Send>,
+    bind: Bind<S>,
     blocking: bool,
     keeps_context: bool,
     input: Input,
@@ -38,6 +38,9 @@ pub struct Tool<S = ()> {
     plan: Option<Plan>,
     problem: Option<String>,
 }
+
+/// Gives a handler its state.
+type Bind<S> = Box<dyn FnOnce(S, bool) -> Erased<ForTool> + Send>;
 
 /// Who guards the input schema.
 enum Input {
@@ -55,6 +58,11 @@ impl<S: Send + Sync + 'static> Tool<S> {
     pub fn new<M>(name: impl Into<String>, handler: impl Handler<ForTool, S, M>) -> Self {
         let mut spec = Spec::default();
         let keeps_context = describe::<S, M, _>(&handler, &mut spec);
+        let bind = Box::new(move |state, blocking| erase(handler, state, blocking));
+        Self::described(name.into(), spec, keeps_context, bind)
+    }
+
+    fn described(name: String, spec: Spec, keeps_context: bool, bind: Bind<S>) -> Self {
         let (input, schema) = match spec.input {
             Some(input) if input.beyond_decoder.is_some() => (Input::Schema, input.schema),
             Some(input) => (Input::Decoder, input.schema),
@@ -65,7 +73,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         definition.output_schema = output;
         Self {
             definition,
-            bind: Box::new(move |state, blocking| erase(handler, state, blocking)),
+            bind,
             blocking: false,
             keeps_context,
             input,

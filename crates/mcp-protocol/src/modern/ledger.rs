@@ -108,7 +108,7 @@ struct State {
     /// What this request brings.
     responses: JsonObject,
     /// Questions without an answer.
-    open: BTreeMap<String, Value>,
+    open: JsonObject,
     /// How often each question was asked in this run.
     asked: BTreeMap<String, u32>,
     /// Whether an answer that this request brings was used.
@@ -127,7 +127,7 @@ impl Ledger {
         Arc::new(Self(Mutex::new(State {
             recorded,
             responses,
-            open: BTreeMap::new(),
+            open: JsonObject::new(),
             asked: BTreeMap::new(),
             advanced: false,
             working: 0,
@@ -267,7 +267,7 @@ impl State {
         recorded.open = self.open.keys().cloned().collect();
         let needed = !recorded.answers.is_empty() || !recorded.notes.is_empty();
         Ok(Interim {
-            requests: std::mem::take(&mut self.open).into_iter().collect(),
+            requests: std::mem::take(&mut self.open),
             recorded: needed.then_some(recorded),
         })
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorObject, RawJson, members};
 use mcp_types::{ClientCapabilities, Implementation, JsonObject, LoggingLevel, ProgressToken};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Timestamp, keep};
 use crate::modern::Recorded;
@@ -375,16 +376,12 @@ impl Task {
 
 /// The first text of a failed result, for people.
 fn first_text(result: &RawJson) -> String {
-    let text = result
-        .decode::<mcp_types::CallToolResult>()
-        .ok()
-        .and_then(|result| {
-            result.content.into_iter().find_map(|block| match block {
-                mcp_types::ContentBlock::Text(text) => Some(text.text),
-                _ => None,
-            })
-        });
-    let text = text.unwrap_or_else(|| "the tool failed".to_owned());
+    let result: Value = result.decode().unwrap_or_default();
+    let mut blocks = result["content"].as_array().into_iter().flatten();
+    let text = blocks
+        .find(|block| block["type"] == "text")
+        .and_then(|block| block["text"].as_str());
+    let text = text.unwrap_or("the tool failed");
     text.chars().take(LONGEST_MESSAGE).collect()
 }
 

@@ -117,7 +117,10 @@ pub(super) fn merge_union(schema: &JsonObject) -> Option<JsonObject> {
         for part in parts {
             let required = required(&part);
             common = Some(match common {
-                Some(common) => common.intersection(&required).cloned().collect(),
+                Some(mut common) => {
+                    common.retain(|name| required.contains(name));
+                    common
+                }
                 None => required,
             });
             let own = self::required(&merged);
@@ -145,7 +148,11 @@ fn take_parts(schema: &mut JsonObject, union: &str) -> Option<Vec<JsonObject>> {
 fn required(schema: &JsonObject) -> BTreeSet<String> {
     let names = schema.get("required").and_then(Value::as_array);
     let names = names.into_iter().flatten();
-    names.filter_map(Value::as_str).map(str::to_owned).collect()
+    let names = names.filter_map(Value::as_str).map(str::to_owned);
+    // Few, so that sorting them first is not worth its code.
+    let mut required = BTreeSet::new();
+    required.extend(names);
+    required
 }
 
 fn set_required(schema: &mut JsonObject, required: &BTreeSet<String>) {
@@ -233,14 +240,13 @@ fn put_defs(schema: &mut JsonObject, mut defs: JsonObject) {
     let mut queue = vec![Value::Object(schema.clone())];
     while let Some(mut schema) = queue.pop() {
         visit_references(&mut schema, &mut |reference| {
-            if let Some(name) = reference.strip_prefix("#/$defs/")
-                && used.insert(name.to_owned())
+            if let Some(name) = reference.strip_prefix("#/$defs/").map(unescaped)
+                && used.insert(name.clone())
             {
-                queue.extend(defs.get(&unescaped(name)).cloned());
+                queue.extend(defs.get(&name).cloned());
             }
         });
     }
-    let used: BTreeSet<String> = used.iter().map(|name| unescaped(name)).collect();
     defs.retain(|name, _| used.contains(name));
     if !defs.is_empty() {
         schema.insert("$defs".to_owned(), Value::Object(defs));

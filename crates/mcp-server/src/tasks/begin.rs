@@ -15,7 +15,7 @@ use super::drive::Drive;
 use super::keep::{Keeper, patiently};
 use super::line::Line;
 use super::table::{Live, Place, Setup, Tasks};
-use super::{TaskMode, created, declares, failed, fresh_id, shown, undeclared};
+use super::{TaskMode, background, created, declares, failed, fresh_id, shown, undeclared};
 use crate::HandlerError;
 use crate::call::Call;
 use crate::output::{Finish, FinishTool};
@@ -324,7 +324,7 @@ impl Drop for Creating<'_> {
     fn drop(&mut self) {
         if let Some(place) = self.task {
             let (setup, id) = (Arc::clone(self.setup), place.live.id.clone());
-            self.runtime.spawn(async move {
+            background(self.runtime, async move {
                 if let Err(error) = patiently(setup.store.remove(&id)).await {
                     tracing::warn!(%error, "a task that nobody knows of stays until it expires");
                 }
@@ -376,7 +376,7 @@ impl Tasks {
             return;
         }
         let tasks = Arc::downgrade(self);
-        runtime.spawn(async move {
+        background(runtime, async move {
             loop {
                 tokio::time::sleep(EVERY).await;
                 let Some(tasks) = tasks.upgrade() else { return };

@@ -14,8 +14,8 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::keep::Keeper;
-use super::shown;
 use super::table::{Place, Tasks};
+use super::{background, shown};
 
 /// Attempts to keep a change on the way, and the end.
 const TRIES: u32 = 8;
@@ -53,7 +53,7 @@ enum Event {
 impl Drive {
     /// Runs the handler in the background.
     pub(super) fn spawn(self, handler: BoxFuture<'static, Outcome>, runtime: &Handle) {
-        runtime.spawn(self.run(handler));
+        background(runtime, self.run(handler));
     }
 
     async fn run(mut self, handler: BoxFuture<'static, Outcome>) {
@@ -144,7 +144,7 @@ impl Drive {
         let before = self.keeper.task.clone();
         let is_there = self
             .keeper
-            .change(TRIES, |task| {
+            .change(TRIES, &|task| {
                 if task.questions().cloned().unwrap_or_default() != snapshot.questions {
                     task.ask(snapshot.questions.clone(), now)?;
                 }
@@ -177,11 +177,11 @@ impl Drive {
                 Ok(())
             }
         };
-        let mut kept = self.keeper.change(TRIES_AT_THE_END, end(&outcome)).await;
+        let mut kept = self.keeper.change(TRIES_AT_THE_END, &end(&outcome)).await;
         if let Err(StoreError::Full { limit }) = &kept {
             let error = format!("the result of the task is more than can be kept: {limit}");
             let instead = TaskOutcome::Error(ErrorObject::internal(error));
-            kept = self.keeper.change(TRIES_AT_THE_END, end(&instead)).await;
+            kept = self.keeper.change(TRIES_AT_THE_END, &end(&instead)).await;
         }
         let task = &self.keeper.task;
         let (id, owner, tool) = (shown(task.id()), task.owner(), &*task.call().target);

@@ -15,6 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
+/// What is changed of a task, as often as it takes.
+pub(super) type Change<'a> = &'a (dyn Fn(&mut Task) -> Result<(), TaskEnded> + Sync);
+
 /// A task as it is kept.
 pub(super) struct Keeper {
     pub(super) setup: Arc<Setup>,
@@ -27,7 +30,7 @@ impl Keeper {
     pub(super) async fn change(
         &mut self,
         tries: u32,
-        change: impl Fn(&mut Task) -> Result<(), TaskEnded>,
+        change: Change<'_>,
     ) -> Result<bool, StoreError> {
         let mut failed = StoreError::Conflict;
         let mut wait = FIRST_WAIT;

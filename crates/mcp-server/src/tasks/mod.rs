@@ -22,11 +22,12 @@ mod table;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::task::{StoreError, Task, TaskStore};
-use mcp_protocol::{Payload, RequestContext};
+use mcp_protocol::{BoxFuture, Payload, RequestContext};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{CreateTaskResult, JsonObject, RELATED_TASK_KEY};
 use ring::rand;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 
 use crate::Server;
 
@@ -53,6 +54,12 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self.core.tasks.set_options(options);
         self
     }
+}
+
+/// Does something beside everything else. In a box, so that what a runtime needs for a task is there once.
+fn background(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) {
+    let work: BoxFuture<'static, ()> = Box::pin(work);
+    runtime.spawn(work);
 }
 
 /// An id that nobody guesses.

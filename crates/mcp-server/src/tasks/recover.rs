@@ -15,8 +15,8 @@ use tokio::runtime::Handle;
 use super::drive::Drive;
 use super::keep::{Keeper, patiently};
 use super::line::Line;
-use super::shown;
 use super::table::{Live, Setup};
+use super::{background, shown};
 use crate::server::Core;
 use crate::tool::ToolEntry;
 
@@ -53,7 +53,7 @@ impl Core {
             let core = Arc::clone(self);
             let its = runtime.clone();
             self.tasks.recovering.send_replace(true);
-            runtime.spawn(async move {
+            background(&runtime, async move {
                 let _recovering = Recovering(&core);
                 core.recover(setup, its).await;
             });
@@ -177,7 +177,7 @@ async fn interrupted(mut keeper: Keeper, setup: &Setup) -> Result<bool, StoreErr
     let error = ErrorObject::internal("the server was restarted while the task ran");
     let outcome = TaskOutcome::Error(error);
     let ended = keeper
-        .change(TRIES, |task| task.end(outcome.clone(), now))
+        .change(TRIES, &|task| task.end(outcome.clone(), now))
         .await?;
     if ended {
         let task = &keeper.task;

@@ -175,7 +175,7 @@ impl Asked {
         };
         let now = self.setup.options.now();
         let cancelled = keeper
-            .change(TRIES, |task| task.cancel(now))
+            .change(TRIES, &|task| task.cancel(now))
             .await
             .map_err(|error| failed(&error))?;
         if cancelled {

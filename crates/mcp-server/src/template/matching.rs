@@ -187,13 +187,13 @@ impl Matcher {
         if self.query.is_empty() {
             return Cow::Borrowed(uri);
         }
-        let mut named = Vec::new();
+        let mut named = vec![Vec::new(); self.query.len()];
         let mut marked = path.to_owned();
         let mut start = '?';
         for parameter in query.split('&') {
             let name = parameter.split('=').next().unwrap_or_default();
             match self.query.iter().position(|known| known == name) {
-                Some(place) => named.push((place, parameter)),
+                Some(place) => named[place].push(parameter),
                 None => {
                     marked.push(start);
                     marked.push_str(parameter);
@@ -201,8 +201,7 @@ impl Matcher {
                 }
             }
         }
-        named.sort_by_key(|(place, _)| *place);
-        for (_, parameter) in named {
+        for parameter in named.into_iter().flatten() {
             marked.push(PARAMETER);
             marked.push_str(parameter);
         }

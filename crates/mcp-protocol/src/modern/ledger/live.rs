@@ -30,7 +30,7 @@ pub(super) struct Live {
     /// Who asked, by key.
     asking: BTreeMap<String, Waker>,
     /// Questions of an earlier run that the handler has not come to again.
-    earlier: BTreeMap<String, Value>,
+    earlier: JsonObject,
     /// Questions that somebody is putting to the client.
     pub(super) claimed: BTreeSet<String>,
     message: Option<String>,
@@ -106,10 +106,8 @@ impl Ledger {
     /// These questions were open when the handler stopped that is now run again. They count as open:
     /// clients answer a question once, and may do so before the handler has come to it.
     pub fn reopen(&self, questions: &JsonObject) {
-        let questions = questions.iter();
-        let earlier = questions.map(|(key, question)| (key.clone(), question.clone()));
         if let Some(live) = &mut lock(&self.0).live {
-            live.earlier = earlier.collect();
+            live.earlier.clone_from(questions);
         }
     }
 
@@ -319,9 +317,10 @@ impl Ledger {
     pub fn snapshot(&self) -> Snapshot {
         let state = lock(&self.0);
         let live = state.live.as_ref();
-        let earlier = live.map(|live| live.earlier.clone()).unwrap_or_default();
+        let mut questions = live.map(|live| live.earlier.clone()).unwrap_or_default();
+        questions.append(&mut state.open.clone());
         Snapshot {
-            questions: earlier.into_iter().chain(state.open.clone()).collect(),
+            questions,
             recorded: state.recorded.clone(),
             message: live.and_then(|live| live.message.clone()),
             number: live.map_or(0, |live| live.changes),

@@ -160,10 +160,9 @@ impl<'a> Compiler<'a> {
             "enum" => node.options = Some(array(keyword, value)?.clone()),
             "const" => node.constant = Some(value.clone()),
             "properties" => {
-                let members = object(keyword, value)?.iter();
-                node.properties = members
-                    .map(|(name, schema)| (name.clone(), self.id(schema)))
-                    .collect();
+                for (name, schema) in object(keyword, value)? {
+                    node.properties.insert(name.clone(), self.id(schema));
+                }
             }
             "required" => node.required = strings(keyword, value)?,
             "additionalProperties" => node.additional = Some(self.id(value)),
