@@ -17,8 +17,8 @@ pub type Outcome = Result<Payload, ErrorObject>;
 pub enum Payload {
     /// `{}`.
     Empty,
-    /// The result of a tool, by far the most frequent, without a box.
-    CallTool(CallToolResult),
+    /// The result of a tool, by far the most frequent: neither it nor its [stamp](Self::stamped) needs a box.
+    CallTool(CallToolResult, Option<Arc<Stamp>>),
     /// Text on one line that was written once and is sent many times, such as a list.
     Shared(Arc<str>),
     /// Anything that can write itself.
@@ -33,13 +33,18 @@ impl Payload {
         Self::Boxed(Box::new(value))
     }
 
+    /// The same with what a stamp adds, once.
+    #[must_use]
+    pub fn stamped(self, stamp: Arc<Stamp>) -> Self {
+        match self {
+            Self::CallTool(result, None) => Self::CallTool(result, Some(stamp)),
+            other => Self::Stamped(Box::new(other), stamp),
+        }
+    }
+
     /// Whether it has none of the members that a stamp adds.
     fn is_plain(&self) -> bool {
-        match self {
-            Self::Empty | Self::Shared(_) => true,
-            Self::CallTool(result) => result.meta.is_none(),
-            Self::Boxed(_) | Self::Stamped(..) => false,
-        }
+        matches!(self, Self::Empty | Self::Shared(_))
     }
 
     /// Whether it is known to have no line breaks, without a look at it.
@@ -47,7 +52,7 @@ impl Payload {
         match self {
             Self::Empty | Self::Shared(_) => true,
             Self::Stamped(inner, _) => inner.is_one_line(),
-            Self::CallTool(_) | Self::Boxed(_) => false,
+            Self::CallTool(..) | Self::Boxed(_) => false,
         }
     }
 
@@ -71,7 +76,13 @@ impl Payload {
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Empty => out.extend_from_slice(b"{}"),
-            Self::CallTool(result) => or_empty(out, |out| result.write_json(out)),
+            Self::CallTool(result, stamp) => {
+                let start = out.len();
+                or_empty(out, |out| result.write_json(out));
+                if let Some(stamp) = stamp {
+                    stamp.apply(out, start, result.meta.is_none());
+                }
+            }
             Self::Shared(text) => out.extend_from_slice(text.as_bytes()),
             Self::Boxed(value) => value.write_json(out),
             Self::Stamped(inner, stamp) => {

@@ -122,7 +122,7 @@ impl Finish<CallToolResult> for FinishTool {
             }
         }
         lower::call_tool_result(&mut result, self.rules);
-        Ok(Payload::CallTool(result))
+        Ok(Payload::CallTool(result, None))
     }
 }
 

@@ -28,6 +28,10 @@ pub(crate) trait Entry: Send + Sync + 'static {
     fn definition(&self, rules: &Rules) -> Self::Definition;
     /// Who may see it; everybody if there is no rule.
     fn visible(&self) -> Option<&Visible>;
+    /// Whether parts of what it is called with stand in headers too.
+    fn is_mirrored(&self) -> bool {
+        false
+    }
 }
 
 pub(crate) struct Registry<E> {
@@ -40,6 +44,7 @@ pub(crate) struct Snapshot<E> {
     index: HashMap<String, usize>,
     next: u64,
     uniform: bool,
+    mirrored: bool,
     pages: [OnceLock<Vec<Page>>; Revision::ALL.len()],
 }
 
@@ -64,6 +69,7 @@ impl<E> Snapshot<E> {
             index: HashMap::new(),
             next,
             uniform: true,
+            mirrored: false,
             pages: Default::default(),
         }
     }
@@ -74,6 +80,7 @@ impl<E: Entry> Snapshot<E> {
         let keys = self.items.iter().enumerate();
         self.index = keys.map(|(at, (_, e))| (e.key().to_owned(), at)).collect();
         self.uniform = self.items.iter().all(|(_, e)| e.visible().is_none());
+        self.mirrored = self.items.iter().any(|(_, e)| e.is_mirrored());
         self
     }
 
@@ -91,8 +98,11 @@ impl<E: Entry> Snapshot<E> {
             .filter(|entry| is_visible(&***entry, session))
     }
 
-    /// The entry of this name, whoever may see it.
-    pub(crate) fn any(&self, key: &str) -> Option<&E> {
+    /// The entry of this name that has parts in headers, whoever may see it.
+    pub(crate) fn mirrored(&self, key: &str) -> Option<&E> {
+        if !self.mirrored {
+            return None;
+        }
         self.items
             .get(*self.index.get(key)?)
             .map(|(_, entry)| &**entry)

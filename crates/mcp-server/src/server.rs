@@ -308,7 +308,7 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     }
 
     fn mirrored(&self, tool: &str) -> Option<Arc<Mirrored>> {
-        self.core.tools.snapshot().any(tool)?.mirrored.clone()
+        self.core.tools.snapshot().mirrored(tool)?.mirrored.clone()
     }
 
     fn closing(&self) {

@@ -115,8 +115,7 @@ impl Known {
 
 fn stamped(reply: Reply, stamp: &Arc<Stamp>) -> Reply {
     let stamp = Arc::clone(stamp);
-    let add =
-        move |outcome: Outcome| outcome.map(|payload| Payload::Stamped(Box::new(payload), stamp));
+    let add = move |outcome: Outcome| outcome.map(|payload| payload.stamped(stamp));
     match reply {
         Reply::Ready(outcome) => Reply::Ready(add(outcome)),
         Reply::Pending(future) => Reply::Pending(Box::pin(async move { add(future.await) })),

@@ -250,6 +250,10 @@ impl Entry for ToolEntry {
     fn visible(&self) -> Option<&Visible> {
         self.visible.as_ref()
     }
+
+    fn is_mirrored(&self) -> bool {
+        self.mirrored.is_some()
+    }
 }
 
 entry!(PromptEntry: "prompt", "prompts", Prompt, name, prompt);

@@ -52,21 +52,22 @@ where
         Err(error) => return Err(Refusal::unreadable(&error)),
     };
     let era = era_of(shared, &frame, &parts.headers, &heads)?;
-    let begun = match (frame, era) {
+    // By reference: a request is long, and moving it costs more than what is done with most of it.
+    let begun = match (&frame, era) {
         (_, Era::Ignored) => Started::Nothing,
         (Frame::Single(Message::Request(request)), Era::Modern(claim)) => {
-            let envelope = modern::admit(shared, &request, &claim, &parts.headers, &heads)?;
-            match modern::serve(shared, &request, envelope, parts)? {
+            let envelope = modern::admit(shared, request, &claim, &parts.headers, &heads)?;
+            match modern::serve(shared, request, envelope, parts)? {
                 modern::Begun::Answered(response) => return Ok(response),
                 modern::Begun::Runs(call) => Started::Modern(call),
             }
         }
         (Frame::Single(Message::Request(request)), _) if request.method == method::INITIALIZE => {
-            return initialize(shared, &request, parts);
+            return initialize(shared, request, parts);
         }
         (Frame::Single(message), _) => {
             let session = shared.session(&parts, &heads);
-            let session = session.map_err(|refusal| match &message {
+            let session = session.map_err(|refusal| match message {
                 Message::Request(request) => refusal.answering(Some(request.id.clone())),
                 _ => refusal,
             })?;
@@ -79,10 +80,11 @@ where
                     "batches are not part of the negotiated revision; send one message per POST",
                 ));
             }
-            batch_of_messages(shared, &session, &batch, parts)?
+            batch_of_messages(shared, &session, batch, parts)?
         }
     };
     // The body is free again before anything waits.
+    drop(frame);
     drop(whole);
     match begun {
         Started::Nothing => Ok(accepted()),
@@ -111,13 +113,13 @@ fn accepted() -> Response<Body> {
 fn single_message(
     shared: &Arc<Shared>,
     session: Arc<HttpSession>,
-    message: Message<'_>,
+    message: &Message<'_>,
     parts: Box<Asked>,
 ) -> Result<Started, Refusal> {
     let request = match message {
         Message::Request(request) => request,
         Message::Notification(notification) => {
-            notify(&session, &notification);
+            notify(&session, notification);
             return Ok(Started::Nothing);
         }
         Message::Response(answer) => {
@@ -129,7 +131,7 @@ fn single_message(
         .slot()
         .map_err(|refusal| refusal.answering(Some(request.id.clone())))?;
     let stream = stream_of(&session, parts);
-    Ok(match run(shared, &session, &stream, &request)? {
+    Ok(match run(shared, &session, &stream, request)? {
         Begun::Answer(answer) => Started::Answered(session, stream, answer),
         Begun::Runs(member) => {
             let work = Work::new(&session, stream, vec![member], false, Some(slot));
@@ -173,7 +175,7 @@ fn batch_of_messages(
                 });
             }
             Ok(Message::Notification(notification)) => notify(session, &notification),
-            Ok(Message::Response(answer)) => respond(session, answer),
+            Ok(Message::Response(answer)) => respond(session, &answer),
             Err(error) if error.is_response() => {
                 tracing::warn!(%error, "the client sent a malformed answer");
             }
@@ -223,14 +225,14 @@ fn notify(session: &Arc<HttpSession>, notification: &Notification<'_>) {
 }
 
 /// An answer to a question of the server. One that nobody waits for is late, which is no fault.
-fn respond(session: &Arc<HttpSession>, answer: Answer<'_>) {
-    let Some(id) = answer.id else {
-        let error = answer.outcome.err();
+fn respond(session: &Arc<HttpSession>, answer: &Answer<'_>) {
+    let Some(id) = &answer.id else {
+        let error = answer.outcome.as_ref().err();
         tracing::warn!(?error, "the client reports a message it could not read");
         return;
     };
-    let outcome = answer.outcome.map(mcp_jsonrpc::RawJson::copy);
-    if !session.streams.outgoing.complete(&id, Ok(outcome)) {
+    let outcome = answer.outcome.clone().map(mcp_jsonrpc::RawJson::copy);
+    if !session.streams.outgoing.complete(id, Ok(outcome)) {
         tracing::debug!(%id, "dropped a late or unknown answer");
     }
 }

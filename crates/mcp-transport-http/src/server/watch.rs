@@ -151,9 +151,13 @@ impl Watched {
         close: fn(Pin<&mut C>),
     ) -> C::Output {
         let mut told = false;
+        let mut known: Option<Waker> = None;
         poll_fn(|cx| {
-            // Who wakes has set what it wakes for before; so what is missed here comes as a wake.
-            self.stay_awake(cx);
+            // The waker first: who wakes has set before what it wakes for, so that nothing is missed.
+            if !known.as_ref().is_some_and(|it| it.will_wake(cx.waker())) {
+                known = Some(cx.waker().clone());
+                lock(&self.seat.waker).clone_from(&known);
+            }
             if !told && self.seat.all.closing.load(Ordering::Acquire) {
                 told = true;
                 close(connection.as_mut());
@@ -161,13 +165,6 @@ impl Watched {
             connection.as_mut().poll(cx)
         })
         .await
-    }
-
-    fn stay_awake(&self, cx: &Context<'_>) {
-        let mut waker = lock(&self.seat.waker);
-        if !waker.as_ref().is_some_and(|it| it.will_wake(cx.waker())) {
-            *waker = Some(cx.waker().clone());
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Specification: streamable HTTP, request metadata and server validation.
 
-use http::{HeaderMap, HeaderValue};
+use http::HeaderMap;
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request};
 use mcp_protocol::modern::{Headers, mirror};
 use mcp_protocol::{Revision, Service};
@@ -34,19 +34,22 @@ fn single(field: Field<'_>) -> Result<Option<&str>, &'static str> {
         return Ok(None);
     };
     let text = value.to_str().map_err(|_| ILLEGIBLE)?;
-    Ok(Some(text.trim_matches([' ', '\t'])))
+    Ok(Some(text.trim_ascii()))
 }
 
 /// Whether the headers name a revision without a handshake.
 pub(crate) fn is_announced(headers: &HeaderMap, heads: &Heads<'_>) -> bool {
-    let is_modern = |value: &HeaderValue| {
-        let revision = value.to_str().ok().and_then(|text| text.parse().ok());
-        revision.is_some_and(Revision::is_modern)
-    };
-    match heads.version.only() {
-        Ok(version) => version.is_some_and(is_modern),
-        Err(Doubled) => headers.get_all(PROTOCOL_VERSION).iter().any(is_modern),
-    }
+    let mut modern = Revision::ALL.into_iter().filter(|it| it.is_modern());
+    modern.any(|revision| {
+        let revision = revision.as_str().as_bytes();
+        match heads.version.only() {
+            Ok(version) => version.is_some_and(|it| it.as_bytes() == revision),
+            Err(Doubled) => {
+                let mut all = headers.get_all(PROTOCOL_VERSION).iter();
+                all.any(|it| it.as_bytes() == revision)
+            }
+        }
+    })
 }
 
 /// The headers that a tool gives to its parameters. `name` is `Mcp-Name`, which by now says the
