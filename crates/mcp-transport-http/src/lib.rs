@@ -12,6 +12,7 @@
 //! # Features
 //!
 //! - `server` (default): [`Endpoint`] and [`serve`].
+//! - `http2` (default): HTTP/2 beside HTTP/1.1 for [`serve`] and its kin, when a connection begins with it.
 //! - `client` (default): [`Http`].
 //! - `tls`: `https` for the client, by rustls with the certificates of the system.
 //! - `legacy`: the two-endpoint transport of revision 2024-11-05, for the roles that are enabled.

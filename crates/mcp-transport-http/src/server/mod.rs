@@ -12,6 +12,8 @@ mod endpoint;
 mod events;
 pub(crate) mod frames;
 pub(crate) mod heads;
+#[cfg(feature = "http2")]
+mod http2;
 mod id;
 pub(crate) mod intake;
 mod io;
