@@ -12,6 +12,7 @@ use super::child::Served;
 use super::cpu::cpu;
 use super::figures::{Figures, Times};
 use super::http::Connection;
+use super::memory;
 use super::options::{Limit, Options};
 use super::stdio::{Lines, Pace};
 use crate::bench::Fault;
@@ -67,6 +68,8 @@ pub(super) enum Client {
     Http {
         callers: Vec<Caller>,
         ids: Arc<AtomicU64>,
+        /// Open, and silent.
+        _beside: Vec<Connection>,
     },
 }
 
@@ -81,8 +84,11 @@ impl Client {
             for _ in 0..options.inflight {
                 callers.push(Caller::open(wire, asked, &host, &check).await?);
             }
-            let ids = Arc::new(AtomicU64::new(1));
-            return Ok(Self::Http { callers, ids });
+            return Ok(Self::Http {
+                callers,
+                ids: Arc::new(AtomicU64::new(1)),
+                _beside: memory::beside(options, &host).await?,
+            });
         }
         let mut lines = Box::new(Lines::new(served.pipes()?));
         if !wire.is_modern() {
@@ -110,7 +116,7 @@ impl Client {
                 pace,
                 ids,
             } => lines.calls(words, check, *pace, ids, limit).await,
-            Self::Http { callers, ids } => {
+            Self::Http { callers, ids, .. } => {
                 let start = ids.load(Ordering::Relaxed);
                 let share = Share {
                     ids: Arc::clone(ids),

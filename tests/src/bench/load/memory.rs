@@ -11,7 +11,7 @@ use super::child::Served;
 use super::http::Connection;
 use super::options::Options;
 use crate::bench::Fault;
-use crate::bench::words::{Words, listening};
+use crate::bench::words::{Wire, Words, listening};
 
 /// How long all of it may take.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -51,7 +51,7 @@ pub(super) async fn run(options: &Options) -> Result<Memory, Fault> {
         Ok::<_, Fault>(measured)
     };
     let (idle, connection) = held(Held::Connection).await?;
-    let has_sessions = options.wire == crate::bench::words::Wire::Http;
+    let has_sessions = options.wire == Wire::Http;
     let (session, stream) = match has_sessions {
         true => (held(Held::Session).await?.1, held(Held::Stream).await?.1),
         false => (None, None),
@@ -86,6 +86,24 @@ async fn measure(
     let more = resident(served).await?.saturating_sub(idle);
     drop((first, all));
     Ok((idle, Some(more as f64 / options.inflight as f64)))
+}
+
+/// Sessions with their streams that stand beside those that call; where there are no streams, connections.
+pub(super) async fn beside(options: &Options, host: &str) -> Result<Vec<Connection>, Fault> {
+    let mut all = Vec::with_capacity(options.beside);
+    for _ in 0..options.beside {
+        let stream = match options.wire {
+            Wire::Http => one(options, host, Held::Stream).await?,
+            _ => None,
+        };
+        all.push(match stream {
+            Some(stream) => stream,
+            None => one(options, host, Held::Connection)
+                .await?
+                .ok_or("no connection")?,
+        });
+    }
+    Ok(all)
 }
 
 /// A connection with whatever is held by it; none if the server has no such thing.

@@ -6,9 +6,13 @@ use crate::bench::Fault;
 use crate::bench::words::{Asked, Wire};
 
 const USAGE: &str = "\
-usage: bench-load calls --wire WIRE --ask WHAT:N [--inflight N] [--batch] [--calls N] [--seconds S] [--warm S] -- PROGRAM...
+usage: bench-load calls --wire WIRE --ask WHAT:N [--inflight N] [--batch] [--beside SESSIONS] [--calls N] [--seconds S]
+                        [--warm S] -- PROGRAM...
        bench-load memory --wire WIRE [--inflight SESSIONS] -- PROGRAM...
        bench-load start --wire WIRE [--calls TIMES] -- PROGRAM...
+
+  --batch   over stdio: the next N go out when the last N are all answered
+  --beside  over HTTP: sessions with an open stream that only stand by
 
   WIRE  stdio, stdio-modern, http, http-stateless or http-modern
   WHAT  echo, big, steps or list; the last with how many tools there are";
@@ -44,6 +48,8 @@ pub(super) struct Options {
     pub(super) inflight: usize,
     /// Whether the next requests go out only when the last ones are all answered.
     pub(super) batch: bool,
+    /// How many sessions are open beside those that call.
+    pub(super) beside: usize,
     pub(super) limit: Limit,
     /// How long calls are made before any is counted.
     pub(super) warm: Duration,
@@ -64,6 +70,7 @@ impl Options {
             asked: Asked::Echo(64),
             inflight: 1,
             batch: false,
+            beside: 0,
             limit: Limit {
                 calls: u64::MAX,
                 time: Duration::from_secs(600),
@@ -75,6 +82,7 @@ impl Options {
             let mut value = || args.next().ok_or(USAGE);
             match &*arg {
                 "--batch" => this.batch = true,
+                "--beside" => this.beside = value()?.parse()?,
                 "--wire" => this.wire = Wire::named(&value()?).ok_or(USAGE)?,
                 "--ask" => this.asked = Asked::named(&value()?).ok_or(USAGE)?,
                 "--inflight" => this.inflight = value()?.parse()?,
@@ -86,7 +94,8 @@ impl Options {
             }
         }
         this.program = args.collect();
-        if this.program.is_empty() || !(1..=MOST_INFLIGHT).contains(&this.inflight) {
+        let connections = this.inflight.saturating_add(this.beside);
+        if this.program.is_empty() || this.inflight == 0 || connections > MOST_INFLIGHT {
             return Err(USAGE.into());
         }
         Ok(this)
@@ -104,16 +113,18 @@ mod tests {
     #[test]
     fn a_command_line_is_understood_or_refused() {
         let options =
-            parsed("calls --wire http-modern --ask steps:10 --inflight 8 --calls 5 -- a --http b")
+            parsed("calls --wire http-modern --ask steps:10 --inflight 8 --beside 9 --calls 5 -- a --http b")
                 .expect("a command line");
         assert_eq!(options.wire, Wire::HttpModern);
         assert_eq!(options.asked, Asked::Steps(10));
         assert_eq!((options.inflight, options.limit.calls), (8, 5));
+        assert_eq!(options.beside, 9);
         assert_eq!(options.program, ["a", "--http", "b"]);
         for wrong in [
             "calls --wire http",
             "calls --wire ftp -- a",
             "calls --inflight 0 -- a",
+            "calls --inflight 4000 --beside 97 -- a",
             "sing -- a",
         ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
