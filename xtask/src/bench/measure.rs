@@ -24,7 +24,7 @@ pub(super) struct Figures {
 }
 
 /// What the load prints of memory, in KiB.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct Memory {
     pub(super) idle: u64,
     pub(super) session: Option<f64>,
@@ -33,7 +33,7 @@ pub(super) struct Memory {
 }
 
 /// What the load prints of starts.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct Start {
     pub(super) answer_ms: f64,
     pub(super) cpu_ms: f64,
@@ -129,6 +129,7 @@ impl Load<'_> {
         command
             .args(["--ask", &row.ask])
             .args(["--inflight", &row.inflight.to_string()])
+            .args(["--beside", &row.beside.to_string()])
             .args(["--seconds", &self.pace.time.to_string()])
             .args(["--warm", &self.pace.warm.to_string()])
             .arg("--")

@@ -4,6 +4,7 @@
 //! `--gate` compares instructions per call with `tests/budgets/gates.toml`. What is run and loaded lies in
 //! `tests/src/bench`, the peers in `tests/bench-peers`.
 
+mod budgets;
 mod built;
 mod clients;
 mod gate;

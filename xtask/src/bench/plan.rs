@@ -17,6 +17,8 @@ pub(super) struct Row {
     /// `--ask` of the load.
     pub(super) ask: String,
     pub(super) inflight: u32,
+    /// Sessions with an open stream beside those that call.
+    pub(super) beside: u32,
     /// How often it is run at full length.
     pub(super) rounds: usize,
 }
@@ -38,12 +40,17 @@ impl Row {
             },
             ask,
             inflight: 1,
+            beside: 0,
             rounds: MANY,
         }
     }
 
     fn inflight(self, inflight: u32) -> Self {
         Self { inflight, ..self }
+    }
+
+    fn beside(self, beside: u32) -> Self {
+        Self { beside, ..self }
     }
 
     fn few(self) -> Self {
@@ -66,8 +73,11 @@ impl Row {
 
 /// What a plot draws against each other.
 pub(super) const CONCURRENT: [u32; 4] = [1, 8, 64, 1_000];
-pub(super) const PAYLOADS: [u32; 6] = [100, 1_000, 10_000, 100_000, 1_000_000, 4_000_000];
+pub(super) const PAYLOADS: [u32; 6] = [100, 1_000, 10_000, 64_000, 1_000_000, 4_000_000];
 pub(super) const TOOLS: [u32; 3] = [0, 100, 1_000];
+pub(super) const BESIDE: [u32; 4] = [0, 10, 100, 1_000];
+/// Calls in flight beside them.
+pub(super) const CALLING: u32 = 8;
 
 /// The titles by which plots find their rows.
 pub(super) const HTTP: &str = "HTTP, sessions, 2025-11-25";
@@ -75,6 +85,7 @@ pub(super) const STDIO: &str = "stdio";
 pub(super) const MODERN: &str = "2026-07-28";
 pub(super) const MANY_TOOLS: &str = "Many tools";
 pub(super) const EVENTS: &str = "Streams and listeners";
+pub(super) const STANDING: &str = "Sessions that stand by, each with its stream";
 pub(super) const IN_AND_OUT: &str = "Payloads over HTTP, in and out";
 
 const ECHO: &str = "echo:64";
@@ -164,6 +175,12 @@ pub(super) fn groups() -> Vec<Group> {
         let name = format!("{name} on one connection without TCP_NODELAY");
         streams.push(Row::new(name, "http", ask).few().nagle());
     }
+    let standing = BESIDE.map(|beside| {
+        let name = format!("8 calls at a time beside {}", thousands(u64::from(beside)));
+        Row::new(name, "http", ECHO)
+            .inflight(CALLING)
+            .beside(beside)
+    });
     vec![
         Group {
             title: STDIO,
@@ -184,6 +201,10 @@ pub(super) fn groups() -> Vec<Group> {
         Group {
             title: EVENTS,
             rows: streams,
+        },
+        Group {
+            title: STANDING,
+            rows: standing.into(),
         },
         Group {
             title: MANY_TOOLS,
@@ -222,6 +243,7 @@ mod tests {
         };
         assert_eq!(rows(HTTP), CONCURRENT.len());
         assert_eq!(rows(IN_AND_OUT), PAYLOADS.len());
+        assert_eq!(rows(STANDING), BESIDE.len());
         assert!(rows(MANY_TOOLS) >= TOOLS.len());
     }
 

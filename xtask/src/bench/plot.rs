@@ -3,13 +3,16 @@
 use super::measure::{Cells, Figures};
 use super::page::{median, short};
 use super::plan::{
-    CONCURRENT, EVENTS, HTTP, IN_AND_OUT, MANY_TOOLS, MODERN, PAYLOADS, STDIO, TOOLS,
+    BESIDE, CALLING, CONCURRENT, EVENTS, HTTP, IN_AND_OUT, MANY_TOOLS, MODERN, PAYLOADS, STANDING,
+    STDIO, TOOLS,
 };
 use super::run::Results;
 use super::svg::{Anchor, Scale, Svg};
 use super::who::Who;
 
 const GREY: &str = "#dddddd";
+/// Where the floor is.
+const DARK: &str = "#555555";
 
 /// Told apart by lightness too.
 fn colour(who: Who) -> &'static str {
@@ -75,7 +78,8 @@ pub(super) fn cost(results: &Results) -> String {
     let scale = Scale::new([0.5, most], [left, right]);
     for tick in scale.ticks() {
         let x = scale.place(tick);
-        svg.line([x, top], [x, bottom], GREY);
+        let line = if tick == 1.0 { DARK } else { GREY };
+        svg.line([x, top], [x, bottom], line);
         svg.text([x, bottom + 16.0], Anchor::Middle, &format!("{tick}×"));
     }
     for (at, (name, ratios)) in bars.iter().enumerate() {
@@ -109,65 +113,111 @@ fn legend(svg: &mut Svg, whos: &[Who], [mut x, y]: [f64; 2]) {
 }
 
 /// One of the small pictures.
-struct Panel<'a> {
-    title: &'a str,
-    at: &'a [f64],
-    rows: Vec<&'a Cells>,
+struct Panel {
+    /// What is read upwards.
+    unit: &'static str,
+    /// What is read to the right.
+    title: &'static str,
+    at: Vec<f64>,
+    curves: Vec<(Who, Vec<[f64; 2]>)>,
 }
 
-/// What one core of a server can do, as the load grows.
+const RATE: &str = "calls per second of server CPU, higher is better";
+const KIB: &str = "KiB for each session, lower is better";
+
+impl Panel {
+    /// What one core of a server can do in the first rows of a group.
+    fn rate(results: &Results, group: &str, title: &'static str, at: Vec<f64>) -> Self {
+        let rows = rows(results, group);
+        let curve = |who| {
+            let points = at.iter().zip(&rows);
+            let rate = |(at, (_, cells)): (&f64, &(&str, &Cells))| {
+                Some([*at, 1e6 / median(cells, who, cpu)?])
+            };
+            (who, points.filter_map(rate).collect())
+        };
+        Self {
+            unit: RATE,
+            title,
+            curves: EVERYBODY.map(curve).into(),
+            at,
+        }
+    }
+
+    /// What a session keeps, the more of them there are.
+    fn memory(results: &Results) -> Self {
+        let mut at = Vec::new();
+        let mut curves = Vec::new();
+        for who in EVERYBODY {
+            let growth = results.weights.get(&who).map(|weight| &weight.growth);
+            let points = growth.into_iter().flatten().map(|(sessions, memory)| {
+                // The floor has no more than the connection.
+                let kib = memory.stream.unwrap_or(memory.connection);
+                [f64::from(*sessions), kib]
+            });
+            let points: Vec<[f64; 2]> = points.collect();
+            at = points.iter().map(|[sessions, _]| *sessions).collect();
+            curves.push((who, points));
+        }
+        Self {
+            unit: KIB,
+            title: "sessions with a stream (floor: connections)",
+            at,
+            curves,
+        }
+    }
+}
+
+const COLUMN: f64 = 310.0;
+const LINE: f64 = 320.0;
+
+/// What one core of a server can do, and what a session keeps, as the load grows.
 pub(super) fn scaling(results: &Results) -> String {
-    let numbers = |list: &[u32]| list.iter().map(|n| f64::from(*n)).collect::<Vec<_>>();
-    let cells = |title, count| {
-        let rows = rows(results, title);
-        rows.into_iter()
-            .take(count)
-            .map(|(_, cells)| cells)
-            .collect()
-    };
-    let (concurrent, payloads) = (numbers(&CONCURRENT), numbers(&PAYLOADS));
-    // With those that are called: nought has no place on this scale.
-    let tools: Vec<f64> = TOOLS.iter().map(|more| f64::from(more + 4)).collect();
+    let numbers = |list: &[u32], more: u32| list.iter().map(|n| f64::from(n + more)).collect();
+    // Those that are called count too: nought has no place on this scale.
     let panels = [
-        Panel {
-            title: "calls at a time (HTTP, a session each)",
-            at: &concurrent,
-            rows: cells(HTTP, CONCURRENT.len()),
-        },
-        Panel {
-            title: "bytes in and out (HTTP)",
-            at: &payloads,
-            rows: cells(IN_AND_OUT, PAYLOADS.len()),
-        },
-        Panel {
-            title: "tools registered (HTTP)",
-            at: &tools,
-            rows: cells(MANY_TOOLS, TOOLS.len()),
-        },
+        Panel::rate(
+            results,
+            HTTP,
+            "calls at a time (HTTP, a session each)",
+            numbers(&CONCURRENT, 0),
+        ),
+        Panel::rate(
+            results,
+            IN_AND_OUT,
+            "bytes in and out (HTTP)",
+            numbers(&PAYLOADS, 0),
+        ),
+        Panel::rate(
+            results,
+            MANY_TOOLS,
+            "tools registered (HTTP)",
+            numbers(&TOOLS, 4),
+        ),
+        Panel::rate(
+            results,
+            STANDING,
+            "sessions open, 8 of them calling (HTTP)",
+            numbers(&BESIDE, CALLING),
+        ),
+        Panel::memory(results),
     ];
-    let mut svg = Svg::new(960.0, 360.0);
-    svg.text(
-        [20.0, 24.0],
-        Anchor::Start,
-        "Calls per second of server CPU (higher is better)",
-    );
-    legend(&mut svg, &EVERYBODY, [330.0, 24.0]);
+    let mut svg = Svg::new(960.0, 2.0 * LINE + 50.0);
+    svg.text([20.0, 24.0], Anchor::Start, "As the load grows");
     for (at, panel) in panels.iter().enumerate() {
-        let left = 60.0 + 310.0 * at as f64;
-        draw(&mut svg, panel, [left, 50.0, left + 240.0, 310.0]);
+        let left = 60.0 + COLUMN * (at % 3) as f64;
+        let top = 70.0 + LINE * (at / 3) as f64;
+        draw(&mut svg, panel, [left, top, left + 240.0, top + 220.0]);
+    }
+    for (at, who) in EVERYBODY.into_iter().enumerate() {
+        let y = LINE + 110.0 + 24.0 * at as f64;
+        legend(&mut svg, &[who], [60.0 + 2.0 * COLUMN, y]);
     }
     svg.finish()
 }
 
-fn draw(svg: &mut Svg, panel: &Panel<'_>, [left, top, right, bottom]: [f64; 4]) {
-    let curves = EVERYBODY.map(|who| {
-        let points = panel.at.iter().zip(&panel.rows);
-        let points: Vec<[f64; 2]> = points
-            .filter_map(|(at, cells)| Some([*at, 1e6 / median(cells, who, cpu)?]))
-            .collect();
-        (who, points)
-    });
-    let all = || curves.iter().flat_map(|(_, points)| points);
+fn draw(svg: &mut Svg, panel: &Panel, [left, top, right, bottom]: [f64; 4]) {
+    let all = || panel.curves.iter().flat_map(|(_, points)| points);
     let least = all().map(|[_, y]| *y).fold(f64::MAX, f64::min);
     let most = all().map(|[_, y]| *y).fold(1.0, f64::max);
     let power = |value: f64, round: fn(f64) -> f64| 10f64.powf(round(value.max(1.0).log10()));
@@ -177,30 +227,22 @@ fn draw(svg: &mut Svg, panel: &Panel<'_>, [left, top, right, bottom]: [f64; 4]) 
     );
     let ends = [panel.at.first(), panel.at.last()].map(|end| end.copied().unwrap_or(1.0));
     let x = Scale::new(ends, [left, right]);
+    svg.text([left - 40.0, top - 14.0], Anchor::Start, panel.unit);
     for tick in y.ticks() {
         svg.line([left, y.place(tick)], [right, y.place(tick)], GREY);
-        svg.text(
-            [left - 4.0, y.place(tick) + 4.0],
-            Anchor::End,
-            &power_of_ten(tick),
-        );
+        let foot = [left - 4.0, y.place(tick) + 4.0];
+        svg.text(foot, Anchor::End, &power_of_ten(tick));
     }
-    for at in panel.at {
-        svg.text(
-            [x.place(*at), bottom + 16.0],
-            Anchor::Middle,
-            &power_of_ten(*at),
-        );
+    for at in &panel.at {
+        let foot = [x.place(*at), bottom + 16.0];
+        svg.text(foot, Anchor::Middle, &power_of_ten(*at));
     }
-    svg.text(
-        [f64::midpoint(left, right), bottom + 36.0],
-        Anchor::Middle,
-        panel.title,
-    );
-    for (who, points) in &curves {
+    let foot = [f64::midpoint(left, right), bottom + 36.0];
+    svg.text(foot, Anchor::Middle, panel.title);
+    for (who, points) in &panel.curves {
         let places: Vec<[f64; 2]> = points
             .iter()
-            .map(|[at, rate]| [x.place(*at), y.place(*rate)])
+            .map(|[at, value]| [x.place(*at), y.place(*value)])
             .collect();
         svg.curve(&places, colour(*who));
     }
@@ -220,8 +262,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::bench::measure::Cell;
+    use crate::bench::measure::{Cell, Memory};
     use crate::bench::plan;
+    use crate::bench::run::Weight;
 
     /// Everybody costs as much more than the floor as they stand behind it.
     fn results() -> Results {
@@ -243,12 +286,18 @@ mod tests {
             let cells = cells.collect();
             (group, cells)
         });
+        let memory = Memory {
+            stream: Some(40.0),
+            ..Memory::default()
+        };
+        let weight = Weight {
+            growth: vec![(10, memory), (100, memory)],
+            ..Weight::default()
+        };
         Results {
-            machine: String::new(),
             groups: groups.collect(),
-            counts: Vec::new(),
-            weights: BTreeMap::new(),
-            clients: Vec::new(),
+            weights: BTreeMap::from([(Who::Ours, weight)]),
+            ..Results::default()
         }
     }
 
@@ -263,7 +312,7 @@ mod tests {
     #[test]
     fn curves_have_a_point_for_each_measurement() {
         let svg = scaling(&results());
-        let points = 3 * (CONCURRENT.len() + PAYLOADS.len() + TOOLS.len());
+        let points = 3 * (CONCURRENT.len() + PAYLOADS.len() + TOOLS.len() + BESIDE.len()) + 2;
         assert_eq!(svg.matches("<circle").count(), points);
     }
 

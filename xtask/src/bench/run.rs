@@ -12,16 +12,17 @@ use super::measure::{Cells, Figures, Load, Memory, Pace, Start};
 use super::plan::{self, Group};
 use super::valgrind::{self, Heap, Valgrind};
 use super::who::{ALL, Who};
-use super::{machine, page, plot, size};
+use super::{budgets, machine, page, plot, size};
 use crate::programs::target;
 use crate::steps::say;
+use crate::tidy;
 
 /// Where the page and its pictures are, below `docs`.
 const PAGE: &str = "benchmarks.md";
 const PLOTS: [&str; 2] = ["plots/cost.svg", "plots/scaling.svg"];
 
 /// Sessions that are opened to see what one takes.
-const SESSIONS: u32 = 1_000;
+const SESSIONS: [u32; 3] = [10, 100, 1_000];
 /// Starts of which the median is taken.
 const STARTS: u32 = 21;
 
@@ -42,9 +43,12 @@ pub(super) struct Counts {
 }
 
 /// What one server weighs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Weight {
+    /// With most sessions.
     pub(super) memory: Memory,
+    /// With each number of them.
+    pub(super) growth: Vec<(u32, Memory)>,
     pub(super) stdio: Start,
     pub(super) http: Start,
     pub(super) program: u64,
@@ -56,13 +60,15 @@ pub(super) struct Weight {
 pub(super) type CountTable = Vec<(&'static Counted, BTreeMap<Who, Counts>)>;
 
 /// Everything that was measured.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Results {
     pub(super) machine: String,
     pub(super) groups: Vec<(Group, Vec<Cells>)>,
     pub(super) counts: CountTable,
     pub(super) weights: BTreeMap<Who, Weight>,
     pub(super) clients: Vec<(&'static str, [Vec<Figures>; 3])>,
+    /// Uses of the SDK, how many crates each costs, and how many it may.
+    pub(super) crates: Vec<(&'static str, usize, usize)>,
 }
 
 /// Builds, measures, writes.
@@ -97,7 +103,11 @@ pub(super) fn run(root: &Path, wanted: Wanted) -> Result<(), String> {
         counts: counts(&built, wanted.quick)?,
         weights,
         clients,
+        crates: tidy::crates(root)?,
     };
+    for word in budgets::unexplained(&budgets::rows(&results)) {
+        say(&word);
+    }
     let minutes = start.elapsed().as_secs_f64() / 60.0;
     let page = page::page(&results);
     let docs = match wanted.quick {
@@ -128,18 +138,24 @@ fn write(docs: &Path, place: &str, text: &str) -> Result<(), String> {
 
 fn weigh(root: &Path, load: &Load<'_>, who: Who, wanted: Wanted) -> Result<Weight, String> {
     let (sessions, starts) = match wanted.quick {
-        true => (SESSIONS / 10, 3),
-        false => (SESSIONS, STARTS),
+        true => (&SESSIONS[..2], 3),
+        false => (&SESSIONS[..], STARTS),
     };
     let failed = |error: String| format!("{}: {error}", who.name());
+    let mut growth = Vec::new();
+    for count in sessions {
+        growth.push((*count, load.memory(who, *count).map_err(failed)?));
+    }
+    let memory = growth.last().ok_or("no sessions are to be opened")?.1;
     let weight = Weight {
-        memory: load.memory(who, sessions).map_err(failed)?,
+        memory,
+        growth,
         stdio: load.start(who, "stdio", starts).map_err(failed)?,
         http: load.start(who, "http", starts).map_err(failed)?,
         program: size::stripped(&who.program(load.built))?,
         crates: size::crates(root, who)?,
         build: match wanted.build_time {
-            true => Some(size::build_time(root, who)?),
+            true => size::build_time(root, who)?,
             false => None,
         },
     };

@@ -24,19 +24,18 @@ pub(super) fn stripped(program: &Path) -> Result<u64, String> {
     Ok(size)
 }
 
-/// Where a server is built, and with which words.
-fn package(root: &Path, who: Who) -> (PathBuf, String) {
+/// Where a server is built, and with which words. The floor is no package of its own.
+fn package(root: &Path, who: Who) -> Option<(PathBuf, String)> {
     let peers = root.join(PEERS);
     match who {
-        Who::Floor => (root.to_owned(), format!("{OWN} --bin bench-floor")),
-        Who::Ours => (root.to_owned(), format!("{OWN} --bin bench-server")),
-        Who::Rmcp => (peers, "--locked -p bench-rmcp-server".to_owned()),
-        Who::Tower => (peers, "--locked -p bench-tower-mcp-server".to_owned()),
+        Who::Floor => None,
+        Who::Ours => Some((root.to_owned(), format!("{OWN} --bin bench-server"))),
+        Who::Rmcp => Some((peers, "--locked -p bench-rmcp-server".to_owned())),
+        Who::Tower => Some((peers, "--locked -p bench-tower-mcp-server".to_owned())),
     }
 }
 
-/// How many crates a server over both transports is made of, the bench's own left out. The floor has no manifest of its
-/// own to be asked.
+/// How many crates a server over both transports is made of, the bench's own left out; of the floor nothing.
 pub(super) fn crates(root: &Path, who: Who) -> Result<Option<usize>, String> {
     let what = match who {
         Who::Floor => return Ok(None),
@@ -47,11 +46,14 @@ pub(super) fn crates(root: &Path, who: Who) -> Result<Option<usize>, String> {
         Who::Rmcp => "--locked -p bench-rmcp-server",
         Who::Tower => "--locked -p bench-tower-mcp-server",
     };
+    let Some((folder, _)) = package(root, who) else {
+        return Ok(None);
+    };
     let mut command = Command::new(cargo());
     command
         .args(["tree", "-e", "normal,build", "--prefix", "none"])
         .args(what.split_whitespace())
-        .current_dir(package(root, who).0);
+        .current_dir(folder);
     let mut crates = BTreeSet::new();
     run(&mut command, SHORT, |line| {
         let mut words = line.split(' ');
@@ -64,18 +66,20 @@ pub(super) fn crates(root: &Path, who: Who) -> Result<Option<usize>, String> {
     Ok(Some(crates.len()))
 }
 
-/// How long a server takes to be built for release from nothing, in seconds.
-pub(super) fn build_time(root: &Path, who: Who) -> Result<f64, String> {
+/// How long a server takes to be built for release from nothing, in seconds; of the floor nothing.
+pub(super) fn build_time(root: &Path, who: Who) -> Result<Option<f64>, String> {
+    let Some((workspace, what)) = package(root, who) else {
+        return Ok(None);
+    };
     let folder = target().join("bench-clean");
     let gone = |folder: &Path| match fs::remove_dir_all(folder) {
         Err(error) if folder.exists() => Err(format!("{}: {error}", folder.display())),
         _ => Ok(()),
     };
     gone(&folder)?;
-    let (workspace, what) = package(root, who);
     let start = Instant::now();
     build(&workspace, &folder, &what)?;
     let took = start.elapsed().as_secs_f64();
     gone(&folder)?;
-    Ok(took)
+    Ok(Some(took))
 }

@@ -1,0 +1,171 @@
+//! What tables are made of.
+
+use std::fmt::Write as _;
+
+use crate::bench::measure::Spread;
+use crate::bench::plan::thousands;
+use crate::bench::who::{ALL, Who};
+
+/// The peers, each with the heading of what it costs against this SDK.
+pub(super) const PEERS: [(Who, &str); 2] = [
+    (Who::Rmcp, "rmcp ÷ this SDK"),
+    (Who::Tower, "tower-mcp ÷ this SDK"),
+];
+
+/// Why cells are empty, each reason once.
+#[derive(Debug, Default)]
+pub(super) struct Notes(Vec<String>);
+
+impl Notes {
+    /// An empty cell, and where it is told why.
+    pub(super) fn empty(&mut self, who: Who, why: &str) -> String {
+        let note = format!("{}: {why}", who.name());
+        let known = self.0.iter().position(|known| *known == note);
+        let number = known.unwrap_or_else(|| {
+            self.0.push(note);
+            self.0.len() - 1
+        });
+        format!("n/a [{}](#why-not)", number + 1)
+    }
+
+    /// All of them.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        if !self.0.is_empty() {
+            text += "\n## Why not\n\n";
+        }
+        for (number, note) in self.0.iter().enumerate() {
+            // Writing to memory does not fail.
+            let _ = writeln!(text, "{}. {note}", number + 1);
+        }
+        text
+    }
+}
+
+/// A table with a column for everybody, and with `peers` one for each peer against this SDK.
+pub(super) fn head(first: &str, peers: bool) -> String {
+    let mut names: Vec<&str> = ALL.iter().map(|who| who.name()).collect();
+    if peers {
+        names.extend(PEERS.map(|(_, heading)| heading));
+    }
+    table_head(first, &names)
+}
+
+/// A table with these columns behind the first.
+pub(super) fn table_head(first: &str, names: &[&str]) -> String {
+    format!(
+        "| {first} | {} |\n| --- |{}\n",
+        names.join(" | "),
+        " --: |".repeat(names.len())
+    )
+}
+
+/// Three digits, more or less.
+pub(in crate::bench) fn short(number: f64) -> String {
+    match number {
+        number if number >= 1_000.0 => thousands(number.round() as u64),
+        number if number >= 100.0 => format!("{number:.0}"),
+        number if number >= 10.0 => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    }
+}
+
+/// The median, with the ends.
+pub(super) fn spread(spread: Spread) -> String {
+    format!(
+        "{} ({}–{})",
+        short(spread.median),
+        short(spread.least),
+        short(spread.most)
+    )
+}
+
+/// What somebody costs against the floor.
+pub(super) fn times(cost: f64, floor: f64) -> String {
+    format!("{}× ", short(cost / floor))
+}
+
+/// How often a peer costs what this SDK costs; less than once is told in words, so that it is not passed over.
+pub(super) fn ahead(peer: f64, ours: f64) -> String {
+    let ratio = short(peer / ours);
+    if peer < ours {
+        return format!("{ratio}×, behind");
+    }
+    format!("**{ratio}×**")
+}
+
+/// A figure that costs, as a row shows it of one.
+#[derive(Clone, Debug)]
+pub(super) enum Shown {
+    /// How much, and as it is to be written.
+    Figure(f64, String),
+    /// It has none, and why.
+    Missing(String),
+}
+
+/// A row: what each costs, and what the peers cost against this SDK.
+pub(super) fn row(name: &str, notes: &mut Notes, shown: impl Fn(Who) -> Shown) -> String {
+    let ours = match shown(Who::Ours) {
+        Shown::Figure(cost, _) => Some(cost),
+        Shown::Missing(_) => None,
+    };
+    let mut line = format!("| {name} |");
+    let mut behind = String::new();
+    for who in ALL {
+        let (cell, against) = match shown(who) {
+            Shown::Figure(cost, text) => {
+                let against = ours.map_or(String::new(), |ours| ahead(cost, ours));
+                (text, against)
+            }
+            Shown::Missing(why) => {
+                let cell = notes.empty(who, &why);
+                (cell.clone(), cell)
+            }
+        };
+        let _ = write!(line, " {cell} |");
+        if PEERS.iter().any(|(peer, _)| *peer == who) {
+            let _ = write!(behind, " {against} |");
+        }
+    }
+    line + &behind + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_stand_against_this_sdk_and_what_is_missing_is_explained_once() {
+        let mut notes = Notes::default();
+        let shown = |who| match who {
+            Who::Floor => Shown::Figure(10.0, "ten".to_owned()),
+            Who::Ours => Shown::Figure(12.5, "more".to_owned()),
+            Who::Rmcp => Shown::Figure(50.0, "much".to_owned()),
+            Who::Tower => Shown::Missing("it has none".to_owned()),
+        };
+        let line = row("a", &mut notes, shown);
+        let none = "n/a [1](#why-not)";
+        assert_eq!(
+            line,
+            format!("| a | ten | more | much | {none} | **4.00×** | {none} |\n")
+        );
+        row("b", &mut notes, shown);
+        assert_eq!(
+            notes.text(),
+            "\n## Why not\n\n1. tower-mcp 0.25.0: it has none\n"
+        );
+        assert_eq!(
+            head("", true)
+                .lines()
+                .next()
+                .map(|l| l.matches('|').count()),
+            Some(8)
+        );
+    }
+
+    #[test]
+    fn who_is_behind_is_told_so() {
+        assert_eq!(ahead(5.0, 10.0), "0.50×, behind");
+        assert_eq!(ahead(10.0, 10.0), "**1.00×**");
+    }
+}
