@@ -37,4 +37,6 @@ pub use limits::Limits;
 pub use message::{Batch, Frame, Message, Notification, ParamMembers, Request, Response};
 pub use owned::{OwnedMessage, RawJson};
 pub use parse::{parse, read_string};
-pub use write::{write_error, write_notification, write_request, write_result, write_string};
+pub use write::{
+    text_of, write_error, write_notification, write_request, write_result, write_string,
+};

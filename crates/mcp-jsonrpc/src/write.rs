@@ -1,6 +1,7 @@
 //! Printing envelopes into a buffer the caller owns.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{ErrorObject, RequestId, scan};
 
@@ -47,6 +48,13 @@ fn close_with_params(out: &mut Vec<u8>, params: Option<&[u8]>) {
         out.extend_from_slice(params);
     }
     out.push(b'}');
+}
+
+/// The text of a JSON value, on one line: what its `Display` prints, by the code that prints all other JSON. That of
+/// `Display` is another copy of it, and one more for the pretty form.
+pub fn text_of(value: &Value) -> String {
+    // No value has a key that is no string, and nothing else can fail.
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// Appends a JSON string, as serde_json writes it but looking at eight bytes at a time: text is

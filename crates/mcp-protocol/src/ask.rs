@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, text_of};
 use mcp_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestParams,
     ElicitResult, IncludeContext, ListRootsResult, method,
@@ -258,7 +258,7 @@ impl RequestContext {
         let raw = match self.delegates(method) {
             Some(ttl) => delegate::ask(link, method, params, ttl).await?,
             None => {
-                let params = params.map(|params| params.to_string().into_bytes());
+                let params = params.map(|params| text_of(&params).into_bytes());
                 let answer = link.request(method, params).await?;
                 answer.map_err(AskError::Rejected)?
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use mcp_jsonrpc::RawJson;
+use mcp_jsonrpc::{RawJson, text_of};
 use mcp_types::{ClientCapabilities, CreateTaskResult, method};
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ pub(crate) async fn ask(
         Some(ttl) => json!({ "ttl": u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX) }),
         None => json!({}),
     };
-    let created = link.request(method, Some(params.to_string().into_bytes()));
+    let created = link.request(method, Some(text_of(&params).into_bytes()));
     let created: CreateTaskResult = created
         .await?
         .map_err(AskError::Rejected)?
@@ -59,7 +59,7 @@ pub(crate) async fn ask(
         .map_err(|error| AskError::BadAnswer(error.to_string()))?;
     let mut given = Given {
         link: Arc::clone(link),
-        about: json!({ "taskId": created.task.task_id }).to_string(),
+        about: text_of(&json!({ "taskId": created.task.task_id })),
         is_over: false,
     };
     // It is not looked at meanwhile: whoever waits for the outcome need not (TASK-023).

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
-use mcp_jsonrpc::{ErrorObject, RequestId};
+use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
 use mcp_protocol::{Delivery, Exchange, Outcome, Payload};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
@@ -208,7 +208,7 @@ impl Listen {
 
     fn notify(&self, method: &str, mut params: JsonObject) {
         params.insert("_meta".into(), json!({ SUBSCRIPTION_ID_KEY: self.id() }));
-        let params = Value::Object(params).to_string();
+        let params = text_of(&Value::Object(params));
         let link = self.exchange.link();
         if link
             .notify(method, Some(params.as_bytes()), Delivery::Always)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, text_of};
 use mcp_protocol::schema::Validator;
 use mcp_protocol::{Outcome, Payload, Rules, lower};
 use mcp_types::{
@@ -118,7 +118,7 @@ impl Finish<CallToolResult> for FinishTool {
             }
             if result.content.is_empty() {
                 // For clients that do not read structured content (server/tools#structured-content).
-                result.content.push(ContentBlock::text(content.to_string()));
+                result.content.push(ContentBlock::text(text_of(content)));
             }
         }
         lower::call_tool_result(&mut result, self.rules);

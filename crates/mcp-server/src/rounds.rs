@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, decode};
+use mcp_jsonrpc::{ErrorObject, decode, text_of};
 use mcp_protocol::modern::{Interim, Ledger, LedgerError, Recorded, Suspending};
 use mcp_protocol::{BoxFuture, Outcome, Payload, Principal, Reply, RequestContext};
 use mcp_types::JsonObject;
@@ -73,7 +73,8 @@ impl Rounds {
                 let state = state.and_then(|state| keys.open(&state, &bound));
                 // One error for all: what exactly failed is nobody's business.
                 state
-                    .and_then(|state| serde_json::from_slice(&state).ok())
+                    .and_then(|state| String::from_utf8(state).ok())
+                    .and_then(|state| decode(&state).ok())
                     .ok_or_else(|| invalid("requestState is not valid for this request".into()))?
             }
         };
@@ -133,7 +134,7 @@ impl Subject<'_> {
     fn bound(&self, principal: Option<&Principal>) -> Vec<u8> {
         // Written anew, because a client may order and space them otherwise when it asks again.
         let arguments = serde_json::from_str::<Value>(self.arguments)
-            .map_or_else(|_| self.arguments.to_owned(), |value| value.to_string());
+            .map_or_else(|_| self.arguments.to_owned(), |value| text_of(&value));
         let principal = principal.map(Principal::as_str);
         let mut bound = vec![u8::from(principal.is_some())];
         for part in [

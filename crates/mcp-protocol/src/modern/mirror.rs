@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode as decode_json, members, read_string};
+use mcp_jsonrpc::{
+    ErrorCode, ErrorObject, Request, decode as decode_json, members, read_string, text_of,
+};
 use mcp_types::{JsonObject, method};
 use serde_json::Value;
 
@@ -209,10 +211,11 @@ impl Mirrored {
         path: &[String],
     ) -> Result<(), String> {
         let at = path.join("/");
-        let name = name
-            .as_str()
-            .filter(|name| is_token(name))
-            .ok_or_else(|| format!("{KEYWORD} {name} at /{at} is no token for a header"))?;
+        let token = name.as_str().filter(|name| is_token(name));
+        let name = token.ok_or_else(|| {
+            let name = text_of(name);
+            format!("{KEYWORD} {name} at /{at} is no token for a header")
+        })?;
         let kind = schema.get("type").and_then(Value::as_str);
         if path.is_empty() || !matches!(kind, Some("string" | "integer" | "boolean")) {
             return Err(format!(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, write_error, write_notification, write_result};
+use mcp_jsonrpc::{ErrorObject, text_of, write_error, write_notification, write_result};
 use mcp_types::method;
 use serde_json::json;
 
@@ -64,7 +64,7 @@ impl Ticket {
     /// A shared pipe has no stream that closes: that a subscription is over is said a second
     /// time, after its result (2026-07-28, basic/patterns/cancellation).
     fn announce_end(&self) {
-        let params = json!({ "requestId": self.exchange.id() }).to_string();
+        let params = text_of(&json!({ "requestId": self.exchange.id() }));
         let params = Some(params.as_bytes());
         self.mux
             .outbox

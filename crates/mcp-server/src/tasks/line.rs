@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mcp_jsonrpc::text_of;
 use mcp_protocol::task::Task;
 use mcp_protocol::{Call, CallError, Closed, Delivery, Extras, Grant, Link, Principal, Session};
 use serde_json::Value;
@@ -81,12 +82,12 @@ impl Link for Line {
             };
         };
         let mut params: Value = params
-            .and_then(|params| serde_json::from_slice(params).ok())
+            .and_then(|params| serde_json::from_str(std::str::from_utf8(params).ok()?).ok())
             .unwrap_or_else(|| Value::Object(serde_json::Map::new()));
         relate(&mut params, id);
         // What is only as long as its request, as from 2026-07-28 on, leads to nobody: tasks have
         // no notifications but their own there (M-TASK-046).
-        let params = params.to_string();
+        let params = text_of(&params);
         let sent = self
             .session
             .notify(method, Some(params.as_bytes()), delivery);

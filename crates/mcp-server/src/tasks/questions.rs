@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use mcp_jsonrpc::text_of;
 use mcp_protocol::modern::Question;
 use mcp_protocol::{BoxFuture, Link};
 use mcp_types::method;
@@ -58,7 +59,7 @@ async fn put(question: Question, link: Arc<dyn Link>, id: Box<str>) -> bool {
     let mut params = question.params().cloned().unwrap_or_else(|| json!({}));
     // TASK-043, TASK-058
     relate(&mut params, &id);
-    let mut call = pin!(link.request(method, Some(params.to_string().into_bytes())));
+    let mut call = pin!(link.request(method, Some(text_of(&params).into_bytes())));
     let answer = {
         let mut withdrawn = pin!(question.withdrawn());
         poll_fn(|cx| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, RequestId};
+use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
 use mcp_protocol::modern::Ledger;
 use mcp_protocol::task::{StoreError, Task, TaskOutcome};
 use mcp_protocol::{Exchange, Link, RequestContext, Session};
@@ -126,7 +126,7 @@ impl Core {
         let exchange = Exchange::new(RequestId::from(task.id()), line);
         let mut context = RequestContext::new(exchange.clone(), Arc::clone(&session));
         if let Some(token) = &task.call().token {
-            context.set_meta(&json!({ PROGRESS_TOKEN_KEY: token }).to_string());
+            context.set_meta(&text_of(&json!({ PROGRESS_TOKEN_KEY: token })));
         }
         let tries = if session.revision().rules().modern {
             ANSWERS
