@@ -71,8 +71,9 @@ pub(super) fn speed<'a>(
 
 /// What calls cost those who make them.
 pub(super) fn clients(results: &Results) -> String {
-    let mut text = "\n## Clients\n\nCPU of the client process per call, against the floor. The first column is the load \
-                    itself, which has an HTTP of its own; tower-mcp's client is not measured.\n\n"
+    let mut text = "\n## Clients\n\nCPU of the client process per call, with the floor as its server. The first column \
+                    is the load itself, which has an HTTP of its own, and \"1.2×\" is against it. tower-mcp's client \
+                    is not measured.\n\n"
         .to_owned();
     let names = [
         "load",
