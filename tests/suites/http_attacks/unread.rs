@@ -18,6 +18,9 @@ use super::{FLOOD, Witness, server};
 
 const READERS: usize = 20;
 
+/// Longer than a busy machine takes for anything here.
+const HANG: Duration = Duration::from_secs(60);
+
 /// Keeps no event, and knows which ones somebody else still holds.
 #[derive(Debug, Clone, Default)]
 struct Scales(Arc<Mutex<Vec<Bytes>>>);
@@ -61,7 +64,7 @@ async fn unread(served: &Served) -> Conn {
 async fn calls_end(served: &Served) {
     let start = Instant::now();
     while served.endpoint.in_flight() > 0 {
-        assert!(start.elapsed() < Duration::from_secs(10), "a handler waits");
+        assert!(start.elapsed() < HANG, "a handler waits");
         tokio::task::yield_now().await;
     }
 }
@@ -124,7 +127,7 @@ async fn t17_a_client_that_does_not_read_loses_its_connection() {
     calls_end(&served).await;
     let start = Instant::now();
     while alive() > before {
-        assert!(start.elapsed() < Duration::from_secs(10), "it is kept");
+        assert!(start.elapsed() < HANG, "it is kept");
         tokio::task::yield_now().await;
     }
     let said = conn.closed().await;

@@ -18,16 +18,16 @@ pub(crate) fn check_source(
     parts: &Parts,
     heads: &Heads<'_>,
 ) -> Result<(), Refusal> {
-    for verdict in [
-        allowed::host(&options.hosts, &parts.uri, heads.host),
-        allowed::origin(&options.origins, heads.origin),
-    ] {
-        if let Verdict::Refused(message) = verdict {
-            tracing::warn!(message, "refused a request");
-            return Err(Refusal::new(StatusCode::FORBIDDEN, message));
-        }
-    }
-    Ok(())
+    pass(allowed::host(&options.hosts, &parts.uri, heads.host))?;
+    pass(allowed::origin(&options.origins, heads.origin))
+}
+
+fn pass(verdict: Verdict) -> Result<(), Refusal> {
+    let Verdict::Refused(message) = verdict else {
+        return Ok(());
+    };
+    tracing::warn!(message, "refused a request");
+    Err(Refusal::new(StatusCode::FORBIDDEN, message))
 }
 
 /// What a peer sent, short enough to be told back.

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -18,8 +19,6 @@ use super::watch::Watched;
 
 /// The smallest buffer hyper can read a head into.
 const LEAST_BUFFER: usize = 8 << 10;
-/// What hyper is told of heads; how long they may take is what its timer says.
-const LONGEST_HEAD: Duration = Duration::from_secs(1);
 
 /// How patient a connection is.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +47,7 @@ impl Patience {
 /// future in the future, which would keep a second copy.
 pub(crate) async fn serve(
     stream: TcpStream,
-    route: Connected<impl Route>,
+    mut route: Connected<impl Route>,
     watched: Watched,
     place: Option<OwnedSemaphorePermit>,
 ) {
@@ -56,6 +55,7 @@ pub(crate) async fn serve(
     match tokio::time::timeout(watched.patience().head, http2::is_spoken(&stream)).await {
         Ok(Ok(true)) => {
             let mut connection = Box::pin(http2::connection(stream, route, watched.patience()));
+            watched.rest();
             let served = watched.serve(connection.as_mut(), |it| it.graceful_shutdown());
             return note(served.await);
         }
@@ -63,7 +63,8 @@ pub(crate) async fn serve(
         Ok(Err(error)) => return note(Err(error)),
         Err(error) => return note(Err(error)),
     }
-    let connection = pin!(http1(stream, route, &watched));
+    route.seat = Some(Arc::clone(watched.seat()));
+    let connection = pin!(http1(stream, route, watched.patience()));
     let served = watched.serve(connection, |it| it.graceful_shutdown());
     note(served.await);
     drop(place);
@@ -81,12 +82,9 @@ pub(super) type Io = TokioIo<Patient<TcpStream>>;
 fn http1<R: Route>(
     stream: TcpStream,
     route: Connected<R>,
-    watched: &Watched,
+    patience: &Patience,
 ) -> http1::Connection<Io, Connected<R>> {
-    let patience = watched.patience();
     http1::Builder::new()
-        .timer(watched.timer())
-        .header_read_timeout(LONGEST_HEAD)
         .max_buf_size(patience.buffer)
         .serve_connection(TokioIo::new(Patient::new(stream, patience.write)), route)
 }

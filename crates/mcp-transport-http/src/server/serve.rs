@@ -152,6 +152,7 @@ async fn serve_route(
         let route = Connected {
             route: route.clone(),
             peer,
+            seat: None,
         };
         let watched = watch.seat();
         connections.spawn(connection::serve(stream, route, watched, place));

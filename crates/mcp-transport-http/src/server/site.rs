@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -13,6 +14,7 @@ use super::body::Body;
 use super::endpoint::{Endpoint, Responding};
 use super::refusal::Refusal;
 use super::serve::PeerAddr;
+use super::watch::{Seat, Served, Serving};
 
 /// Where [`serve`](super::serve()) and its kin serve.
 const PATH: &str = "/mcp";
@@ -86,9 +88,10 @@ pub(crate) trait Route: Clone + Send + 'static {
     /// What is responded.
     type Body: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
         + Send
+        + Unpin
         + 'static;
     /// The response, in time.
-    type Future: Future<Output = Result<Response<Self::Body>, Infallible>> + Send + 'static;
+    type Future: Future<Output = Result<Response<Self::Body>, Infallible>> + Send + Unpin + 'static;
 
     /// Serves a request.
     fn serve(&self, request: Request<Incoming>, peer: PeerAddr) -> Self::Future;
@@ -118,15 +121,15 @@ where
         + Send
         + 'static,
 {
-    type Body = B;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<B>, Infallible>> + Send>>;
+    type Body = Pin<Box<B>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Self::Body>, Infallible>> + Send>>;
 
     fn serve(&self, mut request: Request<Incoming>, peer: PeerAddr) -> Self::Future {
         request.extensions_mut().insert(peer);
         let mut service = self.0.clone();
         Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
-            service.call(request).await
+            service.call(request).await.map(|it| it.map(Box::pin))
         })
     }
 }
@@ -136,14 +139,38 @@ where
 pub(crate) struct Connected<R> {
     pub(crate) route: R,
     pub(crate) peer: SocketAddr,
+    /// Where to note that a request is here, if they come one after the other.
+    pub(crate) seat: Option<Arc<Seat>>,
 }
 
 impl<R: Route> hyper::service::Service<Request<Incoming>> for Connected<R> {
-    type Response = Response<R::Body>;
+    type Response = Response<Served<R::Body>>;
     type Error = Infallible;
-    type Future = R::Future;
+    type Future = Serves<R::Future>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        self.route.serve(request, PeerAddr(self.peer))
+        Serves {
+            serving: self.seat.as_ref().map(Seat::serving),
+            future: self.route.serve(request, PeerAddr(self.peer)),
+        }
+    }
+}
+
+/// A response in the making, and the note that it is.
+pub(crate) struct Serves<F> {
+    future: F,
+    serving: Option<Serving>,
+}
+
+impl<F, B> Future for Serves<F>
+where
+    F: Future<Output = Result<Response<B>, Infallible>> + Unpin,
+{
+    type Output = Result<Response<Served<B>>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let response = ready!(Pin::new(&mut self.future).poll(cx))?;
+        let serving = self.serving.take();
+        Poll::Ready(Ok(response.map(|body| Served::new(body, serving))))
     }
 }

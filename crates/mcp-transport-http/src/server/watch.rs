@@ -1,18 +1,20 @@
 //! What watches the connections of a listener: how long each waits for the head of a request, and when all of them
 //! are to end.
 //!
-//! A timer of the runtime for each request costs more than to find its session. Here a clock ticks for all of them
-//! together: who starts to wait notes the tick until which it may, and each tick looks at the notes.
+//! hyper can limit the time for a head itself, but that costs each request a timer and hyper a second look at a
+//! connection that has nothing to say. Here a clock ticks for all of them together: who starts to wait notes the tick
+//! until which it may, and each tick looks at the notes.
 
 use std::collections::HashMap;
+use std::error::Error as StdError;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hyper::rt::{Sleep, Timer};
+use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::connection::Patience;
@@ -50,7 +52,7 @@ struct Seats {
 }
 
 /// What is known of one connection.
-struct Seat {
+pub(crate) struct Seat {
     all: Arc<All>,
     /// The tick until which it may wait for a head.
     until: AtomicU64,
@@ -82,9 +84,10 @@ impl Watch {
     pub(crate) fn seat(&self) -> Watched {
         let seat = Arc::new(Seat {
             all: Arc::clone(&self.all),
-            until: AtomicU64::new(NEVER),
+            until: AtomicU64::new(0),
             waker: Mutex::default(),
         });
+        seat.wait();
         let mut seats = lock(&self.all.seats);
         let number = seats.next;
         seats.next += 1;
@@ -130,26 +133,60 @@ impl Drop for Watched {
     }
 }
 
+impl Seat {
+    /// It waits for the head of a request from now on.
+    fn wait(&self) {
+        let now = self.all.now.load(Ordering::Acquire);
+        let until = now.saturating_add(self.all.ticks);
+        self.until.store(until, Ordering::Release);
+    }
+
+    /// It does not wait any more.
+    fn rest(&self) {
+        self.until.store(NEVER, Ordering::Release);
+    }
+
+    fn is_late(&self) -> bool {
+        self.all.now.load(Ordering::Acquire) >= self.until.load(Ordering::Acquire)
+    }
+
+    /// A head is here: the next is waited for when what this returns is dropped.
+    pub(crate) fn serving(self: &Arc<Self>) -> Serving {
+        self.rest();
+        Serving(Arc::clone(self))
+    }
+}
+
 impl Watched {
     /// How patiently it is served.
     pub(crate) fn patience(&self) -> &Patience {
         &self.seat.all.patience
     }
 
-    /// What hyper measures heads with.
-    pub(crate) fn timer(&self) -> HeadTimer {
-        HeadTimer {
-            seat: Arc::clone(&self.seat),
-            born: Instant::now(),
-        }
+    /// For requests that come one after the other, to tell that they are here.
+    pub(crate) fn seat(&self) -> &Arc<Seat> {
+        &self.seat
+    }
+
+    /// Heads are somebody else's concern.
+    #[cfg(feature = "http2")]
+    pub(crate) fn rest(&self) {
+        self.seat.rest();
     }
 
     /// Serves the connection; `close` makes it end after the request it is at.
-    pub(crate) async fn serve<C: Future>(
+    ///
+    /// # Errors
+    /// What the connection failed with, or that it waited too long for a head.
+    pub(crate) async fn serve<C, E>(
         &self,
         mut connection: Pin<&mut C>,
         close: fn(Pin<&mut C>),
-    ) -> C::Output {
+    ) -> Result<(), Failure>
+    where
+        C: Future<Output = Result<(), E>>,
+        E: Into<Failure>,
+    {
         let mut told = false;
         let mut known: Option<Waker> = None;
         poll_fn(|cx| {
@@ -162,68 +199,76 @@ impl Watched {
                 told = true;
                 close(connection.as_mut());
             }
-            connection.as_mut().poll(cx)
+            match connection.as_mut().poll(cx) {
+                Poll::Ready(ended) => Poll::Ready(ended.map_err(Into::into)),
+                Poll::Pending if self.seat.is_late() => {
+                    Poll::Ready(Err("no head within Options::with_head_timeout".into()))
+                }
+                Poll::Pending => Poll::Pending,
+            }
         })
         .await
     }
 }
 
-/// Ends the wait for a head when the clock of the listener says so, whatever the deadline: that is made of the same limit.
-pub(crate) struct HeadTimer {
-    seat: Arc<Seat>,
-    /// What hyper adds its limit to. Nobody looks at the sum.
-    born: Instant,
-}
+type Failure = Box<dyn StdError + Send + Sync>;
 
-impl Timer for HeadTimer {
-    fn sleep(&self, _: Duration) -> Pin<Box<dyn Sleep>> {
-        let seat = Arc::clone(&self.seat);
-        let now = seat.all.now.load(Ordering::Acquire);
-        let until = now.saturating_add(seat.all.ticks);
-        seat.until.store(until, Ordering::Release);
-        Box::pin(Waiting(seat))
-    }
+/// A request of a connection that has one at a time is being served.
+pub(crate) struct Serving(Arc<Seat>);
 
-    fn sleep_until(&self, _: Instant) -> Pin<Box<dyn Sleep>> {
-        self.sleep(Duration::ZERO)
-    }
-
-    fn now(&self) -> Instant {
-        self.born
-    }
-}
-
-/// A wait for a head; hyper polls it in the task of the connection, whose waker the seat has.
-struct Waiting(Arc<Seat>);
-
-impl Future for Waiting {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let now = self.0.all.now.load(Ordering::Acquire);
-        if now >= self.0.until.load(Ordering::Acquire) {
-            return Poll::Ready(());
-        }
-        Poll::Pending
-    }
-}
-
-impl Sleep for Waiting {}
-
-impl Drop for Waiting {
+impl Drop for Serving {
     fn drop(&mut self) {
-        self.0.until.store(NEVER, Ordering::Release);
+        self.0.wait();
+    }
+}
+
+/// A response: when hyper drops its body, all of it is on its way.
+pub(crate) struct Served<B> {
+    body: B,
+    _serving: Option<Serving>,
+}
+
+impl<B> Served<B> {
+    pub(crate) fn new(body: B, serving: Option<Serving>) -> Self {
+        let _serving = serving;
+        Self { body, _serving }
+    }
+}
+
+impl<B: Body + Unpin> Body for Served<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::future::pending;
+    use std::io;
     use std::pin::pin;
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
     use crate::Options;
+
+    /// A connection on which nothing comes.
+    async fn silence() -> io::Result<()> {
+        pending().await
+    }
 
     fn watch(head: Duration) -> Watch {
         let options = Options::new().with_head_timeout(head);
@@ -231,7 +276,7 @@ mod tests {
     }
 
     /// Lets the clock go until `ended` completes.
-    async fn ticking<T>(mut watch: Watch, ended: impl Future<Output = T>) -> T {
+    async fn ticking<T>(watch: &mut Watch, ended: impl Future<Output = T>) -> T {
         let mut ended = pin!(ended);
         poll_fn(|cx| {
             watch.poll_ticks(cx);
@@ -243,12 +288,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_head_has_all_the_time_it_is_given_and_little_more() {
         for head in [1, 80, 300, 30_000, 3_600_000].map(Duration::from_millis) {
-            let watch = watch(head);
+            let mut watch = watch(head);
             let watched = watch.seat();
-            let timer = watched.timer();
             let started = tokio::time::Instant::now();
-            let waiting = async move { watched.serve(pin!(timer.sleep(head)), |_| {}).await };
-            ticking(watch, tokio::spawn(waiting)).await.unwrap();
+            let silent = async move { watched.serve(pin!(silence()), |_| {}).await };
+            let ended = ticking(&mut watch, tokio::spawn(silent)).await.unwrap();
+            assert!(ended.unwrap_err().to_string().contains("with_head_timeout"));
             let slack = (head / PARTS).clamp(SHORTEST_TICK, LONGEST_TICK) * 3;
             let waited = started.elapsed();
             assert!(
@@ -260,14 +305,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_has_a_head_is_not_waited_for() {
-        let watch = watch(Duration::from_millis(80));
+        let mut watch = watch(Duration::from_millis(80));
         let watched = watch.seat();
-        drop(watched.timer().sleep(Duration::ZERO));
-        let idle = async move { watched.serve(pin!(pending::<()>()), |_| {}).await };
-        let idle = tokio::spawn(idle);
-        ticking(watch, tokio::time::sleep(Duration::from_secs(10))).await;
-        assert!(!idle.is_finished());
-        idle.abort();
+        let response = Served::new(crate::Body::empty(), Some(watched.seat().serving()));
+        let busy = tokio::spawn(async move { watched.serve(pin!(silence()), |_| {}).await });
+        ticking(&mut watch, tokio::time::sleep(Duration::from_secs(10))).await;
+        assert!(!busy.is_finished());
+        // The next one is.
+        drop(response);
+        assert!(ticking(&mut watch, busy).await.unwrap().is_err());
     }
 
     #[tokio::test]
@@ -279,14 +325,15 @@ mod tests {
             let watched = watch.seat();
             connections.spawn(async move {
                 let until_told = poll_fn(|_| match TOLD.load(Ordering::Acquire) {
-                    3 => Poll::Ready(()),
+                    3 => Poll::Ready(Ok::<_, io::Error>(())),
                     _ => Poll::Pending,
                 });
                 watched
                     .serve(pin!(until_told), |_| {
                         TOLD.fetch_add(1, Ordering::AcqRel);
                     })
-                    .await;
+                    .await
+                    .unwrap();
             });
         }
         tokio::task::yield_now().await;
@@ -294,7 +341,7 @@ mod tests {
         tokio::task::yield_now().await;
         assert_eq!(TOLD.load(Ordering::Acquire), 3);
         watch.close();
-        while connections.join_next().await.is_some() {}
+        while connections.join_next().await.transpose().unwrap().is_some() {}
         assert_eq!(TOLD.load(Ordering::Acquire), 3);
         assert!(lock(&watch.all.seats).taken.is_empty());
     }
