@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use mcp_protocol::{Closed, Principal, Revision, Service, guarded};
 use tokio::time::{Instant, timeout_at};
 
@@ -404,6 +404,8 @@ pub(crate) fn event_stream(body: Body) -> Response<Body> {
     const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
     let mut response = Response::new(body);
     let headers = response.headers_mut();
+    // hyper keeps the map for as long as the stream is open.
+    *headers = HeaderMap::with_capacity(3);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(BUFFERING, HeaderValue::from_static("no"));
