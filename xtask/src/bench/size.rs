@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::built::{OWN, PEERS, build};
 use super::who::Who;
 use crate::programs::{SHORT, ask, run, target};
-use crate::steps::cargo;
+use crate::steps::{cargo, say};
 
 /// The size of a program without its symbols, in bytes.
 pub(super) fn stripped(program: &Path) -> Result<u64, String> {
@@ -77,6 +77,7 @@ pub(super) fn build_time(root: &Path, who: Who) -> Result<Option<f64>, String> {
         _ => Ok(()),
     };
     gone(&folder)?;
+    say(&format!("\nbuilding from nothing: {}", who.name()));
     let start = Instant::now();
     build(&workspace, &folder, &what)?;
     let took = start.elapsed().as_secs_f64();
