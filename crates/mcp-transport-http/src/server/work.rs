@@ -161,20 +161,20 @@ fn settle(exchange: &Exchange, outcome: &Outcome) -> Text {
 
 /// The answer as JSON text.
 pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> Text {
-    let mut out = Vec::with_capacity(256);
     match outcome {
         Ok(payload) => match payload.shared().filter(|(text, ..)| text.len() >= SHARED) {
-            None => write_result(&mut out, id, |out| payload.write(out)),
+            None => Text::written(|out| write_result(out, id, |out| payload.write(out))),
             Some((text, until, mut end)) => {
-                write_result(&mut out, id, |_| {});
-                // The brace that closes the envelope goes behind the text.
-                end.extend(out.pop());
-                return Text::around(out, text, until, end);
+                let start = Text::written(|out| {
+                    write_result(out, id, |_| {});
+                    // The brace that closes the envelope goes behind the text.
+                    end.extend(out.pop());
+                });
+                start.around(text, until, end)
             }
         },
-        Err(error) => write_error(&mut out, Some(id), error),
+        Err(error) => Text::written(|out| write_error(out, Some(id), error)),
     }
-    out.into()
 }
 
 /// What is worth to be sent without a copy.
