@@ -54,7 +54,7 @@ pub(crate) async fn serve(
     #[cfg(feature = "http2")]
     match tokio::time::timeout(watched.patience().head, http2::is_spoken(&stream)).await {
         Ok(Ok(true)) => {
-            let mut connection = Box::pin(http2::connection(stream, route, watched.patience()));
+            let mut connection = Box::pin(http2::connection(stream, route, &watched));
             watched.rest();
             let served = watched.serve(connection.as_mut(), |it| it.graceful_shutdown());
             return note(served.await);
@@ -64,7 +64,7 @@ pub(crate) async fn serve(
         Err(error) => return note(Err(error)),
     }
     route.seat = Some(Arc::clone(watched.seat()));
-    let connection = pin!(http1(stream, route, watched.patience()));
+    let connection = pin!(http1(stream, route, &watched));
     let served = watched.serve(connection, |it| it.graceful_shutdown());
     note(served.await);
     drop(place);
@@ -82,9 +82,9 @@ pub(super) type Io = TokioIo<Patient<TcpStream>>;
 fn http1<R: Route>(
     stream: TcpStream,
     route: Connected<R>,
-    patience: &Patience,
+    watched: &Watched,
 ) -> http1::Connection<Io, Connected<R>> {
     http1::Builder::new()
-        .max_buf_size(patience.buffer)
-        .serve_connection(TokioIo::new(Patient::new(stream, patience.write)), route)
+        .max_buf_size(watched.patience().buffer)
+        .serve_connection(TokioIo::new(Patient::new(stream, watched.seat())), route)
 }

@@ -8,9 +8,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use super::connection::{Io, Patience};
+use super::connection::Io;
 use super::io::Patient;
 use super::site::{Connected, Route};
+use super::watch::Watched;
 
 /// How such a connection begins; no request of HTTP/1.1 does. All of it is waited for here, where there is a limit:
 /// hyper has none for half of it.
@@ -45,8 +46,9 @@ pub(super) async fn is_spoken(stream: &TcpStream) -> io::Result<bool> {
 pub(super) fn connection<R: Route>(
     stream: TcpStream,
     route: Connected<R>,
-    patience: &Patience,
+    watched: &Watched,
 ) -> http2::Connection<Io, Connected<R>, TokioExecutor> {
+    let patience = watched.patience();
     http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)
@@ -54,5 +56,5 @@ pub(super) fn connection<R: Route>(
         .max_send_buf_size(STREAM_BUFFER)
         .keep_alive_interval(patience.head)
         .keep_alive_timeout(patience.head)
-        .serve_connection(TokioIo::new(Patient::new(stream, patience.write)), route)
+        .serve_connection(TokioIo::new(Patient::new(stream, watched.seat())), route)
 }

@@ -2,46 +2,42 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
+
+use super::watch::Seat;
 
 /// Fails a write that makes no progress for too long.
 pub(crate) struct Patient<S> {
     stream: S,
-    limit: Duration,
-    stalled: Option<Pin<Box<Sleep>>>,
+    /// Where to note that it waits; whoever polls this is woken from there.
+    seat: Arc<Seat>,
+    stalled: bool,
 }
 
 impl<S> Patient<S> {
-    pub(crate) fn new(stream: S, limit: Duration) -> Self {
+    pub(crate) fn new(stream: S, seat: &Arc<Seat>) -> Self {
         Self {
             stream,
-            limit,
-            stalled: None,
+            seat: Arc::clone(seat),
+            stalled: false,
         }
     }
 
-    fn watch<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        progress: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if progress.is_ready() {
-            self.stalled = None;
-            return progress;
+    fn watch<T>(&mut self, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        match (progress.is_pending(), self.stalled) {
+            (true, false) => self.seat.stall(),
+            (false, true) => self.seat.flow(),
+            (true, true) if self.seat.is_unread() => {
+                let error = io::Error::new(io::ErrorKind::TimedOut, "the client does not read");
+                return Poll::Ready(Err(error));
+            }
+            _ => {}
         }
-        let limit = self.limit;
-        let timer = self.stalled.get_or_insert_with(|| Box::pin(sleep(limit)));
-        if timer.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        Poll::Ready(Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            "the client does not read",
-        )))
+        self.stalled = progress.is_pending();
+        progress
     }
 }
 
@@ -62,7 +58,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.watch(cx, progress)
+        self.watch(progress)
     }
 
     fn poll_write_vectored(
@@ -71,7 +67,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.watch(cx, progress)
+        self.watch(progress)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -80,11 +76,52 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let progress = Pin::new(&mut self.stream).poll_flush(cx);
-        self.watch(cx, progress)
+        self.watch(progress)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let progress = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.watch(cx, progress)
+        self.watch(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+    use tokio::time::{Instant, sleep};
+
+    use super::super::connection::Patience;
+    use super::super::watch::Watch;
+    use super::*;
+    use crate::Options;
+
+    const LIMIT: Duration = Duration::from_secs(2);
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_client_that_takes_nothing_loses_its_connection() {
+        let options = Options::new().with_write_stall(LIMIT);
+        let mut watch = Watch::new(Patience::new(&options));
+        let watched = watch.seat();
+        let (near, mut far) = duplex(10);
+        let mut near = Patient::new(near, watched.seat());
+        let serving = tokio::spawn(async move {
+            let written = pin!(async { near.write_all(&[0; 100]).await });
+            watched.serve(written, |_| {}).await
+        });
+        let reading = async {
+            // A little at a time, longer than the limit in all.
+            for _ in 0..5 {
+                sleep(LIMIT / 2).await;
+                far.read_exact(&mut [0; 10]).await.unwrap();
+            }
+            let stopped = Instant::now();
+            (serving.await.unwrap(), stopped.elapsed())
+        };
+        let (ended, waited) = watch.during(reading).await;
+        assert_eq!(ended.unwrap_err().to_string(), "the client does not read");
+        assert!(waited >= LIMIT && waited < LIMIT * 2, "{waited:?}");
     }
 }

@@ -158,10 +158,10 @@ async fn serve_route(
         connections.spawn(connection::serve(stream, route, watched, place));
     }
     drop(listener);
-    endpoint.close().await;
+    watch.during(endpoint.close()).await;
     watch.close();
     let ended = async { while connections.join_next().await.is_some() {} };
-    if timeout(LAST, ended).await.is_err() {
+    if watch.during(timeout(LAST, ended)).await.is_err() {
         tracing::debug!("closed connections that did not end in time");
     }
     connections.shutdown().await;

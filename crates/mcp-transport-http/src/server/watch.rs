@@ -1,5 +1,5 @@
-//! What watches the connections of a listener: how long each waits for the head of a request, and when all of them
-//! are to end.
+//! What watches the connections of a listener: how long each waits for the head of a request and for a client that
+//! does not read, and when all of them are to end.
 //!
 //! hyper can limit the time for a head itself, but that costs each request a timer and hyper a second look at a
 //! connection that has nothing to say. Here a clock ticks for all of them together: who starts to wait notes the tick
@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -20,12 +20,12 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use super::connection::Patience;
 use super::lock;
 
-/// How many ticks a wait is divided into: it may last this part longer than the limit says.
+/// How many ticks the shorter of the two waits is divided into.
 const PARTS: u32 = 8;
-/// However long the limit, it is looked after this often; and however short, not more often than that.
+/// However long the limits, they are looked after this often; and however short, not more often than that.
 const LONGEST_TICK: Duration = Duration::from_secs(1);
 const SHORTEST_TICK: Duration = Duration::from_millis(10);
-/// No head is waited for.
+/// Nothing is waited for.
 const NEVER: u64 = u64::MAX;
 
 /// Watches the connections of one listener.
@@ -37,8 +37,10 @@ pub(crate) struct Watch {
 struct All {
     /// How many ticks there were.
     now: AtomicU64,
-    /// How many a head may take.
-    ticks: u64,
+    /// How many may pass before a head is here.
+    head: u64,
+    /// How many may pass before a client goes on reading.
+    write: u64,
     patience: Patience,
     closing: AtomicBool,
     seats: Mutex<Seats>,
@@ -55,23 +57,29 @@ struct Seats {
 pub(crate) struct Seat {
     all: Arc<All>,
     /// The tick until which it may wait for a head.
-    until: AtomicU64,
+    head: AtomicU64,
+    /// The tick until which what was written may stay unread.
+    write: AtomicU64,
     waker: Mutex<Option<Waker>>,
 }
 
 impl Watch {
     /// Watches connections that are served as patiently as this.
     pub(crate) fn new(patience: Patience) -> Self {
-        let head = patience.head;
-        let tick = (head / PARTS).clamp(SHORTEST_TICK, LONGEST_TICK);
+        let tick = patience.head.min(patience.write) / PARTS;
+        let tick = tick.clamp(SHORTEST_TICK, LONGEST_TICK);
         let mut ticking = interval(tick);
         ticking.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The tick that is going on when the wait starts does not count.
-        let ticks = head.as_nanos().div_ceil(tick.as_nanos()) + 1;
+        let ticks = |limit: Duration| {
+            // The tick that is going on when the wait starts does not count.
+            let ticks = limit.as_nanos().div_ceil(tick.as_nanos()) + 1;
+            u64::try_from(ticks).unwrap_or(NEVER)
+        };
         Self {
             all: Arc::new(All {
                 now: AtomicU64::new(0),
-                ticks: u64::try_from(ticks).unwrap_or(NEVER),
+                head: ticks(patience.head),
+                write: ticks(patience.write),
                 patience,
                 closing: AtomicBool::new(false),
                 seats: Mutex::default(),
@@ -84,7 +92,8 @@ impl Watch {
     pub(crate) fn seat(&self) -> Watched {
         let seat = Arc::new(Seat {
             all: Arc::clone(&self.all),
-            until: AtomicU64::new(0),
+            head: AtomicU64::new(NEVER),
+            write: AtomicU64::new(NEVER),
             waker: Mutex::default(),
         });
         seat.wait();
@@ -99,9 +108,19 @@ impl Watch {
     pub(crate) fn poll_ticks(&mut self, cx: &mut Context<'_>) {
         while self.ticking.poll_tick(cx).is_ready() {
             let now = self.all.now.fetch_add(1, Ordering::AcqRel) + 1;
-            self.all
-                .wake(|seat| seat.until.load(Ordering::Acquire) <= now);
+            let over = |until: &AtomicU64| until.load(Ordering::Acquire) <= now;
+            self.all.wake(|seat| over(&seat.head) || over(&seat.write));
         }
+    }
+
+    /// Lets the clock go on until `ended` completes.
+    pub(crate) async fn during<T>(&mut self, ended: impl Future<Output = T>) -> T {
+        let mut ended = pin!(ended);
+        poll_fn(|cx| {
+            self.poll_ticks(cx);
+            ended.as_mut().poll(cx)
+        })
+        .await
     }
 
     /// Tells every connection to end after the request that it is at.
@@ -112,6 +131,15 @@ impl Watch {
 }
 
 impl All {
+    /// The tick after so many.
+    fn after(&self, ticks: u64) -> u64 {
+        self.now.load(Ordering::Acquire).saturating_add(ticks)
+    }
+
+    fn is_over(&self, until: &AtomicU64) -> bool {
+        self.now.load(Ordering::Acquire) >= until.load(Ordering::Acquire)
+    }
+
     fn wake(&self, which: impl Fn(&Seat) -> bool) {
         for seat in lock(&self.seats).taken.values().filter(|seat| which(seat)) {
             if let Some(waker) = &*lock(&seat.waker) {
@@ -136,24 +164,39 @@ impl Drop for Watched {
 impl Seat {
     /// It waits for the head of a request from now on.
     fn wait(&self) {
-        let now = self.all.now.load(Ordering::Acquire);
-        let until = now.saturating_add(self.all.ticks);
-        self.until.store(until, Ordering::Release);
+        self.head
+            .store(self.all.after(self.all.head), Ordering::Release);
     }
 
     /// It does not wait any more.
     fn rest(&self) {
-        self.until.store(NEVER, Ordering::Release);
+        self.head.store(NEVER, Ordering::Release);
     }
 
     fn is_late(&self) -> bool {
-        self.all.now.load(Ordering::Acquire) >= self.until.load(Ordering::Acquire)
+        self.all.is_over(&self.head)
     }
 
     /// A head is here: the next is waited for when what this returns is dropped.
     pub(crate) fn serving(self: &Arc<Self>) -> Serving {
         self.rest();
         Serving(Arc::clone(self))
+    }
+
+    /// What was written is not read; it was, until now.
+    pub(super) fn stall(&self) {
+        self.write
+            .store(self.all.after(self.all.write), Ordering::Release);
+    }
+
+    /// It is read again.
+    pub(super) fn flow(&self) {
+        self.write.store(NEVER, Ordering::Release);
+    }
+
+    /// Whether it was not read for too long.
+    pub(super) fn is_unread(&self) -> bool {
+        self.all.is_over(&self.write)
     }
 }
 
@@ -259,7 +302,6 @@ impl<B: Body + Unpin> Body for Served<B> {
 mod tests {
     use std::future::pending;
     use std::io;
-    use std::pin::pin;
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
@@ -275,16 +317,6 @@ mod tests {
         Watch::new(Patience::new(&options))
     }
 
-    /// Lets the clock go until `ended` completes.
-    async fn ticking<T>(watch: &mut Watch, ended: impl Future<Output = T>) -> T {
-        let mut ended = pin!(ended);
-        poll_fn(|cx| {
-            watch.poll_ticks(cx);
-            ended.as_mut().poll(cx)
-        })
-        .await
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_head_has_all_the_time_it_is_given_and_little_more() {
         for head in [1, 80, 300, 30_000, 3_600_000].map(Duration::from_millis) {
@@ -292,7 +324,7 @@ mod tests {
             let watched = watch.seat();
             let started = tokio::time::Instant::now();
             let silent = async move { watched.serve(pin!(silence()), |_| {}).await };
-            let ended = ticking(&mut watch, tokio::spawn(silent)).await.unwrap();
+            let ended = watch.during(tokio::spawn(silent)).await.unwrap();
             assert!(ended.unwrap_err().to_string().contains("with_head_timeout"));
             let slack = (head / PARTS).clamp(SHORTEST_TICK, LONGEST_TICK) * 3;
             let waited = started.elapsed();
@@ -309,11 +341,13 @@ mod tests {
         let watched = watch.seat();
         let response = Served::new(crate::Body::empty(), Some(watched.seat().serving()));
         let busy = tokio::spawn(async move { watched.serve(pin!(silence()), |_| {}).await });
-        ticking(&mut watch, tokio::time::sleep(Duration::from_secs(10))).await;
+        watch
+            .during(tokio::time::sleep(Duration::from_secs(10)))
+            .await;
         assert!(!busy.is_finished());
         // The next one is.
         drop(response);
-        assert!(ticking(&mut watch, busy).await.unwrap().is_err());
+        assert!(watch.during(busy).await.unwrap().is_err());
     }
 
     #[tokio::test]
