@@ -87,6 +87,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
     use std::pin::pin;
     use std::time::Duration;
 
@@ -123,5 +124,37 @@ mod tests {
         let (ended, waited) = watch.during(reading).await;
         assert_eq!(ended.unwrap_err().to_string(), "the client does not read");
         assert!(waited >= LIMIT && waited < LIMIT * 2, "{waited:?}");
+    }
+
+    // The next head cannot be expected of somebody who is still reading.
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_reader_is_not_late_with_a_head() {
+        let options = Options::new()
+            .with_write_stall(LIMIT)
+            .with_head_timeout(LIMIT / 4);
+        let mut watch = Watch::new(Patience::new(&options));
+        let watched = watch.seat();
+        let (near, mut far) = duplex(10);
+        let mut near = Patient::new(near, watched.seat());
+        let serving = tokio::spawn(async move {
+            let written = pin!(async {
+                near.write_all(&[0; 100]).await?;
+                pending::<io::Result<()>>().await
+            });
+            watched.serve(written, |_| {}).await
+        });
+        let reading = async {
+            for _ in 0..9 {
+                sleep(LIMIT / 2).await;
+                assert!(!serving.is_finished());
+                far.read_exact(&mut [0; 10]).await.unwrap();
+            }
+            let written = Instant::now();
+            (serving.await.unwrap(), written.elapsed())
+        };
+        let (ended, waited) = watch.during(reading).await;
+        let why = ended.unwrap_err().to_string();
+        assert!(why.contains("with_head_timeout"), "{why}");
+        assert!(waited >= LIMIT / 4 && waited < LIMIT / 2, "{waited:?}");
     }
 }

@@ -173,8 +173,9 @@ impl Seat {
         self.head.store(NEVER, Ordering::Release);
     }
 
+    /// Whether it waited too long for a head. Who is still reading cannot be late with one.
     fn is_late(&self) -> bool {
-        self.all.is_over(&self.head)
+        self.all.is_over(&self.head) && self.write.load(Ordering::Acquire) == NEVER
     }
 
     /// A head is here: the next is waited for when what this returns is dropped.
@@ -189,8 +190,11 @@ impl Seat {
             .store(self.all.after(self.all.write), Ordering::Release);
     }
 
-    /// It is read again.
+    /// It is read again: from now on there is time for a head.
     pub(super) fn flow(&self) {
+        if self.head.load(Ordering::Acquire) != NEVER {
+            self.wait();
+        }
         self.write.store(NEVER, Ordering::Release);
     }
 
