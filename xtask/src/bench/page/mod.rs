@@ -32,7 +32,9 @@ not with other pages.
   run. Over HTTP each call in flight has a connection, and a session where there are sessions.
 - **Figures.** CPU is the processor time of the server process per call, as the system accounts it. All servers take turns
   in each round; a cell is the median of the rounds, with the least and the most of them. p50 and p99 are the time of a
-  call as the client sees it. Echo is of 64 bytes unless a row says otherwise.
+  call as the client sees it. With one call at a time over HTTP, calls per second and p99 tell more of the pauses of the
+  machine than of the server: they differ by two between rounds of the same program, p50 and CPU do not. Echo is of 64
+  bytes unless a row says otherwise.
 - **Counts.** Instructions are counted by callgrind and allocations by memcheck: what else the machine does
   hardly matters to them. They are what `cargo xtask bench --gate` and `cargo xtask test` hold against `tests/budgets/gates.toml`.
   Over stdio 16 calls are sent at once and over HTTP 8 are in flight, unless a row says otherwise.
