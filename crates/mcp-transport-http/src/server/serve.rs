@@ -49,7 +49,7 @@ pub async fn serve(address: impl ToSocketAddrs, service: impl Service) -> Result
     serve_with(listener, endpoint, std::future::pending()).await
 }
 
-/// Serves an endpoint at the path `/mcp` of a listener, over HTTP/1.1 and HTTP/2, until
+/// Serves an endpoint at the path `/mcp` of a listener, over HTTP/1.1 and with the feature `http2` over HTTP/2, until
 /// `shutdown` completes; then [closes the endpoint](Endpoint::close), lets the connections end, and
 /// closes those that do not.
 ///
