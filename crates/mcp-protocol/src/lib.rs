@@ -41,6 +41,7 @@ pub mod sampling;
 pub mod schema;
 mod service;
 mod session;
+mod shared_text;
 pub mod task;
 mod transport;
 
@@ -61,6 +62,7 @@ pub use revision::{Revision, Rules, UnknownRevision};
 pub use running::{Running, expired, guarded};
 pub use service::{ServerFacts, Service};
 pub use session::{ServerSession, Session};
+pub use shared_text::SharedText;
 pub use transport::{Connection, Transport, TransportError};
 
 /// A boxed future that can move between threads.

@@ -7,6 +7,7 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_types::CallToolResult;
 use serde::Serialize;
 
+use crate::SharedText;
 use crate::modern::Stamp;
 
 /// A result, or what was refused.
@@ -19,8 +20,8 @@ pub enum Payload {
     Empty,
     /// The result of a tool, by far the most frequent: neither it nor its [stamp](Self::stamped) needs a box.
     CallTool(CallToolResult, Option<Arc<Stamp>>),
-    /// Text on one line that was written once and is sent many times, such as a list.
-    Shared(Arc<str>),
+    /// Written once and sent many times, such as a list.
+    Shared(SharedText),
     /// Anything that can write itself.
     Boxed(Box<dyn WriteJson>),
     /// A result with what a revision without a handshake adds to each.
@@ -42,11 +43,6 @@ impl Payload {
         }
     }
 
-    /// Whether it has none of the members that a stamp adds.
-    fn is_plain(&self) -> bool {
-        matches!(self, Self::Empty | Self::Shared(_))
-    }
-
     /// Whether it is known to have no line breaks, without a look at it.
     pub(crate) fn is_one_line(&self) -> bool {
         match self {
@@ -56,16 +52,13 @@ impl Payload {
         }
     }
 
-    /// The text that is sent many times, if that is what it is, up to where it is sent, and what
-    /// follows: for those who can send it as it stands, without a copy.
-    pub fn shared(&self) -> Option<(&Arc<str>, usize, Vec<u8>)> {
+    /// The text that is sent many times, if that is what it is, and what is added to it: for those who can send its
+    /// tail as it stands, without a copy.
+    pub fn shared(&self) -> Option<(&SharedText, Option<&Stamp>)> {
         match self {
-            Self::Shared(text) => Some((text, text.len(), Vec::new())),
+            Self::Shared(text) => Some((text, None)),
             Self::Stamped(inner, stamp) => match &**inner {
-                Self::Shared(text) if text.starts_with('{') && text.ends_with('}') => {
-                    let members = text.len() - 1;
-                    Some((text, members, stamp.end(members == 1)))
-                }
+                Self::Shared(text) => Some((text, Some(stamp))),
                 _ => None,
             },
             _ => None,
@@ -83,12 +76,15 @@ impl Payload {
                     stamp.apply(out, start, result.meta.is_none());
                 }
             }
-            Self::Shared(text) => out.extend_from_slice(text.as_bytes()),
+            Self::Shared(text) => text.write(out, None),
             Self::Boxed(value) => value.write_json(out),
             Self::Stamped(inner, stamp) => {
+                if let Self::Shared(text) = &**inner {
+                    return text.write(out, Some(stamp));
+                }
                 let start = out.len();
                 inner.write(out);
-                stamp.apply(out, start, inner.is_plain());
+                stamp.apply(out, start, matches!(**inner, Self::Empty));
             }
         }
     }

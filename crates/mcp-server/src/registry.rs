@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Payload, Revision, Rules, Session};
+use mcp_protocol::{Payload, Revision, Rules, Session, SharedText};
 use serde::Serialize;
 
 use crate::RegistrationError;
@@ -51,7 +51,7 @@ pub(crate) struct Snapshot<E> {
 /// A page: the sequence number it starts after, and its text.
 struct Page {
     after: u64,
-    text: Arc<str>,
+    text: SharedText,
 }
 
 impl<E> Default for Registry<E> {
@@ -135,7 +135,7 @@ impl<E: Entry> Snapshot<E> {
             let pages = self.pages[row.unwrap_or_default()]
                 .get_or_init(|| self.write_all(size, revision.rules()));
             if let Some(page) = pages.iter().find(|page| page.after == after) {
-                return Ok(Payload::Shared(Arc::clone(&page.text)));
+                return Ok(Payload::Shared(page.text.clone()));
             }
         }
         let text = self.write(after, size, revision.rules(), Some(session)).0;
@@ -160,7 +160,7 @@ impl<E: Entry> Snapshot<E> {
         size: usize,
         rules: &Rules,
         session: Option<&Session>,
-    ) -> (Arc<str>, Option<u64>) {
+    ) -> (SharedText, Option<u64>) {
         let mut items = self
             .items
             .iter()
@@ -184,7 +184,7 @@ impl<E: Entry> Snapshot<E> {
                 page::seal(E::MEMBER, last)
             ),
         };
-        (text.into(), next)
+        (SharedText::new(text), next)
     }
 }
 

@@ -10,8 +10,11 @@ use std::time::{Duration, Instant};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use mcp_server::{Server, Tool};
 use mcp_tests::tcp::{Conn, Request, Session, initialize};
 use mcp_transport_http::Endpoint;
+use mcp_types::{CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY};
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
 use tokio::net::TcpListener;
 use tower_service::Service as _;
@@ -90,6 +93,18 @@ where
     let _ = http1::Builder::new().serve_connection(io, service).await;
 }
 
+/// A connection to it, and the count of its writes.
+fn counted(endpoint: Endpoint) -> (DuplexStream, Arc<AtomicUsize>) {
+    let (client, stream) = tokio::io::duplex(1 << 20);
+    let writes = Arc::<AtomicUsize>::default();
+    let counted = Counted {
+        stream,
+        writes: Arc::clone(&writes),
+    };
+    tokio::spawn(mount(endpoint, counted));
+    (client, writes)
+}
+
 /// Sends a request and reads until `end`; gives what came.
 async fn exchange(client: &mut DuplexStream, request: &Request, end: &str) -> String {
     client.write_all(&request.bytes()).await.unwrap();
@@ -100,17 +115,24 @@ async fn exchange(client: &mut DuplexStream, request: &Request, end: &str) -> St
     String::from_utf8(said).unwrap()
 }
 
+/// Reads a JSON answer to its end.
+async fn answer(client: &mut DuplexStream) -> Value {
+    let mut said = Vec::new();
+    loop {
+        assert_ne!(client.read_buf(&mut said).await.unwrap(), 0);
+        let text = str::from_utf8(&said).unwrap();
+        let (_, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+        if let Ok(answer) = serde_json::from_str(body) {
+            return answer;
+        }
+    }
+}
+
 // The answer to the handshake, a JSON answer, an empty one, an error, and a stream that is complete
 // with its head and its end: each is one write.
 #[tokio::test]
 async fn every_answer_is_one_write() {
-    let (mut client, stream) = tokio::io::duplex(1 << 20);
-    let writes = Arc::<AtomicUsize>::default();
-    let counted = Counted {
-        stream,
-        writes: Arc::clone(&writes),
-    };
-    tokio::spawn(mount(endpoint(), counted));
+    let (mut client, writes) = counted(endpoint());
     let wrote = || writes.swap(0, Ordering::SeqCst);
     let said = exchange(&mut client, &Request::post(initialize()), "}").await;
     assert_eq!(wrote(), 1, "{said}");
@@ -130,6 +152,35 @@ async fn every_answer_is_one_write() {
         let said = exchange(&mut client, &request, end).await;
         assert!(said.contains(holds), "{said}");
         assert_eq!(wrote(), 1, "{said}");
+    }
+}
+
+// A list that is sent as it stands, without a copy, is long enough for hyper to gather nothing behind it: the end of the
+// answer must not be a piece of its own.
+#[tokio::test]
+async fn a_long_list_is_one_write() {
+    let long = "x".repeat(300_000);
+    let tool = |name| Tool::new(name, || "ok").description(long.clone());
+    let server = Server::new("long", "1").tool(tool("a")).tool(tool("b"));
+    let (mut client, writes) = counted(Endpoint::new(server).unwrap());
+    let said = exchange(&mut client, &Request::post(initialize()), "}").await;
+    let (_, id) = said.split_once("mcp-session-id: ").unwrap();
+    let session = Session::known(id.split_once('\r').unwrap().0);
+    let mut list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let older = session.post(list.to_string());
+    let meta = json!({PROTOCOL_VERSION_KEY: "2026-07-28", CLIENT_CAPABILITIES_KEY: {}});
+    list["params"] = json!({ "_meta": meta });
+    let newer = Request::post(list.to_string())
+        .with("mcp-protocol-version", "2026-07-28")
+        .with("mcp-method", "tools/list");
+    for (request, is_stamped) in [(older, false), (newer, true)] {
+        writes.store(0, Ordering::SeqCst);
+        client.write_all(&request.bytes()).await.unwrap();
+        let result = answer(&mut client).await["result"].take();
+        assert_eq!(writes.load(Ordering::SeqCst), 1);
+        assert_eq!(result["tools"].as_array().unwrap().len(), 2);
+        assert_eq!(result["tools"][1]["description"], long);
+        assert_eq!(result["resultType"] == "complete", is_stamped);
     }
 }
 

@@ -105,18 +105,17 @@ impl Stamp {
         };
         out.pop();
         let is_empty = out.len() == start + 1;
-        self.close(out, &says, start, is_empty);
+        self.add_missing(out, &says, start, is_empty);
+        out.push(b'}');
     }
 
-    /// What stands behind the members of a result that says nothing of this itself, its closing
-    /// brace included.
-    pub(crate) fn end(&self, is_empty: bool) -> Vec<u8> {
-        let mut out = Vec::with_capacity(128);
-        self.close(&mut out, &Says::default(), 0, is_empty);
-        out
+    /// Appends what it adds to a result that says nothing of this itself.
+    pub(crate) fn write_members(&self, out: &mut Vec<u8>) {
+        self.add_missing(out, &Says::default(), 0, true);
     }
 
-    fn close(&self, out: &mut Vec<u8>, says: &Says, start: usize, is_empty: bool) {
+    /// Appends what an object that starts at `start` and is not closed yet does not say itself.
+    fn add_missing(&self, out: &mut Vec<u8>, says: &Says, start: usize, is_empty: bool) {
         let mut separate = !is_empty;
         let mut add = |out: &mut Vec<u8>, members: &[u8]| {
             if std::mem::replace(&mut separate, true) {
@@ -146,7 +145,6 @@ impl Stamp {
                 Some(_) => {}
             }
         }
-        out.push(b'}');
     }
 }
 

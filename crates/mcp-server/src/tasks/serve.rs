@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use mcp_jsonrpc::{ErrorObject, Request, decode};
 use mcp_protocol::task::{Task, TaskState};
-use mcp_protocol::{Outcome, Payload, Principal, Reply, RequestContext};
+use mcp_protocol::{Outcome, Payload, Principal, Reply, RequestContext, SharedText};
 use mcp_types::{JsonObject, ListTasksResult, PaginatedRequestParams, method};
 use serde::Deserialize;
 use serde_json::Value;
@@ -130,7 +130,7 @@ impl Asked {
             if task.has_ended() {
                 self.note(&task);
             }
-            return Ok(Payload::Shared(task.to_detailed().into()));
+            return Ok(Payload::Shared(SharedText::new(task.to_detailed())));
         }
         Ok(Payload::of(task.to_legacy()))
     }

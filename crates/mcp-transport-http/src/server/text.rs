@@ -1,9 +1,9 @@
 //! An answer as JSON text.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use bytes::Bytes;
+use mcp_protocol::SharedText;
 
 use super::body::Body;
 
@@ -15,17 +15,17 @@ thread_local! {
 /// The longest answer that is copied out of the scratch; a longer one takes it along.
 const COPIED: usize = 8 << 10;
 
-/// JSON text: whole, or around a text that is sent many times and not copied for each.
+/// JSON text: whole, or before one that is sent many times and not copied for each.
 pub(crate) struct Text {
     start: Bytes,
-    around: Option<(Bytes, Vec<u8>)>,
+    tail: Option<SharedText>,
 }
 
 impl From<Vec<u8>> for Text {
     fn from(whole: Vec<u8>) -> Self {
         Self {
             start: whole.into(),
-            around: None,
+            tail: None,
         }
     }
 }
@@ -42,45 +42,41 @@ impl Text {
         let start = Bytes::copy_from_slice(&scratch);
         scratch.clear();
         SCRATCH.set(scratch);
-        Self {
-            start,
-            around: None,
-        }
+        Self { start, tail: None }
     }
 
-    /// This, then the first `until` bytes of `text`, and `end`.
-    pub(crate) fn around(self, text: &Arc<str>, until: usize, end: Vec<u8>) -> Self {
-        let shared = Bytes::from_owner(Shared(Arc::clone(text))).slice(..until);
+    /// This, then the tail of `text`.
+    pub(crate) fn before(self, text: &SharedText) -> Self {
         Self {
-            start: self.start,
-            around: Some((shared, end)),
+            tail: Some(text.clone()),
+            ..self
         }
     }
 
     /// In one piece.
     pub(crate) fn into_whole(self) -> Vec<u8> {
         let mut whole = Vec::from(self.start);
-        if let Some((shared, end)) = self.around {
-            whole.reserve_exact(shared.len() + end.len());
-            whole.extend_from_slice(&shared);
-            whole.extend_from_slice(&end);
+        if let Some(text) = self.tail {
+            whole.reserve_exact(text.tail().len());
+            whole.extend_from_slice(text.tail().as_bytes());
         }
         whole
     }
 
     pub(crate) fn into_body(self) -> Body {
-        match self.around {
+        match self.tail {
             None => Body::full(self.start),
-            Some((shared, end)) => Body::pieces(vec![self.start, shared, end.into()]),
+            // The long piece last: hyper gathers no more behind one.
+            Some(text) => Body::pieces(vec![self.start, Bytes::from_owner(Tail(text))]),
         }
     }
 }
 
-struct Shared(Arc<str>);
+struct Tail(SharedText);
 
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for Tail {
     fn as_ref(&self) -> &[u8] {
-        self.0.as_bytes()
+        self.0.tail().as_bytes()
     }
 }
 
@@ -90,12 +86,11 @@ mod tests {
 
     #[test]
     fn a_text_is_the_same_whole_and_in_pieces() {
-        let text: Arc<str> = "{\"a\":1}".into();
-        let start = || Text::from(b"<".to_vec());
-        let around = || start().around(&text, 6, b",\"b\":2}>".to_vec());
-        assert_eq!(around().into_whole(), b"<{\"a\":1,\"b\":2}>");
-        let body = around().into_body();
-        assert_eq!(http_body::Body::size_hint(&body).exact(), Some(15));
+        let text = SharedText::new("{\"a\":1}".to_owned());
+        let before = || Text::from(b"{\"r\":{".to_vec()).before(&text);
+        assert_eq!(before().into_whole(), b"{\"r\":{\"a\":1}}");
+        let body = before().into_body();
+        assert_eq!(http_body::Body::size_hint(&body).exact(), Some(13));
         assert_eq!(Text::from(b"x".to_vec()).into_whole(), b"x");
     }
 

@@ -162,16 +162,16 @@ fn settle(exchange: &Exchange, outcome: &Outcome) -> Text {
 /// The answer as JSON text.
 pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> Text {
     match outcome {
-        Ok(payload) => match payload.shared().filter(|(text, ..)| text.len() >= SHARED) {
-            None => Text::written(|out| write_result(out, id, |out| payload.write(out))),
-            Some((text, until, mut end)) => {
+        Ok(payload) => match payload.shared() {
+            Some((text, stamp)) if text.tail().len() >= SHARED => {
                 let start = Text::written(|out| {
-                    write_result(out, id, |_| {});
-                    // The brace that closes the envelope goes behind the text.
-                    end.extend(out.pop());
+                    write_result(out, id, |out| text.write_start(out, stamp));
+                    // The tail has the brace that closes the envelope.
+                    out.pop();
                 });
-                start.around(text, until, end)
+                start.before(text)
             }
+            _ => Text::written(|out| write_result(out, id, |out| payload.write(out))),
         },
         Err(error) => Text::written(|out| write_error(out, Some(id), error)),
     }
