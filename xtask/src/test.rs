@@ -51,6 +51,10 @@ const TESTS: &[(&str, &str)] = &[
         "test -p mcp-protocol -p mcp-server -p mcp-client --no-default-features --no-fail-fast",
     ),
     (
+        "tests, http without HTTP/2",
+        "test -p mcp-transport-http --no-default-features --features server,client --no-fail-fast",
+    ),
+    (
         "examples",
         "build --workspace --exclude xtask --all-features --examples",
     ),
