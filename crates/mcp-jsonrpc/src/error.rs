@@ -51,10 +51,9 @@ impl ErrorObject {
 
     /// [`ErrorCode::METHOD_NOT_FOUND`], naming the method (cut to 128 characters).
     pub fn method_not_found(method: &str) -> Self {
-        let method: String = method.chars().take(128).collect();
         Self::new(
             ErrorCode::METHOD_NOT_FOUND,
-            format!("method {method:?} is not available"),
+            format!("method {} is not available", crate::quote(method, 128)),
         )
     }
 

@@ -26,6 +26,7 @@ mod limits;
 mod message;
 mod owned;
 mod parse;
+mod quote;
 mod scan;
 mod write;
 
@@ -37,6 +38,7 @@ pub use limits::Limits;
 pub use message::{Batch, Frame, Message, Notification, ParamMembers, Request, Response};
 pub use owned::{OwnedMessage, RawJson};
 pub use parse::{parse, read_string};
+pub use quote::{Quoted, quote};
 pub use write::{
     text_of, write_error, write_notification, write_request, write_result, write_string,
 };

@@ -1,0 +1,71 @@
+//! Peer text in log and error messages.
+
+use std::fmt::{self, Write};
+
+/// Text of a peer, made safe for a log line or an error message; returned by [`quote`].
+#[derive(Debug, Clone, Copy)]
+pub struct Quoted<'a> {
+    text: &'a str,
+    max: usize,
+}
+
+/// Renders untrusted text of a peer for a log line or an error message.
+///
+/// Control characters and other characters that cannot be printed are escaped, so that the text
+/// stays on one line. Text of more than `max` characters is clipped, and `…` marks the clip.
+/// `{}` writes the text in quotation marks, `{:#}` without them.
+///
+/// ```
+/// use mcp_jsonrpc::quote;
+///
+/// assert_eq!(quote("a\nb", 64).to_string(), r#""a\nb""#);
+/// assert_eq!(quote("tools/list", 5).to_string(), r#""tools…""#);
+/// assert_eq!(format!("{:#}", quote("it's\r", 64)), r"it's\r");
+/// ```
+pub fn quote(text: &str, max: usize) -> Quoted<'_> {
+    Quoted { text, max }
+}
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let marks = !f.alternate();
+        if marks {
+            f.write_char('"')?;
+        }
+        let mut chars = self.text.chars();
+        for character in chars.by_ref().take(self.max) {
+            match character {
+                '\'' => f.write_char('\'')?,
+                '"' | '\\' if !marks => f.write_char(character)?,
+                _ => write!(f, "{}", character.escape_debug())?,
+            }
+        }
+        if chars.next().is_some() {
+            f.write_char('…')?;
+        }
+        if marks {
+            f.write_char('"')?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_fits_is_not_marked_as_clipped() {
+        assert_eq!(quote("abc", 3).to_string(), r#""abc""#);
+        assert_eq!(quote("abcd", 3).to_string(), r#""abc…""#);
+        assert_eq!(quote("", 0).to_string(), r#""""#);
+        assert_eq!(quote("éà", 1).to_string(), r#""é…""#);
+    }
+
+    #[test]
+    fn characters_that_cannot_be_printed_are_escaped() {
+        let text = "\u{1b}[31m\u{202e}\0";
+        assert_eq!(quote(text, 64).to_string(), r#""\u{1b}[31m\u{202e}\0""#);
+        assert_eq!(format!("{:#}", quote("say \"x\"\n", 64)), "say \"x\"\\n");
+    }
+}
