@@ -58,7 +58,7 @@ pub(super) struct Caller(Client);
 
 impl Caller {
     pub(super) async fn connect(url: &str, revision: Revision) -> Self {
-        let era = if revision.rules().modern {
+        let era = if revision.rules().stateless {
             Negotiation::Modern
         } else {
             Negotiation::Legacy

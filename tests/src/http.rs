@@ -8,7 +8,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
-use mcp_protocol::modern::mirror;
+use mcp_protocol::http_headers;
 use mcp_transport_http::{Body, Endpoint};
 use mcp_types::{CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, PROTOCOL_VERSION_KEY};
 use serde_json::{Value, json};
@@ -210,8 +210,8 @@ impl Modern {
     pub fn mirroring(&self, request: &Value) -> Peer {
         let params = &request["params"];
         let method = request["method"].as_str();
-        let name = match method.and_then(mirror::named_by) {
-            Some(member) => params[member].as_str().map(mirror::encode),
+        let name = match method.and_then(http_headers::name_member) {
+            Some(member) => params[member].as_str().map(http_headers::encode),
             None => None,
         };
         let version = params["_meta"][PROTOCOL_VERSION_KEY].as_str();

@@ -40,7 +40,7 @@ fn check(result: &Value, orders: &Orders) {
 #[tokio::test]
 async fn over_a_pipe_at_every_revision() {
     let params = json!({ "name": "cancel_order", "arguments": { "order": 7 } });
-    for revision in Revision::LEGACY {
+    for revision in Revision::WITH_SESSIONS {
         let orders = Orders::sample();
         let capabilities = json!({ "elicitation": {} });
         let mut wire = Wire::open(server(orders.clone()), revision.as_str(), capabilities).await;

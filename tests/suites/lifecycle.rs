@@ -21,7 +21,7 @@ fn client() -> mcp_client::Builder {
 async fn nothing_but_ping_is_served_before_initialize() {
     // Where requests may do without a session, what is missing is the request's own account of
     // itself; where none may, it is the handshake.
-    let legacy = || plain().revisions(Revision::LEGACY);
+    let legacy = || plain().revisions(Revision::WITH_SESSIONS);
     for (mut wire, code) in [(Wire::to(plain()), -32602), (Wire::to(legacy()), -32600)] {
         for (method, params) in [
             ("tools/list", Value::Null),

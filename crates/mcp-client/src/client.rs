@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use mcp_protocol::{Closed, Connection, Delivery, Link, Revision, Rules, Timeouts, lower};
+use mcp_protocol::{Closed, Connection, Delivery, Link, Revision, Rules, Timeouts, downgrade};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{
     CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
@@ -181,7 +181,7 @@ impl Client {
         if !resolved.is_empty() {
             params.context = Some(CompletionContext::default().with_arguments(resolved));
         }
-        lower::complete_params(&mut params, self.0.rules());
+        downgrade::complete_params(&mut params, self.0.rules());
         Call::new(self, &params)
     }
 
@@ -224,7 +224,7 @@ impl Client {
                 "roots were not declared; give the builder some, even an empty list".to_owned(),
             ));
         }
-        if self.0.rules().modern {
+        if self.0.rules().stateless {
             return Ok(());
         }
         self.0

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson};
-use mcp_protocol::modern::{Probe, Probed, Step};
-use mcp_protocol::{CallError, Connection, Delivery, Revision, Timeouts, Transport, lower};
+use mcp_protocol::modern::{Probe, ProbeOutcome, ProbeStep};
+use mcp_protocol::{CallError, Connection, Delivery, Revision, Timeouts, Transport, downgrade};
 use mcp_types::v2026_07_28::{DiscoverResult, UnsupportedProtocolVersion};
 use mcp_types::{
     ClientCapabilities, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
@@ -66,7 +66,7 @@ impl Opening {
             )));
         }
         let transport: Box<dyn Transport> = Box::new(transport);
-        let spare = transport.again();
+        let spare = transport.reconnect();
         let shared: Arc<ClientInbound> = Arc::clone(inbound);
         let mut way = Way {
             opening: self,
@@ -84,7 +84,7 @@ impl Opening {
     }
 
     fn silence(&self, is_pipe: bool) -> Duration {
-        let patience = self.timeouts.idle.min(self.timeouts.cap);
+        let patience = self.timeouts.idle.min(self.timeouts.total);
         match self.policy.negotiation {
             // It is known to be modern, so silence is a failure.
             Negotiation::Prior(_) => patience,
@@ -101,7 +101,7 @@ impl Way<'_> {
             Negotiation::Prior(verdict) => Some(verdict.revision()),
             _ => None,
         };
-        let legacy = prior.filter(|it| !it.is_modern() && *it <= policy.newest);
+        let legacy = prior.filter(|it| !it.is_stateless() && *it <= policy.newest);
         if let Some(revision) = legacy {
             match self.initialize(revision).await {
                 Err(Error::Rejected(error)) => {
@@ -119,36 +119,41 @@ impl Way<'_> {
         let mut step = probe.first();
         loop {
             step = match step {
-                Step::Ask(revision) => {
+                ProbeStep::Ask(revision) => {
                     let said = self.discover(revision).await?;
                     // What was modern before is not taken for legacy because it is slow.
                     if let (Said::Silent(_), Negotiation::Prior(_)) = (&said, negotiation) {
                         return Err(said.failure());
                     }
                     match (probe.next(said.probed()), said) {
-                        (Step::Modern(revision), Said::Discovered(result, envelope)) => {
+                        (ProbeStep::Modern(revision), Said::Discovered(result, envelope)) => {
                             return Ok(self.agree_on(revision, result, envelope));
                         }
-                        (Step::NothingInCommon, said) => return Err(said.nothing(revision)),
-                        (Step::Surface | Step::Unknown, said) => return Err(said.failure()),
+                        (ProbeStep::NothingInCommon, said) => return Err(said.nothing(revision)),
+                        (ProbeStep::Surface | ProbeStep::Unknown, said) => {
+                            return Err(said.failure());
+                        }
                         (next, _) => {
                             tracing::debug!(?next, "what the server is");
                             next
                         }
                     }
                 }
-                Step::Restart(revision) => {
+                ProbeStep::Restart(revision) => {
                     self.restart().await?;
-                    Step::Initialize(revision)
+                    ProbeStep::Initialize(revision)
                 }
-                Step::Initialize(revision) => match self.initialize(revision).await {
+                ProbeStep::Initialize(revision) => match self.initialize(revision).await {
                     Err(Error::Rejected(error)) => match probe.reconsider(&error) {
                         Some(step) => step,
                         None => return Err(Error::Rejected(error)),
                     },
                     done => return done,
                 },
-                Step::Modern(_) | Step::Surface | Step::NothingInCommon | Step::Unknown => {
+                ProbeStep::Modern(_)
+                | ProbeStep::Surface
+                | ProbeStep::NothingInCommon
+                | ProbeStep::Unknown => {
                     return Err(Error::Invalid("there is nothing to begin with".to_owned()));
                 }
             };
@@ -185,7 +190,7 @@ impl Way<'_> {
                 }
             },
             Ok(Err(error)) => Said::Refused(error),
-            Err(CallError::Failed(error)) if error.is_foreign() => Said::Foreign,
+            Err(CallError::Failed(error)) if error.is_unknown_protocol() => Said::Foreign,
             Err(CallError::Malformed(_)) => Said::Foreign,
             Err(CallError::Closed(reason)) if reason.is_peer_gone() => {
                 Said::Gone(Error::Closed(reason))
@@ -211,14 +216,14 @@ impl Way<'_> {
         let opening = self.opening;
         let (offered, rules) = (revision.as_str(), revision.rules());
         let mut info = opening.info.clone();
-        lower::implementation(&mut info, rules);
+        downgrade::implementation(&mut info, rules);
         // Before anything is agreed, the offer decides what the server may know of.
         let mut capabilities = opening.capabilities.clone();
-        lower::client_capabilities(&mut capabilities, rules);
+        downgrade::client_capabilities(&mut capabilities, rules);
         let params = InitializeRequestParams::new(offered, capabilities, info);
         let params = serde_json::to_vec(&params).map_err(|e| Error::Invalid(e.to_string()))?;
         let link = self.connection.link();
-        let limit = opening.timeouts.idle.min(opening.timeouts.cap);
+        let limit = opening.timeouts.idle.min(opening.timeouts.total);
         let answer = timeout(limit, link.request(method::INITIALIZE, Some(params)));
         let answer = answer.await.map_err(|_| Error::Timeout {
             method: method::INITIALIZE,
@@ -228,7 +233,7 @@ impl Way<'_> {
         let raw: RawJson = answer?.map_err(Error::Rejected)?;
         let result: InitializeResult = decode(method::INITIALIZE, &raw)?;
         let answered = result.protocol_version.parse::<Revision>().ok();
-        let Some(revision) = answered.filter(|it| !it.is_modern()) else {
+        let Some(revision) = answered.filter(|it| !it.is_stateless()) else {
             return Err(Error::Revision {
                 offered,
                 answered: result.protocol_version.chars().take(64).collect(),
@@ -266,13 +271,13 @@ impl Way<'_> {
 }
 
 impl Said {
-    fn probed(&self) -> Probed<'_> {
+    fn probed(&self) -> ProbeOutcome<'_> {
         match self {
-            Self::Discovered(result, _) => Probed::Discovered(&result.supported_versions),
-            Self::Refused(error) => Probed::Refused(error),
-            Self::Foreign => Probed::Foreign,
-            Self::Silent(_) => Probed::Silent,
-            Self::Gone(_) => Probed::Gone,
+            Self::Discovered(result, _) => ProbeOutcome::Discovered(&result.supported_versions),
+            Self::Refused(error) => ProbeOutcome::Refused(error),
+            Self::Foreign => ProbeOutcome::UnknownProtocol,
+            Self::Silent(_) => ProbeOutcome::TimedOut,
+            Self::Gone(_) => ProbeOutcome::Closed,
         }
     }
 

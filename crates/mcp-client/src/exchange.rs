@@ -72,7 +72,7 @@ impl Shared {
 
     /// Fails if the revision does not have the method any more.
     fn has(&self, method: &'static str) -> Result<(), Error> {
-        if !self.rules().modern || !is_gone(method) || tasks::is_of_extension(method) {
+        if !self.rules().stateless || !is_gone(method) || tasks::is_of_extension(method) {
             return Ok(());
         }
         let (what, revision) = (method, self.rules().name);
@@ -142,7 +142,7 @@ async fn modern(
         Found::Missing(slot) => Some(slot),
         Found::Never => None,
     };
-    let cap = Instant::now() + timeouts.cap;
+    let cap = Instant::now() + timeouts.total;
     let mut deadline = timeouts.start(Instant::now().into_std());
     let mut retry = Retry::default();
     let mut rounds = 0;
@@ -206,8 +206,8 @@ async fn modern(
         });
         retry = answered.await.map_err(|_| Error::Timeout {
             method,
-            setting: "cap",
-            after: timeouts.cap,
+            setting: "total",
+            after: timeouts.total,
         })??;
         deadline.progress(Instant::now().into_std());
     }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_protocol::modern::mirror::Mirrored;
+use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::schema::{Origin, Validator};
 use mcp_types::{JsonObject, ListToolsResult, TaskSupport, Tool, v2026_07_28};
 use serde_json::Value;
@@ -30,7 +30,7 @@ struct Known {
     /// Of both schemas, to see that nothing has to be compiled again.
     digest: u64,
     output: Option<Arc<Validator>>,
-    mirrored: Option<Arc<Mirrored>>,
+    mirrored: Option<Arc<HeaderParams>>,
     /// Whether calls may run as tasks (2025-11-25).
     tasks: Option<TaskSupport>,
 }
@@ -94,7 +94,7 @@ impl KnownTools {
             return true;
         }
         if self.mirrors {
-            match Mirrored::of(input) {
+            match HeaderParams::of(input) {
                 Ok(mirrored) if mirrored.is_empty() => {}
                 Ok(mirrored) => known.mirrored = Some(Arc::new(mirrored)),
                 Err(reason) => {
@@ -142,7 +142,7 @@ impl KnownTools {
             return Ok(Vec::new());
         };
         let arguments = arguments.to_string();
-        let headers = mirrored.of_call(&arguments).map_err(|problem| {
+        let headers = mirrored.headers_for(&arguments).map_err(|problem| {
             Error::Invalid(format!("an argument of tool {name:?} at {problem}"))
         })?;
         let owned = |(name, value): (&str, String)| (name.to_owned(), value);

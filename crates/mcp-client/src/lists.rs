@@ -98,7 +98,7 @@ impl Client {
     {
         let rejected = match self.pages::<R, T>(&take).await {
             Err((Error::Rejected(error), true))
-                if error.code == ErrorCode::INVALID_PARAMS && self.shared().rules().modern =>
+                if error.code == ErrorCode::INVALID_PARAMS && self.shared().rules().stateless =>
             {
                 error
             }

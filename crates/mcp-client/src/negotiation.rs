@@ -68,7 +68,7 @@ impl Verdict {
 
     /// Its era.
     pub fn era(self) -> Era {
-        if self.0.is_modern() {
+        if self.0.is_stateless() {
             Era::Modern
         } else {
             Era::Legacy
@@ -142,8 +142,8 @@ impl Policy {
         all.filter(move |it| {
             *it <= self.newest
                 && match self.negotiation {
-                    Negotiation::Legacy => !it.is_modern(),
-                    Negotiation::Modern => it.is_modern(),
+                    Negotiation::Legacy => !it.is_stateless(),
+                    Negotiation::Modern => it.is_stateless(),
                     _ => true,
                 }
         })
@@ -184,7 +184,7 @@ mod tests {
         let (old, new) = (Revision::V2025_06_18, Revision::LATEST);
         assert_eq!(policy(Negotiation::Auto, new), Revision::ALL);
         assert_eq!(policy(Negotiation::Auto, old), Revision::ALL[..3]);
-        assert_eq!(policy(Negotiation::Legacy, new), Revision::LEGACY);
+        assert_eq!(policy(Negotiation::Legacy, new), Revision::WITH_SESSIONS);
         assert_eq!(policy(Negotiation::Modern, new), [new]);
         assert_eq!(policy(Negotiation::Modern, old), []);
     }

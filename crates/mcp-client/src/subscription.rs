@@ -61,7 +61,7 @@ impl Subscription {
         client.shared().offers(SubscribeRequest::METHOD)?;
         // Registered first: an update may come right behind the answer.
         let subscription = Self::open(client, uri.clone());
-        let agreed = if client.shared().rules().modern {
+        let agreed = if client.shared().rules().stateless {
             subscription.listen().await
         } else {
             let params = SubscribeRequestParams::new(uri);
@@ -167,7 +167,7 @@ impl Subscription {
         }
         let is_last = !open.values().any(|(uri, _)| *uri == self.uri);
         drop(open);
-        if shared.rules().modern {
+        if shared.rules().stateless {
             shared.inbound.listener.unwant(&self.uri);
             return false;
         }

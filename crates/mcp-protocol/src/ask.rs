@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::gate::{self, Unsupported, declared, known};
-use crate::{CallError, RequestContext, delegate, form, lower, sampling};
+use crate::{CallError, RequestContext, delegate, downgrade, form, sampling};
 
 /// Why a question got no usable answer.
 #[derive(Debug, Clone)]
@@ -100,7 +100,7 @@ impl RequestContext {
     /// Where each request declares capabilities, one that is missing is the request's fault.
     fn undeclared(&self, error: AskError) -> AskError {
         match error {
-            AskError::Unsupported(Unsupported::Capability(name)) if self.rules().modern => {
+            AskError::Unsupported(Unsupported::Capability(name)) if self.rules().stateless => {
                 AskError::Undeclared(missing_capability(name))
             }
             other => other,
@@ -127,7 +127,7 @@ impl RequestContext {
                     "elicitation.form",
                 )?;
                 form::check_fields(&params.requested_schema).map_err(AskError::Invalid)?;
-                form::lower(&mut params.requested_schema, rules)?;
+                form::downgrade(&mut params.requested_schema, rules)?;
                 let schema = params.requested_schema.clone();
                 let mut value = to_value(&params)?;
                 if let (false, Value::Object(members)) = (rules.elicitation_modes, &mut value) {
@@ -136,7 +136,7 @@ impl RequestContext {
                 Ok((value, Some(schema)))
             }
             ElicitRequestParams::Url(mut params) => {
-                if rules.modern {
+                if rules.stateless {
                     params.elicitation_id = None;
                 }
                 known(rules.elicitation_modes, "elicitation by URL", rules)?;
@@ -192,7 +192,7 @@ impl RequestContext {
             if !rules.sampling_tools {
                 message.meta = None;
             }
-            lower::sampling_content(&mut message.content, rules)?;
+            downgrade::sampling_content(&mut message.content, rules)?;
         }
         Ok(())
     }
@@ -222,7 +222,7 @@ impl RequestContext {
         delegate::takes(method, capabilities, self.rules()).then_some(ttl)
     }
 
-    /// Asks, and decodes the answer: on the stream of this request, or through the ledger, where
+    /// Asks, and decodes the answer: on the stream of this request, or through the pending input, where
     /// an answer that does not fit is as good as none.
     async fn ask<T: DeserializeOwned + Send>(
         &self,
@@ -230,7 +230,7 @@ impl RequestContext {
         params: Option<Value>,
         fits: impl Fn(&T) -> Result<(), String> + Send,
     ) -> Result<T, AskError> {
-        let live = self.ledger().filter(|ledger| ledger.is_live());
+        let live = self.pending_input().filter(|pending| pending.is_detached());
         // What outlives its request may outlive its session.
         if live.is_none() && !self.session().is_open() {
             return Err(AskError::NotReady);
@@ -239,12 +239,12 @@ impl RequestContext {
         let capabilities = self.session().client_capabilities().cloned();
         gate::client_offers(method, &capabilities.unwrap_or_default(), rules)
             .map_err(|missing| self.undeclared(missing.into()))?;
-        if let Some(ledger) = live {
-            return ledger.ask_live(self.key(), method, params, fits).await;
+        if let Some(pending) = live {
+            return pending.ask_detached(self.key(), method, params, fits).await;
         }
-        if rules.modern {
+        if rules.stateless {
             let what = "questions outside of tools, prompts and resources";
-            let ledger = self.ledger().ok_or(Unsupported::Revision {
+            let pending = self.pending_input().ok_or(Unsupported::Revision {
                 what,
                 revision: rules.name,
             })?;
@@ -252,7 +252,7 @@ impl RequestContext {
                 let answer = serde_json::from_value(answer).ok()?;
                 fits(&answer).is_ok().then_some(answer)
             };
-            return Ok(ledger.ask(self.key(), method, params, read).await);
+            return Ok(pending.ask(self.key(), method, params, read).await);
         }
         let link = self.exchange().link();
         let raw = match self.delegates(method) {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
 use serde_json::Value;
 
-use crate::modern::Ledger;
+use crate::modern::PendingInput;
 use crate::{Cancelled, Delivery, Exchange, Rules, Session, delegate};
 
 /// The facts of one request, and the way back to who sent it. Cloning shares it.
@@ -16,7 +16,7 @@ pub struct RequestContext {
     exchange: Exchange,
     session: Arc<Session>,
     meta: Option<Arc<LazyMeta>>,
-    ledger: Option<Arc<Ledger>>,
+    pending: Option<Arc<PendingInput>>,
     /// Under which name the next question is asked.
     key: Option<Arc<str>>,
     /// Whether questions are to be answered as tasks, and how long these are to be kept.
@@ -36,7 +36,7 @@ impl RequestContext {
             exchange,
             session,
             meta: None,
-            ledger: None,
+            pending: None,
             key: None,
             delegated: None,
         }
@@ -51,16 +51,16 @@ impl RequestContext {
         }));
     }
 
-    /// Keeps questions and answers in `ledger`, because the client cannot be asked while the
+    /// Keeps questions and answers in `pending input`, because the client cannot be asked while the
     /// request runs.
-    pub fn set_ledger(&mut self, ledger: Arc<Ledger>) {
-        self.ledger = Some(ledger);
+    pub fn set_pending_input(&mut self, pending: Arc<PendingInput>) {
+        self.pending = Some(pending);
     }
 
     /// Where questions and answers are kept, if the client cannot be asked while the request
     /// runs.
-    pub fn ledger(&self) -> Option<&Arc<Ledger>> {
-        self.ledger.as_ref()
+    pub fn pending_input(&self) -> Option<&Arc<PendingInput>> {
+        self.pending.as_ref()
     }
 
     /// The same request, whose questions go by this name where they need one. Without it they

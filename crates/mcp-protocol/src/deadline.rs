@@ -11,28 +11,28 @@ pub struct Timeouts {
     /// Longest silence: from the start, and from each progress notification. Default 60 s.
     pub idle: Duration,
     /// Longest time in all, whatever the progress. Default 10 min.
-    pub cap: Duration,
+    pub total: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
             idle: Duration::from_secs(60),
-            cap: Duration::from_secs(600),
+            total: Duration::from_secs(600),
         }
     }
 }
 
 impl Timeouts {
     /// Both limits.
-    pub fn new(idle: Duration, cap: Duration) -> Self {
-        Self { idle, cap }
+    pub fn new(idle: Duration, total: Duration) -> Self {
+        Self { idle, total }
     }
 
     /// Starts the clock at `now`.
     pub fn start(self, now: Instant) -> Deadline {
         Deadline {
-            cap: now + self.cap,
+            total: now + self.total,
             idle: now + self.idle,
             timeouts: self,
         }
@@ -44,24 +44,24 @@ impl Timeouts {
 pub struct Deadline {
     timeouts: Timeouts,
     idle: Instant,
-    cap: Instant,
+    total: Instant,
 }
 
 impl Deadline {
-    /// A progress notification arrived: the silence starts anew, the cap stays.
+    /// A progress notification arrived: the silence starts anew, the total stays.
     pub fn progress(&mut self, now: Instant) {
         self.idle = now + self.timeouts.idle;
     }
 
     /// When it times out, as things stand.
     pub fn at(&self) -> Instant {
-        self.idle.min(self.cap)
+        self.idle.min(self.total)
     }
 
     /// What has run out at `now`: the name of the setting and its value.
     pub fn expired(&self, now: Instant) -> Option<(&'static str, Duration)> {
-        if now >= self.cap {
-            Some(("cap", self.timeouts.cap))
+        if now >= self.total {
+            Some(("total", self.timeouts.total))
         } else if now >= self.idle {
             Some(("idle", self.timeouts.idle))
         } else {
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(deadline.at(), start + second * 25);
         assert_eq!(
             deadline.expired(start + second * 25),
-            Some(("cap", second * 25))
+            Some(("total", second * 25))
         );
         let quiet = Timeouts::default().start(start);
         assert_eq!(

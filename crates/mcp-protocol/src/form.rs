@@ -262,7 +262,7 @@ fn is_clock(text: &str, seconds: bool) -> bool {
 ///
 /// # Errors
 /// Several choices at once do not exist before 2025-11-25.
-pub fn lower(schema: &mut RequestedSchema, rules: &'static Rules) -> Result<(), Unsupported> {
+pub fn downgrade(schema: &mut RequestedSchema, rules: &'static Rules) -> Result<(), Unsupported> {
     use PrimitiveSchemaDefinition as P;
     if rules.rich_forms {
         return Ok(());

@@ -63,12 +63,12 @@ pub(crate) fn declared(declared: bool, name: &'static str) -> Result<(), Unsuppo
 pub(crate) fn server_handles(method: &str, rules: &Rules) -> bool {
     match method {
         method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE | method::LOGGING_SET_LEVEL => {
-            return !rules.modern;
+            return !rules.stateless;
         }
         method::SERVER_DISCOVER | method::SUBSCRIPTIONS_LISTEN | method::TASKS_UPDATE => {
-            return rules.modern;
+            return rules.stateless;
         }
-        method::TASKS_GET | method::TASKS_CANCEL => return rules.tasks || rules.modern,
+        method::TASKS_GET | method::TASKS_CANCEL => return rules.tasks || rules.stateless,
         method::TASKS_RESULT | method::TASKS_LIST => return rules.tasks,
         _ => {}
     }
@@ -198,7 +198,7 @@ impl Offers {
             method::COMPLETION_COMPLETE if !rules.completions_capability => Ok(()),
             method::COMPLETION_COMPLETE => needs(Self::COMPLETIONS, "completions"),
             method::LOGGING_SET_LEVEL => needs(Self::LOGGING, "logging"),
-            method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL if rules.modern => {
+            method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL if rules.stateless => {
                 // A server declares tasks once for both forms; a client sees the form of the era.
                 needs(Self::TASKS | Self::TASKS_EXTENSION, TASKS_EXTENSION)
             }

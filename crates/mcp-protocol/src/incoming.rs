@@ -19,7 +19,7 @@ pub struct Incoming {
 /// Why a request may not start.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum AdmissionError {
     /// Its id belongs to a request that runs. The error must be sent without the id, or the
     /// peer would take it for the answer to that one.
     Duplicate(ErrorObject),
@@ -39,20 +39,20 @@ impl Incoming {
     /// Whether a request may start. Ping always may, as long as its id is free.
     ///
     /// # Errors
-    /// See [`Refused`].
-    pub fn admit(&self, request: &Request<'_>) -> Result<(), Refused> {
+    /// See [`AdmissionError`].
+    pub fn admit(&self, request: &Request<'_>) -> Result<(), AdmissionError> {
         let id = &request.id;
         let running = lock(&self.running);
         if running.is_empty() {
             return Ok(());
         }
         if running.contains_key(id) {
-            return Err(Refused::Duplicate(ErrorObject::invalid_request(format!(
-                "request id {id} is in use by a request that is still running"
-            ))));
+            return Err(AdmissionError::Duplicate(ErrorObject::invalid_request(
+                format!("request id {id} is in use by a request that is still running"),
+            )));
         }
         if running.len() >= self.limit && request.method != method::PING {
-            return Err(Refused::Full(ErrorObject::internal(format!(
+            return Err(AdmissionError::Full(ErrorObject::internal(format!(
                 "{} requests are in flight, the limit; send again when one is answered",
                 self.limit
             ))));
@@ -127,7 +127,7 @@ impl Incoming {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for AdmissionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Duplicate(error) | Self::Full(error) => error.fmt(f),

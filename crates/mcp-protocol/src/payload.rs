@@ -8,7 +8,7 @@ use mcp_types::CallToolResult;
 use serde::Serialize;
 
 use crate::SharedText;
-use crate::modern::Stamp;
+use crate::modern::ResultMeta;
 
 /// A result, or what was refused.
 pub type Outcome = Result<Payload, ErrorObject>;
@@ -18,14 +18,14 @@ pub type Outcome = Result<Payload, ErrorObject>;
 pub enum Payload {
     /// `{}`.
     Empty,
-    /// The result of a tool, by far the most frequent: neither it nor its [stamp](Self::stamped) needs a box.
-    CallTool(CallToolResult, Option<Arc<Stamp>>),
+    /// The result of a tool, by far the most frequent: neither it nor its [stamp](Self::with_result_meta) needs a box.
+    CallTool(CallToolResult, Option<Arc<ResultMeta>>),
     /// Written once and sent many times, such as a list.
     Shared(SharedText),
     /// Anything that can write itself.
     Boxed(Box<dyn WriteJson>),
     /// A result with what a revision without a handshake adds to each.
-    Stamped(Box<Self>, Arc<Stamp>),
+    WithMeta(Box<Self>, Arc<ResultMeta>),
 }
 
 impl Payload {
@@ -36,10 +36,10 @@ impl Payload {
 
     /// The same with what a stamp adds, once.
     #[must_use]
-    pub fn stamped(self, stamp: Arc<Stamp>) -> Self {
+    pub fn with_result_meta(self, stamp: Arc<ResultMeta>) -> Self {
         match self {
             Self::CallTool(result, None) => Self::CallTool(result, Some(stamp)),
-            other => Self::Stamped(Box::new(other), stamp),
+            other => Self::WithMeta(Box::new(other), stamp),
         }
     }
 
@@ -47,17 +47,17 @@ impl Payload {
     pub(crate) fn is_one_line(&self) -> bool {
         match self {
             Self::Empty | Self::Shared(_) => true,
-            Self::Stamped(inner, _) => inner.is_one_line(),
+            Self::WithMeta(inner, _) => inner.is_one_line(),
             Self::CallTool(..) | Self::Boxed(_) => false,
         }
     }
 
     /// The text that is sent many times, if that is what it is, and what is added to it: for those who can send its
     /// tail as it stands, without a copy.
-    pub fn shared(&self) -> Option<(&SharedText, Option<&Stamp>)> {
+    pub fn shared(&self) -> Option<(&SharedText, Option<&ResultMeta>)> {
         match self {
             Self::Shared(text) => Some((text, None)),
-            Self::Stamped(inner, stamp) => match &**inner {
+            Self::WithMeta(inner, stamp) => match &**inner {
                 Self::Shared(text) => Some((text, Some(stamp))),
                 _ => None,
             },
@@ -78,7 +78,7 @@ impl Payload {
             }
             Self::Shared(text) => text.write(out, None),
             Self::Boxed(value) => value.write_json(out),
-            Self::Stamped(inner, stamp) => {
+            Self::WithMeta(inner, stamp) => {
                 if let Self::Shared(text) = &**inner {
                     return text.write(out, Some(stamp));
                 }

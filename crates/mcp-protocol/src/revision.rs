@@ -1,5 +1,5 @@
 //! The dated revisions, one row each. Every difference between them is a column here or a
-//! function in [`lower`](crate::lower); nobody else compares revisions.
+//! function in [`lower`](crate::downgrade); nobody else compares revisions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ impl Revision {
     pub const LATEST: Self = Self::V2026_07_28;
 
     /// Those that open with `initialize` and keep a session, oldest first.
-    pub const LEGACY: [Self; 4] = [
+    pub const WITH_SESSIONS: [Self; 4] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
         Self::V2025_06_18,
@@ -42,7 +42,7 @@ impl Revision {
     ];
 
     /// The newest of those.
-    pub const LATEST_LEGACY: Self = Self::V2025_11_25;
+    pub const LATEST_WITH_SESSIONS: Self = Self::V2025_11_25;
 
     /// What a request over HTTP speaks that does not tell.
     ///
@@ -67,8 +67,8 @@ impl Revision {
 
     /// Whether each request of this revision tells all there is to know, without a handshake, a
     /// session or questions from the server.
-    pub fn is_modern(self) -> bool {
-        self.rules().modern
+    pub fn is_stateless(self) -> bool {
+        self.rules().stateless
     }
 
     /// A server's choice in a handshake: what the client requested if it is supported, else the
@@ -76,7 +76,7 @@ impl Revision {
     ///
     /// Specification: lifecycle, version negotiation.
     pub fn negotiate(requested: &str, supported: &[Self]) -> Option<Self> {
-        let mut usable = supported.iter().copied().filter(|it| !it.is_modern());
+        let mut usable = supported.iter().copied().filter(|it| !it.is_stateless());
         match requested.parse() {
             Ok(revision) if usable.clone().any(|it| it == revision) => Some(revision),
             _ => usable.by_ref().max(),
@@ -122,7 +122,7 @@ pub struct Rules {
     /// Each request tells its revision, the client and its capabilities in `_meta`; there is no
     /// handshake, no session, no request from the server. Results tell their type, lists how
     /// long they may be kept.
-    pub modern: bool,
+    pub stateless: bool,
     /// Batches must be accepted.
     pub batches: bool,
     /// An error answer may lack its id on a stream.
@@ -162,7 +162,7 @@ pub struct Rules {
 
 const RULES_2024_11_05: Rules = Rules {
     name: "2024-11-05",
-    modern: false,
+    stateless: false,
     batches: false,
     error_without_id: false,
     polling: false,
@@ -214,7 +214,7 @@ const RULES_2025_11_25: Rules = Rules {
 
 const RULES_2026_07_28: Rules = Rules {
     name: "2026-07-28",
-    modern: true,
+    stateless: true,
     polling: false,
     tasks: false,
     any_structured: true,
@@ -229,7 +229,7 @@ mod tests {
     // proves: LIFE-009, LIFE-010, LIFE-011
     #[test]
     fn a_known_revision_is_echoed_and_an_unknown_one_answered_with_the_newest() {
-        for revision in Revision::LEGACY {
+        for revision in Revision::WITH_SESSIONS {
             assert_eq!(
                 Revision::negotiate(revision.as_str(), &Revision::ALL),
                 Some(revision)
@@ -238,7 +238,7 @@ mod tests {
         for unknown in ["2099-01-01", "1.0.0", "", "2025-11-25 ", "2026-07-28"] {
             assert_eq!(
                 Revision::negotiate(unknown, &Revision::ALL),
-                Some(Revision::LATEST_LEGACY)
+                Some(Revision::LATEST_WITH_SESSIONS)
             );
         }
         let old = [Revision::V2024_11_05, Revision::V2025_03_26];

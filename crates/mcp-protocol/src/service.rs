@@ -6,8 +6,8 @@ use std::time::Duration;
 use mcp_jsonrpc::{Notification, Request};
 use mcp_types::{Implementation, ServerCapabilities};
 
+use crate::http_headers::HeaderParams;
 use crate::modern::CacheHint;
-use crate::modern::mirror::Mirrored;
 use crate::{Reply, RequestContext, Revision, Session};
 
 /// A whole server as one value: transports drive it, `mcp-server` builds it.
@@ -39,7 +39,7 @@ pub trait Service: Send + Sync + 'static {
     fn notification(&self, _notification: &Notification<'_>, _session: &Arc<Session>) {}
 
     /// The parameters of a tool that have HTTP headers of their own. Default: none.
-    fn mirrored(&self, _tool: &str) -> Option<Arc<Mirrored>> {
+    fn header_params(&self, _tool: &str) -> Option<Arc<HeaderParams>> {
         None
     }
 
@@ -80,8 +80,8 @@ impl<S: Service + ?Sized> Service for Arc<S> {
         (**self).notification(notification, session);
     }
 
-    fn mirrored(&self, tool: &str) -> Option<Arc<Mirrored>> {
-        (**self).mirrored(tool)
+    fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
+        (**self).header_params(tool)
     }
 
     fn closing(&self) {

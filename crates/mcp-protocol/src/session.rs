@@ -17,7 +17,7 @@ use mcp_types::{
 
 use crate::bucket::Bucket;
 use crate::gate::Offers;
-use crate::modern::{Envelope, Sender};
+use crate::modern::{ClientIdentity, RequestMeta};
 use crate::task::Task;
 use crate::{Delivery, Link, Principal, Revision, lock};
 
@@ -63,7 +63,7 @@ struct Roots {
 struct Agreed {
     revision: Revision,
     /// `None` for clients that say nothing of themselves: sessions are many.
-    sender: Option<Arc<Sender>>,
+    sender: Option<Arc<ClientIdentity>>,
     principal: Option<Principal>,
     offers: Offers,
 }
@@ -85,7 +85,7 @@ impl Session {
     /// What one request says that belongs to no session: it is a session of its own, open from
     /// the start and gone with the request.
     pub(crate) fn of_request(
-        envelope: Envelope,
+        envelope: RequestMeta,
         offers: Offers,
         principal: Option<Principal>,
     ) -> Arc<Self> {
@@ -107,11 +107,11 @@ impl Session {
     /// leads to nobody.
     pub fn of_task(task: &Task) -> Arc<Self> {
         let call = task.call();
-        let sender = Sender {
+        let sender = ClientIdentity {
             client: call.client.clone(),
             capabilities: call.capabilities.clone(),
         };
-        let envelope = Envelope {
+        let envelope = RequestMeta {
             revision: call.revision,
             sender: Arc::new(sender),
             log_level: call.log_level,
@@ -124,7 +124,7 @@ impl Session {
     pub fn revision(&self) -> Revision {
         self.agreed
             .get()
-            .map_or(Revision::LATEST_LEGACY, |agreed| agreed.revision)
+            .map_or(Revision::LATEST_WITH_SESSIONS, |agreed| agreed.revision)
     }
 
     /// Who the client says it is.

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::modern::Stamp;
+use crate::modern::ResultMeta;
 
 /// A JSON object on one line that is written once and sent many times, such as a list. It has none of the members that
-/// a [`Stamp`] adds.
+/// a [`ResultMeta`] adds.
 ///
 /// The brace that closes the envelope of an answer is kept behind it, and a stamp goes before its members. So all that
 /// differs between two answers stands before the [tail](Self::tail), and whoever sends that as it stands has no third
@@ -34,7 +34,7 @@ impl SharedText {
     }
 
     /// Appends what stands before the [tail](Self::tail): the opening brace, and what a stamp adds.
-    pub fn write_start(&self, out: &mut Vec<u8>, stamp: Option<&Stamp>) {
+    pub fn write_start(&self, out: &mut Vec<u8>, stamp: Option<&ResultMeta>) {
         out.push(b'{');
         if let Some(stamp) = stamp {
             stamp.write_members(out);
@@ -50,7 +50,7 @@ impl SharedText {
     }
 
     /// Appends the object with what a stamp adds.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, stamp: Option<&Stamp>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, stamp: Option<&ResultMeta>) {
         self.write_start(out, stamp);
         out.extend_from_slice(&self.as_str().as_bytes()[1..]);
     }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_tail_ends_the_envelope_with_and_without_a_stamp() {
-        let stamp = Stamp::new(&Implementation::new("s", "1"), None);
+        let stamp = ResultMeta::new(&Implementation::new("s", "1"), None);
         for text in ["{}", r#"{"tools":[]}"#] {
             let shared = SharedText::new(text.to_owned());
             assert_eq!(shared.as_str(), text);

@@ -19,7 +19,7 @@ pub trait Transport: Send + 'static {
 
     /// Another way to the same server, for a second try with a fresh connection: a server may end
     /// the first one because it does not know what it was asked. Default: there is none.
-    fn again(&self) -> Option<Box<dyn Transport>> {
+    fn reconnect(&self) -> Option<Box<dyn Transport>> {
         None
     }
 }
@@ -50,7 +50,7 @@ pub trait Connection: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug)]
 pub struct TransportError {
     message: String,
-    foreign: bool,
+    unknown_protocol: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -59,7 +59,7 @@ impl TransportError {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
-            foreign: false,
+            unknown_protocol: false,
             source: None,
         }
     }
@@ -67,14 +67,14 @@ impl TransportError {
     /// Marks it as what a server says that was reached and does not know what it was asked: it may
     /// speak another revision. A refusal for want of credentials and a failure are no such thing.
     #[must_use]
-    pub fn foreign(mut self) -> Self {
-        self.foreign = true;
+    pub fn as_unknown_protocol(mut self) -> Self {
+        self.unknown_protocol = true;
         self
     }
 
     /// Whether the server was reached and said nothing of this protocol.
-    pub fn is_foreign(&self) -> bool {
-        self.foreign
+    pub fn is_unknown_protocol(&self) -> bool {
+        self.unknown_protocol
     }
 
     /// Attaches the cause.

@@ -145,17 +145,17 @@ impl Ctx {
         name: &str,
         work: impl Future<Output = T>,
     ) -> Result<T, HandlerError> {
-        let Some(ledger) = self.0.ledger() else {
+        let Some(pending) = self.0.pending_input() else {
             return Ok(work.await);
         };
-        if let Some(note) = ledger.note(name) {
+        if let Some(note) = pending.step_result(name) {
             return Ok(serde_json::from_value(note)?);
         }
-        let working = ledger.working();
+        let working = pending.begin_step();
         let result = work.await;
-        working.done(name, serde_json::to_value(&result)?);
+        working.complete(name, serde_json::to_value(&result)?);
         // What a task did is kept before it does anything else.
-        ledger.saving().await;
+        pending.wait_saved().await;
         Ok(result)
     }
 
@@ -170,8 +170,8 @@ impl Ctx {
     /// No task can be made, because a limit is reached or the store failed. The call is as it
     /// was.
     pub async fn detach(&self) -> Result<(), HandlerError> {
-        match self.0.ledger() {
-            Some(ledger) => ledger.leave().await.map_err(HandlerError::protocol),
+        match self.0.pending_input() {
+            Some(pending) => pending.detach().await.map_err(HandlerError::protocol),
             None => Ok(()),
         }
     }
@@ -179,7 +179,9 @@ impl Ctx {
     /// Says in a sentence what a task is about, for whoever looks at it; returns whether the call
     /// is a task. A client hears of it when it looks, so it may be said as often as there is news.
     pub fn status(&self, message: &str) -> bool {
-        self.0.ledger().is_some_and(|ledger| ledger.say(message))
+        self.0
+            .pending_input()
+            .is_some_and(|pending| pending.set_status(message))
     }
 
     /// Asks the user to fill in a form made from `T`, a flat struct of strings, numbers, bools
@@ -253,7 +255,11 @@ impl Ctx {
             .is_some_and(|modes| modes.url.is_some());
         let rules = self.0.rules();
         // A task is not called again, so there is no use in telling its client to.
-        let is_task = rules.modern && self.0.ledger().is_some_and(|ledger| ledger.is_live());
+        let is_task = rules.stateless
+            && self
+                .0
+                .pending_input()
+                .is_some_and(|pending| pending.is_detached());
         if !(opens_urls && rules.elicitation_modes) || elicitations.is_empty() || is_task {
             let lines: Vec<String> = elicitations
                 .iter()
@@ -261,7 +267,7 @@ impl Ctx {
                 .collect();
             return HandlerError::new(format!("visit first: {}", lines.join("; ")));
         }
-        if rules.modern {
+        if rules.stateless {
             let requests = elicitations
                 .into_iter()
                 .enumerate()

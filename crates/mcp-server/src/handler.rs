@@ -56,7 +56,7 @@ pub struct Awaits;
 /// Whether parameters wait at the same time: where each round of questions takes a request,
 /// they are asked in one.
 fn together(call: &Call<'_>) -> bool {
-    call.context.rules().modern
+    call.context.rules().stateless
 }
 
 /// Waits for parameters, one after the other or all at once, until one ends the call.

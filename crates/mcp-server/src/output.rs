@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, text_of};
 use mcp_protocol::schema::Validator;
-use mcp_protocol::{Outcome, Payload, Rules, lower};
+use mcp_protocol::{Outcome, Payload, Rules, downgrade};
 use mcp_types::{
     BlobResourceContents, CallToolResult, ContentBlock, GetPromptResult, PromptMessage,
     ReadResourceResult, ResourceContents, TextResourceContents,
@@ -105,7 +105,7 @@ impl Finish<CallToolResult> for FinishTool {
             Err(requests) => return input_required(requests, None),
         };
         let result = output.or_else(HandlerError::into_tool_result);
-        let mut result = result.map_err(|error| lower::own_error(error, self.rules))?;
+        let mut result = result.map_err(|error| downgrade::own_error(error, self.rules))?;
         if let Err(problem) = self.check(&result) {
             tracing::error!(%problem, "a tool's output breaks its output schema");
             result = CallToolResult::error(format!(
@@ -121,7 +121,7 @@ impl Finish<CallToolResult> for FinishTool {
                 result.content.push(ContentBlock::text(text_of(content)));
             }
         }
-        lower::call_tool_result(&mut result, self.rules);
+        downgrade::call_tool_result(&mut result, self.rules);
         Ok(Payload::CallTool(result, None))
     }
 }
@@ -140,12 +140,12 @@ impl Finish<GetPromptResult> for FinishPrompt {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
-        let own = |error: HandlerError| lower::own_error(error.into_error(), self.rules);
+        let own = |error: HandlerError| downgrade::own_error(error.into_error(), self.rules);
         let mut result = output.map_err(own)?;
         if result.description.is_none() {
             result.description = self.description;
         }
-        lower::get_prompt_result(&mut result, self.rules);
+        downgrade::get_prompt_result(&mut result, self.rules);
         Ok(Payload::of(result))
     }
 }
@@ -165,7 +165,7 @@ impl Finish<ResourceBody> for FinishResource {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
-        let own = |error: HandlerError| lower::own_error(error.into_error(), self.rules);
+        let own = |error: HandlerError| downgrade::own_error(error.into_error(), self.rules);
         let body = output.map_err(own)?;
         let contents = match body {
             ResourceBody::Text(text) => {
@@ -182,7 +182,7 @@ impl Finish<ResourceBody> for FinishResource {
             ResourceBody::NotFound => return Err(not_found(&self.uri, self.rules)),
         };
         let mut result = ReadResourceResult::new(contents);
-        lower::read_resource_result(&mut result, self.rules);
+        downgrade::read_resource_result(&mut result, self.rules);
         Ok(Payload::of(result))
     }
 }

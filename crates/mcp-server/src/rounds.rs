@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorObject, decode, text_of};
-use mcp_protocol::modern::{Interim, Ledger, LedgerError, Recorded, Suspending};
+use mcp_protocol::modern::{
+    CallState, InputRequired, PendingInput, PendingInputError, SuspendableHandler,
+};
 use mcp_protocol::{BoxFuture, Outcome, Payload, Principal, Reply, RequestContext};
 use mcp_types::JsonObject;
 use serde_json::{Map, Value};
@@ -33,7 +35,7 @@ impl Round<'_> {
 
 /// A call that may ask.
 pub(crate) struct Rounds {
-    ledger: Arc<Ledger>,
+    pending: Arc<PendingInput>,
     keys: Arc<StateKeys>,
     principal: Option<Principal>,
 }
@@ -54,7 +56,7 @@ impl Rounds {
         keys: &Arc<StateKeys>,
         subject: Subject<'_>,
     ) -> Result<Option<Self>, ErrorObject> {
-        if !context.rules().modern {
+        if !context.rules().stateless {
             return Ok(None);
         }
         let invalid = |what: String| ErrorObject::invalid_params(format!("invalid params: {what}"));
@@ -66,7 +68,7 @@ impl Rounds {
         };
         let principal = context.principal();
         let recorded = match round.state {
-            None => Recorded::default(),
+            None => CallState::default(),
             Some(text) => {
                 let state: Option<String> = decode(text).ok();
                 let bound = subject.bound(principal);
@@ -79,11 +81,11 @@ impl Rounds {
             }
         };
         let this = Self {
-            ledger: Ledger::new(recorded, responses),
+            pending: PendingInput::new(recorded, responses),
             keys: Arc::clone(keys),
             principal: principal.cloned(),
         };
-        context.set_ledger(Arc::clone(&this.ledger));
+        context.set_pending_input(Arc::clone(&this.pending));
         Ok(Some(this))
     }
 
@@ -100,17 +102,17 @@ impl Rounds {
         self,
         handler: BoxFuture<'static, Outcome>,
         subject: Subject<'_>,
-    ) -> Suspending {
+    ) -> SuspendableHandler {
         let Self {
-            ledger,
+            pending,
             keys,
             principal,
         } = self;
         let method = subject.method;
         let [target, arguments] = [subject.target, subject.arguments].map(str::to_owned);
-        let stop = move |interim: Result<Interim, LedgerError>| {
-            let interim = interim.map_err(|error| ErrorObject::internal(error.to_string()))?;
-            let state = match interim.recorded {
+        let stop = move |required: Result<InputRequired, PendingInputError>| {
+            let required = required.map_err(|error| ErrorObject::internal(error.to_string()))?;
+            let state = match required.call_state {
                 None => None,
                 Some(recorded) => {
                     let text = serde_json::to_vec(&recorded)
@@ -123,9 +125,9 @@ impl Rounds {
                     Some(keys.seal(&text, &subject.bound(principal.as_ref()))?)
                 }
             };
-            input_required(interim.requests, state)
+            input_required(required.requests, state)
         };
-        Suspending::new(handler, ledger, stop)
+        SuspendableHandler::new(handler, pending, stop)
     }
 }
 

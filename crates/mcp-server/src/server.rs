@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::{Notification, Request};
-use mcp_protocol::modern::mirror::Mirrored;
+use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{Delivery, Reply, RequestContext, ServerFacts, Service, Session};
 use mcp_types::ResourceUpdatedNotificationParams;
 
@@ -307,7 +307,7 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
         self.core.route(request, context)
     }
 
-    fn mirrored(&self, tool: &str) -> Option<Arc<Mirrored>> {
+    fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
         self.core.tools.snapshot().mirrored(tool)?.mirrored.clone()
     }
 

@@ -178,7 +178,7 @@ impl TestClient {
     /// # Errors
     /// The error that it was answered with.
     pub async fn request(&self, method: &str, mut params: Value) -> Result<Value, ErrorObject> {
-        if !self.revision.is_modern() {
+        if !self.revision.is_stateless() {
             self.open().await?;
             return self.send(method, &params).await;
         }

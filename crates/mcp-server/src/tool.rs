@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_protocol::Session;
-use mcp_protocol::modern::mirror::Mirrored;
+use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::schema::{Origin, Validator};
 #[cfg(feature = "tasks")]
 use mcp_types::ToolExecution;
@@ -264,7 +264,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             Input::Decoder => InputCheck::Decoder,
             Input::Schema => InputCheck::Schema(compile(schema)?, required(schema)),
         };
-        let mirrored = Mirrored::of(schema).map_err(fail)?;
+        let mirrored = HeaderParams::of(schema).map_err(fail)?;
         let output = self.definition.output_schema.as_ref().map(compile);
         let output = output.transpose()?.map(|validator| Promised {
             validator,
@@ -355,7 +355,7 @@ pub(crate) struct ToolEntry {
     pub(crate) output: Option<Promised>,
     pub(crate) wrapped: Option<JsonObject>,
     pub(crate) scope: Option<String>,
-    pub(crate) mirrored: Option<Arc<Mirrored>>,
+    pub(crate) mirrored: Option<Arc<HeaderParams>>,
     pub(crate) visible: Option<Visible>,
     #[cfg(feature = "tasks")]
     pub(crate) plan: Option<Plan>,

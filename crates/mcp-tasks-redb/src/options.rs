@@ -26,7 +26,7 @@ impl RedbOptions {
 
     /// Sets how many tasks are kept; default 10,000.
     #[must_use]
-    pub fn with_most(mut self, tasks: usize) -> Self {
+    pub fn with_max_tasks(mut self, tasks: usize) -> Self {
         self.most = tasks;
         self
     }
@@ -34,7 +34,7 @@ impl RedbOptions {
     /// Sets how many tasks of one owner are kept; default 1,000. All who are nobody in particular
     /// count as one owner.
     #[must_use]
-    pub fn with_most_of_one(mut self, tasks: usize) -> Self {
+    pub fn with_max_tasks_per_owner(mut self, tasks: usize) -> Self {
         self.most_of_one = tasks;
         self
     }
@@ -42,7 +42,7 @@ impl RedbOptions {
     /// Sets how many bytes the records of all tasks may take; default 64 MiB. The file is somewhat
     /// larger, and does not shrink: what is free in it is used again.
     #[must_use]
-    pub fn with_most_bytes(mut self, bytes: usize) -> Self {
+    pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.most_bytes = bytes;
         self
     }

@@ -98,7 +98,7 @@ impl TaskStore for RedbStore {
     fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
         Box::pin(async move {
             let expected = task.version();
-            let task = task.raised();
+            let task = task.next_version();
             let record = Record::of(&task)?;
             self.write(Write::Put { record, expected }).await?;
             Ok(task)

@@ -126,7 +126,9 @@ fn full<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
 #[tokio::test]
 async fn limits_hold_and_are_named() {
     let place = Place::new();
-    let options = RedbOptions::new().with_most(3).with_most_of_one(2);
+    let options = RedbOptions::new()
+        .with_max_tasks(3)
+        .with_max_tasks_per_owner(2);
     let store = RedbStore::open_with(place.file("count"), options).unwrap();
     for id in ["a", "b"] {
         store.create(task(id, Some("ann"), "{}")).await.unwrap();
@@ -145,7 +147,7 @@ async fn limits_hold_and_are_named() {
     assert_eq!(store.get("a").await, Ok(None));
     assert_eq!(ids(&store.unfinished(None, 9).await.unwrap()), ["late"]);
 
-    let options = RedbOptions::new().with_most_bytes(2_000);
+    let options = RedbOptions::new().with_max_bytes(2_000);
     let store = RedbStore::open_with(place.file("bytes"), options).unwrap();
     let long = format!(r#"{{"x":"{}"}}"#, "x".repeat(1_200));
     store.create(task("a", None, &long)).await.unwrap();
@@ -201,7 +203,7 @@ async fn of_two_changes_at_once_one_is_kept() {
     for number in 0..32 {
         let store = Arc::clone(&store);
         let mut next = task("a", None, "{}");
-        next.say(&number.to_string(), START).unwrap();
+        next.set_message(&number.to_string(), START).unwrap();
         changing.spawn(async move { store.put(next).await });
     }
     let results = changing.join_all().await;

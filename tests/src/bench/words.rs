@@ -40,13 +40,13 @@ impl Wire {
     }
 
     /// Whether each request says who sends it.
-    pub fn is_modern(self) -> bool {
+    pub fn is_stateless(self) -> bool {
         matches!(self, Self::StdioModern | Self::HttpModern)
     }
 
     /// The revision.
     pub fn revision(self) -> &'static str {
-        if self.is_modern() {
+        if self.is_stateless() {
             "2026-07-28"
         } else {
             "2025-11-25"
@@ -152,7 +152,7 @@ impl Words {
             if let Some(session) = session {
                 head.header("Mcp-Session-Id", session);
             }
-            if wire.is_modern() {
+            if wire.is_stateless() {
                 head.header("Mcp-Method", asked.method());
                 if let Some(tool) = asked.tool() {
                     head.header("Mcp-Name", tool);
@@ -234,7 +234,7 @@ pub fn listening(host: &str, session: &str) -> Vec<u8> {
 fn meta(wire: Wire, progress: bool) -> String {
     let modern = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}"#;
     let members: Vec<&str> = [
-        wire.is_modern().then_some(modern),
+        wire.is_stateless().then_some(modern),
         progress.then_some(r#""progressToken":"p""#),
     ]
     .into_iter()
@@ -272,7 +272,7 @@ mod tests {
             let message: Value = serde_json::from_str(message).expect("json");
             assert_eq!(message["id"], 12);
             let revision = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
-            assert_eq!(revision == "2026-07-28", wire.is_modern());
+            assert_eq!(revision == "2026-07-28", wire.is_stateless());
         }
     }
 

@@ -26,7 +26,7 @@ pub fn server() -> Server {
 
 /// The same at the revisions with sessions alone, and without what was made to be asked in rounds.
 pub fn sessions() -> Server {
-    plain().revisions(Revision::LEGACY)
+    plain().revisions(Revision::WITH_SESSIONS)
 }
 
 fn plain() -> Server {

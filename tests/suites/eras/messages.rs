@@ -114,7 +114,7 @@ fn check(record: &Record, revision: Revision) -> usize {
         let by_client = *sender == Sender::Client;
         if let Some(method) = message["method"].as_str() {
             // An extension is no part of the schema; its messages are checked in `tasks`.
-            if !(revision.is_modern() && method.starts_with("tasks/")) {
+            if !(revision.is_stateless() && method.starts_with("tasks/")) {
                 assert!(
                     schema.knows(method),
                     "{revision} has no {method}: {message}"
@@ -123,10 +123,10 @@ fn check(record: &Record, revision: Revision) -> usize {
             }
             if !message["id"].is_null() {
                 assert!(
-                    by_client || !revision.is_modern(),
+                    by_client || !revision.is_stateless(),
                     "a request of the server: {message}"
                 );
-                if revision.is_modern() {
+                if revision.is_stateless() {
                     let declared =
                         &message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
                     for capability in ["elicitation", "sampling", "roots"] {
@@ -140,26 +140,26 @@ fn check(record: &Record, revision: Revision) -> usize {
             }
         } else if let Some(result) = message.get("result") {
             assert!(
-                !by_client || !revision.is_modern(),
+                !by_client || !revision.is_stateless(),
                 "an answer of the client: {message}"
             );
             let method = asked
                 .get(&(!by_client, message["id"].to_string()))
                 .expect("an answer to something");
             let extends = method.starts_with("tasks/") || result["resultType"] == "task";
-            if !(revision.is_modern() && extends) {
+            if !(revision.is_stateless() && extends) {
                 schema.check_result(method, result);
             }
         } else {
             let code = message["error"]["code"].as_i64().expect("a code");
-            let own = if revision.is_modern() {
+            let own = if revision.is_stateless() {
                 -32_002
             } else {
                 -32_020
             };
             assert_ne!(code, own, "a code of the other era: {message}");
         }
-        let foreign = if revision.is_modern() {
+        let foreign = if revision.is_stateless() {
             has_member(message, LEGACY_ONLY, "")
         } else {
             has_member(message, MODERN_ONLY, "io.modelcontextprotocol/")

@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// A client of this revision that can be asked everything.
 fn client(revision: Revision) -> Builder {
-    let negotiation = match revision.is_modern() {
+    let negotiation = match revision.is_stateless() {
         true => Negotiation::Modern,
         false => Negotiation::Legacy,
     };
@@ -41,7 +41,7 @@ fn client(revision: Revision) -> Builder {
             }
             form.accept(content)
         });
-    if revision.is_modern() {
+    if revision.is_stateless() {
         builder
     } else {
         builder.revision(revision)

@@ -184,7 +184,7 @@ async fn which_revisions_are_served_is_a_setting() {
     assert_eq!(answer["error"]["code"], -32022);
     assert_eq!(answer["error"]["data"]["supported"], json!(["2026-07-28"]));
 
-    let mut peer = Peer::new(Server::new("s", "1").revisions(Revision::LEGACY));
+    let mut peer = Peer::new(Server::new("s", "1").revisions(Revision::WITH_SESSIONS));
     let answer = peer.answer("server/discover", json!({})).await;
     assert_eq!(answer["error"]["code"], -32022);
     let supported = answer["error"]["data"]["supported"].as_array().unwrap();

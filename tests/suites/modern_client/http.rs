@@ -397,8 +397,8 @@ async fn a_server_of_both_eras_is_the_same_in_both() {
             .on_elicit(move |form| std::future::ready(form.accept(account.clone())))
             .on_sample(async |ask| Ok(ask.reply("model", "hello")));
         let (client, network) = of_everything(host).await;
-        let is_modern = negotiation == Negotiation::Auto;
-        assert_eq!(client.verdict().era() == Era::Modern, is_modern);
+        let is_stateless = negotiation == Negotiation::Auto;
+        assert_eq!(client.verdict().era() == Era::Modern, is_stateless);
         assert!(!client.list_tools().await.unwrap().is_empty());
         let arguments = json!({ "message": "who?" });
         let said = client
@@ -411,7 +411,11 @@ async fn a_server_of_both_eras_is_the_same_in_both() {
         assert_eq!(said.joined_text(), "LLM response: hello");
         client.close().await.unwrap();
         let (_, others) = network.requests();
-        assert_eq!(others == 0, is_modern, "only sessions need other methods");
+        assert_eq!(
+            others == 0,
+            is_stateless,
+            "only sessions need other methods"
+        );
     }
 }
 

@@ -51,7 +51,7 @@ impl Transport for Startable {
         Box::new(pipe).start(inbound)
     }
 
-    fn again(&self) -> Option<Box<dyn Transport>> {
+    fn reconnect(&self) -> Option<Box<dyn Transport>> {
         Some(Box::new(Self(self.0.clone())))
     }
 }

@@ -88,7 +88,7 @@ async fn a_client_answers_no_forms_before_2025_06_18_and_no_urls_before_2025_11_
 
 #[tokio::test]
 async fn every_revision_works_from_end_to_end() {
-    for revision in Revision::LEGACY {
+    for revision in Revision::WITH_SESSIONS {
         let builder = Client::builder("host", "1")
             .revision(revision)
             .on_elicit(async |form| form.accept(json!({ "username": "u", "email": "e@x" })));
@@ -117,7 +117,7 @@ async fn every_revision_works_from_end_to_end() {
 // Before the handshake nothing is agreed; what is offered decides what may be sent.
 #[tokio::test]
 async fn an_offer_has_what_its_revision_has() {
-    for revision in Revision::LEGACY {
+    for revision in Revision::WITH_SESSIONS {
         let builder = Client::builder("host", "1")
             .revision(revision)
             .title("Host")

@@ -73,7 +73,7 @@ async fn talk(client: &Client, revision: Revision) {
 // proves: LIFE-014
 #[tokio::test]
 async fn every_revision_works_over_streamable_http_and_names_itself_in_every_request() {
-    for revision in Revision::LEGACY {
+    for revision in Revision::WITH_SESSIONS {
         let recorder = Recorder {
             network: Network::to(&Endpoint::new(everything::server()).unwrap()),
             seen: Arc::default(),
@@ -112,7 +112,7 @@ async fn every_revision_works_over_the_two_endpoints_of_the_oldest() {
     let serving = tokio::spawn(serve_with(listener, endpoint, async {
         stopped.await.unwrap_or_default();
     }));
-    for revision in Revision::LEGACY {
+    for revision in Revision::WITH_SESSIONS {
         let transport = Http::new(format!("http://{address}/sse")).unwrap();
         let client = builder(revision).connect(transport).await.unwrap();
         talk(&client, revision).await;

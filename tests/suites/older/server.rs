@@ -310,13 +310,13 @@ async fn required_urls_have_a_code_since_2025_11_25_and_are_text_before() {
 // Our server has no tasks yet; what one day declares them is fitted by the same functions.
 #[test]
 fn tasks_are_declared_to_nobody_who_does_not_know_them() {
-    for revision in mcp_protocol::Revision::LEGACY {
+    for revision in mcp_protocol::Revision::WITH_SESSIONS {
         let tool =
             json!({ "name": "t", "inputSchema": {}, "execution": { "taskSupport": "optional" } });
         let mut tool = serde_json::from_value(tool).unwrap();
-        mcp_protocol::lower::tool(&mut tool, revision.rules());
+        mcp_protocol::downgrade::tool(&mut tool, revision.rules());
         let mut declared = serde_json::from_value(json!({ "tasks": {} })).unwrap();
-        mcp_protocol::lower::server_capabilities(&mut declared, revision.rules());
+        mcp_protocol::downgrade::server_capabilities(&mut declared, revision.rules());
         let revision = revision.as_str();
         check(
             revision,

@@ -238,7 +238,13 @@ async fn the_cap_holds_for_the_whole_call_and_silence_for_each_look() {
     assert_eq!((looks, start.elapsed()), (7, second * 15));
     let error = calling.await.unwrap().unwrap_err();
     assert!(
-        matches!(error, Error::Timeout { setting: "cap", .. }),
+        matches!(
+            error,
+            Error::Timeout {
+                setting: "total",
+                ..
+            }
+        ),
         "{error}"
     );
     assert_eq!(seen.take(), [TaskStatus::Working]);

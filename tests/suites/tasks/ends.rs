@@ -212,7 +212,7 @@ async fn tasks_have_limits_and_what_is_over_them_is_refused() {
 
     let server = super::gate()
         .server
-        .task_store(MemoryStore::new().with_most_of_one(1));
+        .task_store(MemoryStore::new().with_max_tasks_per_owner(1));
     let mut peer = Peer::legacy(server, json!({})).await;
     peer.augmented("must").await;
     let refused = peer.ask("tools/call", call).await;
@@ -225,7 +225,7 @@ async fn a_result_that_cannot_be_kept_is_a_failure() {
     let large = Tool::new("large", || "x".repeat(100_000)).task(TaskMode::Required);
     let server = Server::new("large", "1")
         .tool(large)
-        .task_store(MemoryStore::new().with_most_bytes(8_192));
+        .task_store(MemoryStore::new().with_max_bytes(8_192));
     let mut peer = Peer::able(server);
     let id = peer.started("large").await;
     let task = peer.until(&id, "failed").await;

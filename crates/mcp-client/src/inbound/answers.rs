@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_jsonrpc::{ErrorObject, decode};
 use mcp_protocol::gate::client_offers;
-use mcp_protocol::{Outcome, Payload, Reply, Revision, form, lower, sampling};
+use mcp_protocol::{Outcome, Payload, Reply, Revision, downgrade, form, sampling};
 use mcp_types::{
     CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitResult, Implementation, ListRootsResult,
@@ -40,7 +40,9 @@ impl ClientInbound {
             method::ROOTS_LIST => {
                 let mut roots = lock(&self.roots).clone();
                 let rules = revision.rules();
-                roots.iter_mut().for_each(|root| lower::root(root, rules));
+                roots
+                    .iter_mut()
+                    .for_each(|root| downgrade::root(root, rules));
                 Ok(Reply::ok(Payload::of(ListRootsResult::new(roots))))
             }
             method::ELICITATION_CREATE => match params(text)? {
@@ -165,7 +167,7 @@ impl ClientInbound {
             if let Some(wrong) = wrong {
                 return Err(ErrorObject::internal(wrong));
             }
-            lower::create_message_result(&mut result, revision.rules())
+            downgrade::create_message_result(&mut result, revision.rules())
                 .map_err(|missing| ErrorObject::internal(missing.to_string()))?;
             Ok(Payload::of(result))
         })))
@@ -196,10 +198,10 @@ fn finish_elicitation(mut result: ElicitResult, revision: Revision) -> Outcome {
     if matches!(result.action, ElicitAction::Unknown(_)) {
         result.action = ElicitAction::Cancel;
     }
-    if revision.is_modern() {
+    if revision.is_stateless() {
         result.meta = None;
     }
-    lower::elicit_result(&mut result, revision.rules())
+    downgrade::elicit_result(&mut result, revision.rules())
         .map_err(|missing| ErrorObject::internal(missing.to_string()))?;
     Ok(Payload::of(result))
 }

@@ -93,9 +93,9 @@ impl ClientInbound {
         self.capabilities.roots.is_some()
     }
 
-    fn is_modern(&self) -> bool {
+    fn is_stateless(&self) -> bool {
         let agreed = self.agreed.get();
-        agreed.is_some_and(|(revision, _)| revision.is_modern())
+        agreed.is_some_and(|(revision, _)| revision.is_stateless())
     }
 
     /// The answer to a request about tasks, or to a question that is to be one; `None` for other
@@ -142,7 +142,7 @@ impl ClientInbound {
 
     /// Something changed. Where there are no sessions only a subscription may say so.
     fn change(&self, method: &str, text: &str) {
-        if self.is_modern() && !self.listener.is_open(subscription(text).as_ref()) {
+        if self.is_stateless() && !self.listener.is_open(subscription(text).as_ref()) {
             tracing::debug!(method, "dropped what belongs to no subscription");
             return;
         }
@@ -234,7 +234,7 @@ impl Inbound for ClientInbound {
 
     /// No revision without a handshake has requests from the server.
     fn answers(&self) -> bool {
-        !self.is_modern()
+        !self.is_stateless()
     }
 
     fn accepts_batches(&self) -> bool {

@@ -77,9 +77,9 @@ impl Received {
     pub(crate) fn new(limits: TaskLimits) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let store = MemoryStore::new()
-            .with_most(limits.most)
-            .with_most_of_one(limits.most)
-            .with_most_bytes(limits.most_bytes);
+            .with_max_tasks(limits.most)
+            .with_max_tasks_per_owner(limits.most)
+            .with_max_bytes(limits.most_bytes);
         Self {
             limits,
             store,
@@ -121,7 +121,7 @@ impl Received {
         let call = TaskCall::new(method, "", RawJson::copy(params), Revision::V2025_11_25);
         let task = Task::new(fresh(), None, call, self.now(), Some(ttl))
             .with_poll_interval(self.limits.poll_interval);
-        let (id, shown) = (task.id().to_owned(), task.to_legacy());
+        let (id, shown) = (task.id().to_owned(), task.to_core());
         at_once(self.store.create(task)).map_err(refused)?;
         let reply = match ask() {
             Ok(reply) => reply,
@@ -169,7 +169,7 @@ impl Received {
     fn get(&self, params: Option<&str>) -> Outcome {
         let task = self.find(&named(params)?)?;
         tracing::debug!(task = %shown_id(task.id()), "the server looks at a task");
-        Ok(Payload::of(task.to_legacy()))
+        Ok(Payload::of(task.to_core()))
     }
 
     fn list(&self, params: Option<&str>) -> Outcome {
@@ -180,7 +180,7 @@ impl Received {
         }
         at_once(self.store.sweep(self.now())).map_err(refused)?;
         let tasks = at_once(self.store.list(None, after, PAGE + 1)).map_err(refused)?;
-        let mut shown: Vec<_> = tasks.iter().map(Task::to_legacy).collect();
+        let mut shown: Vec<_> = tasks.iter().map(Task::to_core).collect();
         shown.truncate(PAGE);
         let next = (tasks.len() > PAGE)
             .then(|| shown.last().map(|task| task.task_id.clone()))
@@ -205,7 +205,7 @@ impl Received {
                     }
                     tracing::info!(task = %shown_id(&id), "the server has cancelled a task");
                     self.tell(&task);
-                    return Ok(Payload::of(task.to_legacy()));
+                    return Ok(Payload::of(task.to_core()));
                 }
             }
         }
@@ -271,7 +271,7 @@ impl Received {
     fn tell(&self, task: &Task) {
         self.ended.notify_waiters();
         let link = self.link.get().and_then(Weak::upgrade);
-        let text = serde_json::to_vec(&task.to_legacy());
+        let text = serde_json::to_vec(&task.to_core());
         if let (Some(link), Ok(text)) = (link, text) {
             let method = method::NOTIFICATIONS_TASKS_STATUS;
             if let Err(error) = link.notify(method, Some(&text), Delivery::Lossy) {

@@ -76,7 +76,7 @@ impl<'a> Drive<'a> {
             timeouts,
             on_status,
             asked: BTreeSet::new(),
-            patience: Patience::new(timeouts.cap, Instant::now()),
+            patience: Patience::new(timeouts.total, Instant::now()),
             told: None,
             refused: None,
         }
@@ -141,7 +141,7 @@ impl<'a> Drive<'a> {
 
     /// Begins to give the task what it wants; `None` if all of it is under way or done.
     fn begin(&mut self, now: &Snapshot, idle: bool) -> Result<Option<Work>, Error> {
-        if !self.shared.rules().modern {
+        if !self.shared.rules().stateless {
             if !idle {
                 return Ok(None);
             }
@@ -227,7 +227,7 @@ impl<'a> Drive<'a> {
                 message: message(),
             });
         }
-        if !self.shared.rules().modern {
+        if !self.shared.rules().stateless {
             return self.fetch(now, work).await;
         }
         let missing = |what| {
@@ -324,7 +324,7 @@ impl<'a> Drive<'a> {
         method: &'static str,
         extra: Option<(&str, &str)>,
     ) -> Result<Answer, Error> {
-        let patience = self.timeouts.idle.min(self.timeouts.cap);
+        let patience = self.timeouts.idle.min(self.timeouts.total);
         let answer = timeout(patience, self.request(method, extra)).await;
         let answer = answer.map_err(|_| Error::Timeout {
             method,

@@ -247,7 +247,7 @@ impl TaskHandle {
     pub async fn cancel(&self) -> Result<(), Error> {
         self.fits()?;
         let call = cancel(self.client.shared(), &self.ticket.id)?;
-        let after = self.timeouts.idle.min(self.timeouts.cap);
+        let after = self.timeouts.idle.min(self.timeouts.total);
         let answer = timeout(after, call).await.map_err(|_| Error::Timeout {
             method: method::TASKS_CANCEL,
             setting: "idle",
@@ -260,12 +260,12 @@ impl TaskHandle {
     /// The same for a call that is one await: up to the cap of its timeouts, and the task ends
     /// with it.
     pub(crate) async fn finish(self, began: Instant) -> Result<CallToolResult, Error> {
-        let after = self.timeouts.cap;
+        let after = self.timeouts.total;
         let mut guard = CancelOnDrop(Some(&self));
         let result = timeout_at(began + after, self.wait()).await;
         let result = result.unwrap_or(Err(Error::Timeout {
             method: method::TOOLS_CALL,
-            setting: "cap",
+            setting: "total",
             after,
         }));
         // What has ended cannot be given up, and nor can what is out of reach.
@@ -287,7 +287,7 @@ impl TaskHandle {
     fn fits(&self) -> Result<(), Error> {
         let (task, client) = (self.ticket.server, self.client.verdict());
         if task.era() == client.era() {
-            if client.revision().is_modern() && !self.client.shared().has_tasks() {
+            if client.revision().is_stateless() && !self.client.shared().has_tasks() {
                 let problem = "the client does not know tasks; connect it with Builder::task_calls";
                 return Err(Error::Invalid(problem.to_owned()));
             }
@@ -332,7 +332,7 @@ impl Drop for CancelOnDrop<'_> {
 
 fn cancel(shared: &Shared, id: &str) -> Result<Call, Error> {
     // A server that has made a task since 2026-07-28 can be asked to give it up.
-    if !shared.rules().modern {
+    if !shared.rules().stateless {
         shared.offers(method::TASKS_CANCEL)?;
     }
     Ok(drive::request(shared, id, method::TASKS_CANCEL, None))
@@ -354,7 +354,7 @@ pub(crate) fn offered(shared: &Shared, method: &str) -> Option<Result<(), Unsupp
         true => Ok(()),
         false => Err(Unsupported::Capability(name)),
     };
-    if shared.rules().modern {
+    if shared.rules().stateless {
         let extensions = capabilities.extensions.as_ref();
         let has = extensions.is_some_and(|all| all.contains_key(TASKS_EXTENSION));
         return is_of_extension(method).then(|| declared(has, TASKS_EXTENSION));

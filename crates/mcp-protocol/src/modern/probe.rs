@@ -19,23 +19,23 @@ use crate::Revision;
 /// What came of asking a server for `server/discover`.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "the decision is over all of them")]
-pub enum Probed<'a> {
+pub enum ProbeOutcome<'a> {
     /// It tells which revisions it speaks.
     Discovered(&'a [String]),
     /// It refuses, in words of this protocol.
     Refused(&'a ErrorObject),
     /// It was reached, and what it says is nothing of this protocol.
-    Foreign,
+    UnknownProtocol,
     /// It says nothing, for long enough.
-    Silent,
+    TimedOut,
     /// The pipe ended.
-    Gone,
+    Closed,
 }
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a client has to know each of them")]
-pub enum Step {
+pub enum ProbeStep {
     /// It is modern; speak this revision from now on.
     Modern(Revision),
     /// Ask once more, in this revision.
@@ -74,60 +74,60 @@ impl Probe {
     }
 
     /// Where to begin.
-    pub fn first(&self) -> Step {
+    pub fn first(&self) -> ProbeStep {
         match self.newest(true, |_| true) {
-            Some(revision) => Step::Ask(revision),
+            Some(revision) => ProbeStep::Ask(revision),
             None => self.fall_back(),
         }
     }
 
     /// What to do after this outcome.
-    pub fn next(&mut self, outcome: Probed<'_>) -> Step {
+    pub fn next(&mut self, outcome: ProbeOutcome<'_>) -> ProbeStep {
         match outcome {
-            Probed::Discovered(versions) => match self.common(true, versions) {
-                Some(revision) => Step::Modern(revision),
+            ProbeOutcome::Discovered(versions) => match self.common(true, versions) {
+                Some(revision) => ProbeStep::Modern(revision),
                 None => self.handshake_at(versions),
             },
-            Probed::Refused(error) => self.refused(error),
-            Probed::Foreign => self.fall_back(),
-            Probed::Silent if self.pipe => self.fall_back(),
-            Probed::Gone if self.pipe => match self.fall_back() {
-                Step::Initialize(revision) => Step::Restart(revision),
+            ProbeOutcome::Refused(error) => self.refused(error),
+            ProbeOutcome::UnknownProtocol => self.fall_back(),
+            ProbeOutcome::TimedOut if self.pipe => self.fall_back(),
+            ProbeOutcome::Closed if self.pipe => match self.fall_back() {
+                ProbeStep::Initialize(revision) => ProbeStep::Restart(revision),
                 other => other,
             },
-            Probed::Silent | Probed::Gone => Step::Unknown,
+            ProbeOutcome::TimedOut | ProbeOutcome::Closed => ProbeStep::Unknown,
         }
     }
 
     /// The handshake was refused. A slow server may have got the probe late: if it turns out to be
     /// modern it is asked once more. `None` if the refusal stands.
-    pub fn reconsider(&mut self, error: &ErrorObject) -> Option<Step> {
+    pub fn reconsider(&mut self, error: &ErrorObject) -> Option<ProbeStep> {
         let revision = self.common(true, &supported(error)?)?;
-        (!std::mem::replace(&mut self.reconsidered, true)).then_some(Step::Ask(revision))
+        (!std::mem::replace(&mut self.reconsidered, true)).then_some(ProbeStep::Ask(revision))
     }
 
-    fn refused(&mut self, error: &ErrorObject) -> Step {
+    fn refused(&mut self, error: &ErrorObject) -> ProbeStep {
         if let Some(versions) = supported(error) {
             return match self.common(true, &versions) {
-                Some(_) if std::mem::replace(&mut self.asked_again, true) => Step::Surface,
-                Some(revision) => Step::Ask(revision),
+                Some(_) if std::mem::replace(&mut self.asked_again, true) => ProbeStep::Surface,
+                Some(revision) => ProbeStep::Ask(revision),
                 None => self.handshake_at(&versions),
             };
         }
         match error.code {
-            ErrorCode::HEADER_MISMATCH | ErrorCode::MISSING_CLIENT_CAPABILITY => Step::Surface,
+            ErrorCode::HEADER_MISMATCH | ErrorCode::MISSING_CLIENT_CAPABILITY => ProbeStep::Surface,
             _ => self.fall_back(),
         }
     }
 
-    fn handshake_at(&self, versions: &[String]) -> Step {
+    fn handshake_at(&self, versions: &[String]) -> ProbeStep {
         self.common(false, versions)
-            .map_or(Step::NothingInCommon, Step::Initialize)
+            .map_or(ProbeStep::NothingInCommon, ProbeStep::Initialize)
     }
 
-    fn fall_back(&self) -> Step {
+    fn fall_back(&self) -> ProbeStep {
         self.newest(false, |_| true)
-            .map_or(Step::NothingInCommon, Step::Initialize)
+            .map_or(ProbeStep::NothingInCommon, ProbeStep::Initialize)
     }
 
     fn common(&self, modern: bool, versions: &[String]) -> Option<Revision> {
@@ -137,7 +137,7 @@ impl Probe {
     fn newest(&self, modern: bool, fits: impl Fn(Revision) -> bool) -> Option<Revision> {
         let spoken = self.spoken.iter().copied();
         spoken
-            .filter(|it| it.is_modern() == modern && fits(*it))
+            .filter(|it| it.is_stateless() == modern && fits(*it))
             .max()
     }
 }
@@ -168,21 +168,21 @@ mod tests {
     }
 
     /// The first two steps on a pipe and over HTTP.
-    fn both(outcome: Probed<'_>) -> (Step, Step) {
+    fn both(outcome: ProbeOutcome<'_>) -> (ProbeStep, ProbeStep) {
         let step = |pipe| {
             let mut probe = Probe::new(Revision::ALL, pipe);
-            assert_eq!(probe.first(), Step::Ask(V2026_07_28));
+            assert_eq!(probe.first(), ProbeStep::Ask(V2026_07_28));
             probe.next(outcome)
         };
         (step(true), step(false))
     }
 
-    fn discovered(versions: &[&str]) -> (Step, Step) {
+    fn discovered(versions: &[&str]) -> (ProbeStep, ProbeStep) {
         let versions: Vec<String> = versions.iter().map(|it| (*it).to_owned()).collect();
-        both(Probed::Discovered(&versions))
+        both(ProbeOutcome::Discovered(&versions))
     }
 
-    fn alike(step: Step) -> (Step, Step) {
+    fn alike(step: ProbeStep) -> (ProbeStep, ProbeStep) {
         (step, step)
     }
 
@@ -190,27 +190,33 @@ mod tests {
     // proves: M-STDIO-025, M-STDIO-027, M-HTTP-052, M-HTTP-053, M-HTTP-054
     #[test]
     fn each_outcome_has_its_step() {
-        let modern = alike(Step::Modern(V2026_07_28));
+        let modern = alike(ProbeStep::Modern(V2026_07_28));
         assert_eq!(discovered(&["2026-07-28"]), modern);
         let mixed = ["2099-01-01", "2026-07-28", "2025-11-25"];
         assert_eq!(discovered(&mixed), modern);
-        let newest = alike(Step::Initialize(V2025_11_25));
+        let newest = alike(ProbeStep::Initialize(V2025_11_25));
         assert_eq!(discovered(&["2025-06-18", "2025-11-25"]), newest);
-        let older = alike(Step::Initialize(V2025_06_18));
+        let older = alike(ProbeStep::Initialize(V2025_06_18));
         assert_eq!(discovered(&["2099-01-01", "2025-06-18"]), older);
-        assert_eq!(discovered(&["2099-01-01"]), alike(Step::NothingInCommon));
-        assert_eq!(discovered(&[]), alike(Step::NothingInCommon));
+        assert_eq!(
+            discovered(&["2099-01-01"]),
+            alike(ProbeStep::NothingInCommon)
+        );
+        assert_eq!(discovered(&[]), alike(ProbeStep::NothingInCommon));
 
-        let refused = |error: &ErrorObject| both(Probed::Refused(error));
-        let again = alike(Step::Ask(V2026_07_28));
+        let refused = |error: &ErrorObject| both(ProbeOutcome::Refused(error));
+        let again = alike(ProbeStep::Ask(V2026_07_28));
         assert_eq!(refused(&unsupported(&["2026-07-28"])), again);
         assert_eq!(refused(&unsupported(&["2025-11-25"])), newest);
         assert_eq!(refused(&unsupported(&["2025-06-18"])), older);
-        let nothing = alike(Step::NothingInCommon);
+        let nothing = alike(ProbeStep::NothingInCommon);
         assert_eq!(refused(&unsupported(&["2099-01-01"])), nothing);
         assert_eq!(refused(&unsupported(&[])), nothing);
         for code in [-32020, -32021] {
-            assert_eq!(refused(&refusal(code, json!({}))), alike(Step::Surface));
+            assert_eq!(
+                refused(&refusal(code, json!({}))),
+                alike(ProbeStep::Surface)
+            );
         }
         for code in [-32601, -32602, -32600, -32000, -32001, -32603, -32700, -1] {
             assert_eq!(refused(&refusal(code, json!({}))), newest, "{code}");
@@ -218,19 +224,28 @@ mod tests {
         // The number alone is no evidence.
         assert_eq!(refused(&refusal(-32022, json!("gone"))), newest);
 
-        assert_eq!(both(Probed::Foreign), newest);
-        let handshake = Step::Initialize(V2025_11_25);
-        assert_eq!(both(Probed::Silent), (handshake, Step::Unknown));
-        let restart = Step::Restart(V2025_11_25);
-        assert_eq!(both(Probed::Gone), (restart, Step::Unknown));
+        assert_eq!(both(ProbeOutcome::UnknownProtocol), newest);
+        let handshake = ProbeStep::Initialize(V2025_11_25);
+        assert_eq!(
+            both(ProbeOutcome::TimedOut),
+            (handshake, ProbeStep::Unknown)
+        );
+        let restart = ProbeStep::Restart(V2025_11_25);
+        assert_eq!(both(ProbeOutcome::Closed), (restart, ProbeStep::Unknown));
     }
 
     #[test]
     fn a_server_that_names_what_it_refuses_is_asked_twice_and_no_more() {
         let mut probe = Probe::new(Revision::ALL, true);
         let error = unsupported(&["2026-07-28"]);
-        assert_eq!(probe.next(Probed::Refused(&error)), Step::Ask(V2026_07_28));
-        assert_eq!(probe.next(Probed::Refused(&error)), Step::Surface);
+        assert_eq!(
+            probe.next(ProbeOutcome::Refused(&error)),
+            ProbeStep::Ask(V2026_07_28)
+        );
+        assert_eq!(
+            probe.next(ProbeOutcome::Refused(&error)),
+            ProbeStep::Surface
+        );
     }
 
     #[test]
@@ -240,7 +255,7 @@ mod tests {
         assert_eq!(probe.reconsider(&plain), None);
         assert_eq!(probe.reconsider(&unsupported(&["2025-11-25"])), None);
         let modern = unsupported(&["2026-07-28"]);
-        assert_eq!(probe.reconsider(&modern), Some(Step::Ask(V2026_07_28)));
+        assert_eq!(probe.reconsider(&modern), Some(ProbeStep::Ask(V2026_07_28)));
         assert_eq!(probe.reconsider(&modern), None);
     }
 
@@ -248,12 +263,16 @@ mod tests {
     #[test]
     fn who_speaks_one_era_does_not_pretend_to_speak_the_other() {
         let mut modern = Probe::new([V2026_07_28], true);
-        assert_eq!(modern.first(), Step::Ask(V2026_07_28));
+        assert_eq!(modern.first(), ProbeStep::Ask(V2026_07_28));
         let none = refusal(-32601, json!({}));
-        for outcome in [Probed::Refused(&none), Probed::Silent, Probed::Gone] {
-            assert_eq!(modern.next(outcome), Step::NothingInCommon);
+        for outcome in [
+            ProbeOutcome::Refused(&none),
+            ProbeOutcome::TimedOut,
+            ProbeOutcome::Closed,
+        ] {
+            assert_eq!(modern.next(outcome), ProbeStep::NothingInCommon);
         }
-        let legacy = Probe::new(Revision::LEGACY, true);
-        assert_eq!(legacy.first(), Step::Initialize(V2025_11_25));
+        let legacy = Probe::new(Revision::WITH_SESSIONS, true);
+        assert_eq!(legacy.first(), ProbeStep::Initialize(V2025_11_25));
     }
 }

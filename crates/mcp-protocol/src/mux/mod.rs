@@ -21,8 +21,8 @@ use mcp_types::method;
 
 use crate::running::guarded;
 use crate::{
-    Call, Caller, Closed, Delivery, Exchange, Extras, Grant, Inbound, Incoming, Link, Outgoing,
-    Principal, Refused, Reply,
+    AdmissionError, Call, Caller, Closed, Delivery, Exchange, Extras, Grant, Inbound, Incoming,
+    Link, Outgoing, Principal, Reply,
 };
 use batch::BatchState;
 use outbox::Outbox;
@@ -194,8 +194,8 @@ impl Mux {
         let mut ticket = Ticket::new(Arc::clone(self), exchange, batch.cloned());
         if let Err(error) = self.incoming.admit(request) {
             return match error {
-                Refused::Duplicate(error) => ticket.abandon(&error),
-                Refused::Full(error) => ticket.settle(&Err(error)),
+                AdmissionError::Duplicate(error) => ticket.abandon(&error),
+                AdmissionError::Full(error) => ticket.settle(&Err(error)),
             };
         }
         let reply = guarded(|| self.inbound.request(request, ticket.exchange().clone()));

@@ -10,17 +10,19 @@ use mcp_types::{InitializeRequestParams, InitializeResult, method};
 
 use super::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session};
 use crate::gate::Offers;
-use crate::modern::{self, Claim, Desk, Envelope, Headers, Sender};
+use crate::modern::{
+    self, ClientIdentity, RawRequestMeta, RequestMeta, StandardHeaders, StatelessServer,
+};
 use crate::{
     Closed, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision, ServerFacts,
-    Service, gate, lock, lower,
+    Service, downgrade, gate, lock,
 };
 
 /// The server's side of one connection: handshake, gates, and then the [`Service`].
 pub struct ServerSession {
     service: Arc<dyn Service>,
     session: Arc<Session>,
-    desk: Desk,
+    desk: StatelessServer,
     /// Nothing is kept from one request to the next.
     stateless: bool,
 }
@@ -31,7 +33,7 @@ impl ServerSession {
         Arc::new(Self {
             service,
             session: Arc::new(Session::new()),
-            desk: Desk::new(),
+            desk: StatelessServer::new(),
             stateless: false,
         })
     }
@@ -45,7 +47,7 @@ impl ServerSession {
         let this = Self {
             service,
             session: Arc::new(Session::new()),
-            desk: Desk::new(),
+            desk: StatelessServer::new(),
             stateless: true,
         };
         if let Some(revision) = revision {
@@ -99,19 +101,19 @@ impl ServerSession {
     /// looked at too. Such requests belong to no session, so any session may serve them.
     ///
     /// # Errors
-    /// The answer, if it is not served; [`mirror::status`](modern::mirror::status) tells the
+    /// The answer, if it is not served; [`http_headers::status`](http_headers::status) tells the
     /// status that goes with it.
     pub fn admit(
         &self,
         request: &Request<'_>,
-        claim: &Claim<'_>,
-        headers: Option<&Headers<'_>>,
-    ) -> Result<Envelope, ErrorObject> {
+        claim: &RawRequestMeta<'_>,
+        headers: Option<&StandardHeaders<'_>>,
+    ) -> Result<RequestMeta, ErrorObject> {
         self.desk.admit(&*self.service, request, claim, headers)
     }
 
     /// Serves a request that was [admitted](Self::admit).
-    pub fn serve(&self, request: &Request<'_>, envelope: Envelope, exchange: Exchange) -> Reply {
+    pub fn serve(&self, request: &Request<'_>, envelope: RequestMeta, exchange: Exchange) -> Reply {
         self.desk.serve(&*self.service, request, envelope, exchange)
     }
 
@@ -155,15 +157,15 @@ impl ServerSession {
         }
         let requested = &params.protocol_version;
         let Some(revision) = Revision::negotiate(requested, &facts.revisions) else {
-            return Reply::error(modern::unsupported(requested, &facts.revisions));
+            return Reply::error(modern::unsupported_version(requested, &facts.revisions));
         };
         let offers = Offers::of(&facts.capabilities);
         let mut result = InitializeResult::new(revision.as_str(), facts.capabilities, facts.info);
         result.instructions = facts.instructions;
-        lower::initialize_result(&mut result, revision.rules());
+        downgrade::initialize_result(&mut result, revision.rules());
         let agreed = Agreed {
             revision,
-            sender: Some(Arc::new(Sender {
+            sender: Some(Arc::new(ClientIdentity {
                 client: Some(params.client_info),
                 capabilities: params.capabilities,
             })),
@@ -181,8 +183,8 @@ impl ServerSession {
     fn refusal(&self, method: &str) -> Option<ErrorObject> {
         let Some(agreed) = self.session.agreed.get() else {
             let served = self.service.facts().revisions;
-            if served.iter().any(|it| it.is_modern()) {
-                return Some(modern::unclaimed(&served));
+            if served.iter().any(|it| it.is_stateless()) {
+                return Some(modern::missing_request_meta(&served));
             }
             return Some(ErrorObject::invalid_request(format!(
                 "send initialize first; {:?} came before it",
@@ -209,7 +211,7 @@ impl Inbound for ServerSession {
     }
 
     fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
-        let Some(claim) = Claim::of(request) else {
+        let Some(claim) = RawRequestMeta::of(request) else {
             return self.answer(request, exchange);
         };
         match self.admit(request, &claim, None) {

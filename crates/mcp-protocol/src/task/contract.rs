@@ -99,15 +99,17 @@ async fn what_is_put_is_compared_first(store: &impl TaskStore) -> Result<(), Str
     )?;
     store.create(one.clone()).await.map_err(failed(what))?;
     let mut other = one.clone();
-    one.say("one", START).map_err(|it| it.to_string())?;
+    one.set_message("one", START).map_err(|it| it.to_string())?;
     let kept = store.put(one.clone()).await.map_err(failed(what))?;
-    same("what put returns", &kept, &one.clone().raised())?;
+    same("what put returns", &kept, &one.clone().next_version())?;
     same(
         what,
         store.get("a").await.map_err(failed(what))?,
         Some(kept.clone()),
     )?;
-    other.say("other", START).map_err(|it| it.to_string())?;
+    other
+        .set_message("other", START)
+        .map_err(|it| it.to_string())?;
     same(
         "a change of an older version",
         store.put(other).await.map(drop),
@@ -121,9 +123,10 @@ async fn what_is_put_is_compared_first(store: &impl TaskStore) -> Result<(), Str
     let mut next = kept;
     let questions = json!({"k": {"method": "any"}});
     let questions = questions.as_object().cloned().unwrap_or_default();
-    next.ask(questions, START).map_err(|it| it.to_string())?;
+    next.require_input(questions, START)
+        .map_err(|it| it.to_string())?;
     let kept = store.put(next.clone()).await.map_err(failed(what))?;
-    same("a change of the next version", kept, next.raised())
+    same("a change of the next version", kept, next.next_version())
 }
 
 async fn what_has_ended_stays(store: &impl TaskStore) -> Result<(), String> {

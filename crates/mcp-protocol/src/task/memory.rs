@@ -57,21 +57,21 @@ impl MemoryStore {
 
     /// Sets how many tasks are kept; default 10,000.
     #[must_use]
-    pub fn with_most(mut self, tasks: usize) -> Self {
+    pub fn with_max_tasks(mut self, tasks: usize) -> Self {
         self.limits.most = tasks;
         self
     }
 
     /// Sets how many tasks of one owner are kept; default 1,000.
     #[must_use]
-    pub fn with_most_of_one(mut self, tasks: usize) -> Self {
+    pub fn with_max_tasks_per_owner(mut self, tasks: usize) -> Self {
         self.limits.most_of_one = tasks;
         self
     }
 
     /// Sets how many bytes all tasks may take, estimated; default 64 MiB.
     #[must_use]
-    pub fn with_most_bytes(mut self, bytes: usize) -> Self {
+    pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.limits.most_bytes = bytes;
         self
     }
@@ -173,7 +173,7 @@ impl State {
         if weight > kept.weight {
             limits.fits(grown)?;
         }
-        let task = task.raised();
+        let task = task.next_version();
         self.remove(task.id());
         self.insert(task.clone(), weight);
         Ok(task)

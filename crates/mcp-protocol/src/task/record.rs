@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Timestamp, keep};
-use crate::modern::Recorded;
+use crate::modern::CallState;
 use crate::{Principal, Revision};
 
 /// Longest status message, in characters; longer ones are cut.
@@ -38,7 +38,7 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<Duration>,
     #[serde(default)]
-    recorded: Recorded,
+    recorded: CallState,
     version: u64,
 }
 
@@ -185,7 +185,7 @@ impl Task {
             updated: now,
             ttl,
             poll: None,
-            recorded: Recorded::default(),
+            recorded: CallState::default(),
             version: 0,
         }
     }
@@ -243,7 +243,7 @@ impl Task {
     }
 
     /// Answers and notes of the handler, for running it again.
-    pub fn recorded(&self) -> &Recorded {
+    pub fn call_state(&self) -> &CallState {
         &self.recorded
     }
 
@@ -254,7 +254,7 @@ impl Task {
 
     /// The same record as it is stored next, for those who write a store.
     #[must_use]
-    pub fn raised(mut self) -> Self {
+    pub fn next_version(mut self) -> Self {
         self.version += 1;
         self
     }
@@ -276,7 +276,7 @@ impl Task {
     }
 
     /// The questions it waits for.
-    pub fn questions(&self) -> Option<&JsonObject> {
+    pub fn input_requests(&self) -> Option<&JsonObject> {
         match &self.state {
             TaskState::InputRequired(questions) => Some(questions),
             _ => None,
@@ -299,7 +299,11 @@ impl Task {
     ///
     /// # Errors
     /// It has ended.
-    pub fn ask(&mut self, questions: JsonObject, now: Timestamp) -> Result<(), TaskEnded> {
+    pub fn require_input(
+        &mut self,
+        questions: JsonObject,
+        now: Timestamp,
+    ) -> Result<(), TaskEnded> {
         self.change(now)?;
         self.state = if questions.is_empty() {
             TaskState::Working
@@ -313,7 +317,7 @@ impl Task {
     ///
     /// # Errors
     /// It has ended.
-    pub fn record(&mut self, recorded: Recorded, now: Timestamp) -> Result<(), TaskEnded> {
+    pub fn set_call_state(&mut self, recorded: CallState, now: Timestamp) -> Result<(), TaskEnded> {
         self.change(now)?;
         self.recorded = recorded;
         Ok(())
@@ -323,7 +327,7 @@ impl Task {
     ///
     /// # Errors
     /// It has ended.
-    pub fn say(&mut self, message: &str, now: Timestamp) -> Result<(), TaskEnded> {
+    pub fn set_message(&mut self, message: &str, now: Timestamp) -> Result<(), TaskEnded> {
         self.change(now)?;
         self.message = Some(message.chars().take(LONGEST_MESSAGE).collect());
         Ok(())
@@ -343,7 +347,7 @@ impl Task {
             TaskOutcome::Result { .. } => self.message.take(),
         };
         self.state = TaskState::Ended(outcome);
-        self.recorded = Recorded::default();
+        self.recorded = CallState::default();
         Ok(())
     }
 
@@ -355,7 +359,7 @@ impl Task {
         self.change(now)?;
         self.message = Some("the task was cancelled".to_owned());
         self.state = TaskState::Cancelled;
-        self.recorded = Recorded::default();
+        self.recorded = CallState::default();
         Ok(())
     }
 

@@ -40,7 +40,7 @@ pub trait TaskStore: Send + Sync + 'static {
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>>;
 
     /// Keeps a change: compares and sets. What is kept must exist, must have the version of `task`, and must
-    /// not have ended; then `task` takes its place with the version [raised](Task::raised) by one.
+    /// not have ended; then `task` takes its place with the version [next_version](Task::next_version) by one.
     /// Returns the record as it is kept now.
     ///
     /// # Errors

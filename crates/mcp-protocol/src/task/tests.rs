@@ -46,11 +46,11 @@ fn a_task_works_and_waits_in_turn_and_ends_once() {
     let questions = questions.as_object().cloned().unwrap();
     let mut task = task("t");
     assert_eq!(*task.state(), TaskState::Working);
-    task.ask(questions.clone(), at(1)).unwrap();
+    task.require_input(questions.clone(), at(1)).unwrap();
     assert_eq!(*task.state(), TaskState::InputRequired(questions));
-    task.ask(Default::default(), at(2)).unwrap();
+    task.require_input(Default::default(), at(2)).unwrap();
     assert_eq!(*task.state(), TaskState::Working);
-    task.say("half way", at(1)).unwrap();
+    task.set_message("half way", at(1)).unwrap();
     assert_eq!(task.updated(), at(2), "clocks may go back, tasks do not");
     task.end(result("{}"), at(3)).unwrap();
     assert_eq!(task.updated(), at(3));
@@ -69,9 +69,15 @@ fn what_has_ended_does_not_change() {
         let mut task = task("t");
         end(&mut task).unwrap();
         let ended = task.clone();
-        assert_eq!(task.ask(Default::default(), at(2)), Err(TaskEnded));
-        assert_eq!(task.say("x", at(2)), Err(TaskEnded));
-        assert_eq!(task.record(Default::default(), at(2)), Err(TaskEnded));
+        assert_eq!(
+            task.require_input(Default::default(), at(2)),
+            Err(TaskEnded)
+        );
+        assert_eq!(task.set_message("x", at(2)), Err(TaskEnded));
+        assert_eq!(
+            task.set_call_state(Default::default(), at(2)),
+            Err(TaskEnded)
+        );
         assert_eq!(task.end(result("{}"), at(2)), Err(TaskEnded));
         assert_eq!(task.cancel(at(2)), Err(TaskEnded));
         assert_eq!(task, ended);
@@ -96,7 +102,7 @@ fn a_record_is_read_as_it_was_written() {
     };
     assert_eq!(read(&task), task);
     let questions = json!({"k": {"method": "roots/list"}});
-    task.ask(questions.as_object().cloned().unwrap(), at(1))
+    task.require_input(questions.as_object().cloned().unwrap(), at(1))
         .unwrap();
     assert_eq!(read(&task), task);
     task.end(result(r#"{"content": [], "isError": true}"#), at(2))
@@ -126,14 +132,14 @@ fn a_failed_result_is_a_failure_in_one_form_only() {
     ] {
         let mut task = task("t");
         task.end(result(json), at(1)).unwrap();
-        assert_eq!(task.status(TaskForm::Legacy).as_str(), legacy, "{json}");
+        assert_eq!(task.status(TaskForm::Core).as_str(), legacy, "{json}");
         assert_eq!(task.status(TaskForm::Extension).as_str(), "completed");
         assert_eq!(task.message(), message, "{json}");
     }
     let mut failed = task("t");
     let error = ErrorObject::internal("broke");
     failed.end(TaskOutcome::Error(error), at(1)).unwrap();
-    for form in [TaskForm::Legacy, TaskForm::Extension] {
+    for form in [TaskForm::Core, TaskForm::Extension] {
         assert_eq!(failed.status(form).as_str(), "failed");
     }
     assert_eq!(failed.message(), Some("broke"));
@@ -143,7 +149,7 @@ fn a_failed_result_is_a_failure_in_one_form_only() {
 fn both_forms_tell_the_same() {
     let mut task = task("t");
     assert_eq!(
-        serde_json::to_value(task.to_legacy()).unwrap(),
+        serde_json::to_value(task.to_core()).unwrap(),
         json!({
             "taskId": "t", "status": "working", "ttl": 60_000, "pollInterval": 500,
             "createdAt": "2025-01-01T00:00:00.000Z", "lastUpdatedAt": "2025-01-01T00:00:00.000Z"
@@ -156,7 +162,7 @@ fn both_forms_tell_the_same() {
     });
     assert_eq!(flat(task.to_created()), created);
     let questions = json!({"k": {"method": "roots/list"}});
-    task.ask(questions.as_object().cloned().unwrap(), at(1))
+    task.require_input(questions.as_object().cloned().unwrap(), at(1))
         .unwrap();
     let detailed = flat(task.to_detailed());
     assert_eq!(detailed["inputRequests"], questions);
@@ -169,7 +175,7 @@ fn both_forms_tell_the_same() {
 
     let forever = Task::new("t", None, call("{}"), START, None);
     assert_eq!(
-        serde_json::to_value(forever.to_legacy()).unwrap()["ttl"],
+        serde_json::to_value(forever.to_core()).unwrap()["ttl"],
         Value::Null
     );
     assert!(forever.to_detailed().contains(r#""ttlMs":null"#));
@@ -188,7 +194,9 @@ fn memory_refuses_what_is_over_its_limits_and_forgets_nothing_for_it() {
             limit: limit.to_owned(),
         })
     };
-    let store = MemoryStore::new().with_most(3).with_most_of_one(2);
+    let store = MemoryStore::new()
+        .with_max_tasks(3)
+        .with_max_tasks_per_owner(2);
     let of = |id: &str, owner: &str| {
         let ttl = Some(Duration::from_secs(60));
         Task::new(id, Some(Principal::new(owner)), call("{}"), START, ttl)
@@ -208,7 +216,7 @@ fn memory_refuses_what_is_over_its_limits_and_forgets_nothing_for_it() {
     now(store.create(later)).unwrap();
     assert_eq!(store.len(), 1);
 
-    let store = MemoryStore::new().with_most_bytes(4_096);
+    let store = MemoryStore::new().with_max_bytes(4_096);
     let large = "x".repeat(2_000);
     let heavy = |id: &str| Task::new(id, None, call(&json!(large).to_string()), START, None);
     now(store.create(heavy("a"))).unwrap();

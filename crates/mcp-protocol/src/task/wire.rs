@@ -21,15 +21,15 @@ impl Task {
             TaskState::Cancelled => TaskStatus::Cancelled,
             TaskState::Ended(TaskOutcome::Error(_)) => TaskStatus::Failed,
             TaskState::Ended(TaskOutcome::Result { is_error, .. }) => match form {
-                TaskForm::Legacy if *is_error => TaskStatus::Failed,
+                TaskForm::Core if *is_error => TaskStatus::Failed,
                 _ => TaskStatus::Completed,
             },
         }
     }
 
     /// It as 2025-11-25 shows it.
-    pub fn to_legacy(&self) -> mcp_types::Task {
-        let status = self.status(TaskForm::Legacy);
+    pub fn to_core(&self) -> mcp_types::Task {
+        let status = self.status(TaskForm::Core);
         let [created, updated] = [self.created(), self.updated()].map(|at| at.to_string());
         let ttl = self.ttl().map(millis);
         let mut task = mcp_types::Task::new(self.id(), status, created, updated, ttl);
@@ -86,7 +86,7 @@ impl Task {
 #[expect(clippy::exhaustive_enums, reason = "there are two")]
 pub enum TaskForm {
     /// That of 2025-11-25, part of the protocol.
-    Legacy,
+    Core,
     /// The extension of 2026-07-28.
     Extension,
 }

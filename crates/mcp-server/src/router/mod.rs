@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorObject, Request, decode};
 use mcp_protocol::modern::CacheScope;
-use mcp_protocol::{Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, lower};
+use mcp_protocol::{Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, downgrade};
 use mcp_types::{
     JsonObject, PaginatedRequestParams, PromptsCapability, ResourcesCapability, ServerCapabilities,
     SetLevelRequestParams, SubscribeRequestParams, ToolsCapability, method,
@@ -102,7 +102,7 @@ impl Core {
                 .answer(other, params, &context, &settings)
                 .map(|payload| Reply::Ready(Ok(payload))),
         };
-        routed.unwrap_or_else(|error| Reply::Ready(Err(lower::own_error(error, rules))))
+        routed.unwrap_or_else(|error| Reply::Ready(Err(downgrade::own_error(error, rules))))
     }
 
     /// What needs no handler.
@@ -218,7 +218,7 @@ macro_rules! entry {
 
             fn definition(&self, rules: &Rules) -> Self::Definition {
                 let mut definition = self.definition.clone();
-                lower::$lower(&mut definition, rules);
+                downgrade::$lower(&mut definition, rules);
                 definition
             }
 
@@ -243,7 +243,7 @@ impl Entry for ToolEntry {
         if let (Some(wrapped), false) = (&self.wrapped, rules.any_structured) {
             definition.output_schema = Some(wrapped.clone());
         }
-        lower::tool(&mut definition, rules);
+        downgrade::tool(&mut definition, rules);
         definition
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode};
-use mcp_protocol::modern::{Ledger, Left, Recorded};
+use mcp_protocol::modern::{CallState, DetachOutcome, PendingInput};
 use mcp_protocol::task::{Task, TaskCall};
 use mcp_protocol::{BoxFuture, Exchange, Link, Outcome, Reply, RequestContext, Rules, guarded};
 use mcp_types::{TaskMetadata, method};
@@ -58,7 +58,7 @@ impl Core {
             Way::Plain => Ok(None),
             Way::Task(ttl) => {
                 // Where a client waits for either, bad arguments are not worth a task.
-                if context.rules().modern
+                if context.rules().stateless
                     && let Err(problem) = called.tool.input.check(called.arguments)
                 {
                     let problem = Err(HandlerError::arguments(problem));
@@ -91,7 +91,7 @@ impl Core {
             };
         };
         let is_required = plan.mode == TaskMode::Required;
-        if rules.modern {
+        if rules.stateless {
             return match (declares(context), is_required) {
                 (true, _) if plan.detaches => Ok(Way::MayLeave),
                 (true, _) => Ok(Way::Task(None)),
@@ -154,10 +154,10 @@ impl Core {
             exchange: seed.context.exchange().clone(),
             line: Arc::clone(&seed.line),
         };
-        let leave = move |handler| -> BoxFuture<'static, Left> {
+        let leave = move |handler| -> BoxFuture<'static, DetachOutcome> {
             Box::pin(seed.clone().leave(handler, runtime.clone()))
         };
-        let suspending = rounds.suspending(handler, subject).leaving(leave);
+        let suspending = rounds.suspending(handler, subject).detachable(leave);
         Ok(Reply::Pending(Box::pin(async move {
             let outcome = suspending.await;
             drop(attached);
@@ -237,15 +237,15 @@ impl Seed {
 
     /// Keeps the task and then starts its handler; completes with what answers the request.
     async fn start(mut self, runtime: Handle, tool: Arc<ToolEntry>) -> Outcome {
-        let tries = if self.context.rules().modern {
+        let tries = if self.context.rules().stateless {
             TRIES
         } else {
             1
         };
-        let ledger = Ledger::live(Recorded::default(), tries);
-        self.context.set_ledger(Arc::clone(&ledger));
-        let drive = self.create(ledger, &runtime).await?;
-        let answer = created(&drive.keeper.task, self.context.rules().modern);
+        let pending = PendingInput::detached(CallState::default(), tries);
+        self.context.set_pending_input(Arc::clone(&pending));
+        let drive = self.create(pending, &runtime).await?;
+        let answer = created(&drive.keeper.task, self.context.rules().stateless);
         self.line.leave(drive.keeper.task.id());
         let arguments = self.call.arguments.clone();
         let handler = run(tool, arguments, self.context, runtime.clone());
@@ -254,29 +254,36 @@ impl Seed {
     }
 
     /// Takes over a handler that leaves its request.
-    async fn leave(self, handler: BoxFuture<'static, Outcome>, runtime: Handle) -> Left {
-        let Some(ledger) = self.context.ledger().cloned() else {
-            return Left::Stays(handler, ErrorObject::internal("the call cannot be left"));
+    async fn leave(self, handler: BoxFuture<'static, Outcome>, runtime: Handle) -> DetachOutcome {
+        let Some(pending) = self.context.pending_input().cloned() else {
+            return DetachOutcome::Refused(
+                handler,
+                ErrorObject::internal("the call cannot be left"),
+            );
         };
-        let drive = match self.create(Arc::clone(&ledger), &runtime).await {
+        let drive = match self.create(Arc::clone(&pending), &runtime).await {
             Ok(drive) => drive,
-            Err(error) => return Left::Stays(handler, error),
+            Err(error) => return DetachOutcome::Refused(handler, error),
         };
         let answer = created(&drive.keeper.task, true);
         self.line.leave(drive.keeper.task.id());
-        ledger.go_live(TRIES);
+        pending.set_detached(TRIES);
         drive.spawn(handler, &runtime);
-        Left::Gone(Ok(answer))
+        DetachOutcome::Detached(Ok(answer))
     }
 
     /// Keeps the task. Nobody hears of it before it is kept.
-    async fn create(&self, ledger: Arc<Ledger>, runtime: &Handle) -> Result<Drive, ErrorObject> {
+    async fn create(
+        &self,
+        pending: Arc<PendingInput>,
+        runtime: &Handle,
+    ) -> Result<Drive, ErrorObject> {
         let options = &self.setup.options;
-        let recorded = ledger.snapshot().recorded;
+        let recorded = pending.snapshot().call_state;
         let live = Live {
             id: fresh_id()?.into(),
             owner: self.context.principal().cloned(),
-            ledger,
+            pending,
             exchange: self.context.exchange().clone(),
             ended: tokio::sync::watch::Sender::new(false),
         };
@@ -287,7 +294,7 @@ impl Seed {
         let mut task = Task::new(id, owner, self.call.clone(), now, Some(self.ttl))
             .with_poll_interval(options.poll_interval);
         // It has just begun, so it takes this.
-        let _ = task.record(recorded, now);
+        let _ = task.set_call_state(recorded, now);
         let mut creating = Creating {
             setup: &self.setup,
             runtime,

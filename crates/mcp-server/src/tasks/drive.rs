@@ -70,7 +70,7 @@ impl Drive {
             End::Gone => {}
             End::Outcome(_) if was_cancelled => {}
             End::Outcome(outcome) => {
-                let outcome = written(outcome, self.session.revision().rules().modern);
+                let outcome = written(outcome, self.session.revision().rules().stateless);
                 self.end(outcome, Duration::ZERO).await;
             }
             End::Expired => {
@@ -94,11 +94,11 @@ impl Drive {
 
     /// Runs the handler and keeps what changes.
     async fn work(&mut self, running: &mut Running) -> End {
-        let ledger = Arc::clone(&self.place.live.ledger);
+        let pending = Arc::clone(&self.place.live.pending);
         let mut sleep = self.sleep();
         let mut seen = 0;
         loop {
-            let mut changed = pin!(ledger.changed(seen));
+            let mut changed = pin!(pending.changed(seen));
             let event = poll_fn(|cx| {
                 if let Poll::Ready(outcome) = Pin::new(&mut *running).poll(cx) {
                     return Poll::Ready(Event::Outcome(outcome));
@@ -137,27 +137,29 @@ impl Drive {
         Some(Box::pin(sleep_until(at)))
     }
 
-    /// Keeps what is new in the ledger; whether the task is still there.
+    /// Keeps what is new in the pending input; whether the task is still there.
     async fn keep(&mut self) -> Result<bool, StoreError> {
-        let snapshot = self.place.live.ledger.snapshot();
+        let snapshot = self.place.live.pending.snapshot();
         let now = self.keeper.setup.options.now();
         let before = self.keeper.task.clone();
         let is_there = self
             .keeper
             .change(TRIES, &|task| {
-                if task.questions().cloned().unwrap_or_default() != snapshot.questions {
-                    task.ask(snapshot.questions.clone(), now)?;
+                if task.input_requests().cloned().unwrap_or_default() != snapshot.requests {
+                    task.require_input(snapshot.requests.clone(), now)?;
                 }
-                if *task.recorded() != snapshot.recorded {
-                    task.record(snapshot.recorded.clone(), now)?;
+                if *task.call_state() != snapshot.call_state {
+                    task.set_call_state(snapshot.call_state.clone(), now)?;
                 }
                 match &snapshot.message {
-                    Some(message) if task.message() != Some(message) => task.say(message, now),
+                    Some(message) if task.message() != Some(message) => {
+                        task.set_message(message, now)
+                    }
                     _ => Ok(()),
                 }
             })
             .await?;
-        self.place.live.ledger.saved(snapshot.number);
+        self.place.live.pending.mark_saved(snapshot.change);
         let after = &self.keeper.task;
         if is_there && (before.state(), before.message()) != (after.state(), after.message()) {
             self.tasks.tell(&self.session, after);
@@ -204,7 +206,7 @@ impl Tasks {
     /// Tells who listens what became of a task.
     pub(super) fn tell(&self, session: &Session, task: &Task) {
         if session.revision().rules().tasks
-            && let Ok(params) = serde_json::to_vec(&task.to_legacy())
+            && let Ok(params) = serde_json::to_vec(&task.to_core())
         {
             // TASK-064: without the metadata that relates other messages to the task.
             let method = method::NOTIFICATIONS_TASKS_STATUS;

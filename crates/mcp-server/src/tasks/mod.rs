@@ -117,7 +117,7 @@ fn created(task: &Task, modern: bool) -> Payload {
             Err(_) => Payload::Empty,
         };
     }
-    let mut result = json!(CreateTaskResult::new(task.to_legacy()));
+    let mut result = json!(CreateTaskResult::new(task.to_core()));
     relate(&mut result, task.id());
     Payload::of(result)
 }

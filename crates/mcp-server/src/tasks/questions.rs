@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use mcp_jsonrpc::text_of;
-use mcp_protocol::modern::Question;
+use mcp_protocol::modern::ClaimedInputRequest;
 use mcp_protocol::{BoxFuture, Link};
 use mcp_types::method;
 use serde_json::{Value, json};
@@ -26,12 +26,12 @@ pub(super) async fn attend(live: &Arc<Live>, link: &Arc<dyn Link>) {
     let mut reaches = true;
     let mut seen = 0;
     loop {
-        let mut changed = pin!(live.ledger.changed(seen));
+        let mut changed = pin!(live.pending.changed(seen));
         let changed = poll_fn(|cx| {
             if ended.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(None);
             }
-            while reaches && let Some(question) = live.ledger.claim() {
+            while reaches && let Some(question) = live.pending.claim_request() {
                 asking.push(Box::pin(put(question, Arc::clone(link), live.id.clone())));
             }
             asking.retain_mut(|one| match one.as_mut().poll(cx) {
@@ -52,7 +52,7 @@ pub(super) async fn attend(live: &Arc<Live>, link: &Arc<dyn Link>) {
 }
 
 /// Puts one question; whether the client could be reached.
-async fn put(question: Question, link: Arc<dyn Link>, id: Box<str>) -> bool {
+async fn put(question: ClaimedInputRequest, link: Arc<dyn Link>, id: Box<str>) -> bool {
     let Some(method) = asked(question.method()) else {
         return true;
     };

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
-use mcp_protocol::modern::Ledger;
+use mcp_protocol::modern::PendingInput;
 use mcp_protocol::task::{StoreError, Task, TaskOutcome};
 use mcp_protocol::{Exchange, Link, RequestContext, Session};
 use mcp_types::PROGRESS_TOKEN_KEY;
@@ -128,20 +128,20 @@ impl Core {
         if let Some(token) = &task.call().token {
             context.set_meta(&text_of(&json!({ PROGRESS_TOKEN_KEY: token })));
         }
-        let tries = if session.revision().rules().modern {
+        let tries = if session.revision().rules().stateless {
             ANSWERS
         } else {
             1
         };
-        let ledger = Ledger::live(task.recorded().clone(), tries);
-        if let Some(questions) = task.questions() {
-            ledger.reopen(questions);
+        let pending = PendingInput::detached(task.call_state().clone(), tries);
+        if let Some(questions) = task.input_requests() {
+            pending.restore_requests(questions);
         }
-        context.set_ledger(Arc::clone(&ledger));
+        context.set_pending_input(Arc::clone(&pending));
         let live = Live {
             id: task.id().into(),
             owner: task.owner().cloned(),
-            ledger,
+            pending,
             exchange,
             ended: tokio::sync::watch::Sender::new(false),
         };

@@ -51,7 +51,7 @@ impl Core {
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         // Before anything else (M-TASK-051).
-        if context.rules().modern && !declares(&context) {
+        if context.rules().stateless && !declares(&context) {
             return Err(undeclared());
         }
         self.tasks.admit(&context, Instant::now())?;
@@ -126,13 +126,13 @@ impl Asked {
 
     async fn get(self, id: String) -> Outcome {
         let task = self.find(&id).await?;
-        if self.context.rules().modern {
+        if self.context.rules().stateless {
             if task.has_ended() {
                 self.note(&task);
             }
             return Ok(Payload::Shared(SharedText::new(task.to_detailed())));
         }
-        Ok(Payload::of(task.to_legacy()))
+        Ok(Payload::of(task.to_core()))
     }
 
     /// Takes answers. It is answered once they are kept, so that none is lost.
@@ -151,10 +151,10 @@ impl Asked {
             ));
         };
         for (key, answer) in about.input_responses {
-            live.ledger.deliver(&key, Ok(answer));
+            live.pending.deliver(&key, Ok(answer));
         }
         let mut ended = live.ended.subscribe();
-        let mut saving = std::pin::pin!(live.ledger.saving());
+        let mut saving = std::pin::pin!(live.pending.wait_saved());
         let mut ended = std::pin::pin!(ended.wait_for(|ended| *ended));
         std::future::poll_fn(|cx| {
             if ended.as_mut().poll(cx).is_ready() {
@@ -168,7 +168,7 @@ impl Asked {
 
     async fn cancel(self, id: String) -> Outcome {
         let task = self.find(&id).await?;
-        let modern = self.context.rules().modern;
+        let modern = self.context.rules().stateless;
         let mut keeper = Keeper {
             setup: Arc::clone(&self.setup),
             task,
@@ -190,12 +190,12 @@ impl Asked {
             return Ok(Payload::Empty);
         }
         if !cancelled {
-            let status = keeper.task.status(mcp_protocol::task::TaskForm::Legacy);
+            let status = keeper.task.status(mcp_protocol::task::TaskForm::Core);
             return Err(ErrorObject::invalid_params(format!(
                 "the task has ended as {status} and cannot be cancelled"
             )));
         }
-        Ok(Payload::of(keeper.task.to_legacy()))
+        Ok(Payload::of(keeper.task.to_core()))
     }
 
     /// Waits for the end, and meanwhile puts the questions of the task.
@@ -225,7 +225,7 @@ impl Asked {
         let next = tasks.last().filter(|_| more).map(|last| seal(last.id()));
         let now = self.setup.options.now();
         tasks.retain(|task| !(task.is_expired(now) && task.has_ended()));
-        let mut result = ListTasksResult::new(tasks.iter().map(Task::to_legacy).collect());
+        let mut result = ListTasksResult::new(tasks.iter().map(Task::to_core).collect());
         result.next_cursor = next;
         Ok(Payload::of(result))
     }
@@ -244,7 +244,7 @@ fn ended(task: &Task) -> Outcome {
             let mut result: Value = json
                 .decode()
                 .map_err(|_| ErrorObject::internal("the result of the task is no JSON"))?;
-            if task.call().revision.rules().modern
+            if task.call().revision.rules().stateless
                 && let Value::Object(members) = &mut result
             {
                 members.remove("resultType");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::modern::Ledger;
+use mcp_protocol::modern::PendingInput;
 use mcp_protocol::task::{MemoryStore, TaskStore};
 use mcp_protocol::{Exchange, Principal, RequestContext};
 use tokio::sync::watch;
@@ -53,7 +53,7 @@ struct Table {
 pub(super) struct Live {
     pub(super) id: Box<str>,
     pub(super) owner: Option<Principal>,
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) pending: Arc<PendingInput>,
     pub(super) exchange: Exchange,
     /// Whether it has ended, and its end is kept.
     pub(super) ended: watch::Sender<bool>,
@@ -147,7 +147,7 @@ impl Tasks {
     /// Whether another request about tasks is served.
     pub(super) fn admit(&self, context: &RequestContext, now: Instant) -> Result<(), ErrorObject> {
         let admitted = match context.principal() {
-            _ if !context.rules().modern => context.session().admits_task_request(now),
+            _ if !context.rules().stateless => context.session().admits_task_request(now),
             Some(principal) => self.count(principal, now),
             // Nobody in particular: there is nobody to tell from others, and ids are not guessed.
             None => true,

@@ -79,7 +79,7 @@ impl Asked<'_> {
     fn odd(&self, problem: &str) -> Failure {
         let error = self.error(problem);
         Failure::failed(if self.facts.claims {
-            error.foreign()
+            error.as_unknown_protocol()
         } else {
             error
         })

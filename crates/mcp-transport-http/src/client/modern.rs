@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mcp_jsonrpc::{RequestId, decode, members, write_request};
-use mcp_protocol::modern::{Claim, mirror};
+use mcp_protocol::http_headers;
+use mcp_protocol::modern::RawRequestMeta;
 use mcp_protocol::{Answer, CallError, SentId, TransportError};
 use mcp_types::method;
 use tokio::time::sleep;
@@ -37,7 +38,7 @@ pub(super) fn mirrored(
     params: Vec<(String, String)>,
 ) -> Option<Result<HeaderMap, CallError>> {
     let body = std::str::from_utf8(body?).ok()?;
-    let version = Claim::of_params(body)?.version()?;
+    let version = RawRequestMeta::of_params(body)?.version()?;
     Some(headers(method, &version, body, params).map_err(failed))
 }
 
@@ -48,11 +49,14 @@ fn headers(
     params: Vec<(String, String)>,
 ) -> Result<HeaderMap, TransportError> {
     let mut headers = HeaderMap::new();
-    headers.insert(PROTOCOL_VERSION, value(mirror::PROTOCOL_VERSION, version)?);
+    headers.insert(
+        PROTOCOL_VERSION,
+        value(http_headers::PROTOCOL_VERSION, version)?,
+    );
     headers.insert(METHOD, HeaderValue::from_static(method));
-    if let Some(name) = mirror::named_by(method).and_then(|member| text(body, member)) {
-        let name = mirror::encode(&name);
-        headers.insert(NAME, value(mirror::NAME, &name)?);
+    if let Some(name) = http_headers::name_member(method).and_then(|member| text(body, member)) {
+        let name = http_headers::encode(&name);
+        headers.insert(NAME, value(http_headers::NAME, &name)?);
     }
     for (name, text) in params {
         let header = HeaderName::try_from(name.as_str()).map_err(|error| {
@@ -144,7 +148,7 @@ pub(super) fn refused(asked: &Asked<'_>, refusal: &Refusal) -> Result<Answer, Fa
     }
     let error = refusal.error(asked.core, asked.facts, asked.method);
     Err(if tells {
-        Failure::failed(error.foreign())
+        Failure::failed(error.as_unknown_protocol())
     } else if is_passing(status) {
         Failure::NotNow(refusal.retry_after, error)
     } else {

@@ -5,7 +5,9 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use mcp_jsonrpc::{ErrorObject, Request, RequestId, write_error, write_result};
-use mcp_protocol::{BoxFuture, Exchange, Link, Outcome, Refused, Reply, Running, expired, guarded};
+use mcp_protocol::{
+    AdmissionError, BoxFuture, Exchange, Link, Outcome, Reply, Running, expired, guarded,
+};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
@@ -30,7 +32,7 @@ pub(super) fn ask(core: &Arc<Core>, facts: &Arc<Facts>, request: &Request<'_>) {
     };
     match core.incoming.admit(request) {
         Ok(()) => {}
-        Err(Refused::Full(error)) => {
+        Err(AdmissionError::Full(error)) => {
             return send_error(core, facts, place, &request.id, &error);
         }
         // An error with this id would be taken for the answer to the first.

@@ -89,7 +89,7 @@ impl Endpoint {
         Ok(Self(Arc::new(Shared {
             stateless: Mutex::default(),
             modern: Modern::new(&service, &options),
-            has_handshake: revisions.iter().any(|it| !it.is_modern()),
+            has_handshake: revisions.iter().any(|it| !it.is_stateless()),
             revisions,
             sessions: Arc::new(Table::new()),
             in_flight: AtomicUsize::new(0),
@@ -338,7 +338,7 @@ impl Shared {
             Some(text) => text
                 .parse()
                 .ok()
-                .filter(|revision: &Revision| !revision.is_modern())
+                .filter(|revision: &Revision| !revision.is_stateless())
                 .filter(|revision| self.revisions.contains(revision))
                 .ok_or_else(|| unsupported(text, &self.revisions))?,
         };

@@ -11,8 +11,8 @@ use http::{Response, StatusCode};
 use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, Request, Response as Answer, parse, write_error,
 };
-use mcp_protocol::modern::Claim;
-use mcp_protocol::{Grant, Inbound as _, Principal, Refused, ServerSession, guarded};
+use mcp_protocol::modern::RawRequestMeta;
+use mcp_protocol::{AdmissionError, Grant, Inbound as _, Principal, ServerSession, guarded};
 use mcp_types::method;
 use tokio::time::{Instant, sleep_until};
 
@@ -154,7 +154,7 @@ fn batch_of_messages(
     let mut members = Vec::new();
     for message in batch.iter() {
         match message {
-            Ok(Message::Request(request)) if Claim::of(&request).is_some() => {
+            Ok(Message::Request(request)) if RawRequestMeta::of(&request).is_some() => {
                 let error = ErrorObject::invalid_request(
                     "a request that names its revision comes alone; send it in a POST of its own",
                 );
@@ -164,10 +164,12 @@ fn batch_of_messages(
                 members.push(match begin(session, &stream, &request, &shared.threads) {
                     Ok(Begun::Answer(answer)) => Member::answered(answer.into_whole()),
                     Ok(Begun::Runs(member)) => member,
-                    Err(Refused::Full(error)) => {
+                    Err(AdmissionError::Full(error)) => {
                         Member::answered(error_text(Some(&request.id), &error))
                     }
-                    Err(Refused::Duplicate(error)) => Member::answered(error_text(None, &error)),
+                    Err(AdmissionError::Duplicate(error)) => {
+                        Member::answered(error_text(None, &error))
+                    }
                     Err(other) => {
                         let error = ErrorObject::internal(other.to_string());
                         Member::answered(error_text(Some(&request.id), &error))
@@ -211,7 +213,7 @@ fn run(
     request: &Request<'_>,
 ) -> Result<Begun, Refusal> {
     begin(session, stream, request, &shared.threads).map_err(|refused| match refused {
-        Refused::Duplicate(error) => Refusal::with_error(StatusCode::BAD_REQUEST, error),
+        AdmissionError::Duplicate(error) => Refusal::with_error(StatusCode::BAD_REQUEST, error),
         other => Refusal::busy(other.to_string()).answering(Some(request.id.clone())),
     })
 }

@@ -7,7 +7,8 @@ use std::task::{Context, Poll};
 
 use mcp_jsonrpc::{ErrorObject, Request, RequestId, write_error, write_result};
 use mcp_protocol::{
-    BoxFuture, Exchange, Inbound as _, Link, Outcome, Refused, Reply, Running, expired, guarded,
+    AdmissionError, BoxFuture, Exchange, Inbound as _, Link, Outcome, Reply, Running, expired,
+    guarded,
 };
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
@@ -70,7 +71,7 @@ pub(crate) fn begin(
     stream: &Arc<Stream>,
     request: &Request<'_>,
     threads: &Threads,
-) -> Result<Begun, Refused> {
+) -> Result<Begun, AdmissionError> {
     if session.is_kept() {
         session.incoming.admit(request)?;
     }
@@ -83,10 +84,12 @@ pub(crate) fn begin(
     };
     if session.is_kept() && !session.incoming.insert(&exchange) {
         // Another request took the id between the two looks at the table.
-        return Err(Refused::Duplicate(ErrorObject::invalid_request(format!(
-            "request id {} is in use by a request that is still running",
-            exchange.id()
-        ))));
+        return Err(AdmissionError::Duplicate(ErrorObject::invalid_request(
+            format!(
+                "request id {} is in use by a request that is still running",
+                exchange.id()
+            ),
+        )));
     }
     if session.streams.closed().is_some() {
         // The session ended before this one was on the table.

@@ -255,7 +255,7 @@ impl Transport for Child {
     }
 
     /// The same program, started once more.
-    fn again(&self) -> Option<Box<dyn Transport>> {
+    fn reconnect(&self) -> Option<Box<dyn Transport>> {
         Some(Box::new(self.clone()))
     }
 }

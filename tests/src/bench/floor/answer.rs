@@ -146,7 +146,7 @@ impl Floor {
         let Some(id) = request.id else {
             return Ok(Answer::None);
         };
-        let modern = request.params.meta.is_modern()?;
+        let modern = request.params.meta.is_stateless()?;
         match request.method {
             "tools/call" => call(id, &request.params, modern),
             "tools/list" => {
@@ -169,7 +169,7 @@ impl Floor {
 
 impl Meta<'_> {
     /// Whether it says what a request of 2026-07-28 has to say.
-    fn is_modern(&self) -> Result<bool, Fault> {
+    fn is_stateless(&self) -> Result<bool, Fault> {
         let Some(revision) = &self.revision else {
             return Ok(false);
         };

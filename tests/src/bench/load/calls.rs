@@ -91,7 +91,7 @@ impl Client {
             });
         }
         let mut lines = Box::new(Lines::new(served.pipes()?));
-        if !wire.is_modern() {
+        if !wire.is_stateless() {
             lines.open(opening(wire, "", None)).await?;
         }
         Ok(Self::Lines {
@@ -158,7 +158,7 @@ pub(super) struct Caller {
 impl Caller {
     async fn open(wire: Wire, asked: Asked, host: &str, check: &Arc<Check>) -> Result<Self, Fault> {
         let mut connection = Connection::open(host).await?;
-        let session = match wire.is_modern() {
+        let session = match wire.is_stateless() {
             true => None,
             false => open_session(wire, host, &mut connection).await?,
         };

@@ -110,7 +110,7 @@ pub(super) async fn beside(options: &Options, host: &str) -> Result<Vec<Connecti
 async fn one(options: &Options, host: &str, held: Held) -> Result<Option<Connection>, Fault> {
     let wire = options.wire;
     let mut connection = Connection::open(host).await?;
-    let session = match wire.is_modern() {
+    let session = match wire.is_stateless() {
         true => None,
         false => open_session(wire, host, &mut connection).await?,
     };

@@ -50,7 +50,7 @@ impl Task {
 
     /// A client of the revision that the scenario is about: its servers speak no other.
     fn builder(&self) -> Builder {
-        let negotiation = if self.revision.is_modern() {
+        let negotiation = if self.revision.is_stateless() {
             Negotiation::Modern
         } else {
             Negotiation::Legacy

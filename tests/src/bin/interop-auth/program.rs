@@ -64,7 +64,7 @@ impl Program {
 
     /// Connects, and signs in if it has to.
     pub(crate) async fn connect(&self) -> Result<Client, mcp_client::Error> {
-        self.connect_as(Revision::LATEST_LEGACY).await
+        self.connect_as(Revision::LATEST_WITH_SESSIONS).await
     }
 
     /// The same by this revision.

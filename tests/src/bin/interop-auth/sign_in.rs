@@ -110,7 +110,7 @@ pub(crate) async fn audience(world: &World) -> Outcome {
 
 /// A tool that takes more: the user is asked again, and the call is made again.
 pub(crate) async fn step_up(world: &World) -> Outcome {
-    for revision in [Revision::LATEST_LEGACY, Revision::LATEST] {
+    for revision in [Revision::LATEST_WITH_SESSIONS, Revision::LATEST] {
         let alice = Browser::of("alice");
         let program = Program::new(&world.signed, |it| it.user_agent(alice.on_a_port()))?;
         let client = program.connect_as(revision).await?;

@@ -20,7 +20,7 @@ const TEMPLATE: &str = "demo://resource/dynamic/text/{resourceId}";
 
 /// Every feature.
 pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
-    let session = target.connect(Revision::LATEST_LEGACY).await?;
+    let session = target.connect(Revision::LATEST_WITH_SESSIONS).await?;
     let s = &session;
     row("initialize", async {
         lifecycle::initialized(s, "mcp-servers/everything")
@@ -236,7 +236,7 @@ async fn changed(s: &Session, is_http: bool) -> Outcome {
 
 /// On a connection of its own: the server keeps a timer per task and does not leave by itself.
 async fn task(target: &Target) -> Outcome {
-    let session = target.connect(Revision::LATEST_LEGACY).await?;
+    let session = target.connect(Revision::LATEST_WITH_SESSIONS).await?;
     let mut arguments = mcp_types::JsonObject::new();
     arguments.insert("topic".to_owned(), json!("python"));
     arguments.insert("ambiguous".to_owned(), json!(true));

@@ -24,7 +24,7 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
     std::fs::write(folder.join("pixel.png"), PNG)?;
     let _ = std::fs::remove_file(folder.join("moved.txt"));
     std::fs::create_dir_all(folder.join("elsewhere"))?;
-    let session = target.connect(Revision::LATEST_LEGACY).await?;
+    let session = target.connect(Revision::LATEST_WITH_SESSIONS).await?;
     let s = &session;
     row("initialize", async {
         lifecycle::initialized(s, "secure-filesystem-server")

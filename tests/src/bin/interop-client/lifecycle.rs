@@ -13,7 +13,11 @@ use crate::tools::{self, Known, call};
 pub(crate) fn initialized(session: &Session, name: &str) -> Outcome {
     let client = &session.client;
     same("the server's name", &*client.server().name, name)?;
-    same("the revision", client.revision(), Revision::LATEST_LEGACY)?;
+    same(
+        "the revision",
+        client.revision(),
+        Revision::LATEST_WITH_SESSIONS,
+    )?;
     ensure(client.capabilities().tools.is_some(), || {
         "the server declares no tools".to_owned()
     })?;
@@ -161,7 +165,7 @@ pub(crate) fn by_subscribing<'a>(
 
 /// One row per revision: negotiated, and a tool called.
 pub(crate) async fn revisions(target: &Target, known: &[Known]) {
-    for revision in Revision::LEGACY {
+    for revision in Revision::WITH_SESSIONS {
         let feature = format!("revision-{revision}");
         row(&feature, one_revision(target, revision, known)).await;
     }

@@ -15,7 +15,7 @@ const GRAPH: &str = "memory://knowledge-graph";
 
 /// Every feature it has, and proof that it lacks the rest.
 pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
-    let session = target.connect(Revision::LATEST_LEGACY).await?;
+    let session = target.connect(Revision::LATEST_WITH_SESSIONS).await?;
     let s = &session;
     row("initialize", async {
         lifecycle::initialized(s, "memory-server")

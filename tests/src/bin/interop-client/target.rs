@@ -102,7 +102,7 @@ impl Target {
     /// Connects by the era: with a handshake, or by asking, which must not end in one.
     pub(crate) async fn session(&self) -> Result<Session, Fault> {
         let revision = match self.era {
-            Era::Legacy => Revision::LATEST_LEGACY,
+            Era::Legacy => Revision::LATEST_WITH_SESSIONS,
             Era::Modern => Revision::LATEST,
         };
         let host = Host::new();
@@ -135,7 +135,9 @@ impl Target {
     /// With a handshake, under a witness that also writes down what the server asks.
     pub(crate) async fn overhear(&self) -> Result<Session, Fault> {
         let host = Host::new();
-        let builder = self.with_host(&host).revision(Revision::LATEST_LEGACY);
+        let builder = self
+            .with_host(&host)
+            .revision(Revision::LATEST_WITH_SESSIONS);
         self.start("overhear", host, builder).await
     }
 

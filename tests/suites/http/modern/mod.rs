@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, Request};
-use mcp_protocol::modern::mirror::Mirrored;
+use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{Payload, Reply, RequestContext, ServerFacts, Service};
 use mcp_transport_http::{Endpoint, Options};
 use mcp_types::{Implementation, ServerCapabilities};
@@ -73,9 +73,9 @@ impl Service for Probe {
         (self.handler)(context)
     }
 
-    fn mirrored(&self, tool: &str) -> Option<Arc<Mirrored>> {
+    fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
         let schema = self.schema.as_object().filter(|_| tool != "plain")?;
-        Some(Arc::new(Mirrored::of(schema).unwrap()))
+        Some(Arc::new(HeaderParams::of(schema).unwrap()))
     }
 
     fn closing(&self) {

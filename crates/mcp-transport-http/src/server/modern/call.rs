@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use http::{HeaderMap, Response, StatusCode};
 use mcp_jsonrpc::{ErrorObject, Request, RequestId};
-use mcp_protocol::modern::{Claim, Envelope, mirror};
+use mcp_protocol::http_headers;
+use mcp_protocol::modern::{RawRequestMeta, RequestMeta};
 use mcp_protocol::{Exchange, Inbound as _, Link, Outcome, Principal, Running, expired, guarded};
 use tokio::time::{Instant, timeout_at};
 
@@ -42,10 +43,10 @@ pub(crate) enum Begun {
 pub(crate) fn admit(
     shared: &Shared,
     request: &Request<'_>,
-    claim: &Claim<'_>,
+    claim: &RawRequestMeta<'_>,
     headers: &HeaderMap,
     heads: &Heads<'_>,
-) -> Result<Envelope, Refusal> {
+) -> Result<RequestMeta, Refusal> {
     let session = &shared.modern.session;
     let repeated = standard(heads);
     let admitted = guarded(|| {
@@ -54,7 +55,7 @@ pub(crate) fn admit(
         Ok(envelope)
     });
     admitted.and_then(|it| it).map_err(|error| {
-        let status = status(mirror::status(error.code));
+        let status = status(http_headers::admission_status(error.code));
         Refusal::with_error(status, error).answering(Some(request.id.clone()))
     })
 }
@@ -66,7 +67,7 @@ pub(crate) fn admit(
 pub(crate) fn serve(
     shared: &Arc<Shared>,
     request: &Request<'_>,
-    envelope: Envelope,
+    envelope: RequestMeta,
     parts: Box<Asked>,
 ) -> Result<Begun, Refusal> {
     let session = &shared.modern.session;
@@ -124,7 +125,7 @@ fn respond(
     }
     let mut response = json(answer);
     if let Err(error) = outcome {
-        *response.status_mut() = status(mirror::status_of_answer(error.code));
+        *response.status_mut() = status(http_headers::response_status(error.code));
     }
     response
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, Request};
-use mcp_protocol::modern::{Claim, unclaimed};
+use mcp_protocol::modern::{RawRequestMeta, missing_request_meta};
 use mcp_protocol::{Exchange, Inbound as _, Link, Reply, Revision, guarded};
 use mcp_types::method;
 
@@ -21,7 +21,7 @@ use crate::server::stream::Stream;
 /// Who serves a message.
 pub(crate) enum Era<'a> {
     /// A request that says itself what it is.
-    Modern(Claim<'a>),
+    Modern(RawRequestMeta<'a>),
     /// A notification of an era in which clients have nothing to notify of over HTTP.
     Ignored,
     /// Something that belongs to a session, or opens one.
@@ -39,9 +39,9 @@ pub(crate) fn era_of<'a>(
     heads: &Heads<'_>,
 ) -> Result<Era<'a>, Refusal> {
     let claim = match frame {
-        Frame::Single(Message::Request(request)) => Claim::of(request),
+        Frame::Single(Message::Request(request)) => RawRequestMeta::of(request),
         Frame::Single(Message::Notification(notification)) => {
-            notification.params.and_then(Claim::of_params)
+            notification.params.and_then(RawRequestMeta::of_params)
         }
         _ => None,
     };
@@ -61,7 +61,9 @@ pub(crate) fn era_of<'a>(
         }
     };
     match (message, announced) {
-        (Message::Request(request), true) => Err(refuse(unclaimed(&shared.revisions), request)),
+        (Message::Request(request), true) => {
+            Err(refuse(missing_request_meta(&shared.revisions), request))
+        }
         (Message::Request(request), false) if request.method == method::INITIALIZE => {
             Err(refuse(handshake(shared, request), request))
         }

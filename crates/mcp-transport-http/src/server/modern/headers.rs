@@ -1,10 +1,11 @@
-//! Headers that repeat what stands in the body.
+//! StandardHeaders that repeat what stands in the body.
 //!
 //! Specification: streamable HTTP, request metadata and server validation.
 
 use http::HeaderMap;
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request};
-use mcp_protocol::modern::{Headers, mirror};
+use mcp_protocol::http_headers;
+use mcp_protocol::modern::StandardHeaders;
 use mcp_protocol::{Revision, Service};
 use mcp_types::method;
 
@@ -17,12 +18,12 @@ const TWICE: &str = "(sent more than once)";
 const ILLEGIBLE: &str = "(not visible ASCII)";
 
 /// Those that every request has.
-pub(super) fn standard<'a>(heads: &Heads<'a>) -> Headers<'a> {
+pub(super) fn standard<'a>(heads: &Heads<'a>) -> StandardHeaders<'a> {
     let read = |field| match single(field) {
         Ok(value) => value,
         Err(flaw) => Some(flaw),
     };
-    Headers {
+    StandardHeaders {
         version: read(heads.version),
         method: read(heads.method),
         name: read(heads.name),
@@ -39,7 +40,7 @@ fn single(field: Field<'_>) -> Result<Option<&str>, &'static str> {
 
 /// Whether the headers name a revision without a handshake.
 pub(crate) fn is_announced(headers: &HeaderMap, heads: &Heads<'_>) -> bool {
-    let mut modern = Revision::ALL.into_iter().filter(|it| it.is_modern());
+    let mut modern = Revision::ALL.into_iter().filter(|it| it.is_stateless());
     modern.any(|revision| {
         let revision = revision.as_str().as_bytes();
         match heads.version.only() {
@@ -64,8 +65,8 @@ pub(super) fn check_params(
         return Ok(());
     }
     let mirrored = name
-        .and_then(mirror::decode)
-        .and_then(|tool| service.mirrored(&tool));
+        .and_then(http_headers::decode)
+        .and_then(|tool| service.header_params(&tool));
     let Some(mirrored) = mirrored.filter(|it| !it.is_empty()) else {
         return Ok(());
     };

@@ -76,7 +76,7 @@ pub(crate) fn modern_capabilities(
 ///
 /// Specification: 2026-07-28, basic/index#error-codes.
 pub fn own_error(mut error: ErrorObject, rules: &Rules) -> ErrorObject {
-    if !rules.modern {
+    if !rules.stateless {
         return error;
     }
     let missing = error

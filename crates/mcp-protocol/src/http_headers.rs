@@ -1,4 +1,4 @@
-//! Headers that repeat what stands in the body, so that intermediaries need not read it.
+//! StandardHeaders that repeat what stands in the body, so that intermediaries need not read it.
 //!
 //! Specification: [request metadata][spec].
 //!
@@ -80,7 +80,7 @@ pub(crate) fn check(
 
 /// Compares `Mcp-Name` with the body.
 pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<(), ErrorObject> {
-    let Some(member) = named_by(&request.method) else {
+    let Some(member) = name_member(&request.method) else {
         return Ok(());
     };
     let found = request
@@ -109,7 +109,7 @@ fn check_value(header: &str, sent: Option<&str>, body: Option<&str>) -> Result<(
 }
 
 /// The member of the params that `Mcp-Name` repeats.
-pub fn named_by(method: &str) -> Option<&'static str> {
+pub fn name_member(method: &str) -> Option<&'static str> {
     match method {
         method::TOOLS_CALL | method::PROMPTS_GET => Some("name"),
         method::RESOURCES_READ => Some("uri"),
@@ -119,7 +119,7 @@ pub fn named_by(method: &str) -> Option<&'static str> {
 }
 
 /// The HTTP status that goes with an error of admission.
-pub fn status(code: ErrorCode) -> u16 {
+pub fn admission_status(code: ErrorCode) -> u16 {
     match code {
         ErrorCode::METHOD_NOT_FOUND => 404,
         _ => 400,
@@ -128,7 +128,7 @@ pub fn status(code: ErrorCode) -> u16 {
 
 /// The status of an error that came after admission: the protocol's own errors have one, any
 /// other is an answer like all answers.
-pub fn status_of_answer(code: ErrorCode) -> u16 {
+pub fn response_status(code: ErrorCode) -> u16 {
     match code {
         ErrorCode::METHOD_NOT_FOUND => 404,
         ErrorCode::HEADER_MISMATCH
@@ -148,7 +148,7 @@ fn shown(text: &str) -> String {
 
 /// The parameters of one tool that have headers of their own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Mirrored(Vec<Param>);
+pub struct HeaderParams(Vec<Param>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Param {
@@ -156,7 +156,7 @@ struct Param {
     path: Vec<String>,
 }
 
-impl Mirrored {
+impl HeaderParams {
     /// Those of an input schema.
     ///
     /// # Errors
@@ -240,7 +240,7 @@ impl Mirrored {
     ///
     /// # Errors
     /// An argument that no header can repeat.
-    pub fn of_call(&self, arguments: &str) -> Result<Vec<(&str, String)>, String> {
+    pub fn headers_for(&self, arguments: &str) -> Result<Vec<(&str, String)>, String> {
         let mut headers = Vec::new();
         for param in &self.0 {
             if let Some(value) = param.value(arguments)? {
@@ -353,9 +353,9 @@ mod tests {
 
     use super::*;
 
-    fn mirrored(properties: Value) -> Result<Mirrored, String> {
+    fn mirrored(properties: Value) -> Result<HeaderParams, String> {
         let schema = json!({"type": "object", "properties": properties});
-        Mirrored::of(schema.as_object().unwrap())
+        HeaderParams::of(schema.as_object().unwrap())
     }
 
     // proves: M-HDR-016, M-HDR-018, M-HDR-019, M-HDR-020, M-HDR-022
@@ -414,7 +414,7 @@ mod tests {
             assert!(refused.contains(problem), "{properties}: {refused}");
         }
         let schema = json!({"type": "object", "x-mcp-header": "A"});
-        assert!(Mirrored::of(schema.as_object().unwrap()).is_err());
+        assert!(HeaderParams::of(schema.as_object().unwrap()).is_err());
     }
 
     // proves: M-HDR-003, M-HDR-009, M-HDR-012, M-HDR-017, M-HDR-029, M-HDR-030, M-HDR-031
@@ -430,7 +430,7 @@ mod tests {
         }))
         .unwrap();
         let arguments = r#"{"region":"é","limit":42,"where":{"dry":true},"other":"x"}"#;
-        let headers = mirrored.of_call(arguments).unwrap();
+        let headers = mirrored.headers_for(arguments).unwrap();
         let lookup = |name: &str| {
             let found = headers.iter().find(|(it, _)| *it == name);
             found.map(|(_, value)| value.as_str())
@@ -440,9 +440,18 @@ mod tests {
         assert_eq!(lookup("Mcp-Param-Limit"), Some("42"));
         assert_eq!(lookup("Mcp-Param-Dry"), Some("true"));
         mirrored.check(arguments, lookup).unwrap();
-        assert!(mirrored.of_call(r#"{"region":null}"#).unwrap().is_empty());
+        assert!(
+            mirrored
+                .headers_for(r#"{"region":null}"#)
+                .unwrap()
+                .is_empty()
+        );
         mirrored.check(r#"{"region":null}"#, |_| None).unwrap();
-        assert!(mirrored.of_call(r#"{"limit":9007199254740993}"#).is_err());
+        assert!(
+            mirrored
+                .headers_for(r#"{"limit":9007199254740993}"#)
+                .is_err()
+        );
     }
 
     // proves: M-HDR-021, M-HDR-026, M-HDR-027, M-HDR-028, M-HDR-032

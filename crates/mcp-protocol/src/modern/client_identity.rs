@@ -9,17 +9,17 @@ use crate::lock;
 /// Who sends, and what can be asked of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Sender {
+pub struct ClientIdentity {
     /// The client software, if it says so.
     pub client: Option<Implementation>,
     /// What the client offers while the request runs.
     pub capabilities: ClientCapabilities,
 }
 
-/// Senders that were read lately. Clients say the same of themselves with every request, so it
+/// ClientIdentityCache that were read lately. Clients say the same of themselves with every request, so it
 /// is read once and then compared as text. Sessions of older revisions have none, and no room for any.
 #[derive(Debug, Default)]
-pub(crate) struct Senders(OnceLock<Box<[Slot; SLOTS]>>);
+pub(crate) struct ClientIdentityCache(OnceLock<Box<[Slot; SLOTS]>>);
 
 type Slot = Mutex<Option<Known>>;
 
@@ -32,17 +32,17 @@ struct Known {
     /// The account as it stood: the client, then its capabilities.
     text: Box<str>,
     split: usize,
-    sender: Arc<Sender>,
+    sender: Arc<ClientIdentity>,
 }
 
-impl Senders {
+impl ClientIdentityCache {
     /// The sender with these accounts of client and capabilities, read by `read` if it is new.
     pub(crate) fn find<E>(
         &self,
         client: &str,
         capabilities: &str,
-        read: impl FnOnce() -> Result<Sender, E>,
-    ) -> Result<Arc<Sender>, E> {
+        read: impl FnOnce() -> Result<ClientIdentity, E>,
+    ) -> Result<Arc<ClientIdentity>, E> {
         let length = client.len() + capabilities.len();
         // The digits of a version stand near the end, the first capability near the beginning.
         let near =
@@ -73,16 +73,16 @@ impl Senders {
 mod tests {
     use super::*;
 
-    fn named(name: &str) -> Sender {
-        Sender {
+    fn named(name: &str) -> ClientIdentity {
+        ClientIdentity {
             client: Some(Implementation::new(name, "1")),
-            ..Sender::default()
+            ..ClientIdentity::default()
         }
     }
 
     #[test]
     fn an_account_is_read_once_and_never_taken_for_another() {
-        let senders = Senders::default();
+        let senders = ClientIdentityCache::default();
         let read = |client: &str, capabilities: &str, name: &str| {
             let found = senders.find(client, capabilities, || Ok::<_, ()>(named(name)));
             found.unwrap().client.clone().unwrap().name
@@ -94,7 +94,7 @@ mod tests {
         let long = "x".repeat(LONGEST + 1);
         assert_eq!(read(&long, "", "five"), "five");
         assert_eq!(read(&long, "", "six"), "six");
-        let failed: Result<Arc<Sender>, &str> = senders.find("bad", "", || Err("broken"));
+        let failed: Result<Arc<ClientIdentity>, &str> = senders.find("bad", "", || Err("broken"));
         assert_eq!(failed, Err("broken"));
     }
 }

@@ -1,6 +1,6 @@
 //! One handler, run round by round.
 
-mod live;
+mod detached;
 
 use std::pin::Pin;
 
@@ -21,38 +21,38 @@ fn text(value: Value) -> Option<String> {
 )]
 /// Runs a handler in one round; its answer, or what it asks.
 fn round<F>(
-    recorded: Recorded,
+    recorded: CallState,
     responses: Value,
-    handler: impl FnOnce(Arc<Ledger>) -> F,
-) -> Result<Value, Result<Interim, LedgerError>>
+    handler: impl FnOnce(Arc<PendingInput>) -> F,
+) -> Result<Value, Result<InputRequired, PendingInputError>>
 where
     F: Future<Output = Value> + Send + 'static,
 {
     let responses = responses.as_object().cloned().unwrap_or_default();
-    let ledger = Ledger::new(recorded, responses);
-    let handler = handler(Arc::clone(&ledger));
+    let pending = PendingInput::new(recorded, responses);
+    let handler = handler(Arc::clone(&pending));
     let stopped = Arc::new(Mutex::new(None));
     let slot = Arc::clone(&stopped);
     let run = Box::pin(async move { Ok(Payload::of(handler.await)) });
-    let mut run = Suspending::new(run, ledger, move |interim| {
-        *lock(&slot) = Some(interim);
+    let mut run = SuspendableHandler::new(run, pending, move |required| {
+        *lock(&slot) = Some(required);
         Ok(Payload::Empty)
     });
     let mut cx = Context::from_waker(Waker::noop());
     let Poll::Ready(Ok(payload)) = Pin::new(&mut run).poll(&mut cx) else {
         panic!("the run neither ended nor stopped");
     };
-    if let Some(interim) = lock(&stopped).take() {
-        return Err(interim);
+    if let Some(required) = lock(&stopped).take() {
+        return Err(required);
     }
     let mut out = Vec::new();
     payload.write(&mut out);
     Ok(serde_json::from_slice(&out).unwrap())
 }
 
-async fn two_questions(ledger: Arc<Ledger>) -> Value {
-    let name = ledger.ask(Some("name"), ROOTS, None, text).await;
-    let color = ledger
+async fn two_questions(pending: Arc<PendingInput>) -> Value {
+    let name = pending.ask(Some("name"), ROOTS, None, text).await;
+    let color = pending
         .ask(None, ROOTS, Some(json!({"for": name})), text)
         .await;
     json!(format!("{name} likes {color}"))
@@ -61,30 +61,30 @@ async fn two_questions(ledger: Arc<Ledger>) -> Value {
 // proves: M-MRTR-002, M-MRTR-009, M-MRTR-020, M-MRTR-023, M-MRTR-033, M-MRTR-034
 #[test]
 fn each_round_answers_what_is_known_and_asks_for_the_rest() {
-    let first = round(Recorded::default(), json!({}), two_questions)
+    let first = round(CallState::default(), json!({}), two_questions)
         .unwrap_err()
         .unwrap();
     assert_eq!(
         Value::from(first.requests),
         json!({"name": {"method": "roots/list"}})
     );
-    assert_eq!(first.recorded, None, "there is nothing to remember yet");
+    assert_eq!(first.call_state, None, "there is nothing to remember yet");
 
     // What is missing, or no answer at all, is asked for again; what nobody asked is ignored.
     for responses in [json!({}), json!({"name": 7}), json!({"other": "x"})] {
-        let again = round(Recorded::default(), responses, two_questions)
+        let again = round(CallState::default(), responses, two_questions)
             .unwrap_err()
             .unwrap();
         assert!(again.requests.contains_key("name"));
     }
 
     let responses = json!({"name": "Ann", "other": "x"});
-    let second = round(Recorded::default(), responses, two_questions)
+    let second = round(CallState::default(), responses, two_questions)
         .unwrap_err()
         .unwrap();
     let key = second.requests.keys().next().unwrap().clone();
     assert_ne!(key, "name");
-    let recorded = second.recorded.unwrap();
+    let recorded = second.call_state.unwrap();
     let sealed = serde_json::to_string(&recorded).unwrap();
     let recorded = serde_json::from_str(&sealed).unwrap();
     let answer = round(recorded, json!({key: "blue"}), two_questions).unwrap();
@@ -93,9 +93,9 @@ fn each_round_answers_what_is_known_and_asks_for_the_rest() {
 
 #[test]
 fn questions_asked_together_are_one_round() {
-    let both = |ledger: Arc<Ledger>| async move {
-        let one = ledger.ask(None, ROOTS, Some(json!(1)), text);
-        let two = ledger.ask(None, ROOTS, Some(json!(1)), text);
+    let both = |pending: Arc<PendingInput>| async move {
+        let one = pending.ask(None, ROOTS, Some(json!(1)), text);
+        let two = pending.ask(None, ROOTS, Some(json!(1)), text);
         let (mut one, mut two) = (Box::pin(one), Box::pin(two));
         let (mut first, mut second) = (None, None);
         poll_fn(move |cx| {
@@ -112,22 +112,22 @@ fn questions_asked_together_are_one_round() {
         })
         .await
     };
-    let asked = round(Recorded::default(), json!({}), both)
+    let asked = round(CallState::default(), json!({}), both)
         .unwrap_err()
         .unwrap();
     let keys: Vec<_> = asked.requests.keys().cloned().collect();
     assert_eq!(keys.len(), 2, "the same question twice is two questions");
     let responses = json!({keys[0].clone(): "a", keys[1].clone(): "b"});
     assert_eq!(
-        round(Recorded::default(), responses, both).unwrap(),
+        round(CallState::default(), responses, both).unwrap(),
         json!(["a", "b"])
     );
 }
 
 #[test]
 fn a_question_that_was_dropped_is_not_asked() {
-    let answer = round(Recorded::default(), json!({}), |ledger| async move {
-        let mut asking = Box::pin(ledger.ask(None, ROOTS, None, text));
+    let answer = round(CallState::default(), json!({}), |pending| async move {
+        let mut asking = Box::pin(pending.ask(None, ROOTS, None, text));
         poll_fn(|cx| {
             assert!(asking.as_mut().poll(cx).is_pending());
             Poll::Ready(())
@@ -141,59 +141,59 @@ fn a_question_that_was_dropped_is_not_asked() {
 
 #[test]
 fn what_is_being_done_once_is_finished_before_the_run_stops() {
-    let ledger = Ledger::new(Recorded::default(), JsonObject::new());
-    let (asks, works) = (Arc::clone(&ledger), Arc::clone(&ledger));
-    let working = Arc::new(Mutex::new(Some(works.working())));
+    let pending = PendingInput::new(CallState::default(), JsonObject::new());
+    let (asks, works) = (Arc::clone(&pending), Arc::clone(&pending));
+    let working = Arc::new(Mutex::new(Some(works.begin_step())));
     let handler: BoxFuture<'static, Outcome> = Box::pin(async move {
         asks.ask(None, ROOTS, None, text).await;
         Ok(Payload::Empty)
     });
     let stopped = Arc::new(Mutex::new(None));
     let slot = Arc::clone(&stopped);
-    let mut run = Suspending::new(handler, ledger, move |interim| {
-        *lock(&slot) = Some(interim);
+    let mut run = SuspendableHandler::new(handler, pending, move |required| {
+        *lock(&slot) = Some(required);
         Ok(Payload::Empty)
     });
     let mut cx = Context::from_waker(Waker::noop());
     assert!(Pin::new(&mut run).poll(&mut cx).is_pending());
     let working = lock(&working).take().unwrap();
-    working.done("mail", json!("sent"));
+    working.complete("mail", json!("sent"));
     assert!(Pin::new(&mut run).poll(&mut cx).is_ready());
-    let interim = lock(&stopped).take().unwrap().unwrap();
-    assert_eq!(interim.recorded.unwrap().notes["mail"], "sent");
+    let required = lock(&stopped).take().unwrap().unwrap();
+    assert_eq!(required.call_state.unwrap().notes["mail"], "sent");
 }
 
 #[test]
 fn a_handler_whose_questions_change_fails_loudly() {
     let volatile = |n: u32| {
-        move |ledger: Arc<Ledger>| async move {
-            drop(ledger.working());
-            let working = ledger.working();
-            working.done("started", json!(true));
-            json!(ledger.ask(None, ROOTS, Some(json!(n)), text).await)
+        move |pending: Arc<PendingInput>| async move {
+            drop(pending.begin_step());
+            let working = pending.begin_step();
+            working.complete("started", json!(true));
+            json!(pending.ask(None, ROOTS, Some(json!(n)), text).await)
         }
     };
-    let first = round(Recorded::default(), json!({}), volatile(1))
+    let first = round(CallState::default(), json!({}), volatile(1))
         .unwrap_err()
         .unwrap();
     let key = first.requests.keys().next().unwrap().clone();
-    let failed = round(first.recorded.unwrap(), json!({key: "x"}), volatile(2));
-    assert_eq!(failed.unwrap_err().unwrap_err(), LedgerError::Changed);
+    let failed = round(first.call_state.unwrap(), json!({key: "x"}), volatile(2));
+    assert_eq!(failed.unwrap_err().unwrap_err(), PendingInputError::Changed);
 }
 
 #[test]
 fn rounds_and_questions_have_limits() {
-    let endless = Recorded {
-        round: MOST_ROUNDS,
-        ..Recorded::default()
+    let endless = CallState {
+        round: MAX_ROUND_TRIPS,
+        ..CallState::default()
     };
     let failed = round(endless, json!({}), two_questions)
         .unwrap_err()
         .unwrap_err();
-    assert_eq!(failed, LedgerError::Rounds(MOST_ROUNDS));
-    let many = |ledger: Arc<Ledger>| async move {
-        let mut asking: Vec<_> = (0..=MOST_QUESTIONS)
-            .map(|n| Box::pin(ledger.ask(None, ROOTS, Some(json!(n)), text)))
+    assert_eq!(failed, PendingInputError::Rounds(MAX_ROUND_TRIPS));
+    let many = |pending: Arc<PendingInput>| async move {
+        let mut asking: Vec<_> = (0..=MAX_REQUESTS)
+            .map(|n| Box::pin(pending.ask(None, ROOTS, Some(json!(n)), text)))
             .collect();
         poll_fn(move |cx| {
             for one in &mut asking {
@@ -203,8 +203,8 @@ fn rounds_and_questions_have_limits() {
         })
         .await
     };
-    let failed = round(Recorded::default(), json!({}), many)
+    let failed = round(CallState::default(), json!({}), many)
         .unwrap_err()
         .unwrap_err();
-    assert_eq!(failed, LedgerError::Questions(MOST_QUESTIONS));
+    assert_eq!(failed, PendingInputError::Questions(MAX_REQUESTS));
 }

@@ -2,16 +2,16 @@
 //!
 //! A handler is run from the start in each round. What was answered in an earlier round is
 //! answered at once; the first question that was not makes the run stop, and the client is asked.
-//! A call that has outlived its request has no rounds: its handler waits, and its ledger is
-//! [live](Ledger::live).
+//! A call that has outlived its request has no rounds: its handler waits, and its pending input is
+//! [live](PendingInput::detached).
 //!
 //! Specification: [multi round-trip requests][spec].
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
-mod leave;
-mod live;
-mod question;
+mod claimed;
+mod detach;
+mod detached;
 mod suspend;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,22 +25,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::lock;
-use leave::Leaving;
-use live::Live;
+use detach::DetachState;
+use detached::DetachedState;
 
-pub use leave::Left;
-pub use live::Snapshot;
-pub use question::Question;
-pub use suspend::Suspending;
+pub use claimed::ClaimedInputRequest;
+pub use detach::DetachOutcome;
+pub use detached::InputSnapshot;
+pub use suspend::SuspendableHandler;
 
 /// Questions that one round may ask.
-const MOST_QUESTIONS: usize = 32;
+const MAX_REQUESTS: usize = 32;
 /// Rounds that one call may take.
-const MOST_ROUNDS: u32 = 8;
+const MAX_ROUND_TRIPS: u32 = 8;
 
 /// What is kept from one round to the next; it travels through the client, sealed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct CallState {
     /// How many rounds there were.
     #[serde(rename = "r")]
     round: u32,
@@ -64,7 +64,7 @@ pub struct Recorded {
 /// Why a round cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LedgerError {
+pub enum PendingInputError {
     /// Too many rounds for one call.
     Rounds(u32),
     /// Too many questions in one round.
@@ -73,7 +73,7 @@ pub enum LedgerError {
     Changed,
 }
 
-impl fmt::Display for LedgerError {
+impl fmt::Display for PendingInputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rounds(limit) => write!(f, "the call took more than {limit} rounds of questions"),
@@ -88,23 +88,23 @@ impl fmt::Display for LedgerError {
     }
 }
 
-impl std::error::Error for LedgerError {}
+impl std::error::Error for PendingInputError {}
 
 /// A run that stopped to ask.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Interim {
+pub struct InputRequired {
     /// The questions: by key, each with its method and params.
     pub requests: JsonObject,
     /// What the next round needs to know, if anything.
-    pub recorded: Option<Recorded>,
+    pub call_state: Option<CallState>,
 }
 
 /// The questions and answers of one call.
-pub struct Ledger(Mutex<State>);
+pub struct PendingInput(Mutex<State>);
 
 struct State {
-    recorded: Recorded,
+    recorded: CallState,
     /// What this request brings.
     responses: JsonObject,
     /// Questions without an answer.
@@ -116,14 +116,14 @@ struct State {
     /// How much is being done that must not be done twice.
     working: usize,
     run: Option<Waker>,
-    failed: Option<LedgerError>,
-    leaving: Leaving,
-    live: Option<Box<Live>>,
+    failed: Option<PendingInputError>,
+    leaving: DetachState,
+    live: Option<Box<DetachedState>>,
 }
 
-impl Ledger {
-    /// The ledger of a call in a round with these responses.
-    pub fn new(recorded: Recorded, responses: JsonObject) -> Arc<Self> {
+impl PendingInput {
+    /// The pending input of a call in a round with these responses.
+    pub fn new(recorded: CallState, responses: JsonObject) -> Arc<Self> {
         Arc::new(Self(Mutex::new(State {
             recorded,
             responses,
@@ -133,13 +133,13 @@ impl Ledger {
             working: 0,
             run: None,
             failed: None,
-            leaving: Leaving::default(),
+            leaving: DetachState::default(),
             live: None,
         })))
     }
 
     /// Asks, and completes with what `read` makes of the answer. Without an answer, or with one
-    /// that `read` refuses, it does not complete in this round: [`Suspending`] ends the run.
+    /// that `read` refuses, it does not complete in this round: [`SuspendableHandler`] ends the run.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the question.
@@ -159,7 +159,7 @@ impl Ledger {
         }
         let mark = mark(&request);
         let mut asking = Asking {
-            ledger: Arc::clone(self),
+            pending: Arc::clone(self),
             key: None,
         };
         let name = key.map(str::to_owned);
@@ -167,7 +167,7 @@ impl Ledger {
             if asking.key.is_some() {
                 return Poll::Pending;
             }
-            let mut state = lock(&asking.ledger.0);
+            let mut state = lock(&asking.pending.0);
             let key = state.key(name.as_deref(), &mark);
             if let Some(answer) = state.answer(&key, &mark, &read) {
                 return Poll::Ready(answer);
@@ -183,24 +183,24 @@ impl Ledger {
     }
 
     /// What was done under this key in an earlier round.
-    pub fn note(&self, key: &str) -> Option<Value> {
+    pub fn step_result(&self, key: &str) -> Option<Value> {
         lock(&self.0).recorded.notes.get(key).cloned()
     }
 
     /// Something begins that must not be done twice: the run does not stop before it has ended.
-    pub fn working(self: &Arc<Self>) -> Working {
+    pub fn begin_step(self: &Arc<Self>) -> RunningStep {
         lock(&self.0).working += 1;
-        Working(Arc::clone(self))
+        RunningStep(Arc::clone(self))
     }
 
     /// Whether the run has to stop.
-    fn stopped(&self, cx: &Context<'_>) -> Option<Result<Interim, LedgerError>> {
+    fn stopped(&self, cx: &Context<'_>) -> Option<Result<InputRequired, PendingInputError>> {
         let mut state = lock(&self.0);
         if state.open.is_empty() || state.working > 0 {
             state.run = Some(cx.waker().clone());
             return None;
         }
-        Some(state.interim())
+        Some(state.required())
     }
 }
 
@@ -240,15 +240,15 @@ impl State {
     }
 
     fn open(&mut self, key: String, request: Value) -> Option<Waker> {
-        if self.open.len() == MOST_QUESTIONS {
-            self.failed = Some(LedgerError::Questions(MOST_QUESTIONS));
+        if self.open.len() == MAX_REQUESTS {
+            self.failed = Some(PendingInputError::Questions(MAX_REQUESTS));
         } else {
             self.open.insert(key, request);
         }
         self.run.take()
     }
 
-    fn interim(&mut self) -> Result<Interim, LedgerError> {
+    fn required(&mut self) -> Result<InputRequired, PendingInputError> {
         if let Some(failed) = self.failed.take() {
             return Err(failed);
         }
@@ -257,26 +257,26 @@ impl State {
         let ignored = asked_before.iter().any(answered);
         let again = self.open.keys().any(|key| asked_before.contains(key));
         if ignored && !again && !self.advanced {
-            return Err(LedgerError::Changed);
+            return Err(PendingInputError::Changed);
         }
         let mut recorded = std::mem::take(&mut self.recorded);
         recorded.round += 1;
-        if recorded.round > MOST_ROUNDS {
-            return Err(LedgerError::Rounds(MOST_ROUNDS));
+        if recorded.round > MAX_ROUND_TRIPS {
+            return Err(PendingInputError::Rounds(MAX_ROUND_TRIPS));
         }
         recorded.open = self.open.keys().cloned().collect();
         let needed = !recorded.answers.is_empty() || !recorded.notes.is_empty();
-        Ok(Interim {
+        Ok(InputRequired {
             requests: std::mem::take(&mut self.open),
-            recorded: needed.then_some(recorded),
+            call_state: needed.then_some(recorded),
         })
     }
 }
 
-impl fmt::Debug for Ledger {
+impl fmt::Debug for PendingInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = lock(&self.0);
-        f.debug_struct("Ledger")
+        f.debug_struct("PendingInput")
             .field("round", &state.recorded.round)
             .field("open", &state.open.len())
             .finish_non_exhaustive()
@@ -285,32 +285,32 @@ impl fmt::Debug for Ledger {
 
 /// A question that waits; withdrawn on drop.
 struct Asking {
-    ledger: Arc<Ledger>,
+    pending: Arc<PendingInput>,
     key: Option<String>,
 }
 
 impl Drop for Asking {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
-            lock(&self.ledger.0).open.remove(key);
+            lock(&self.pending.0).open.remove(key);
         }
     }
 }
 
 /// Something is being done that must not be done twice.
 #[derive(Debug)]
-pub struct Working(Arc<Ledger>);
+pub struct RunningStep(Arc<PendingInput>);
 
-impl Working {
+impl RunningStep {
     /// It is done; later rounds get this instead.
-    pub fn done(self, key: &str, value: Value) {
+    pub fn complete(self, key: &str, value: Value) {
         let key = key.to_owned();
         self.0
             .changing(|state| state.recorded.notes.insert(key, value));
     }
 }
 
-impl Drop for Working {
+impl Drop for RunningStep {
     fn drop(&mut self) {
         let run = {
             let mut state = lock(&self.0.0);

@@ -1,4 +1,4 @@
-//! Questions of a live ledger that are put to the client one by one, as requests.
+//! Questions of a live pending input that are put to the client one by one, as requests.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -8,12 +8,12 @@ use std::task::{Poll, Waker};
 use mcp_jsonrpc::ErrorObject;
 use serde_json::Value;
 
-use super::{Ledger, State};
+use super::{PendingInput, State};
 use crate::lock;
 
-impl Ledger {
+impl PendingInput {
     /// Takes a question that is open and that nobody is putting to the client yet.
-    pub fn claim(self: &Arc<Self>) -> Option<Question> {
+    pub fn claim_request(self: &Arc<Self>) -> Option<ClaimedInputRequest> {
         let mut state = lock(&self.0);
         let State {
             open,
@@ -25,22 +25,22 @@ impl Ledger {
         };
         let (key, request) = open.iter().find(|(key, _)| !live.claimed.contains(*key))?;
         live.claimed.insert(key.clone());
-        Some(Question {
+        Some(ClaimedInputRequest {
             key: key.clone(),
             request: request.clone(),
-            ledger: Arc::clone(self),
+            pending: Arc::clone(self),
         })
     }
 }
 
 /// A question that is being put to the client; given back on drop, unless it was answered.
-pub struct Question {
+pub struct ClaimedInputRequest {
     key: String,
     request: Value,
-    ledger: Arc<Ledger>,
+    pending: Arc<PendingInput>,
 }
 
-impl Question {
+impl ClaimedInputRequest {
     /// Its method.
     pub fn method(&self) -> &str {
         self.request["method"].as_str().unwrap_or_default()
@@ -53,7 +53,7 @@ impl Question {
 
     /// Delivers the answer.
     pub fn answer(self, answer: Result<Value, ErrorObject>) {
-        self.ledger.deliver(&self.key, answer);
+        self.pending.deliver(&self.key, answer);
     }
 
     /// Completes when nobody wants the answer any more.
@@ -62,7 +62,7 @@ impl Question {
     /// It is.
     pub fn withdrawn(&self) -> impl Future<Output = ()> + Send + '_ {
         poll_fn(move |cx| {
-            let mut state = lock(&self.ledger.0);
+            let mut state = lock(&self.pending.0);
             if !state.open.contains_key(&self.key) {
                 return Poll::Ready(());
             }
@@ -74,9 +74,9 @@ impl Question {
     }
 }
 
-impl Drop for Question {
+impl Drop for ClaimedInputRequest {
     fn drop(&mut self) {
-        let mut state = lock(&self.ledger.0);
+        let mut state = lock(&self.pending.0);
         let Some(live) = &mut state.live else { return };
         live.claimed.remove(&self.key);
         let wake = live.change();
@@ -85,8 +85,10 @@ impl Drop for Question {
     }
 }
 
-impl fmt::Debug for Question {
+impl fmt::Debug for ClaimedInputRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Question").field(&self.key).finish()
+        f.debug_tuple("ClaimedInputRequest")
+            .field(&self.key)
+            .finish()
     }
 }

@@ -10,8 +10,8 @@ use mcp_types::{
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::mirror;
-use super::sender::{Sender, Senders};
+use super::client_identity::{ClientIdentity, ClientIdentityCache};
+use crate::http_headers;
 use crate::{Revision, gate};
 
 /// A request that says in its `_meta` which revision it is written in, and that is what makes it
@@ -19,7 +19,7 @@ use crate::{Revision, gate};
 ///
 /// It holds what stands in the `_meta` as text; whether that is right, admission tells.
 #[derive(Debug, Clone, Copy)]
-pub struct Claim<'a> {
+pub struct RawRequestMeta<'a> {
     version: &'a str,
     client: Option<&'a str>,
     capabilities: Option<&'a str>,
@@ -29,11 +29,11 @@ pub struct Claim<'a> {
 /// What a request says of itself and of who sends it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Envelope {
+pub struct RequestMeta {
     /// The revision it is written in, one that is served.
     pub revision: Revision,
     /// Who sends it, and what can be asked of them.
-    pub sender: Arc<Sender>,
+    pub sender: Arc<ClientIdentity>,
     /// The least serious log message to send along; `None` means none at all.
     pub log_level: Option<LoggingLevel>,
 }
@@ -42,7 +42,7 @@ pub struct Envelope {
 /// missing.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "the transport names all of them")]
-pub struct Headers<'a> {
+pub struct StandardHeaders<'a> {
     /// `MCP-Protocol-Version`.
     pub version: Option<&'a str>,
     /// `Mcp-Method`.
@@ -51,7 +51,7 @@ pub struct Headers<'a> {
     pub name: Option<&'a str>,
 }
 
-impl<'a> Claim<'a> {
+impl<'a> RawRequestMeta<'a> {
     /// The claim of a request, if it makes one.
     pub fn of(request: &Request<'a>) -> Option<Self> {
         Self::within(request.meta_members().map_while(Result::ok))
@@ -94,39 +94,43 @@ impl<'a> Claim<'a> {
     /// answer.
     ///
     /// # Errors
-    /// One of the protocol's errors; over HTTP, [`status`](mirror::status) tells with which status.
+    /// One of the protocol's errors; over HTTP, [`status`](http_headers::status) tells with which status.
     pub fn admit(
         &self,
         request: &Request<'_>,
         served: &[Revision],
-        headers: Option<&Headers<'_>>,
-    ) -> Result<Envelope, ErrorObject> {
-        self.admit_known(request, served, headers, &Senders::default())
+        headers: Option<&StandardHeaders<'_>>,
+    ) -> Result<RequestMeta, ErrorObject> {
+        self.admit_cached(request, served, headers, &ClientIdentityCache::default())
     }
 
     /// The same with a memory of who has sent lately.
-    pub(crate) fn admit_known(
+    pub(crate) fn admit_cached(
         &self,
         request: &Request<'_>,
         served: &[Revision],
-        headers: Option<&Headers<'_>>,
-        senders: &Senders,
-    ) -> Result<Envelope, ErrorObject> {
+        headers: Option<&StandardHeaders<'_>>,
+        senders: &ClientIdentityCache,
+    ) -> Result<RequestMeta, ErrorObject> {
         let version = self
             .version()
             .ok_or_else(|| malformed(PROTOCOL_VERSION_KEY, "a string"))?;
         if let Some(headers) = headers {
-            mirror::check(mirror::PROTOCOL_VERSION, headers.version, Some(&*version))?;
+            http_headers::check(
+                http_headers::PROTOCOL_VERSION,
+                headers.version,
+                Some(&*version),
+            )?;
         }
         let revision = served
             .iter()
             .copied()
-            .find(|it| it.is_modern() && it.as_str() == version)
-            .ok_or_else(|| unsupported(&version, served))?;
+            .find(|it| it.is_stateless() && it.as_str() == version)
+            .ok_or_else(|| unsupported_version(&version, served))?;
         let envelope = self.envelope(revision, senders)?;
         if let Some(headers) = headers {
-            mirror::check(mirror::METHOD, headers.method, Some(&*request.method))?;
-            mirror::check_name(request, headers.name)?;
+            http_headers::check(http_headers::METHOD, headers.method, Some(&*request.method))?;
+            http_headers::check_name(request, headers.name)?;
         }
         let known = gate::server_handles(&request.method, revision.rules());
         if !known {
@@ -135,7 +139,11 @@ impl<'a> Claim<'a> {
         Ok(envelope)
     }
 
-    fn envelope(&self, revision: Revision, senders: &Senders) -> Result<Envelope, ErrorObject> {
+    fn envelope(
+        &self,
+        revision: Revision,
+        senders: &ClientIdentityCache,
+    ) -> Result<RequestMeta, ErrorObject> {
         let log_level = self.log_level.map(|value| read(LOG_LEVEL_KEY, value));
         let log_level = log_level.transpose()?;
         let client = self.client;
@@ -143,14 +151,14 @@ impl<'a> Claim<'a> {
             return Err(malformed(CLIENT_CAPABILITIES_KEY, "an object"));
         };
         let sender = senders.find(client.unwrap_or_default(), capabilities, || {
-            Ok::<_, ErrorObject>(Sender {
+            Ok::<_, ErrorObject>(ClientIdentity {
                 client: client
                     .map(|client| read(CLIENT_INFO_KEY, client))
                     .transpose()?,
                 capabilities: read(CLIENT_CAPABILITIES_KEY, capabilities)?,
             })
         })?;
-        Ok(Envelope {
+        Ok(RequestMeta {
             revision,
             sender,
             log_level,
@@ -165,9 +173,9 @@ fn read<T: DeserializeOwned>(key: &str, value: &str) -> Result<T, ErrorObject> {
 }
 
 /// The answer to a request that says nothing of itself and belongs to no session.
-pub fn unclaimed(served: &[Revision]) -> ErrorObject {
+pub fn missing_request_meta(served: &[Revision]) -> ErrorObject {
     let names: Vec<_> = served.iter().map(|it| it.as_str()).collect();
-    let handshake = if served.iter().any(|it| !it.is_modern()) {
+    let handshake = if served.iter().any(|it| !it.is_stateless()) {
         ", or open a session with initialize"
     } else {
         ""
@@ -181,7 +189,7 @@ pub fn unclaimed(served: &[Revision]) -> ErrorObject {
 }
 
 /// The answer to a revision that is not served.
-pub(crate) fn unsupported(requested: &str, served: &[Revision]) -> ErrorObject {
+pub(crate) fn unsupported_version(requested: &str, served: &[Revision]) -> ErrorObject {
     let shown: String = requested.chars().take(64).collect();
     let names: Vec<_> = served.iter().map(|it| it.as_str()).collect();
     ErrorObject::new(

@@ -5,36 +5,36 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::leave::{Leave, Left};
-use super::{Interim, Ledger, LedgerError};
+use super::detach::{DetachFn, DetachOutcome};
+use super::{InputRequired, PendingInput, PendingInputError};
 use crate::{BoxFuture, Outcome};
 
 /// What a run that stopped is answered with.
-type Stop = Box<dyn FnOnce(Result<Interim, LedgerError>) -> Outcome + Send>;
+type Stop = Box<dyn FnOnce(Result<InputRequired, PendingInputError>) -> Outcome + Send>;
 
 /// A handler that may stop to ask: completes with its outcome, or with what `stop` makes of its
-/// questions. It may also [leave](Ledger::leave) its request, where somebody takes it.
+/// questions. It may also [leave](PendingInput::detach) its request, where somebody takes it.
 ///
 /// # Cancel safety
 /// Dropping it drops the handler.
-pub struct Suspending {
+pub struct SuspendableHandler {
     handler: Option<BoxFuture<'static, Outcome>>,
-    ledger: Arc<Ledger>,
+    pending: Arc<PendingInput>,
     stop: Option<Stop>,
-    leave: Option<Leave>,
-    leaving: Option<BoxFuture<'static, Left>>,
+    leave: Option<DetachFn>,
+    leaving: Option<BoxFuture<'static, DetachOutcome>>,
 }
 
-impl Suspending {
-    /// `handler` asks through `ledger`.
+impl SuspendableHandler {
+    /// `handler` asks through `pending input`.
     pub fn new(
         handler: BoxFuture<'static, Outcome>,
-        ledger: Arc<Ledger>,
-        stop: impl FnOnce(Result<Interim, LedgerError>) -> Outcome + Send + 'static,
+        pending: Arc<PendingInput>,
+        stop: impl FnOnce(Result<InputRequired, PendingInputError>) -> Outcome + Send + 'static,
     ) -> Self {
         Self {
             handler: Some(handler),
-            ledger,
+            pending,
             stop: Some(Box::new(stop)),
             leave: None,
             leaving: None,
@@ -44,11 +44,13 @@ impl Suspending {
     /// Lets the handler leave its request: `leave` takes it then, and tells what the request is
     /// answered with.
     #[must_use]
-    pub fn leaving(
+    pub fn detachable(
         mut self,
-        leave: impl FnMut(BoxFuture<'static, Outcome>) -> BoxFuture<'static, Left> + Send + 'static,
+        leave: impl FnMut(BoxFuture<'static, Outcome>) -> BoxFuture<'static, DetachOutcome>
+        + Send
+        + 'static,
     ) -> Self {
-        self.ledger.let_leave();
+        self.pending.allow_detach();
         self.leave = Some(Box::new(leave));
         self
     }
@@ -63,17 +65,17 @@ impl Suspending {
         };
         self.leaving = None;
         match left {
-            Left::Gone(outcome) => Poll::Ready(Some(outcome)),
-            Left::Stays(handler, why) => {
+            DetachOutcome::Detached(outcome) => Poll::Ready(Some(outcome)),
+            DetachOutcome::Refused(handler, why) => {
                 self.handler = Some(handler);
-                self.ledger.stay(why);
+                self.pending.refuse_detach(why);
                 Poll::Ready(None)
             }
         }
     }
 }
 
-impl Future for Suspending {
+impl Future for SuspendableHandler {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
@@ -90,14 +92,14 @@ impl Future for Suspending {
                 self.handler = None;
                 return Poll::Ready(outcome);
             }
-            if let Some(interim) = self.ledger.stopped(cx) {
+            if let Some(required) = self.pending.stopped(cx) {
                 self.handler = None;
                 return match self.stop.take() {
-                    Some(stop) => Poll::Ready(stop(interim)),
+                    Some(stop) => Poll::Ready(stop(required)),
                     None => Poll::Pending,
                 };
             }
-            if !self.ledger.wants_to_leave() {
+            if !self.pending.wants_to_detach() {
                 return Poll::Pending;
             }
             let this = &mut *self;
@@ -109,8 +111,10 @@ impl Future for Suspending {
     }
 }
 
-impl fmt::Debug for Suspending {
+impl fmt::Debug for SuspendableHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Suspending").field(&self.ledger).finish()
+        f.debug_tuple("SuspendableHandler")
+            .field(&self.pending)
+            .finish()
     }
 }

@@ -6,18 +6,19 @@ use mcp_jsonrpc::{ErrorObject, Request};
 use mcp_types::method;
 use mcp_types::v2026_07_28::DiscoverResult;
 
-use super::sender::Senders;
-use super::stamp::is_cacheable;
-use super::{CacheHint, Claim, Envelope, Headers, Stamp};
+use super::client_identity::ClientIdentityCache;
+use super::result_meta::is_cacheable;
+use super::{CacheHint, RawRequestMeta, RequestMeta, ResultMeta, StandardHeaders};
 use crate::gate::Offers;
 use crate::{
-    Exchange, Outcome, Payload, Reply, RequestContext, ServerFacts, Service, Session, lock, lower,
+    Exchange, Outcome, Payload, Reply, RequestContext, ServerFacts, Service, Session, downgrade,
+    lock,
 };
 
 /// Serves requests of revisions without a handshake, one by one.
-pub(crate) struct Desk {
+pub(crate) struct StatelessServer {
     known: Mutex<Option<Arc<Known>>>,
-    senders: Senders,
+    senders: ClientIdentityCache,
 }
 
 /// What the service tells of itself, made ready for use.
@@ -25,16 +26,16 @@ struct Known {
     edition: u64,
     facts: ServerFacts,
     offers: Offers,
-    plain: Arc<Stamp>,
-    lists: Arc<Stamp>,
-    reads: Arc<Stamp>,
+    plain: Arc<ResultMeta>,
+    lists: Arc<ResultMeta>,
+    reads: Arc<ResultMeta>,
 }
 
-impl Desk {
+impl StatelessServer {
     pub(crate) fn new() -> Self {
         Self {
             known: Mutex::default(),
-            senders: Senders::default(),
+            senders: ClientIdentityCache::default(),
         }
     }
 
@@ -45,7 +46,7 @@ impl Desk {
             return Arc::clone(known);
         }
         let facts = service.facts();
-        let stamp = |hint| Arc::new(Stamp::new(&facts.info, hint));
+        let stamp = |hint| Arc::new(ResultMeta::new(&facts.info, hint));
         let known = Arc::new(Known {
             edition,
             offers: Offers::of(&facts.capabilities),
@@ -62,18 +63,18 @@ impl Desk {
         &self,
         service: &dyn Service,
         request: &Request<'_>,
-        claim: &Claim<'_>,
-        headers: Option<&Headers<'_>>,
-    ) -> Result<Envelope, ErrorObject> {
+        claim: &RawRequestMeta<'_>,
+        headers: Option<&StandardHeaders<'_>>,
+    ) -> Result<RequestMeta, ErrorObject> {
         let known = self.known(service);
-        claim.admit_known(request, &known.facts.revisions, headers, &self.senders)
+        claim.admit_cached(request, &known.facts.revisions, headers, &self.senders)
     }
 
     pub(crate) fn serve(
         &self,
         service: &dyn Service,
         request: &Request<'_>,
-        envelope: Envelope,
+        envelope: RequestMeta,
         exchange: Exchange,
     ) -> Reply {
         let known = self.known(service);
@@ -88,12 +89,12 @@ impl Desk {
         };
         if request.method == method::SERVER_DISCOVER {
             let discovered = Reply::ok(Payload::of(known.discovered()));
-            return stamped(discovered, stamp);
+            return with_result_meta(discovered, stamp);
         }
         let principal = exchange.link().principal().cloned();
         let session = Session::of_request(envelope, known.offers, principal);
         let reply = service.request(request, RequestContext::new(exchange, session));
-        stamped(reply, stamp)
+        with_result_meta(reply, stamp)
     }
 }
 
@@ -104,7 +105,7 @@ impl Known {
         let versions = facts.revisions.iter().map(|it| it.as_str().to_owned());
         let mut result = DiscoverResult::new(
             versions.collect(),
-            lower::modern_capabilities(facts.capabilities.clone()),
+            downgrade::modern_capabilities(facts.capabilities.clone()),
             u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
             scope,
         );
@@ -113,9 +114,9 @@ impl Known {
     }
 }
 
-fn stamped(reply: Reply, stamp: &Arc<Stamp>) -> Reply {
+fn with_result_meta(reply: Reply, stamp: &Arc<ResultMeta>) -> Reply {
     let stamp = Arc::clone(stamp);
-    let add = move |outcome: Outcome| outcome.map(|payload| payload.stamped(stamp));
+    let add = move |outcome: Outcome| outcome.map(|payload| payload.with_result_meta(stamp));
     match reply {
         Reply::Ready(outcome) => Reply::Ready(add(outcome)),
         Reply::Pending(future) => Reply::Pending(Box::pin(async move { add(future.await) })),

@@ -48,7 +48,7 @@ impl Default for CacheHint {
 
 /// Adds to a result its type, the server's identity, and how long it may be kept.
 #[derive(Debug, Clone)]
-pub struct Stamp {
+pub struct ResultMeta {
     /// The members of `_meta`, without braces.
     identity: Box<[u8]>,
     /// `"ttlMs":…,"cacheScope":…`
@@ -68,7 +68,7 @@ pub(crate) fn is_cacheable(method: &str) -> bool {
     )
 }
 
-impl Stamp {
+impl ResultMeta {
     /// The stamp of a server on results of one method.
     pub fn new(server: &Implementation, hint: Option<&CacheHint>) -> Self {
         let mut identity = Vec::new();
@@ -185,8 +185,8 @@ mod tests {
 
     use super::*;
 
-    fn stamped(result: &str, hint: Option<&CacheHint>) -> Value {
-        let stamp = Stamp::new(&Implementation::new("s", "1"), hint);
+    fn with_result_meta(result: &str, hint: Option<&CacheHint>) -> Value {
+        let stamp = ResultMeta::new(&Implementation::new("s", "1"), hint);
         let mut out = b"before".to_vec();
         out.extend_from_slice(result.as_bytes());
         stamp.apply(&mut out, 6, false);
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_is_no_object_is_left_as_it_is() {
-        let stamp = Stamp::new(&Implementation::new("s", "1"), None);
+        let stamp = ResultMeta::new(&Implementation::new("s", "1"), None);
         for text in ["null", "[1]", "\"}\"", ""] {
             let mut out = format!("before{text}").into_bytes();
             stamp.apply(&mut out, 6, true);
@@ -209,27 +209,27 @@ mod tests {
         let identity = json!({"name": "s", "version": "1"});
         let key = SERVER_INFO_KEY;
         assert_eq!(
-            stamped("{}", None),
+            with_result_meta("{}", None),
             json!({"resultType": "complete", "_meta": {key: identity}})
         );
         let hint = CacheHint::public(Duration::from_millis(1500));
         assert_eq!(
-            stamped(r#"{"tools":[]}"#, Some(&hint)),
+            with_result_meta(r#"{"tools":[]}"#, Some(&hint)),
             json!({
                 "tools": [], "resultType": "complete", "ttlMs": 1500, "cacheScope": "public",
                 "_meta": {key: identity}
             })
         );
         assert_eq!(
-            stamped(r#"{"_meta":{"a":{"_meta":{}}},"x":1}"#, None),
+            with_result_meta(r#"{"_meta":{"a":{"_meta":{}}},"x":1}"#, None),
             json!({"_meta": {"a": {"_meta": {}}, key: identity}, "x": 1, "resultType": "complete"})
         );
         assert_eq!(
-            stamped(r#"{"_meta":{ },"x":1}"#, None)["_meta"],
+            with_result_meta(r#"{"_meta":{ },"x":1}"#, None)["_meta"],
             json!({key: identity})
         );
         assert_eq!(
-            stamped(
+            with_result_meta(
                 r#"{"resultType":"input_required","requestState":"s"}"#,
                 Some(&hint)
             ),

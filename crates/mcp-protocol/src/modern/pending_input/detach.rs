@@ -5,56 +5,56 @@ use std::task::{Poll, Waker};
 
 use mcp_jsonrpc::ErrorObject;
 
-use super::Ledger;
+use super::PendingInput;
 use crate::{BoxFuture, Outcome, lock};
 
 /// What takes a handler that leaves.
-pub(super) type Leave =
-    Box<dyn FnMut(BoxFuture<'static, Outcome>) -> BoxFuture<'static, Left> + Send>;
+pub(super) type DetachFn =
+    Box<dyn FnMut(BoxFuture<'static, Outcome>) -> BoxFuture<'static, DetachOutcome> + Send>;
 
 /// What became of a handler that wanted to leave.
 #[expect(clippy::exhaustive_enums, reason = "it has left or it has not")]
-pub enum Left {
+pub enum DetachOutcome {
     /// It is taken care of; this answers the request.
-    Gone(Outcome),
+    Detached(Outcome),
     /// It goes on where it is, and hears why.
-    Stays(BoxFuture<'static, Outcome>, ErrorObject),
+    Refused(BoxFuture<'static, Outcome>, ErrorObject),
 }
 
-impl std::fmt::Debug for Left {
+impl std::fmt::Debug for DetachOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Gone(outcome) => f.debug_tuple("Gone").field(outcome).finish(),
-            Self::Stays(_, why) => f.debug_tuple("Stays").field(why).finish(),
+            Self::Detached(outcome) => f.debug_tuple("Detached").field(outcome).finish(),
+            Self::Refused(_, why) => f.debug_tuple("Refused").field(why).finish(),
         }
     }
 }
 
 /// Whether a handler leaves.
 #[derive(Default)]
-pub(super) struct Leaving {
+pub(super) struct DetachState {
     /// Whether there is somebody to take it.
     possible: bool,
     wanted: Option<Waker>,
     refused: Option<ErrorObject>,
 }
 
-impl Leaving {
-    pub(super) fn gone(&mut self) -> Option<Waker> {
+impl DetachState {
+    pub(super) fn take_waker(&mut self) -> Option<Waker> {
         self.wanted.take()
     }
 }
 
-impl Ledger {
-    pub(super) fn let_leave(&self) {
+impl PendingInput {
+    pub(super) fn allow_detach(&self) {
         lock(&self.0).leaving.possible = true;
     }
 
-    pub(super) fn wants_to_leave(&self) -> bool {
+    pub(super) fn wants_to_detach(&self) -> bool {
         lock(&self.0).leaving.wanted.is_some()
     }
 
-    pub(super) fn stay(&self, why: ErrorObject) {
+    pub(super) fn refuse_detach(&self, why: ErrorObject) {
         let mut state = lock(&self.0);
         state.leaving.refused = Some(why);
         if let Some(waker) = state.leaving.wanted.take() {
@@ -70,7 +70,7 @@ impl Ledger {
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing, unless it has begun to leave.
-    pub fn leave(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send + '_ {
+    pub fn detach(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send + '_ {
         poll_fn(move |cx| {
             let mut state = lock(&self.0);
             if state.live.is_some() || !state.leaving.possible {

@@ -1,7 +1,7 @@
-//! The ledger of a call that outlives its request: its handler waits for answers where it is.
+//! The pending input of a call that outlives its request: its handler waits for answers where it is.
 //!
 //! A question opens an entry, an answer closes it and wakes who asked. Who runs the handler
-//! watches for [changes](Ledger::changed), keeps each [`Snapshot`], and says so; what must not
+//! watches for [changes](PendingInput::changed), keeps each [`InputSnapshot`], and says so; what must not
 //! be lost waits for that.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,15 +14,15 @@ use mcp_types::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Ledger, MOST_QUESTIONS, Recorded, State, mark};
+use super::{CallState, MAX_REQUESTS, PendingInput, State, mark};
 use crate::{AskError, lock};
 
 /// Questions that one call may ask in all.
-const MOST_KEYS: usize = 1_024;
+const MAX_KEYS: usize = 1_024;
 
-/// What a live ledger has beside what every ledger has.
+/// What a live pending input has beside what every pending input has.
 #[derive(Default)]
-pub(super) struct Live {
+pub(super) struct DetachedState {
     /// How often a question is asked until its answer fits.
     tries: u32,
     /// Refusals that nobody has taken yet.
@@ -39,21 +39,21 @@ pub(super) struct Live {
     watchers: Vec<Waker>,
 }
 
-/// What there is to keep of a live ledger.
+/// What there is to keep of a live pending input.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Snapshot {
+pub struct InputSnapshot {
     /// The questions that are open: by key, each with its method and params.
-    pub questions: JsonObject,
+    pub requests: JsonObject,
     /// Answers and notes.
-    pub recorded: Recorded,
+    pub call_state: CallState,
     /// What the handler last said of its state.
     pub message: Option<String>,
-    /// Up to which change that is; for [`Ledger::saved`].
-    pub number: u64,
+    /// Up to which change that is; for [`PendingInput::saved`].
+    pub change: u64,
 }
 
-impl Live {
+impl DetachedState {
     /// Takes note of a change; whoever is returned has to be woken once the lock is gone.
     #[must_use]
     pub(super) fn change(&mut self) -> Vec<Waker> {
@@ -72,10 +72,10 @@ impl State {
     /// Why no other question can be asked, if none can.
     fn no_room(&self) -> Option<String> {
         let asked = self.recorded.spent.len() + self.recorded.answers.len();
-        if self.open.len() >= MOST_QUESTIONS {
-            Some(format!("{MOST_QUESTIONS} questions are open, the limit"))
-        } else if asked >= MOST_KEYS {
-            Some(format!("{MOST_KEYS} questions were asked, the limit"))
+        if self.open.len() >= MAX_REQUESTS {
+            Some(format!("{MAX_REQUESTS} questions are open, the limit"))
+        } else if asked >= MAX_KEYS {
+            Some(format!("{MAX_KEYS} questions were asked, the limit"))
         } else {
             None
         }
@@ -94,32 +94,32 @@ impl State {
     }
 }
 
-impl Ledger {
-    /// The ledger of a call that runs without a request. A question whose answer does not fit is
+impl PendingInput {
+    /// The pending input of a call that runs without a request. A question whose answer does not fit is
     /// asked at most `tries` times, under another key each.
-    pub fn live(recorded: Recorded, tries: u32) -> Arc<Self> {
-        let ledger = Self::new(recorded, JsonObject::new());
-        ledger.go_live(tries);
-        ledger
+    pub fn detached(recorded: CallState, tries: u32) -> Arc<Self> {
+        let pending = Self::new(recorded, JsonObject::new());
+        pending.set_detached(tries);
+        pending
     }
 
     /// These questions were open when the handler stopped that is now run again. They count as open:
     /// clients answer a question once, and may do so before the handler has come to it.
-    pub fn reopen(&self, questions: &JsonObject) {
+    pub fn restore_requests(&self, questions: &JsonObject) {
         if let Some(live) = &mut lock(&self.0).live {
             live.earlier.clone_from(questions);
         }
     }
 
-    /// From here on the call runs without a request. Whoever [leaves](Ledger::leave) goes on.
-    pub fn go_live(&self, tries: u32) {
+    /// From here on the call runs without a request. Whoever [leaves](PendingInput::detach) goes on.
+    pub fn set_detached(&self, tries: u32) {
         let mut state = lock(&self.0);
         state.responses.clear();
-        state.live = Some(Box::new(Live {
+        state.live = Some(Box::new(DetachedState {
             tries: tries.max(1),
-            ..Live::default()
+            ..DetachedState::default()
         }));
-        let gone = state.leaving.gone();
+        let gone = state.leaving.take_waker();
         drop(state);
         if let Some(waker) = gone {
             waker.wake();
@@ -127,15 +127,15 @@ impl Ledger {
     }
 
     /// Whether the call runs without a request.
-    pub fn is_live(&self) -> bool {
+    pub fn is_detached(&self) -> bool {
         lock(&self.0).live.is_some()
     }
 
-    /// Asks in a live ledger, and waits where it is.
+    /// Asks in a live pending input, and waits where it is.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the question.
-    pub(crate) async fn ask_live<T: DeserializeOwned>(
+    pub(crate) async fn ask_detached<T: DeserializeOwned>(
         self: &Arc<Self>,
         key: Option<&str>,
         method: &'static str,
@@ -177,7 +177,7 @@ impl Ledger {
         request: &'a Value,
     ) -> impl Future<Output = Result<Given, AskError>> + 'a {
         let mut asking = Asking {
-            ledger: self,
+            pending: self,
             key: None,
         };
         poll_fn(move |cx| {
@@ -242,7 +242,7 @@ impl Ledger {
         });
     }
 
-    /// Changes the state and tells the watchers, if the ledger is live.
+    /// Changes the state and tells the watchers, if the pending input is live.
     pub(super) fn changing<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = lock(&self.0);
         let made = change(&mut state);
@@ -286,8 +286,8 @@ impl Ledger {
 
     /// Says what the handler is about; `false` if the call has a request, which has no place for
     /// that.
-    pub fn say(&self, message: &str) -> bool {
-        if !self.is_live() {
+    pub fn set_status(&self, message: &str) -> bool {
+        if !self.is_detached() {
             return false;
         }
         self.changing(|state| {
@@ -314,21 +314,21 @@ impl Ledger {
     }
 
     /// What there is to keep.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> InputSnapshot {
         let state = lock(&self.0);
         let live = state.live.as_ref();
-        let mut questions = live.map(|live| live.earlier.clone()).unwrap_or_default();
-        questions.append(&mut state.open.clone());
-        Snapshot {
-            questions,
-            recorded: state.recorded.clone(),
+        let mut requests = live.map(|live| live.earlier.clone()).unwrap_or_default();
+        requests.append(&mut state.open.clone());
+        InputSnapshot {
+            requests,
+            call_state: state.recorded.clone(),
             message: live.and_then(|live| live.message.clone()),
-            number: live.map_or(0, |live| live.changes),
+            change: live.map_or(0, |live| live.changes),
         }
     }
 
     /// Everything up to this change is kept.
-    pub fn saved(&self, number: u64) {
+    pub fn mark_saved(&self, number: u64) {
         let mut state = lock(&self.0);
         let Some(live) = &mut state.live else { return };
         live.saved = live.saved.max(number);
@@ -341,7 +341,7 @@ impl Ledger {
     ///
     /// # Cancel safety
     /// It is.
-    pub fn saving(&self) -> impl Future<Output = ()> + Send + '_ {
+    pub fn wait_saved(&self) -> impl Future<Output = ()> + Send + '_ {
         let until = lock(&self.0).live.as_ref().map_or(0, |live| live.changes);
         poll_fn(move |cx| match &mut lock(&self.0).live {
             Some(live) if live.saved < until => {
@@ -361,14 +361,14 @@ struct Given {
 
 /// A question that waits; withdrawn on drop.
 struct Asking<'a> {
-    ledger: &'a Ledger,
+    pending: &'a PendingInput,
     key: Option<String>,
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         let Some(key) = self.key.take() else { return };
-        self.ledger.changing(|state| {
+        self.pending.changing(|state| {
             state.open.remove(&key);
             state.recorded.given.remove(&key);
             if let Some(live) = &mut state.live {
