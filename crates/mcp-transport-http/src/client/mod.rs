@@ -17,40 +17,21 @@
 //!
 //! Specification: [Streamable HTTP](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
 
-mod answer;
-mod authorize;
-mod body;
 mod call;
-mod connect;
-mod core;
-mod deliver;
-mod endpoint;
-mod events;
-mod handle;
-mod hear;
-#[cfg(feature = "legacy")]
-mod legacy;
-mod listen;
-mod modern;
-mod open;
+mod inbox;
+mod link;
 mod options;
 mod outbox;
-mod record;
-mod refusal;
-mod renew;
-mod reply;
-mod resume;
-mod service;
 mod session;
-mod stream;
+mod state;
 mod tasks;
 mod transport;
 mod wire;
 
-pub use self::authorize::{AfterRefusal, Authorize};
-pub use self::body::RequestBody;
 pub use self::options::Options;
 pub use self::transport::Http;
+pub use self::wire::authorize::{AfterRefusal, Authorize};
+pub use self::wire::body::RequestBody;
 
 /// Takes a lock whatever a panicking holder left behind: every critical section here leaves the
 /// data consistent at each step.

@@ -10,41 +10,41 @@ use mcp_protocol::MuxLimits;
 /// long the answer to a request may take: that is for whoever calls to say, who alone knows.
 #[derive(Clone)]
 pub struct Options {
-    pub(super) message_bytes: usize,
-    pub(super) session_id_bytes: usize,
-    pub(super) event_id_bytes: usize,
-    pub(super) limits: MuxLimits,
-    pub(super) blocking: usize,
-    pub(super) restored: usize,
-    pub(super) listen: bool,
-    pub(super) listen_lead: Duration,
-    pub(super) reconnect: Reconnect,
-    pub(super) redirects: usize,
-    pub(super) retry_after: Duration,
-    pub(super) connect_timeout: Duration,
-    pub(super) delivery_timeout: Duration,
-    pub(super) renewal_timeout: Duration,
-    pub(super) close_timeout: Duration,
-    pub(super) idle_connections: usize,
-    pub(super) idle_timeout: Duration,
+    pub(crate) message_bytes: usize,
+    pub(crate) session_id_bytes: usize,
+    pub(crate) event_id_bytes: usize,
+    pub(crate) limits: MuxLimits,
+    pub(crate) blocking: usize,
+    pub(crate) restored: usize,
+    pub(crate) listen: bool,
+    pub(crate) listen_lead: Duration,
+    pub(crate) reconnect: Reconnect,
+    pub(crate) redirects: usize,
+    pub(crate) retry_after: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) delivery_timeout: Duration,
+    pub(crate) renewal_timeout: Duration,
+    pub(crate) close_timeout: Duration,
+    pub(crate) idle_connections: usize,
+    pub(crate) idle_timeout: Duration,
 }
 
 /// How to come back for a stream that broke off.
 #[derive(Clone)]
-pub(super) struct Reconnect {
+pub(crate) struct Reconnect {
     /// Tries without news.
-    pub(super) attempts: u32,
+    pub(crate) attempts: u32,
     /// Tries of one call, with news or without.
-    pub(super) total: u32,
-    pub(super) base: Duration,
-    pub(super) cap: Duration,
+    pub(crate) total: u32,
+    pub(crate) base: Duration,
+    pub(crate) cap: Duration,
     random: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
 impl Reconnect {
     /// How long to wait before the try after `attempt` others in a row: anything up to a bound
     /// that doubles each time, so that clients who lost the same server do not come back at once.
-    pub(super) fn delay(&self, attempt: u32) -> Duration {
+    pub(crate) fn delay(&self, attempt: u32) -> Duration {
         let bound = self.base.saturating_mul(1 << attempt.min(16)).min(self.cap);
         // The upper 32 bits are as good as all of them, and the product cannot overflow.
         let share = u128::from((self.random)() >> 32);

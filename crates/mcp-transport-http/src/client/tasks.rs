@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 /// Starts tasks, stops them, and knows when none is left.
-pub(super) struct Tasks {
+pub(crate) struct Tasks {
     /// Kept, so that a call can be dropped anywhere.
     runtime: Handle,
     state: watch::Sender<State>,
@@ -26,7 +26,7 @@ struct Live(watch::Sender<State>);
 impl Tasks {
     /// # Panics
     /// Outside of a runtime.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             runtime: Handle::current(),
             state: watch::Sender::default(),
@@ -34,7 +34,7 @@ impl Tasks {
     }
 
     /// Runs `task` until it is done or all tasks are stopped.
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.state.send_modify(|state| state.live += 1);
         let live = Live(self.state.clone());
         let mut state = self.state.subscribe();
@@ -46,23 +46,23 @@ impl Tasks {
     }
 
     /// Runs what outlives the others.
-    pub(super) fn spawn_last(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn_last(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.runtime.spawn(task);
     }
 
-    pub(super) fn spawn_blocking<T: Send + 'static>(
+    pub(crate) fn spawn_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> tokio::task::JoinHandle<T> {
         self.runtime.spawn_blocking(work)
     }
 
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.state.send_modify(|state| state.stopped = true);
     }
 
     /// Completes when no task is left. Cancel safe.
-    pub(super) async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         let _ = self.state.subscribe().wait_for(|it| it.live == 0).await;
     }
 }
@@ -74,13 +74,13 @@ impl Drop for Live {
 }
 
 /// What came first.
-pub(super) enum Either<A, B> {
+pub(crate) enum Either<A, B> {
     First(A),
     Second(B),
 }
 
 /// Waits for two futures, the first of which goes first.
-pub(super) async fn either<A: Future, B: Future>(
+pub(crate) async fn either<A: Future, B: Future>(
     first: A,
     second: B,
 ) -> Either<A::Output, B::Output> {

@@ -9,16 +9,16 @@ use http_body::Body;
 use mcp_protocol::{BoxFuture, Connection, Inbound, Transport, TransportError};
 use tower_service::Service;
 
-use super::authorize::{Authorize, bearer};
-use super::body::RequestBody;
-use super::connect;
-use super::core::Core;
-use super::endpoint::Endpoint;
-use super::handle::Handle;
-use super::modern::{METHOD, NAME, PARAM_PREFIX};
-use super::options::Options;
-use super::service::{Carrier, Tower};
-use super::wire::Wire;
+use crate::client::call::stateless::{METHOD, NAME, PARAM_PREFIX};
+use crate::client::link::Handle;
+use crate::client::options::Options;
+use crate::client::state::Core;
+use crate::client::wire::authorize::{Authorize, bearer};
+use crate::client::wire::body::RequestBody;
+use crate::client::wire::connect;
+use crate::client::wire::connection::Wire;
+use crate::client::wire::service::{Carrier, Tower};
+use crate::client::wire::url::Endpoint;
 use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
 /// Reaches a server over [Streamable HTTP][spec].

@@ -9,18 +9,19 @@ use mcp_protocol::{CallError, Closed};
 use mcp_types::{InitializeResult, method};
 use tokio::time::{sleep, timeout};
 
-use super::answer::Failure;
-use super::call::attempt;
-use super::core::Core;
-use super::deliver::{Undelivered, deliver};
-use super::resume::Resume;
-use super::service::quoted;
-use super::session::Facts;
-use super::{listen, open};
+use crate::client::call::response::Failure;
+use crate::client::call::resume::Resume;
+use crate::client::call::start::attempt;
+use crate::client::inbox::listen;
+use crate::client::outbox::deliver::{Undelivered, deliver};
+use crate::client::session::current::Facts;
+use crate::client::session::initialize;
+use crate::client::state::Core;
+use crate::client::wire::service::quoted;
 
 /// Has a new session opened if the server does not know this one: once, whoever notices it. Wait
-/// for it with [`Session::current`](super::session::Session::current).
-pub(super) fn renew(core: &Arc<Core>, lost: &Facts) {
+/// for it with [`Session::current`](crate::client::session::current::Session::current).
+pub(crate) fn renew(core: &Arc<Core>, lost: &Facts) {
     if core.closed().is_some() || !core.session.lose(lost) {
         return;
     }
@@ -77,7 +78,9 @@ async fn begin(core: &Arc<Core>) -> Result<Arc<Facts>, Problem> {
             "it was never opened by this client".to_owned(),
         ));
     };
-    let (answer, facts) = open::open(core, Some(&params)).await.map_err(problem)?;
+    let (answer, facts) = initialize::open(core, Some(&params))
+        .await
+        .map_err(problem)?;
     let result = answer.map_err(|error| {
         let said = quoted(&error.to_string());
         Problem::Final(format!("it refused initialize: {said}"))

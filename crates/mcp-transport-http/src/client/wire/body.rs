@@ -9,14 +9,14 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 
-use super::service::BoxError;
+use crate::client::wire::service::BoxError;
 
 /// The body of a request a client sends: one message in one piece, or nothing.
 #[derive(Clone, Default)]
 pub struct RequestBody(Bytes);
 
 impl RequestBody {
-    pub(super) fn new(message: Bytes) -> Self {
+    pub(crate) fn new(message: Bytes) -> Self {
         Self(message)
     }
 
@@ -55,10 +55,10 @@ impl fmt::Debug for RequestBody {
 }
 
 /// The body of a response, of whatever kind.
-pub(super) struct ResponseBody(Pin<Box<dyn Source>>);
+pub(crate) struct ResponseBody(Pin<Box<dyn Source>>);
 
 impl ResponseBody {
-    pub(super) fn new<B>(body: B) -> Self
+    pub(crate) fn new<B>(body: B) -> Self
     where
         B: Body + Send + 'static,
         B::Error: Into<BoxError>,
@@ -67,12 +67,12 @@ impl ResponseBody {
     }
 
     /// The next piece of data; `None` at the end. Cancel safe.
-    pub(super) async fn data(&mut self) -> Option<Result<Bytes, BoxError>> {
+    pub(crate) async fn data(&mut self) -> Option<Result<Bytes, BoxError>> {
         poll_fn(|cx| self.0.as_mut().poll_data(cx)).await
     }
 
     /// How long it says that it is.
-    pub(super) fn announced(&self) -> Option<u64> {
+    pub(crate) fn announced(&self) -> Option<u64> {
         self.0.announced()
     }
 }

@@ -8,25 +8,25 @@ use http::{HeaderMap, HeaderValue};
 use mcp_protocol::TransportError;
 use tokio::sync::watch;
 
-use super::lock;
-use super::record::Record;
+use crate::client::lock;
+use crate::client::session::replay::Record;
 use crate::headers::SESSION_ID;
 
 /// One session, as long as the server remembers it.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// Counts the sessions of this connection.
-    pub(super) generation: u64,
+    pub(crate) generation: u64,
     /// Prints as nothing: whoever has it can speak for this client.
-    pub(super) id: Option<HeaderValue>,
+    pub(crate) id: Option<HeaderValue>,
     /// No session at all: what is sent says itself what there is to know, and nothing is resumed,
     /// cancelled by a message, or answered.
-    pub(super) claims: bool,
+    pub(crate) claims: bool,
 }
 
 /// Where the session stands.
 #[derive(Debug, Clone)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     Open(Arc<Facts>),
     /// The server has forgotten a session, and another is being opened.
     Renewing {
@@ -37,10 +37,10 @@ pub(super) enum Phase {
 }
 
 /// The session of a connection, through all its lives.
-pub(super) struct Session {
+pub(crate) struct Session {
     phase: watch::Sender<Phase>,
     opening: Mutex<Opening>,
-    pub(super) record: Record,
+    pub(crate) record: Record,
 }
 
 /// What was agreed when the session was opened.
@@ -51,7 +51,7 @@ struct Opening {
 }
 
 impl Session {
-    pub(super) fn new(subscriptions: usize) -> Self {
+    pub(crate) fn new(subscriptions: usize) -> Self {
         Self {
             phase: watch::Sender::new(Phase::Open(Arc::default())),
             opening: Mutex::default(),
@@ -60,7 +60,7 @@ impl Session {
     }
 
     /// The session to use now; waits while a new one is being opened. Cancel safe.
-    pub(super) async fn current(&self) -> Arc<Facts> {
+    pub(crate) async fn current(&self) -> Arc<Facts> {
         if let Phase::Open(facts) = &*self.phase.borrow() {
             return Arc::clone(facts);
         }
@@ -75,7 +75,7 @@ impl Session {
     }
 
     /// The session the server knows, as far as this side can tell.
-    pub(super) fn known(&self) -> Option<Arc<Facts>> {
+    pub(crate) fn known(&self) -> Option<Arc<Facts>> {
         match &*self.phase.borrow() {
             Phase::Open(facts) => Some(Arc::clone(facts)),
             Phase::Renewing { next, .. } => next.clone(),
@@ -83,18 +83,18 @@ impl Session {
     }
 
     /// Completes when `facts` are not the session any more. Cancel safe.
-    pub(super) async fn replaced(&self, facts: &Facts) {
+    pub(crate) async fn replaced(&self, facts: &Facts) {
         let newer = |phase: &Phase| matches!(phase, Phase::Open(open) if open.generation > facts.generation);
         let _ = self.phase.subscribe().wait_for(newer).await;
     }
 
     /// A session that was opened: the first, or the next.
-    pub(super) fn open(&self, facts: Arc<Facts>) {
+    pub(crate) fn open(&self, facts: Arc<Facts>) {
         self.phase.send_replace(Phase::Open(facts));
     }
 
     /// The server knows a new session, which is not ready yet.
-    pub(super) fn begin(&self, facts: &Arc<Facts>) {
+    pub(crate) fn begin(&self, facts: &Arc<Facts>) {
         self.phase.send_modify(|phase| {
             if let Phase::Renewing { next, .. } = phase {
                 *next = Some(Arc::clone(facts));
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// Marks a session as forgotten; `true` for the first who says so.
-    pub(super) fn lose(&self, lost: &Facts) -> bool {
+    pub(crate) fn lose(&self, lost: &Facts) -> bool {
         self.phase.send_if_modified(|phase| match phase {
             Phase::Open(open) if open.generation == lost.generation => {
                 let lost = Arc::clone(open);
@@ -115,27 +115,27 @@ impl Session {
     }
 
     /// The number of the session after this one.
-    pub(super) fn next_generation(&self) -> u64 {
+    pub(crate) fn next_generation(&self) -> u64 {
         match &*self.phase.borrow() {
             Phase::Open(last) | Phase::Renewing { lost: last, .. } => last.generation + 1,
         }
     }
 
     /// Remembers what `initialize` said, to say it again.
-    pub(super) fn opened_with(&self, params: Option<&[u8]>) {
+    pub(crate) fn opened_with(&self, params: Option<&[u8]>) {
         lock(&self.opening).params = Some(params.unwrap_or(b"{}").into());
     }
 
     /// What `initialize` said.
-    pub(super) fn opening(&self) -> Option<Arc<[u8]>> {
+    pub(crate) fn opening(&self) -> Option<Arc<[u8]>> {
         lock(&self.opening).params.clone()
     }
 
-    pub(super) fn agree(&self, revision: &'static str) {
+    pub(crate) fn agree(&self, revision: &'static str) {
         lock(&self.opening).revision = Some(revision);
     }
 
-    pub(super) fn revision(&self) -> Option<&'static str> {
+    pub(crate) fn revision(&self) -> Option<&'static str> {
         lock(&self.opening).revision
     }
 }
@@ -144,7 +144,7 @@ impl Session {
 ///
 /// # Errors
 /// It is not one that may be used. The error does not quote it.
-pub(super) fn session_id(
+pub(crate) fn session_id(
     headers: &HeaderMap,
     limit: usize,
 ) -> Result<Option<HeaderValue>, TransportError> {

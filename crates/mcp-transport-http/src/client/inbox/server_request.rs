@@ -11,10 +11,10 @@ use mcp_protocol::{
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-use super::core::Core;
-use super::deliver::{Undelivered, deliver};
-use super::renew;
-use super::session::Facts;
+use crate::client::outbox::deliver::{Undelivered, deliver};
+use crate::client::session::current::Facts;
+use crate::client::session::reinitialize;
+use crate::client::state::Core;
 
 /// One question, and where its answer goes.
 struct Question {
@@ -26,7 +26,7 @@ struct Question {
 }
 
 /// Answers a question: at once, or from a task.
-pub(super) fn ask(core: &Arc<Core>, facts: &Arc<Facts>, request: &Request<'_>) {
+pub(crate) fn ask(core: &Arc<Core>, facts: &Arc<Facts>, request: &Request<'_>) {
     let Some(place) = place(core) else {
         return;
     };
@@ -59,7 +59,7 @@ pub(super) fn ask(core: &Arc<Core>, facts: &Arc<Facts>, request: &Request<'_>) {
 }
 
 /// Answers something that is no request, but was meant as one.
-pub(super) fn refuse(core: &Arc<Core>, facts: &Arc<Facts>, id: &RequestId, error: &ErrorObject) {
+pub(crate) fn refuse(core: &Arc<Core>, facts: &Arc<Facts>, id: &RequestId, error: &ErrorObject) {
     if let Some(place) = place(core).filter(|_| !core.incoming.contains(id)) {
         send_error(core, facts, place, id, error);
     }
@@ -182,7 +182,7 @@ async fn post(core: &Arc<Core>, facts: &Arc<Facts>, message: Bytes) {
         Ok(()) => {}
         Err(Undelivered::SessionLost) => {
             tracing::debug!("an answer was not delivered, the server forgot the session");
-            renew::renew(core, facts);
+            reinitialize::renew(core, facts);
         }
         Err(Undelivered::Failed(error)) => {
             tracing::warn!(%error, "an answer was not delivered");

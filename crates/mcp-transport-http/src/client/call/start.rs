@@ -10,15 +10,19 @@ use mcp_protocol::{Answer, Call, CallError, Delivery, Extras, TransportError};
 use mcp_types::method;
 use tokio::time::sleep;
 
-use super::answer::{Asked, Failure, failed};
-use super::core::Core;
-use super::outbox::Note;
-use super::record::Record;
-use super::session::Facts;
-use super::{deliver, listen, modern, open, renew};
+use crate::client::call::response::{Asked, Failure, failed};
+use crate::client::call::stateless;
+use crate::client::inbox::listen;
+use crate::client::outbox::deliver;
+use crate::client::outbox::queue::Note;
+use crate::client::session::current::Facts;
+use crate::client::session::initialize;
+use crate::client::session::reinitialize;
+use crate::client::session::replay::Record;
+use crate::client::state::Core;
 
 /// A call that is sent when it is first polled.
-pub(super) fn start(
+pub(crate) fn start(
     core: Arc<Core>,
     method: &'static str,
     params: Option<Vec<u8>>,
@@ -29,12 +33,12 @@ pub(super) fn start(
     Call::new(async move {
         if method == method::INITIALIZE {
             // Boxed, like all that is rare: a call is as large as the largest thing it may do.
-            return Box::pin(open::first(&core, params)).await;
+            return Box::pin(initialize::first(&core, params)).await;
         }
         let said = core.until_closed(core.outbox.sent_up_to(after)).await;
         said.map_err(CallError::Closed)?;
-        match modern::mirrored(method, params.as_deref(), extras.headers) {
-            Some(headers) => modern::run(&core, method, params, headers?, extras.id).await,
+        match stateless::mirrored(method, params.as_deref(), extras.headers) {
+            Some(headers) => stateless::run(&core, method, params, headers?, extras.id).await,
             None => run(&core, method, params).await,
         }
     })
@@ -61,7 +65,7 @@ async fn run(
             }
             Err(Failure::Final(error)) => return Err(error),
             Err(Failure::SessionLost { seen }) => {
-                renew::renew(core, &facts);
+                reinitialize::renew(core, &facts);
                 let renewed = core.until_closed(core.session.current()).await;
                 renewed.map_err(CallError::Closed)?;
                 if !may_repeat {
@@ -89,7 +93,7 @@ async fn run(
 }
 
 /// Sends a request once and waits for its answer.
-pub(super) async fn attempt(
+pub(crate) async fn attempt(
     core: &Arc<Core>,
     facts: &Arc<Facts>,
     method: &'static str,
@@ -112,16 +116,16 @@ pub(super) async fn attempt(
 }
 
 /// A request that may have an answer coming. Dropping it cancels the request.
-pub(super) struct Pending<'a> {
+pub(crate) struct Pending<'a> {
     core: &'a Arc<Core>,
     facts: &'a Arc<Facts>,
     method: &'static str,
-    pub(super) id: i64,
+    pub(crate) id: i64,
     wanted: bool,
 }
 
 impl<'a> Pending<'a> {
-    pub(super) fn open(
+    pub(crate) fn open(
         core: &'a Arc<Core>,
         facts: &'a Arc<Facts>,
         method: &'static str,
@@ -137,7 +141,7 @@ impl<'a> Pending<'a> {
 
     /// Waits for the answer, which may come on the stream of another call too, or for the end of
     /// the connection.
-    pub(super) async fn answered_by(
+    pub(crate) async fn answered_by(
         mut self,
         exchange: impl Future<Output = Result<Answer, Failure>>,
     ) -> Result<Answer, Failure> {
@@ -181,7 +185,7 @@ impl Drop for Pending<'_> {
 
 /// Whether a request that may have run does no harm if it runs again. What is not known here may
 /// do anything.
-pub(super) fn is_harmless_twice(method: &str) -> bool {
+pub(crate) fn is_harmless_twice(method: &str) -> bool {
     matches!(
         method,
         method::PING
@@ -202,7 +206,7 @@ pub(super) fn is_harmless_twice(method: &str) -> bool {
     )
 }
 
-pub(super) fn lost(error: TransportError, method: &str) -> TransportError {
+pub(crate) fn lost(error: TransportError, method: &str) -> TransportError {
     TransportError::new(format!(
         "{error}; {method} may have run, so it was not repeated"
     ))

@@ -5,20 +5,20 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use mcp_protocol::TransportError;
 
-use super::body::ResponseBody;
-use super::options::Options;
-use super::service::chain;
+use crate::client::options::Options;
+use crate::client::wire::body::ResponseBody;
+use crate::client::wire::service::chain;
 use crate::sse::{Decoder, Event, TooLong};
 
 /// Reads events off a body.
-pub(super) struct Events {
+pub(crate) struct Events {
     body: ResponseBody,
     chunk: Bytes,
     decoder: Decoder,
 }
 
 /// Why a body has no further events.
-pub(super) enum Broken {
+pub(crate) enum Broken {
     /// The connection broke.
     Cut(TransportError),
     /// An event is over a limit, and what follows it cannot be told from it.
@@ -26,7 +26,7 @@ pub(super) enum Broken {
 }
 
 impl Broken {
-    pub(super) fn into_error(self) -> TransportError {
+    pub(crate) fn into_error(self) -> TransportError {
         match self {
             Self::Cut(error) | Self::TooLong(error) => error,
         }
@@ -34,7 +34,7 @@ impl Broken {
 }
 
 impl Events {
-    pub(super) fn new(body: ResponseBody, options: &Options) -> Self {
+    pub(crate) fn new(body: ResponseBody, options: &Options) -> Self {
         Self {
             body,
             chunk: Bytes::new(),
@@ -43,7 +43,7 @@ impl Events {
     }
 
     /// Reads until an event is complete; `None` at the end of the body. Cancel safe.
-    pub(super) async fn next(&mut self) -> Result<Option<Event<'_>>, Broken> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Event<'_>>, Broken> {
         loop {
             let mut rest = &*self.chunk;
             let complete = self
@@ -67,7 +67,7 @@ impl Events {
     }
 
     /// The last `retry` of the stream.
-    pub(super) fn retry(&self) -> Option<Duration> {
+    pub(crate) fn retry(&self) -> Option<Duration> {
         self.decoder.retry()
     }
 }

@@ -51,7 +51,7 @@ pub enum AfterRefusal {
 ///
 /// # Errors
 /// The token has characters that may not stand in a header. The error does not quote it.
-pub(super) fn bearer(token: &str) -> Result<HeaderValue, TransportError> {
+pub(crate) fn bearer(token: &str) -> Result<HeaderValue, TransportError> {
     let visible = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     let value = HeaderValue::try_from(format!("Bearer {token}"));
     match value {

@@ -17,22 +17,22 @@ use mcp_protocol::{Answer, CallError, SentId, TransportError};
 use mcp_types::method;
 use tokio::time::sleep;
 
-use super::answer::{Asked, Failure, failed};
-use super::call::{Pending, is_harmless_twice, lost};
-use super::core::Core;
-use super::refusal::Refusal;
-use super::session::Facts;
-use super::stream::is_passing;
+use crate::client::call::refusal::Refusal;
+use crate::client::call::response::{Asked, Failure, failed};
+use crate::client::call::start::{Pending, is_harmless_twice, lost};
+use crate::client::call::stream::is_passing;
+use crate::client::session::current::Facts;
+use crate::client::state::Core;
 use crate::headers::PROTOCOL_VERSION;
 
-pub(super) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-pub(super) const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// What the names of headers begin with that repeat arguments; names ignore case.
-pub(super) const PARAM_PREFIX: &str = "mcp-param-";
+pub(crate) const PARAM_PREFIX: &str = "mcp-param-";
 
 /// The headers of a request that claims to belong to no session, taken from the body that is sent
 /// with them; `None` if it makes no such claim. `params` are headers for its arguments.
-pub(super) fn mirrored(
+pub(crate) fn mirrored(
     method: &'static str,
     body: Option<&[u8]>,
     params: Vec<(String, String)>,
@@ -83,7 +83,7 @@ fn value(header: &str, text: &str) -> Result<HeaderValue, TransportError> {
 
 /// Sends a request, and waits for its answer. It is sent again only if the server said that it was
 /// too busy for it, and it does no harm.
-pub(super) async fn run(
+pub(crate) async fn run(
     core: &Arc<Core>,
     method: &'static str,
     params: Option<Vec<u8>>,
@@ -138,7 +138,7 @@ fn fatal(failure: Failure) -> CallError {
 
 /// What a refusal means. Only what the server itself says about the request tells something of its
 /// age: not that it wants credentials, nor that it or something before it failed.
-pub(super) fn refused(asked: &Asked<'_>, refusal: &Refusal) -> Result<Answer, Failure> {
+pub(crate) fn refused(asked: &Asked<'_>, refusal: &Refusal) -> Result<Answer, Failure> {
     let status = refusal.status;
     let tells = tells_of_era(status);
     if let Some(error) = refusal.error_to(asked.id)

@@ -7,27 +7,28 @@ use bytes::Bytes;
 use mcp_protocol::{Delivery, TransportError};
 use tokio::time::{sleep, timeout};
 
-use super::body::ResponseBody;
-use super::core::Core;
-use super::outbox::{Note, Outbox};
-use super::refusal::Refusal;
-use super::session::Facts;
-use super::wire::Broken;
-use super::{listen, renew};
+use crate::client::call::refusal::Refusal;
+use crate::client::inbox::listen;
+use crate::client::outbox::queue::{Note, Outbox};
+use crate::client::session::current::Facts;
+use crate::client::session::reinitialize;
+use crate::client::state::Core;
+use crate::client::wire::body::ResponseBody;
+use crate::client::wire::connection::Broken;
 
 /// How much of a body that nobody wants is read for the sake of the connection, and how long.
 const SPARE_BYTES: usize = 64 << 10;
 const SPARE_TIME: Duration = Duration::from_secs(1);
 
 /// Why a message was not accepted.
-pub(super) enum Undelivered {
+pub(crate) enum Undelivered {
     /// The server does not know the session.
     SessionLost,
     Failed(TransportError),
 }
 
 /// Queues a message, and starts a task to send it if none is at work.
-pub(super) fn enqueue(
+pub(crate) fn enqueue(
     core: &Arc<Core>,
     outbox: fn(&Core) -> &Outbox,
     note: Note,
@@ -63,7 +64,7 @@ async fn send(core: &Arc<Core>, note: Note) {
                 return;
             }
             Err(Undelivered::SessionLost) => {
-                renew::renew(core, &facts);
+                reinitialize::renew(core, &facts);
                 // Opening a session says `initialized` by itself, and what belonged to the lost
                 // one is of no use to the next.
                 if note.opens || note.session.is_some() {
@@ -86,7 +87,7 @@ async fn lead(core: &Arc<Core>) {
 
 /// Sends a message within a session and waits until it is accepted. What breaks on the way is
 /// sent once more: nothing here does harm if it arrives twice.
-pub(super) async fn deliver(core: &Core, facts: &Facts, message: Bytes) -> Result<(), Undelivered> {
+pub(crate) async fn deliver(core: &Core, facts: &Facts, message: Bytes) -> Result<(), Undelivered> {
     let limit = core.options.delivery_timeout;
     let attempt = async {
         match once(core, facts, message.clone()).await {

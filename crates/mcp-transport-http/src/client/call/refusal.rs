@@ -8,28 +8,28 @@ use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, RequestId, parse};
 use mcp_protocol::TransportError;
 use tokio::time::timeout;
 
-use super::body::ResponseBody;
-use super::core::Core;
-use super::service::quoted;
-use super::session::Facts;
+use crate::client::session::current::Facts;
+use crate::client::state::Core;
+use crate::client::wire::body::ResponseBody;
+use crate::client::wire::service::quoted;
 
 /// How much of a refusal is read.
 const LONGEST: usize = 64 << 10;
 
 /// A response that is no success.
-pub(super) struct Refusal {
-    pub(super) status: StatusCode,
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
     /// The JSON-RPC error in it, and the id that error is for.
     error: Option<(Option<RequestId>, ErrorObject)>,
     text: String,
     challenge: Option<String>,
     /// When to try again, if the server says so.
-    pub(super) retry_after: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 impl Refusal {
     /// Reads what the server says, as far as people read and no longer than delivering may take.
-    pub(super) async fn read(core: &Core, response: Response<ResponseBody>) -> Self {
+    pub(crate) async fn read(core: &Core, response: Response<ResponseBody>) -> Self {
         let (head, mut body) = response.into_parts();
         let mut bytes = Vec::new();
         let read = async {
@@ -64,13 +64,13 @@ impl Refusal {
     }
 
     /// Whether it says that the server does not know this session.
-    pub(super) fn is_of_session(&self, facts: &Facts) -> bool {
+    pub(crate) fn is_of_session(&self, facts: &Facts) -> bool {
         is_lost(self.status, facts)
     }
 
     /// The JSON-RPC error in it, if it is for this request. One that only a server of revisions
     /// without sessions sends is, even if that could not find the id.
-    pub(super) fn error_for(&self, id: i64) -> Option<ErrorObject> {
+    pub(crate) fn error_for(&self, id: i64) -> Option<ErrorObject> {
         self.error_if(id, |error| {
             matches!(
                 error.code,
@@ -83,7 +83,7 @@ impl Refusal {
 
     /// The JSON-RPC error in it, if it is for this request or for nobody in particular: nothing
     /// else was sent.
-    pub(super) fn error_to(&self, id: i64) -> Option<ErrorObject> {
+    pub(crate) fn error_to(&self, id: i64) -> Option<ErrorObject> {
         self.error_if(id, |_| true)
     }
 
@@ -98,7 +98,7 @@ impl Refusal {
     }
 
     /// For people: what was refused, what the server says, and what to do.
-    pub(super) fn error(&self, core: &Core, facts: &Facts, what: &str) -> TransportError {
+    pub(crate) fn error(&self, core: &Core, facts: &Facts, what: &str) -> TransportError {
         let mut text = format!("{} refused {what}: {}", core.wire.endpoint, self.status);
         let mut add = |more: &str| {
             text.push_str("; ");
@@ -150,7 +150,7 @@ impl Refusal {
 /// Whether a status says that the server does not know this session.
 ///
 /// Specification: transports, session management: 404 for a request that names a session.
-pub(super) fn is_lost(status: StatusCode, facts: &Facts) -> bool {
+pub(crate) fn is_lost(status: StatusCode, facts: &Facts) -> bool {
     status == StatusCode::NOT_FOUND && facts.id.is_some()
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use mcp_protocol::{BoxFuture, Closed, Connection, Link, TransportError};
 
-use super::core::Core;
+use crate::client::state::Core;
 
 /// Dropping it closes the connection.
-pub(super) struct Handle(Arc<Core>);
+pub(crate) struct Handle(Arc<Core>);
 
 impl Handle {
-    pub(super) fn new(core: Arc<Core>) -> Self {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
         Self(core)
     }
 }

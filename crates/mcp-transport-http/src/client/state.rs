@@ -13,46 +13,47 @@ use mcp_types::method;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
-use super::body::ResponseBody;
-use super::listen::Listening;
-use super::options::Options;
-use super::outbox::{Note, Outbox};
-use super::session::{Facts, Session};
-use super::tasks::{Either, Tasks, either};
-use super::wire::{Broken, Kind, Letter, Wire};
-use super::{call, deliver};
+use crate::client::call::start;
+use crate::client::inbox::listen::Listening;
+use crate::client::options::Options;
+use crate::client::outbox::deliver;
+use crate::client::outbox::queue::{Note, Outbox};
+use crate::client::session::current::{Facts, Session};
+use crate::client::tasks::{Either, Tasks, either};
+use crate::client::wire::body::ResponseBody;
+use crate::client::wire::connection::{Broken, Kind, Letter, Wire};
 use crate::threads::Threads;
 
-pub(super) struct Core {
-    pub(super) wire: Wire,
-    pub(super) options: Options,
-    pub(super) inbound: Arc<dyn Inbound>,
-    pub(super) outgoing: Outgoing,
-    pub(super) incoming: Incoming,
-    pub(super) session: Session,
+pub(crate) struct Core {
+    pub(crate) wire: Wire,
+    pub(crate) options: Options,
+    pub(crate) inbound: Arc<dyn Inbound>,
+    pub(crate) outgoing: Outgoing,
+    pub(crate) incoming: Incoming,
+    pub(crate) session: Session,
     /// Notifications; calls made after one wait for it.
-    pub(super) outbox: Outbox,
+    pub(crate) outbox: Outbox,
     /// Cancellations, for which nobody waits.
-    pub(super) cancels: Outbox,
-    pub(super) listening: Listening,
-    pub(super) tasks: Tasks,
-    pub(super) places: Places,
+    pub(crate) cancels: Outbox,
+    pub(crate) listening: Listening,
+    pub(crate) tasks: Tasks,
+    pub(crate) places: Places,
     /// What carries messages to a server that knows only the transport of 2024-11-05.
     #[cfg(feature = "legacy")]
-    pub(super) legacy: OnceLock<Arc<mcp_protocol::Mux>>,
+    pub(crate) legacy: OnceLock<Arc<mcp_protocol::Mux>>,
     stage: watch::Sender<Stage>,
     closed: OnceLock<Closed>,
     this: Weak<Self>,
 }
 
 /// What is limited in number.
-pub(super) struct Places {
+pub(crate) struct Places {
     /// Questions of the server that are not answered yet. Past the limit of those there is as
     /// much room again for pings and refusals.
-    pub(super) questions: Arc<Semaphore>,
-    pub(super) threads: Threads,
+    pub(crate) questions: Arc<Semaphore>,
+    pub(crate) threads: Threads,
     /// Streams that are read to their end after the answer.
-    pub(super) tails: Arc<Semaphore>,
+    pub(crate) tails: Arc<Semaphore>,
 }
 
 /// Streams at once that are read to their end after the answer.
@@ -80,7 +81,7 @@ enum Stage {
 }
 
 impl Core {
-    pub(super) fn start(wire: Wire, options: Options, inbound: Arc<dyn Inbound>) -> Arc<Self> {
+    pub(crate) fn start(wire: Wire, options: Options, inbound: Arc<dyn Inbound>) -> Arc<Self> {
         let limits = options.limits.clone();
         let core = Arc::new_cyclic(|this: &Weak<Self>| Self {
             outgoing: Outgoing::new(limits.outgoing),
@@ -105,7 +106,7 @@ impl Core {
     }
 
     /// Sends one message within a session.
-    pub(super) async fn post(
+    pub(crate) async fn post(
         &self,
         facts: &Facts,
         message: Bytes,
@@ -114,7 +115,7 @@ impl Core {
     }
 
     /// Asks for a stream, or for what came after the event `last` of one.
-    pub(super) async fn get(
+    pub(crate) async fn get(
         &self,
         facts: &Facts,
         last: Option<HeaderValue>,
@@ -133,7 +134,7 @@ impl Core {
     }
 
     /// Sends one message that belongs to no session, with the headers that say what stands in it.
-    pub(super) async fn post_claim(
+    pub(crate) async fn post_claim(
         &self,
         headers: &HeaderMap,
         message: Bytes,
@@ -147,7 +148,7 @@ impl Core {
     }
 
     /// Sends `initialize`, which belongs to no session and to no revision yet.
-    pub(super) async fn post_opening(
+    pub(crate) async fn post_opening(
         &self,
         message: Bytes,
     ) -> Result<Response<ResponseBody>, Broken> {
@@ -159,12 +160,12 @@ impl Core {
     }
 
     /// Why the connection ended, if it has.
-    pub(super) fn closed(&self) -> Option<&Closed> {
+    pub(crate) fn closed(&self) -> Option<&Closed> {
         self.closed.get()
     }
 
     /// Waits for `work`, but not beyond the end of the connection. Cancel safe if `work` is.
-    pub(super) async fn until_closed<T>(&self, work: impl Future<Output = T>) -> Result<T, Closed> {
+    pub(crate) async fn until_closed<T>(&self, work: impl Future<Output = T>) -> Result<T, Closed> {
         match either(self.ended(), work).await {
             Either::First(reason) => Err(reason),
             Either::Second(output) => Ok(output),
@@ -172,21 +173,21 @@ impl Core {
     }
 
     /// Completes when the connection has ended, with the reason. Cancel safe.
-    pub(super) async fn ended(&self) -> Closed {
+    pub(crate) async fn ended(&self) -> Closed {
         let mut stage = self.stage.subscribe();
         let _ = stage.wait_for(|stage| *stage != Stage::Open).await;
         self.closed.get().cloned().unwrap_or_else(Closed::local)
     }
 
     /// Completes when nothing of the connection is left. Cancel safe.
-    pub(super) async fn gone(&self) {
+    pub(crate) async fn gone(&self) {
         let mut stage = self.stage.subscribe();
         let _ = stage.wait_for(|stage| *stage == Stage::Gone).await;
     }
 
     /// Ends the connection: calls fail with `reason` at once, questions are dropped, and a task
     /// tells the server. Idempotent.
-    pub(super) fn close(&self, reason: Closed) {
+    pub(crate) fn close(&self, reason: Closed) {
         if self.closed.set(reason).is_err() {
             return;
         }
@@ -283,7 +284,7 @@ impl Link for Core {
             return mux.request_with(method, params, extras);
         }
         match self.this.upgrade() {
-            Some(core) => call::start(core, method, params, extras),
+            Some(core) => start::start(core, method, params, extras),
             None => Call::failed(CallError::Closed(Closed::local())),
         }
     }

@@ -7,11 +7,11 @@ use bytes::Bytes;
 use mcp_protocol::Delivery;
 use tokio::sync::watch;
 
-use super::lock;
-use super::session::Facts;
+use crate::client::lock;
+use crate::client::session::current::Facts;
 
 /// A queue in order. Whoever sends what is in it counts how far that has come.
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     limit: usize,
     state: Mutex<State>,
     sent: watch::Sender<u64>,
@@ -27,18 +27,18 @@ struct State {
 }
 
 /// One message to deliver.
-pub(super) struct Note {
-    pub(super) message: Bytes,
+pub(crate) struct Note {
+    pub(crate) message: Bytes,
     /// The session it belongs to; `None` for whichever is open.
-    pub(super) session: Option<Arc<Facts>>,
+    pub(crate) session: Option<Arc<Facts>>,
     /// It says that the handshake is complete.
-    pub(super) opens: bool,
+    pub(crate) opens: bool,
 }
 
 impl Outbox {
     /// A queue that drops what can be dropped from `limit` bytes on, and everything from twice as
     /// many.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             state: Mutex::default(),
@@ -47,7 +47,7 @@ impl Outbox {
     }
 
     /// Queues a message; `true` if somebody has to start sending.
-    pub(super) fn push(&self, note: Note, delivery: Delivery) -> bool {
+    pub(crate) fn push(&self, note: Note, delivery: Delivery) -> bool {
         let mut state = lock(&self.state);
         let limit = match delivery {
             Delivery::Lossy => self.limit,
@@ -72,7 +72,7 @@ impl Outbox {
     }
 
     /// The next message; `None` if there is none, and whoever asked is done.
-    pub(super) fn next(&self) -> Option<Note> {
+    pub(crate) fn next(&self) -> Option<Note> {
         let mut state = lock(&self.state);
         let note = state.queue.pop_front();
         match &note {
@@ -83,24 +83,24 @@ impl Outbox {
     }
 
     /// The message that [`next`](Self::next) gave was accepted, or was given up.
-    pub(super) fn mark_sent(&self) {
+    pub(crate) fn mark_sent(&self) {
         self.sent.send_modify(|sent| *sent += 1);
     }
 
     /// What was queued so far, for [`sent_up_to`](Self::sent_up_to).
-    pub(super) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         lock(&self.state).pushed
     }
 
     /// Completes when everything up to a position was sent. Cancel safe.
-    pub(super) async fn sent_up_to(&self, position: u64) {
+    pub(crate) async fn sent_up_to(&self, position: u64) {
         if *self.sent.borrow() < position {
             let _ = self.sent.subscribe().wait_for(|it| *it >= position).await;
         }
     }
 
     /// Completes when everything queued so far was sent. Cancel safe.
-    pub(super) async fn sent(&self) {
+    pub(crate) async fn sent(&self) {
         self.sent_up_to(self.position()).await;
     }
 }

@@ -8,16 +8,16 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use mcp_protocol::{Answer, CallError, TransportError};
 
-use super::body::ResponseBody;
-use super::core::Core;
-use super::events::Events;
-use super::hear::{Heard, hear};
-use super::modern;
-use super::refusal::Refusal;
-use super::service::{chain, quoted};
-use super::session::Facts;
-use super::stream::{self, is_passing};
-use super::wire::Broken;
+use crate::client::call::refusal::Refusal;
+use crate::client::call::stateless;
+use crate::client::call::stream::{self, is_passing};
+use crate::client::inbox::receive::{Heard, hear};
+use crate::client::session::current::Facts;
+use crate::client::state::Core;
+use crate::client::wire::body::ResponseBody;
+use crate::client::wire::connection::Broken;
+use crate::client::wire::events::Events;
+use crate::client::wire::service::{chain, quoted};
 use crate::headers::{EVENT_STREAM, JSON};
 
 /// Room that is made for an answer before it is there.
@@ -25,7 +25,7 @@ const MOST_AHEAD: usize = 1 << 20;
 
 /// Why a request has no answer.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// The server does not know the session; `seen` if it had accepted the request before.
     SessionLost { seen: bool },
     /// The answer is lost; the server may have done what it was asked.
@@ -39,7 +39,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    pub(super) fn failed(error: TransportError) -> Self {
+    pub(crate) fn failed(error: TransportError) -> Self {
         Self::Final(failed(error))
     }
 }
@@ -55,21 +55,21 @@ impl From<Broken> for Failure {
 }
 
 /// An error of one call.
-pub(super) fn failed(error: TransportError) -> CallError {
+pub(crate) fn failed(error: TransportError) -> CallError {
     CallError::Failed(Arc::new(error))
 }
 
 /// A request, as far as its answer needs to know it.
-pub(super) struct Asked<'a> {
-    pub(super) core: &'a Arc<Core>,
-    pub(super) facts: &'a Arc<Facts>,
-    pub(super) method: &'static str,
-    pub(super) id: i64,
+pub(crate) struct Asked<'a> {
+    pub(crate) core: &'a Arc<Core>,
+    pub(crate) facts: &'a Arc<Facts>,
+    pub(crate) method: &'static str,
+    pub(crate) id: i64,
 }
 
 impl Asked<'_> {
     /// An error that begins with the address of the server.
-    pub(super) fn error(&self, problem: &str) -> TransportError {
+    pub(crate) fn error(&self, problem: &str) -> TransportError {
         let endpoint = &self.core.wire.endpoint;
         TransportError::new(format!("{endpoint} {problem}"))
     }
@@ -86,18 +86,18 @@ impl Asked<'_> {
     }
 
     /// Hands a message over that came in the response to this request.
-    pub(super) fn hear(&self, frame: &[u8]) -> Heard {
+    pub(crate) fn hear(&self, frame: &[u8]) -> Heard {
         hear(self.core, self.facts, frame, Some(self.id))
     }
 
     /// The error for a message that no call could have been asked with.
-    pub(super) fn anonymous(&self, error: &mcp_jsonrpc::ErrorObject) -> TransportError {
+    pub(crate) fn anonymous(&self, error: &mcp_jsonrpc::ErrorObject) -> TransportError {
         let said = quoted(&error.to_string());
         self.error(&format!("could not read {}: it says {said}", self.method))
     }
 
     /// Waits for the answer.
-    pub(super) async fn read(&self, response: Response<ResponseBody>) -> Result<Answer, Failure> {
+    pub(crate) async fn read(&self, response: Response<ResponseBody>) -> Result<Answer, Failure> {
         let status = response.status();
         if !status.is_success() {
             return Box::pin(self.refused(response)).await;
@@ -128,7 +128,7 @@ impl Asked<'_> {
             return Err(Failure::SessionLost { seen: false });
         }
         if self.facts.claims {
-            return modern::refused(self, &refusal);
+            return stateless::refused(self, &refusal);
         }
         if let Some(error) = refusal.error_for(self.id) {
             return Ok(Err(error));
@@ -208,7 +208,7 @@ impl Asked<'_> {
 }
 
 /// The form of a body.
-pub(super) enum Form {
+pub(crate) enum Form {
     Json,
     Events,
     /// Something else; for people.
@@ -216,7 +216,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         if let Some(encoding) = headers.get(CONTENT_ENCODING).map(text)
             && !encoding.eq_ignore_ascii_case("identity")

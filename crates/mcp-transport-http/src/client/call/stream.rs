@@ -14,15 +14,15 @@ use mcp_protocol::{Answer, CallError, TransportError};
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-use super::answer::{Asked, Failure, Form};
-use super::body::ResponseBody;
-use super::core::Core;
-use super::events::{Broken, Events};
-use super::hear::{Heard, hear};
-use super::refusal::{Refusal, is_lost};
-use super::resume::Resume;
-use super::session::Facts;
-use super::wire;
+use crate::client::call::refusal::{Refusal, is_lost};
+use crate::client::call::response::{Asked, Failure, Form};
+use crate::client::call::resume::Resume;
+use crate::client::inbox::receive::{Heard, hear};
+use crate::client::session::current::Facts;
+use crate::client::state::Core;
+use crate::client::wire::body::ResponseBody;
+use crate::client::wire::connection;
+use crate::client::wire::events::{Broken, Events};
 
 /// How long a stream is read on after the answer: a server ends it then.
 const TAIL_TIME: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ enum End {
 }
 
 /// Waits for the answer on a stream, and goes on elsewhere if it breaks off.
-pub(super) async fn follow(asked: &Asked<'_>, mut events: Events) -> Result<Answer, Failure> {
+pub(crate) async fn follow(asked: &Asked<'_>, mut events: Events) -> Result<Answer, Failure> {
     let mut resume = Resume::of_call(&asked.core.options.reconnect);
     loop {
         let reason = match listen(asked, &mut events, &mut resume).await? {
@@ -121,7 +121,7 @@ async fn reconnect(
                 Ok(events) => return Ok(events),
                 Err(again) => reason = again,
             },
-            Err(wire::Broken::Refused(error)) => return Err(Failure::failed(error)),
+            Err(connection::Broken::Refused(error)) => return Err(Failure::failed(error)),
             Err(broken) => reason = broken.into_error().to_string(),
         }
         tracing::debug!(reason, "could not resume a stream yet");
@@ -165,7 +165,7 @@ async fn resumed(
 
 /// Whether a refusal may be another one soon. A server that has not noticed yet that the stream
 /// broke calls it a conflict.
-pub(super) fn is_passing(status: StatusCode) -> bool {
+pub(crate) fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
 }
 

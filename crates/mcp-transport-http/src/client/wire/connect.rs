@@ -12,10 +12,10 @@ use mcp_protocol::{BoxFuture, TransportError};
 use tokio::time::timeout;
 use tower_service::Service;
 
-use super::body::RequestBody;
-use super::endpoint::Endpoint;
-use super::options::Options;
-use super::service::{BoxError, Carrier, Tower};
+use crate::client::options::Options;
+use crate::client::wire::body::RequestBody;
+use crate::client::wire::service::{BoxError, Carrier, Tower};
+use crate::client::wire::url::Endpoint;
 
 /// How often the system asks whether the other end of a silent connection is there, and how often
 /// in vain until the connection is given up.
@@ -26,7 +26,7 @@ const PROBES: u32 = 3;
 ///
 /// # Errors
 /// The endpoint needs TLS, and that is not built in or cannot be set up.
-pub(super) fn carrier(
+pub(crate) fn carrier(
     endpoint: &Endpoint,
     options: &Options,
 ) -> Result<Box<dyn Carrier>, TransportError> {
@@ -136,7 +136,7 @@ where
 }
 
 /// Whether an error says that no connection could be made, so that nothing was sent.
-pub(super) fn is_unreached(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_unreached(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut error = Some(error);
     while let Some(current) = error {
         if let Some(error) = current.downcast_ref::<hyper_util::client::legacy::Error>() {

@@ -9,21 +9,21 @@ use http::StatusCode;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::answer::Form;
-use super::core::Core;
-use super::events::{Broken, Events};
-use super::hear::hear;
-use super::refusal::{Refusal, is_lost};
-use super::renew;
-use super::resume::Resume;
-use super::session::Facts;
-use super::stream::is_passing;
-use super::tasks::{Either, either};
-use super::wire;
+use crate::client::call::refusal::{Refusal, is_lost};
+use crate::client::call::response::Form;
+use crate::client::call::resume::Resume;
+use crate::client::call::stream::is_passing;
+use crate::client::inbox::receive::hear;
+use crate::client::session::current::Facts;
+use crate::client::session::reinitialize;
+use crate::client::state::Core;
+use crate::client::tasks::{Either, either};
+use crate::client::wire::connection;
+use crate::client::wire::events::{Broken, Events};
 
 /// Whether somebody listens.
 #[derive(Default)]
-pub(super) struct Listening {
+pub(crate) struct Listening {
     state: AtomicU8,
     /// The server has said whether it has something to say.
     answered: watch::Sender<bool>,
@@ -31,7 +31,7 @@ pub(super) struct Listening {
 
 impl Listening {
     /// Completes when the server was asked once whether it has something to say. Cancel safe.
-    pub(super) async fn answered(&self) {
+    pub(crate) async fn answered(&self) {
         let _ = self
             .answered
             .subscribe()
@@ -47,7 +47,7 @@ const ON: u8 = 1;
 const ASLEEP: u8 = 2;
 
 /// Starts listening, unless somebody does or nobody wants it. There is a session.
-pub(super) fn start(core: &Arc<Core>) {
+pub(crate) fn start(core: &Arc<Core>) {
     if !core.options.listen || core.listening.state.swap(ON, Ordering::AcqRel) == ON {
         return;
     }
@@ -62,7 +62,7 @@ pub(super) fn start(core: &Arc<Core>) {
 
 /// Listens again if that was given up because the server could not be reached: a call has just
 /// reached it.
-pub(super) fn wake(core: &Arc<Core>) {
+pub(crate) fn wake(core: &Arc<Core>) {
     if core.listening.state.load(Ordering::Relaxed) == ASLEEP {
         start(core);
     }
@@ -116,7 +116,7 @@ async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> 
     core.listening.answered.send_replace(true);
     let response = match response {
         Ok(response) => response,
-        Err(wire::Broken::Refused(error)) => {
+        Err(connection::Broken::Refused(error)) => {
             tracing::warn!(%error, "the server is not listened to");
             return End::Unwanted;
         }
@@ -124,7 +124,7 @@ async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> 
     };
     let status = response.status();
     if is_lost(status, facts) {
-        renew::renew(core, facts);
+        reinitialize::renew(core, facts);
         // The new session ends this wait, or the connection does.
         std::future::pending::<()>().await;
     }
@@ -155,7 +155,7 @@ async fn refused(
     core: &Core,
     facts: &Facts,
     resume: &mut Resume<'_>,
-    response: http::Response<super::body::ResponseBody>,
+    response: http::Response<crate::client::wire::body::ResponseBody>,
 ) -> End {
     let refusal = Refusal::read(core, response).await;
     let error = refusal.error(core, facts, "to be listened to");

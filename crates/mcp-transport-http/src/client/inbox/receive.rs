@@ -9,14 +9,14 @@ use mcp_jsonrpc::{
 use mcp_protocol::{Answer, CallError, guarded};
 use mcp_types::method;
 
-use super::core::Core;
-use super::reply;
-use super::service::quoted;
-use super::session::Facts;
+use crate::client::inbox::server_request;
+use crate::client::session::current::Facts;
+use crate::client::state::Core;
+use crate::client::wire::service::quoted;
 
 /// What a message means for the call on whose response it came.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// It is the answer.
     Answer(Result<Answer, CallError>),
     /// It answers another request, by this id.
@@ -32,7 +32,7 @@ pub(super) enum Heard {
 }
 
 /// Hands one message over: to the call `mine`, to another call, or to whoever understands it.
-pub(super) fn hear(core: &Arc<Core>, facts: &Arc<Facts>, frame: &[u8], mine: Option<i64>) -> Heard {
+pub(crate) fn hear(core: &Arc<Core>, facts: &Arc<Facts>, frame: &[u8], mine: Option<i64>) -> Heard {
     if core.closed().is_some() {
         return Heard::Nothing;
     }
@@ -70,7 +70,7 @@ fn single(core: &Arc<Core>, facts: &Arc<Facts>, message: Message<'_>, mine: Opti
             Heard::Nothing
         }
         Message::Request(request) => {
-            reply::ask(core, facts, &request);
+            server_request::ask(core, facts, &request);
             Heard::Nothing
         }
         Message::Notification(notification) => {
@@ -144,7 +144,7 @@ fn unreadable(
             .filter(|_| error.is_answerable() && !facts.claims)
             && wanted.unwrap_or(true)
         {
-            reply::refuse(core, facts, id, &error.to_error_object());
+            server_request::refuse(core, facts, id, &error.to_error_object());
         }
     }
     Heard::Unreadable(error)

@@ -16,18 +16,18 @@ use mcp_jsonrpc::{Frame, Message, Notification, ParseError, Request, parse};
 use mcp_protocol::{CallError, Closed, Exchange, Inbound, Mux, Reply, TransportError};
 use tokio::time::timeout;
 
-use super::answer::Form;
-use super::core::Core;
-use super::endpoint::Endpoint;
-use super::events::Events;
-use super::service::quoted;
-use super::tasks::{Either, either};
-use super::wire::{Broken, Kind, Letter};
+use crate::client::call::response::Form;
+use crate::client::state::Core;
+use crate::client::tasks::{Either, either};
+use crate::client::wire::connection::{Broken, Kind, Letter};
+use crate::client::wire::events::Events;
+use crate::client::wire::service::quoted;
+use crate::client::wire::url::Endpoint;
 use crate::legacy::work::spawn;
 use crate::threads::Threads;
 
 /// Whether a server that answers `initialize` like this may be of that age.
-pub(super) fn may_be_old(status: StatusCode) -> bool {
+pub(crate) fn may_be_old(status: StatusCode) -> bool {
     matches!(
         status,
         StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
@@ -38,7 +38,7 @@ pub(super) fn may_be_old(status: StatusCode) -> bool {
 ///
 /// # Errors
 /// There is no such stream, or it tells no address of the same origin in time.
-pub(super) async fn connect(core: &Arc<Core>) -> Result<Arc<Mux>, TransportError> {
+pub(crate) async fn connect(core: &Arc<Core>) -> Result<Arc<Mux>, TransportError> {
     let opened = timeout(core.options.renewal_timeout, open(core)).await;
     let (events, target) = opened.map_err(|_| {
         TransportError::new(format!(
@@ -70,7 +70,7 @@ async fn open(core: &Core) -> Result<(Events, Endpoint), TransportError> {
         let event = events
             .next()
             .await
-            .map_err(super::events::Broken::into_error)?;
+            .map_err(crate::client::wire::events::Broken::into_error)?;
         let Some(event) = event else {
             let problem = format!("{endpoint} ended its stream before it told an address");
             return Err(TransportError::new(problem));

@@ -11,15 +11,15 @@ use mcp_protocol::Link as _;
 use mcp_protocol::{Answer, CallError, TransportError};
 use mcp_types::method;
 
-use super::answer::{Asked, Failure, failed};
-use super::call::Pending;
-use super::core::Core;
+use crate::client::call::response::{Asked, Failure, failed};
+use crate::client::call::start::Pending;
+use crate::client::session::current::{Facts, session_id};
 #[cfg(feature = "legacy")]
-use super::legacy;
-use super::session::{Facts, session_id};
+use crate::client::session::legacy;
+use crate::client::state::Core;
 
 /// The first session of a connection, for whoever calls `initialize`.
-pub(super) async fn first(core: &Arc<Core>, params: Option<Vec<u8>>) -> Result<Answer, CallError> {
+pub(crate) async fn first(core: &Arc<Core>, params: Option<Vec<u8>>) -> Result<Answer, CallError> {
     let mut may_repeat = true;
     loop {
         let mut status = None;
@@ -79,7 +79,7 @@ async fn older(
 }
 
 /// Opens a session again.
-pub(super) async fn open(
+pub(crate) async fn open(
     core: &Arc<Core>,
     params: Option<&[u8]>,
 ) -> Result<(Answer, Arc<Facts>), Failure> {

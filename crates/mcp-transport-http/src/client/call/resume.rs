@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 
-use super::options::Reconnect;
+use crate::client::options::Reconnect;
 use crate::sse::Event;
 
 /// The part of the first bound that is waited for even if the server wants no waiting: a stream of
@@ -14,7 +14,7 @@ use crate::sse::Event;
 const LEAST: u32 = 16;
 
 /// One stream, over all the connections that carry it.
-pub(super) struct Resume<'a> {
+pub(crate) struct Resume<'a> {
     policy: &'a Reconnect,
     /// The last event seen: where to go on.
     last: Option<HeaderValue>,
@@ -29,7 +29,7 @@ pub(super) struct Resume<'a> {
 
 impl<'a> Resume<'a> {
     /// The stream of one call.
-    pub(super) fn of_call(policy: &'a Reconnect) -> Self {
+    pub(crate) fn of_call(policy: &'a Reconnect) -> Self {
         Self {
             most: policy.total,
             ..Self::of_connection(policy)
@@ -37,7 +37,7 @@ impl<'a> Resume<'a> {
     }
 
     /// A stream that is wanted for as long as there is a connection.
-    pub(super) fn of_connection(policy: &'a Reconnect) -> Self {
+    pub(crate) fn of_connection(policy: &'a Reconnect) -> Self {
         Self {
             policy,
             last: None,
@@ -49,12 +49,12 @@ impl<'a> Resume<'a> {
     }
 
     /// The event to go on after; `None` if the server gave none that can be named.
-    pub(super) fn last(&self) -> Option<&HeaderValue> {
+    pub(crate) fn last(&self) -> Option<&HeaderValue> {
         self.last.as_ref()
     }
 
     /// Takes note of an event. One that says something, or moves the place to go on from, is news.
-    pub(super) fn note(&mut self, event: &Event<'_>) {
+    pub(crate) fn note(&mut self, event: &Event<'_>) {
         let mut is_news = event.is_message();
         if let Some(id) = event.id {
             let last = HeaderValue::from_bytes(id).ok().filter(|_| !id.is_empty());
@@ -67,22 +67,22 @@ impl<'a> Resume<'a> {
     }
 
     /// Takes note of how long the server wants to be left alone.
-    pub(super) fn set_retry(&mut self, retry: Option<Duration>) {
+    pub(crate) fn set_retry(&mut self, retry: Option<Duration>) {
         self.retry = retry.or(self.retry);
     }
 
     /// The stream has been silent and well for long enough to start counting again.
-    pub(super) fn is_well(&mut self) {
+    pub(crate) fn is_well(&mut self) {
         self.attempts = 0;
     }
 
     /// The rest of this stream is not wanted any more; the next one starts anew.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.last = None;
     }
 
     /// How long to wait before the next try; `None` if there have been enough of them.
-    pub(super) fn next_wait(&mut self) -> Option<Duration> {
+    pub(crate) fn next_wait(&mut self) -> Option<Duration> {
         if self.attempts >= self.policy.attempts || self.total >= self.most {
             return None;
         }
@@ -100,15 +100,15 @@ impl<'a> Resume<'a> {
     }
 
     /// How many tries there were.
-    pub(super) fn total(&self) -> u32 {
+    pub(crate) fn total(&self) -> u32 {
         self.total
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::Options;
     use super::*;
+    use crate::client::options::Options;
 
     fn event<'a>(id: Option<&'a str>, data: &'a str) -> Event<'a> {
         Event {

@@ -8,12 +8,12 @@ use mcp_protocol::TransportError;
 
 /// A URL of a server, or what it redirects to. Prints without its query, which may hold a key.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Endpoint(Uri);
+pub(crate) struct Endpoint(Uri);
 
 impl Endpoint {
     /// # Errors
     /// It is no `http` or `https` URL, or it holds credentials.
-    pub(super) fn parse(url: &str) -> Result<Self, TransportError> {
+    pub(crate) fn parse(url: &str) -> Result<Self, TransportError> {
         let shown = redacted(url);
         let wrong = |what: &str| Err(TransportError::new(format!("{shown:?}: {what}")));
         if !url.contains("://") {
@@ -43,17 +43,17 @@ impl Endpoint {
         Ok(Self(uri))
     }
 
-    pub(super) fn uri(&self) -> &Uri {
+    pub(crate) fn uri(&self) -> &Uri {
         &self.0
     }
 
     /// Whether it is reached by TLS.
-    pub(super) fn is_secure(&self) -> bool {
+    pub(crate) fn is_secure(&self) -> bool {
         self.0.scheme() == Some(&Scheme::HTTPS)
     }
 
     /// Whether it names this machine.
-    pub(super) fn is_local(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         let host = self.0.host().unwrap_or_default();
         let address = host.trim_start_matches('[').trim_end_matches(']');
         host.eq_ignore_ascii_case("localhost")
@@ -62,7 +62,7 @@ impl Endpoint {
                 .is_ok_and(|address| address.is_loopback())
     }
 
-    pub(super) fn has_origin_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_origin_of(&self, other: &Self) -> bool {
         let host = |it: &Self| it.0.host().map(str::to_ascii_lowercase);
         self.0.scheme() == other.0.scheme()
             && host(self) == host(other)
@@ -78,7 +78,7 @@ impl Endpoint {
     /// that could be reached.
     ///
     /// Specification: [RFC 3986, section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2).
-    pub(super) fn join(&self, reference: &str) -> Option<Self> {
+    pub(crate) fn join(&self, reference: &str) -> Option<Self> {
         let reference = reference.split('#').next().unwrap_or_default();
         if has_scheme(reference) {
             return Self::parse(reference).ok();

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 
 use mcp_types::method;
 
-use super::lock;
+use crate::client::lock;
 
 /// The log level and the subscriptions of a session, as they were asked for.
-pub(super) struct Record {
+pub(crate) struct Record {
     limit: usize,
     state: Mutex<State>,
 }
@@ -20,10 +20,10 @@ struct State {
 }
 
 /// A request to make again.
-pub(super) type Again = (&'static str, Vec<u8>);
+pub(crate) type Again = (&'static str, Vec<u8>);
 
 impl Record {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             state: Mutex::default(),
@@ -31,7 +31,7 @@ impl Record {
     }
 
     /// Whether the server remembers something after this.
-    pub(super) fn concerns(method: &str) -> bool {
+    pub(crate) fn concerns(method: &str) -> bool {
         matches!(
             method,
             method::LOGGING_SET_LEVEL | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
@@ -39,7 +39,7 @@ impl Record {
     }
 
     /// Takes note of a request that was answered with a result.
-    pub(super) fn note(&self, method: &str, params: &[u8]) {
+    pub(crate) fn note(&self, method: &str, params: &[u8]) {
         let mut state = lock(&self.state);
         match method {
             method::LOGGING_SET_LEVEL => state.level = Some(params.to_vec()),
@@ -68,7 +68,7 @@ impl Record {
     }
 
     /// Everything to ask a new session for.
-    pub(super) fn requests(&self) -> Vec<Again> {
+    pub(crate) fn requests(&self) -> Vec<Again> {
         let state = lock(&self.state);
         let level = state
             .level

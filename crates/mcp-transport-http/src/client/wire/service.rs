@@ -9,12 +9,12 @@ use http_body::Body;
 use mcp_protocol::BoxFuture;
 use tower_service::Service;
 
-use super::body::{RequestBody, ResponseBody};
+use crate::client::wire::body::{RequestBody, ResponseBody};
 
-pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sends one HTTP request.
-pub(super) trait Carrier: Send + Sync {
+pub(crate) trait Carrier: Send + Sync {
     fn send(
         &self,
         request: Request<RequestBody>,
@@ -23,10 +23,10 @@ pub(super) trait Carrier: Send + Sync {
 
 /// A tower service as a carrier. It is behind a lock to be cloned, because services need not be
 /// `Sync`.
-pub(super) struct Tower<S>(Mutex<S>);
+pub(crate) struct Tower<S>(Mutex<S>);
 
 impl<S> Tower<S> {
-    pub(super) fn new(service: S) -> Self {
+    pub(crate) fn new(service: S) -> Self {
         Self(Mutex::new(service))
     }
 }
@@ -56,7 +56,7 @@ where
 }
 
 /// What an error and its causes say, without saying anything twice.
-pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     use fmt::Write;
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -71,7 +71,7 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 /// What a peer says, on one line and cut to what people read.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 256;
     let mut chars = text.trim().chars();
     let head: String = chars.by_ref().take(LONGEST).collect();

@@ -7,11 +7,11 @@ use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, request};
 use mcp_protocol::TransportError;
 
-use super::authorize::{AfterRefusal, Authorize};
-use super::body::{RequestBody, ResponseBody};
-use super::connect::is_unreached;
-use super::endpoint::Endpoint;
-use super::service::{BoxError, Carrier, chain, quoted};
+use crate::client::wire::authorize::{AfterRefusal, Authorize};
+use crate::client::wire::body::{RequestBody, ResponseBody};
+use crate::client::wire::connect::is_unreached;
+use crate::client::wire::service::{BoxError, Carrier, chain, quoted};
+use crate::client::wire::url::Endpoint;
 use crate::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
 /// Both ways in which a request may be answered.
@@ -24,26 +24,26 @@ const AGENT: HeaderValue =
 const REPAIRS: u32 = 3;
 
 /// The way to one server.
-pub(super) struct Wire {
-    pub(super) endpoint: Endpoint,
-    pub(super) headers: HeaderMap,
-    pub(super) authorize: Option<Arc<dyn Authorize>>,
-    pub(super) carrier: Box<dyn Carrier>,
-    pub(super) redirects: usize,
+pub(crate) struct Wire {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) headers: HeaderMap,
+    pub(crate) authorize: Option<Arc<dyn Authorize>>,
+    pub(crate) carrier: Box<dyn Carrier>,
+    pub(crate) redirects: usize,
 }
 
 /// What is sent.
 #[derive(Default)]
-pub(super) struct Letter {
-    pub(super) kind: Kind,
-    pub(super) session: Option<HeaderValue>,
-    pub(super) revision: Option<&'static str>,
+pub(crate) struct Letter {
+    pub(crate) kind: Kind,
+    pub(crate) session: Option<HeaderValue>,
+    pub(crate) revision: Option<&'static str>,
     /// Headers that repeat what stands in the body.
-    pub(super) mirrored: HeaderMap,
+    pub(crate) mirrored: HeaderMap,
 }
 
 #[derive(Default)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// One message.
     Post(Bytes),
     /// Asks for a stream, or for the rest of one.
@@ -55,7 +55,7 @@ pub(super) enum Kind {
 
 /// Why there is no response.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(crate) enum Broken {
     /// The server was not reached, so it has seen nothing.
     Unreached(TransportError),
     /// The connection broke; nobody knows what the server has seen.
@@ -65,7 +65,7 @@ pub(super) enum Broken {
 }
 
 impl Broken {
-    pub(super) fn into_error(self) -> TransportError {
+    pub(crate) fn into_error(self) -> TransportError {
         match self {
             Self::Unreached(error) | Self::Cut(error) | Self::Refused(error) => error,
         }
@@ -85,12 +85,12 @@ impl Letter {
 impl Wire {
     /// Sends a message and waits for the head of the response, as long as it takes. Dropping the
     /// future abandons the exchange.
-    pub(super) async fn send(&self, letter: &Letter) -> Result<Response<ResponseBody>, Broken> {
+    pub(crate) async fn send(&self, letter: &Letter) -> Result<Response<ResponseBody>, Broken> {
         self.send_to(&self.endpoint, letter).await
     }
 
     /// The same to another address of the server.
-    pub(super) async fn send_to(
+    pub(crate) async fn send_to(
         &self,
         target: &Endpoint,
         letter: &Letter,

@@ -1,0 +1,4 @@
+//! Messages to the server.
+
+pub(crate) mod deliver;
+pub(crate) mod queue;

@@ -1,0 +1,9 @@
+//! HTTP on the wire.
+
+pub(crate) mod authorize;
+pub(crate) mod body;
+pub(crate) mod connect;
+pub(crate) mod connection;
+pub(crate) mod events;
+pub(crate) mod service;
+pub(crate) mod url;
