@@ -30,6 +30,8 @@ mod server;
 #[cfg(feature = "client")]
 mod sse;
 #[cfg(any(feature = "client", feature = "server"))]
+mod sync;
+#[cfg(any(feature = "client", feature = "server"))]
 mod threads;
 
 #[cfg(feature = "client")]

@@ -32,11 +32,3 @@ pub use self::options::Options;
 pub use self::transport::Http;
 pub use self::wire::authorize::{AfterRefusal, Authorize};
 pub use self::wire::body::RequestBody;
-
-/// Takes a lock whatever a panicking holder left behind: every critical section here leaves the
-/// data consistent at each step.
-fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}

@@ -1,25 +1,22 @@
 //! One connection: what its calls and its tasks share.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, OnceLock, Weak};
+
+use futures_util::future::{Either, select};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response};
-use mcp_jsonrpc::write_notification;
-use mcp_protocol::{
-    Call, CallError, Closed, Delivery, Extras, Inbound, Incoming, Link, Outgoing, guarded,
-};
-use mcp_types::method;
+use mcp_protocol::{Closed, Inbound, Incoming, Outgoing, guarded};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
-use crate::client::call::start;
-use crate::client::inbox::listen::Listening;
+use crate::client::inbox::listening::{ListenState, Listening};
 use crate::client::options::Options;
-use crate::client::outbox::deliver;
-use crate::client::outbox::queue::{Note, Outbox};
+use crate::client::outbox::queue::Outbox;
 use crate::client::session::current::{Facts, Session};
-use crate::client::tasks::{Either, Tasks, either};
+use crate::client::tasks::Tasks;
 use crate::client::wire::body::ResponseBody;
 use crate::client::wire::connection::{Broken, Kind, Letter, Wire};
 use crate::threads::Threads;
@@ -89,7 +86,7 @@ impl Core {
             session: Session::new(options.restored),
             outbox: Outbox::new(limits.queue_bytes),
             cancels: Outbox::new(limits.queue_bytes),
-            listening: Listening::default(),
+            listening: Listening::new(),
             tasks: Tasks::new(),
             places: Places::new(&options),
             #[cfg(feature = "legacy")]
@@ -159,6 +156,11 @@ impl Core {
         self.wire.send(&letter).await
     }
 
+    /// The owner of this state, unless it is being dropped.
+    pub(crate) fn upgrade(&self) -> Option<Arc<Self>> {
+        self.this.upgrade()
+    }
+
     /// Why the connection ended, if it has.
     pub(crate) fn closed(&self) -> Option<&Closed> {
         self.closed.get()
@@ -166,9 +168,9 @@ impl Core {
 
     /// Waits for `work`, but not beyond the end of the connection. Cancel safe if `work` is.
     pub(crate) async fn until_closed<T>(&self, work: impl Future<Output = T>) -> Result<T, Closed> {
-        match either(self.ended(), work).await {
-            Either::First(reason) => Err(reason),
-            Either::Second(output) => Ok(output),
+        match select(pin!(self.ended()), pin!(work)).await {
+            Either::Left((reason, _)) => Err(reason),
+            Either::Right((output, _)) => Ok(output),
         }
     }
 
@@ -183,6 +185,28 @@ impl Core {
     pub(crate) async fn gone(&self) {
         let mut stage = self.stage.subscribe();
         let _ = stage.wait_for(|stage| *stage == Stage::Gone).await;
+    }
+
+    /// Marks a session as forgotten by the server. The task of `reinitialize` then opens a new one;
+    /// wait for it with [`Session::current`].
+    pub(crate) fn session_lost(&self, lost: &Facts) {
+        if self.closed().is_none() && self.session.lose(lost) {
+            tracing::info!(endpoint = %self.wire.endpoint, "the server forgot the session; opening a new one");
+        }
+    }
+
+    /// Starts to listen to what the server says outside calls, unless the options turn that off.
+    pub(crate) fn start_listening(&self) {
+        if self.options.listen {
+            self.listening.set(ListenState::On);
+        }
+    }
+
+    /// Listens again if the client gave up because the server could not be reached.
+    pub(crate) fn resume_listening(&self) {
+        if self.listening.state() == ListenState::Suspended {
+            self.start_listening();
+        }
     }
 
     /// Ends the connection: calls fail with `reason` at once, questions are dropped, and a task
@@ -220,8 +244,7 @@ async fn end(core: Arc<Core>, gone: Gone) {
     if timeout(patience, sent).await.is_err() {
         tracing::debug!("the connection closed before all notifications were sent");
     }
-    core.tasks.stop();
-    core.tasks.ended().await;
+    core.tasks.stop().await;
     if let Some(facts) = core.session.known().filter(|facts| facts.id.is_some()) {
         let ended = timeout(patience, core.send(&facts, Kind::Delete)).await;
         match ended {
@@ -244,49 +267,6 @@ struct Gone(watch::Sender<Stage>);
 impl Drop for Gone {
     fn drop(&mut self) {
         self.0.send_replace(Stage::Gone);
-    }
-}
-
-impl Link for Core {
-    fn notify(
-        &self,
-        method: &str,
-        params: Option<&[u8]>,
-        delivery: Delivery,
-    ) -> Result<(), Closed> {
-        if let Some(reason) = self.closed.get() {
-            return Err(reason.clone());
-        }
-        #[cfg(feature = "legacy")]
-        if let Some(mux) = self.legacy.get() {
-            return mux.notify(method, params, delivery);
-        }
-        let mut message = Vec::new();
-        write_notification(&mut message, method, params);
-        let note = Note {
-            message: message.into(),
-            session: None,
-            opens: method == method::NOTIFICATIONS_INITIALIZED,
-        };
-        if let Some(core) = self.this.upgrade() {
-            deliver::enqueue(&core, |core| &core.outbox, note, delivery);
-        }
-        Ok(())
-    }
-
-    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
-        self.request_with(method, params, Extras::default())
-    }
-
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
-        #[cfg(feature = "legacy")]
-        if let Some(mux) = self.legacy.get() {
-            return mux.request_with(method, params, extras);
-        }
-        match self.this.upgrade() {
-            Some(core) => start::start(core, method, params, extras),
-            None => Call::failed(CallError::Closed(Closed::local())),
-        }
     }
 }
 

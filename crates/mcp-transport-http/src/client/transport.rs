@@ -10,8 +10,10 @@ use mcp_protocol::{BoxFuture, Connection, Inbound, Transport, TransportError};
 use tower_service::Service;
 
 use crate::client::call::stateless::{METHOD, NAME, PARAM_PREFIX};
+use crate::client::inbox::listen;
 use crate::client::link::Handle;
 use crate::client::options::Options;
+use crate::client::session::reinitialize;
 use crate::client::state::Core;
 use crate::client::wire::authorize::{Authorize, bearer};
 use crate::client::wire::body::RequestBody;
@@ -188,6 +190,8 @@ impl Transport for Http {
         Box::pin(async move {
             let (wire, options) = self.wire()?;
             let core = Core::start(wire, options, inbound);
+            core.tasks.spawn(reinitialize::run(Arc::clone(&core)));
+            core.tasks.spawn(listen::run(Arc::clone(&core)));
             let connection: Arc<dyn Connection> = Arc::new(Handle::new(core));
             Ok(connection)
         })

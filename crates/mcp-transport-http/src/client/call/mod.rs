@@ -1,5 +1,8 @@
 //! Calls.
 
+pub(crate) mod failure;
+pub(crate) mod pending;
+pub(crate) mod read;
 pub(crate) mod refusal;
 pub(crate) mod response;
 pub(crate) mod resume;

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderMap, Response, StatusCode};
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, RequestId, parse};
-use mcp_protocol::TransportError;
-use tokio::time::timeout;
-
+use crate::client::call::failure::Failure;
+use crate::client::call::response::Asked;
 use crate::client::session::current::Facts;
 use crate::client::state::Core;
 use crate::client::wire::body::ResponseBody;
 use crate::client::wire::service::quoted;
+use http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, Response, StatusCode};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, RequestId, parse};
+use mcp_protocol::{Answer, TransportError};
+use mcp_types::method;
+use tokio::time::timeout;
 
 /// How much of a refusal is read.
 const LONGEST: usize = 64 << 10;
@@ -183,4 +185,51 @@ fn concealed(text: &str, core: &Core, facts: &Facts) -> String {
         }
     }
     text
+}
+
+/// Whether a refusal may be another one soon. A server that has not noticed yet that the stream
+/// broke calls it a conflict.
+pub(crate) fn is_passing(status: StatusCode) -> bool {
+    status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
+}
+
+/// What a refusal means. Only what the server itself says about the request tells something of its
+/// age: not that it wants credentials, nor that it or something before it failed.
+pub(crate) fn stateless_refusal(asked: &Asked<'_>, refusal: &Refusal) -> Result<Answer, Failure> {
+    let status = refusal.status;
+    let tells = tells_of_era(status);
+    if let Some(error) = refusal.error_to(asked.id)
+        && (tells || asked.method != method::SERVER_DISCOVER)
+    {
+        return Ok(Err(error));
+    }
+    let error = refusal.error(asked.core, asked.facts, asked.method);
+    Err(if tells {
+        Failure::failed(error.as_unknown_protocol())
+    } else if is_passing(status) {
+        Failure::NotNow(refusal.retry_after, error)
+    } else {
+        Failure::failed(error)
+    })
+}
+
+/// Whether a status is about the message and not about who sent it, or when.
+fn tells_of_era(status: StatusCode) -> bool {
+    status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 425 | 429)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_no_verdict_unless_it_is_about_the_message() {
+        let tells = |code: u16| tells_of_era(StatusCode::from_u16(code).unwrap());
+        for code in [400, 404, 405, 406, 409, 415, 422] {
+            assert!(tells(code), "{code}");
+        }
+        for code in [200, 302, 401, 403, 407, 408, 429, 500, 502, 503] {
+            assert!(!tells(code), "{code}");
+        }
+    }
 }

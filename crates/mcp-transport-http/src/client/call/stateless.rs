@@ -9,18 +9,17 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use mcp_jsonrpc::{RequestId, decode, members, write_request};
 use mcp_protocol::http_headers;
 use mcp_protocol::modern::RawRequestMeta;
 use mcp_protocol::{Answer, CallError, SentId, TransportError};
-use mcp_types::method;
 use tokio::time::sleep;
 
-use crate::client::call::refusal::Refusal;
-use crate::client::call::response::{Asked, Failure, failed};
-use crate::client::call::start::{Pending, is_harmless_twice, lost};
-use crate::client::call::stream::is_passing;
+use crate::client::call::failure::{Failure, failed, is_harmless_twice, lost};
+use crate::client::call::pending::Pending;
+use crate::client::call::read::read;
+use crate::client::call::response::Asked;
 use crate::client::session::current::Facts;
 use crate::client::state::Core;
 use crate::headers::PROTOCOL_VERSION;
@@ -111,7 +110,7 @@ pub(crate) async fn run(
         };
         let exchange = async {
             let response = core.post_claim(&headers, message.into()).await?;
-            asked.read(response).await
+            read(&asked, response).await
         };
         match pending.answered_by(exchange).await {
             Ok(answer) => return Ok(answer),
@@ -136,33 +135,10 @@ fn fatal(failure: Failure) -> CallError {
     }
 }
 
-/// What a refusal means. Only what the server itself says about the request tells something of its
-/// age: not that it wants credentials, nor that it or something before it failed.
-pub(crate) fn refused(asked: &Asked<'_>, refusal: &Refusal) -> Result<Answer, Failure> {
-    let status = refusal.status;
-    let tells = tells_of_era(status);
-    if let Some(error) = refusal.error_to(asked.id)
-        && (tells || asked.method != method::SERVER_DISCOVER)
-    {
-        return Ok(Err(error));
-    }
-    let error = refusal.error(asked.core, asked.facts, asked.method);
-    Err(if tells {
-        Failure::failed(error.as_unknown_protocol())
-    } else if is_passing(status) {
-        Failure::NotNow(refusal.retry_after, error)
-    } else {
-        Failure::failed(error)
-    })
-}
-
-/// Whether a status is about the message and not about who sent it, or when.
-fn tells_of_era(status: StatusCode) -> bool {
-    status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 425 | 429)
-}
-
 #[cfg(test)]
 mod tests {
+    use mcp_types::method;
+
     use super::*;
 
     const BODY: &str = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},
@@ -212,16 +188,5 @@ mod tests {
         assert_eq!(with("Mcp-Param-A", "b").unwrap()["mcp-param-a"], "b");
         assert!(with("Mcp-Param-A", "b\r\nc").is_err());
         assert!(with("Mcp-Param A", "b").is_err());
-    }
-
-    #[test]
-    fn a_status_is_no_verdict_unless_it_is_about_the_message() {
-        let tells = |code: u16| tells_of_era(StatusCode::from_u16(code).unwrap());
-        for code in [400, 404, 405, 406, 409, 415, 422] {
-            assert!(tells(code), "{code}");
-        }
-        for code in [200, 302, 401, 403, 407, 408, 429, 500, 502, 503] {
-            assert!(!tells(code), "{code}");
-        }
     }
 }

@@ -8,21 +8,22 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use http::{Response, StatusCode};
-use mcp_jsonrpc::ParseError;
-use mcp_protocol::{Answer, CallError, TransportError};
-use tokio::task::yield_now;
-use tokio::time::{sleep, timeout};
-
-use crate::client::call::refusal::{Refusal, is_lost};
-use crate::client::call::response::{Asked, Failure, Form};
+use crate::client::call::failure::Failure;
+use crate::client::call::refusal::{Refusal, is_lost, is_passing};
+use crate::client::call::response::Asked;
 use crate::client::call::resume::Resume;
 use crate::client::inbox::receive::{Heard, hear};
 use crate::client::session::current::Facts;
 use crate::client::state::Core;
 use crate::client::wire::body::ResponseBody;
 use crate::client::wire::connection;
+use crate::client::wire::content::Form;
 use crate::client::wire::events::{Broken, Events};
+use http::Response;
+use mcp_jsonrpc::ParseError;
+use mcp_protocol::{Answer, CallError, TransportError};
+use tokio::task::yield_now;
+use tokio::time::{sleep, timeout};
 
 /// How long a stream is read on after the answer: a server ends it then.
 const TAIL_TIME: Duration = Duration::from_secs(1);
@@ -81,7 +82,7 @@ async fn listen(
         if !event.is_message() {
             continue;
         }
-        match asked.hear(event.data) {
+        match asked.receive(event.data) {
             Heard::Answer(Ok(answer)) => return Ok(End::Answer(answer)),
             Heard::Answer(Err(error)) => return Err(Failure::Final(error)),
             Heard::Anonymous(error) => return Err(Failure::failed(asked.anonymous(&error))),
@@ -161,12 +162,6 @@ async fn resumed(
     Err(Failure::failed(TransportError::new(format!(
         "{error}; the answer is lost, and the request may have run"
     ))))
-}
-
-/// Whether a refusal may be another one soon. A server that has not noticed yet that the stream
-/// broke calls it a conflict.
-pub(crate) fn is_passing(status: StatusCode) -> bool {
-    status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
 }
 
 fn given_up(asked: &Asked<'_>, resume: &Resume<'_>, reason: &str) -> Failure {

@@ -2,69 +2,29 @@
 //!
 //! Specification: [listening](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server).
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
-use http::StatusCode;
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use futures_util::future::{Either, select};
 
-use crate::client::call::refusal::{Refusal, is_lost};
-use crate::client::call::response::Form;
+use crate::client::call::refusal::{Refusal, is_lost, is_passing};
 use crate::client::call::resume::Resume;
-use crate::client::call::stream::is_passing;
+use crate::client::inbox::listening::ListenState;
 use crate::client::inbox::receive::hear;
 use crate::client::session::current::Facts;
-use crate::client::session::reinitialize;
 use crate::client::state::Core;
-use crate::client::tasks::{Either, either};
 use crate::client::wire::connection;
+use crate::client::wire::content::Form;
 use crate::client::wire::events::{Broken, Events};
+use http::StatusCode;
+use tokio::time::{Instant, timeout};
 
-/// Whether somebody listens.
-#[derive(Default)]
-pub(crate) struct Listening {
-    state: AtomicU8,
-    /// The server has said whether it has something to say.
-    answered: watch::Sender<bool>,
-}
-
-impl Listening {
-    /// Completes when the server was asked once whether it has something to say. Cancel safe.
-    pub(crate) async fn answered(&self) {
-        let _ = self
-            .answered
-            .subscribe()
-            .wait_for(|answered| *answered)
-            .await;
-    }
-}
-
-/// Nobody has listened yet, or the server does not want it.
-const OFF: u8 = 0;
-const ON: u8 = 1;
-/// The server could not be reached for too long; it may be back.
-const ASLEEP: u8 = 2;
-
-/// Starts listening, unless somebody does or nobody wants it. There is a session.
-pub(crate) fn start(core: &Arc<Core>) {
-    if !core.options.listen || core.listening.state.swap(ON, Ordering::AcqRel) == ON {
-        return;
-    }
-    let shared = Arc::clone(core);
-    core.tasks.spawn(async move {
-        let ended = either(shared.ended(), run(&shared)).await;
-        if let Either::Second(state) = ended {
-            shared.listening.state.store(state, Ordering::Release);
-        }
-    });
-}
-
-/// Listens again if that was given up because the server could not be reached: a call has just
-/// reached it.
-pub(crate) fn wake(core: &Arc<Core>) {
-    if core.listening.state.load(Ordering::Relaxed) == ASLEEP {
-        start(core);
+/// Listens each time that is wanted. Runs until the connection ends.
+pub(crate) async fn run(core: Arc<Core>) {
+    loop {
+        core.listening.wanted().await;
+        let state = listen(&core).await;
+        core.listening.set(state);
     }
 }
 
@@ -77,33 +37,37 @@ enum End {
 }
 
 /// Listens for as long as the server lets it; returns whether to try again later.
-async fn run(core: &Arc<Core>) -> u8 {
+async fn listen(core: &Arc<Core>) -> ListenState {
     let mut resume = Resume::of_connection(&core.options.reconnect);
     let mut facts = core.session.current().await;
     loop {
-        let once = either(
-            core.session.replaced(&facts),
-            once(core, &facts, &mut resume),
-        )
-        .await;
-        let reason = match once {
-            Either::First(()) => {
-                facts = core.session.current().await;
-                resume = Resume::of_connection(&core.options.reconnect);
-                continue;
+        let end = {
+            let replaced = pin!(core.session.replaced(&facts));
+            match select(replaced, pin!(once(core, &facts, &mut resume))).await {
+                Either::Left(_) => None,
+                Either::Right((end, _)) => Some(end),
             }
-            Either::Second(End::Unwanted) => return OFF,
-            Either::Second(End::Over(reason)) => reason,
         };
-        let Some(wait) = resume.next_wait() else {
-            tracing::warn!(
-                reason,
-                "nothing is heard from the server outside calls any more"
-            );
-            return ASLEEP;
+        let wait = match end {
+            None => None,
+            Some(End::Unwanted) => return ListenState::Off,
+            Some(End::Over(reason)) => {
+                let Some(wait) = resume.next_wait() else {
+                    tracing::warn!(
+                        reason,
+                        "nothing is heard from the server outside calls any more"
+                    );
+                    return ListenState::Suspended;
+                };
+                tracing::debug!(reason, ?wait, "listening again");
+                Some(wait)
+            }
         };
-        tracing::debug!(reason, ?wait, "listening again");
-        if let Either::First(()) = either(core.session.replaced(&facts), sleep(wait)).await {
+        let is_replaced = match wait {
+            None => true,
+            Some(wait) => timeout(wait, core.session.replaced(&facts)).await.is_ok(),
+        };
+        if is_replaced {
             facts = core.session.current().await;
             resume = Resume::of_connection(&core.options.reconnect);
         }
@@ -113,7 +77,7 @@ async fn run(core: &Arc<Core>) -> u8 {
 /// Listens on one connection.
 async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> End {
     let response = core.get(facts, resume.last().cloned()).await;
-    core.listening.answered.send_replace(true);
+    core.listening.set_answered();
     let response = match response {
         Ok(response) => response,
         Err(connection::Broken::Refused(error)) => {
@@ -124,7 +88,7 @@ async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> 
     };
     let status = response.status();
     if is_lost(status, facts) {
-        reinitialize::renew(core, facts);
+        core.session_lost(facts);
         // The new session ends this wait, or the connection does.
         std::future::pending::<()>().await;
     }

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::client::inbox::server_request;
+use crate::client::session::current::Facts;
+use crate::client::state::Core;
+use crate::client::wire::service::quoted;
 use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, ParseError, ParseErrorKind, RawJson, RequestId,
     Response, parse,
 };
 use mcp_protocol::{Answer, CallError, guarded};
 use mcp_types::method;
-
-use crate::client::inbox::server_request;
-use crate::client::session::current::Facts;
-use crate::client::state::Core;
-use crate::client::wire::service::quoted;
 
 /// What a message means for the call on whose response it came.
 #[derive(Debug)]

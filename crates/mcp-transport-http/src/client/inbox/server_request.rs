@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use crate::client::outbox::deliver::{Undelivered, deliver};
+use crate::client::session::current::Facts;
+use crate::client::state::Core;
 use bytes::Bytes;
 use mcp_jsonrpc::{ErrorObject, Request, RequestId, write_error, write_result};
 use mcp_protocol::{
@@ -10,11 +13,6 @@ use mcp_protocol::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
-
-use crate::client::outbox::deliver::{Undelivered, deliver};
-use crate::client::session::current::Facts;
-use crate::client::session::reinitialize;
-use crate::client::state::Core;
 
 /// One question, and where its answer goes.
 struct Question {
@@ -182,7 +180,7 @@ async fn post(core: &Arc<Core>, facts: &Arc<Facts>, message: Bytes) {
         Ok(()) => {}
         Err(Undelivered::SessionLost) => {
             tracing::debug!("an answer was not delivered, the server forgot the session");
-            reinitialize::renew(core, facts);
+            core.session_lost(facts);
         }
         Err(Undelivered::Failed(error)) => {
             tracing::warn!(%error, "an answer was not delivered");

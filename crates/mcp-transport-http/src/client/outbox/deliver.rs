@@ -3,18 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use mcp_protocol::{Delivery, TransportError};
-use tokio::time::{sleep, timeout};
-
 use crate::client::call::refusal::Refusal;
-use crate::client::inbox::listen;
 use crate::client::outbox::queue::{Note, Outbox};
 use crate::client::session::current::Facts;
-use crate::client::session::reinitialize;
 use crate::client::state::Core;
 use crate::client::wire::body::ResponseBody;
 use crate::client::wire::connection::Broken;
+use bytes::Bytes;
+use mcp_protocol::{Delivery, TransportError};
+use tokio::time::{sleep, timeout};
 
 /// How much of a body that nobody wants is read for the sake of the connection, and how long.
 const SPARE_BYTES: usize = 64 << 10;
@@ -64,7 +61,7 @@ async fn send(core: &Arc<Core>, note: Note) {
                 return;
             }
             Err(Undelivered::SessionLost) => {
-                reinitialize::renew(core, &facts);
+                core.session_lost(&facts);
                 // Opening a session says `initialized` by itself, and what belonged to the lost
                 // one is of no use to the next.
                 if note.opens || note.session.is_some() {
@@ -80,7 +77,7 @@ async fn send(core: &Arc<Core>, note: Note) {
 /// the question if nobody listens yet.
 async fn lead(core: &Arc<Core>) {
     if core.options.listen {
-        listen::start(core);
+        core.start_listening();
         let _ = timeout(core.options.listen_lead, core.listening.answered()).await;
     }
 }

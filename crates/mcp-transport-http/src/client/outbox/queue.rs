@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use crate::client::session::current::Facts;
+use crate::sync::lock;
 use bytes::Bytes;
 use mcp_protocol::Delivery;
 use tokio::sync::watch;
-
-use crate::client::lock;
-use crate::client::session::current::Facts;
 
 /// A queue in order. Whoever sends what is in it counts how far that has come.
 pub(crate) struct Outbox {

@@ -8,9 +8,9 @@ use http::{HeaderMap, HeaderValue};
 use mcp_protocol::TransportError;
 use tokio::sync::watch;
 
-use crate::client::lock;
 use crate::client::session::replay::Record;
 use crate::headers::SESSION_ID;
+use crate::sync::lock;
 
 /// One session, as long as the server remembers it.
 #[derive(Debug, Default)]
@@ -112,6 +112,12 @@ impl Session {
             }
             _ => false,
         })
+    }
+
+    /// Completes when a session was marked as forgotten. Cancel safe.
+    pub(crate) async fn lost(&self) {
+        let lost = |phase: &Phase| matches!(phase, Phase::Renewing { .. });
+        let _ = self.phase.subscribe().wait_for(lost).await;
     }
 
     /// The number of the session after this one.

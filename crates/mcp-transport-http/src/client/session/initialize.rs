@@ -4,19 +4,20 @@
 
 use std::sync::Arc;
 
+use crate::client::call::failure::{Failure, failed};
+use crate::client::call::pending::Pending;
+use crate::client::call::read::read;
+use crate::client::call::response::Asked;
+use crate::client::session::current::{Facts, session_id};
+#[cfg(feature = "legacy")]
+use crate::client::session::legacy;
+use crate::client::state::Core;
 use ::http::StatusCode;
 use mcp_jsonrpc::{RequestId, write_request};
 #[cfg(feature = "legacy")]
 use mcp_protocol::Link as _;
 use mcp_protocol::{Answer, CallError, TransportError};
 use mcp_types::method;
-
-use crate::client::call::response::{Asked, Failure, failed};
-use crate::client::call::start::Pending;
-use crate::client::session::current::{Facts, session_id};
-#[cfg(feature = "legacy")]
-use crate::client::session::legacy;
-use crate::client::state::Core;
 
 /// The first session of a connection, for whoever calls `initialize`.
 pub(crate) async fn first(core: &Arc<Core>, params: Option<Vec<u8>>) -> Result<Answer, CallError> {
@@ -121,7 +122,7 @@ async fn attempt(
             method: method::INITIALIZE,
             id,
         };
-        asked.read(response).await
+        read(&asked, response).await
     };
     let answer = pending.answered_by(exchange).await?;
     Ok((answer, opened))

@@ -6,8 +6,11 @@
 //!
 //! Specification: [backwards compatibility](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility).
 
+use futures_util::future::{Either, select};
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+
 use std::time::Duration;
 
 use ::http::StatusCode;
@@ -16,10 +19,9 @@ use mcp_jsonrpc::{Frame, Message, Notification, ParseError, Request, parse};
 use mcp_protocol::{CallError, Closed, Exchange, Inbound, Mux, Reply, TransportError};
 use tokio::time::timeout;
 
-use crate::client::call::response::Form;
 use crate::client::state::Core;
-use crate::client::tasks::{Either, either};
 use crate::client::wire::connection::{Broken, Kind, Letter};
+use crate::client::wire::content::Form;
 use crate::client::wire::events::Events;
 use crate::client::wire::service::quoted;
 use crate::client::wire::url::Endpoint;
@@ -95,9 +97,9 @@ async fn open(core: &Core) -> Result<(Events, Endpoint), TransportError> {
 /// Carries messages both ways until the stream ends; then the connection does.
 async fn carry(core: Arc<Core>, mux: Arc<Mux>, events: Events, target: Endpoint) {
     let hearing = hear(&core, &mux, events);
-    let ended = match either(hearing, send(&core, &mux, &target)).await {
-        Either::First(reason) => reason,
-        Either::Second(()) => Closed::local(),
+    let ended = match select(pin!(hearing), pin!(send(&core, &mux, &target))).await {
+        Either::Left((reason, _)) => reason,
+        Either::Right(((), _)) => Closed::local(),
     };
     core.close(ended);
 }

@@ -4,36 +4,30 @@
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::{RawJson, write_notification};
-use mcp_protocol::{CallError, Closed};
-use mcp_types::{InitializeResult, method};
-use tokio::time::{sleep, timeout};
-
-use crate::client::call::response::Failure;
+use crate::client::call::failure::Failure;
+use crate::client::call::pending::attempt;
 use crate::client::call::resume::Resume;
-use crate::client::call::start::attempt;
-use crate::client::inbox::listen;
 use crate::client::outbox::deliver::{Undelivered, deliver};
 use crate::client::session::current::Facts;
 use crate::client::session::initialize;
 use crate::client::state::Core;
 use crate::client::wire::service::quoted;
+use mcp_jsonrpc::{RawJson, write_notification};
+use mcp_protocol::{CallError, Closed};
+use mcp_types::{InitializeResult, method};
+use tokio::time::{sleep, timeout};
 
-/// Has a new session opened if the server does not know this one: once, whoever notices it. Wait
-/// for it with [`Session::current`](crate::client::session::current::Session::current).
-pub(crate) fn renew(core: &Arc<Core>, lost: &Facts) {
-    if core.closed().is_some() || !core.session.lose(lost) {
-        return;
-    }
-    tracing::info!(endpoint = %core.wire.endpoint, "the server forgot the session; opening a new one");
-    let core = Arc::clone(core);
-    let tasks = Arc::clone(&core);
-    tasks.tasks.spawn(async move {
+/// Opens a new session each time the server has forgotten the current one. Runs until the
+/// connection ends.
+pub(crate) async fn run(core: Arc<Core>) {
+    loop {
+        core.session.lost().await;
         let limit = core.options.renewal_timeout;
         let problem = match timeout(limit, keep_trying(&core)).await {
             Ok(Ok(facts)) => {
                 core.session.open(facts);
-                return listen::start(&core);
+                core.start_listening();
+                continue;
             }
             Ok(Err(problem)) => problem,
             Err(_) => format!(
@@ -41,11 +35,11 @@ pub(crate) fn renew(core: &Arc<Core>, lost: &Facts) {
                 limit.as_secs_f64()
             ),
         };
-        core.close(Closed::protocol(format!(
+        return core.close(Closed::protocol(format!(
             "{} forgot the session, and no new one can be opened: {problem}",
             core.wire.endpoint
         )));
-    });
+    }
 }
 
 /// Why a try to open a session failed.

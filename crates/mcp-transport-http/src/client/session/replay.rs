@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use crate::sync::lock;
 use mcp_types::method;
-
-use crate::client::lock;
 
 /// The log level and the subscriptions of a session, as they were asked for.
 pub(crate) struct Record {

@@ -6,10 +6,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use crate::client::wire::service::BoxError;
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
-
-use crate::client::wire::service::BoxError;
 
 /// The body of a request a client sends: one message in one piece, or nothing.
 #[derive(Clone, Default)]

@@ -4,6 +4,10 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::client::options::Options;
+use crate::client::wire::body::RequestBody;
+use crate::client::wire::service::{BoxError, Carrier, Tower};
+use crate::client::wire::url::Endpoint;
 use http::Uri;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -11,11 +15,6 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use mcp_protocol::{BoxFuture, TransportError};
 use tokio::time::timeout;
 use tower_service::Service;
-
-use crate::client::options::Options;
-use crate::client::wire::body::RequestBody;
-use crate::client::wire::service::{BoxError, Carrier, Tower};
-use crate::client::wire::url::Endpoint;
 
 /// How often the system asks whether the other end of a silent connection is there, and how often
 /// in vain until the connection is given up.

@@ -4,12 +4,11 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Mutex, PoisonError};
 
+use crate::client::wire::body::{RequestBody, ResponseBody};
 use http::{Request, Response};
 use http_body::Body;
 use mcp_protocol::BoxFuture;
 use tower_service::Service;
-
-use crate::client::wire::body::{RequestBody, ResponseBody};
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 

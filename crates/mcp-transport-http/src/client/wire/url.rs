@@ -3,7 +3,9 @@
 use std::fmt;
 
 use http::Uri;
-use http::uri::{Authority, PathAndQuery, Scheme};
+use http::uri::Scheme;
+use iri_string::format::ToDedicatedString;
+use iri_string::types::{UriAbsoluteString, UriReferenceStr};
 use mcp_protocol::TransportError;
 
 /// A URL of a server, or what it redirects to. Prints without its query, which may hold a key.
@@ -74,42 +76,16 @@ impl Endpoint {
         self.0.port_u16().unwrap_or(default)
     }
 
-    /// What a reference in something the server sent points to, seen from here. `None`: to nothing
-    /// that could be reached.
+    /// Resolves a reference that the server sent against this URL. `None` if the result is not a
+    /// URL that can be reached.
     ///
     /// Specification: [RFC 3986, section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2).
     pub(crate) fn join(&self, reference: &str) -> Option<Self> {
-        let reference = reference.split('#').next().unwrap_or_default();
-        if has_scheme(reference) {
-            return Self::parse(reference).ok();
-        }
-        let scheme = self.0.scheme()?.clone();
-        if let Some(rest) = reference.strip_prefix("//") {
-            return Self::parse(&format!("{scheme}://{rest}")).ok();
-        }
-        let (path, query) = match reference.split_once('?') {
-            Some((path, query)) => (path, Some(query)),
-            None => (reference, None),
-        };
-        let base = self.0.path();
-        let (path, query) = match path {
-            "" => (base.to_owned(), query.or(self.0.query())),
-            path if path.starts_with('/') => (without_dots(path), query),
-            path => {
-                let folder = base.rfind('/').map_or("/", |end| &base[..=end]);
-                (without_dots(&format!("{folder}{path}")), query)
-            }
-        };
-        let path = match query {
-            Some(query) => format!("{path}?{query}"),
-            None => path,
-        };
-        let authority: Authority = self.0.authority()?.clone();
-        let mut parts = http::uri::Parts::default();
-        parts.scheme = Some(scheme);
-        parts.authority = Some(authority);
-        parts.path_and_query = Some(PathAndQuery::try_from(path).ok()?);
-        Uri::from_parts(parts).ok().map(Self)
+        let base = UriAbsoluteString::try_from(self.0.to_string()).ok()?;
+        let reference = UriReferenceStr::new(reference).ok()?;
+        let mut target = reference.resolve_against(&base).to_dedicated_string();
+        target.set_fragment(None);
+        Self::parse(target.as_str()).ok()
     }
 }
 
@@ -123,37 +99,6 @@ impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
-}
-
-fn has_scheme(reference: &str) -> bool {
-    let scheme = reference.split_once(':').map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    })
-}
-
-/// A path without its `.` and `..`.
-fn without_dots(path: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
-    let mut segments = path.split('/').skip(1).peekable();
-    while let Some(segment) = segments.next() {
-        let last = segments.peek().is_none();
-        match segment {
-            "." | ".." => {
-                if segment == ".." {
-                    kept.pop();
-                }
-                if last {
-                    kept.push("");
-                }
-            }
-            segment => kept.push(segment),
-        }
-    }
-    format!("/{}", kept.join("/"))
 }
 
 /// A URL without what may be secret in it, cut to what people read.

@@ -1,0 +1,44 @@
+//! The media type of a response body.
+
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
+
+use crate::client::wire::service::quoted;
+use crate::headers::{EVENT_STREAM, JSON};
+
+/// The form of a body.
+pub(crate) enum Form {
+    Json,
+    Events,
+    /// Something else; for people.
+    Other(String),
+}
+
+impl Form {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        if let Some(encoding) = headers.get(CONTENT_ENCODING).map(text)
+            && !encoding.eq_ignore_ascii_case("identity")
+        {
+            return Self::Other(format!(
+                "a body of encoding {}, which was not asked for",
+                quoted(&encoding)
+            ));
+        }
+        let Some(media) = headers.get(CONTENT_TYPE).map(text) else {
+            return Self::Other("no Content-Type".to_owned());
+        };
+        let essence = media.split(';').next().unwrap_or_default().trim();
+        if essence.eq_ignore_ascii_case(JSON) {
+            Self::Json
+        } else if essence.eq_ignore_ascii_case(EVENT_STREAM) {
+            Self::Events
+        } else {
+            Self::Other(format!(
+                "Content-Type {}, neither {JSON} nor {EVENT_STREAM}; \
+                 is the URL that of an MCP endpoint?",
+                quoted(&media)
+            ))
+        }
+    }
+}
