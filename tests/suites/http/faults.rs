@@ -225,7 +225,7 @@ async fn a_stream_that_never_gets_further_is_given_up() {
     });
     let error = outcome.unwrap_err();
     assert!(!error.is_timeout(), "it ends before the timeout: {error}");
-    assert!(error.to_string().contains("with_reconnects"), "{error}");
+    assert!(error.to_string().contains("with_max_reconnects"), "{error}");
     assert_eq!(runs.load(Ordering::Acquire), 1);
     let (_, after) = network.requests();
     assert!(after - before < 60, "{} reconnects", after - before);

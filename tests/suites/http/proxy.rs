@@ -96,7 +96,7 @@ async fn a_cut_connection_costs_no_answer() {
     let proxy = Proxy::to(server).await;
     let url = format!("http://{}/mcp", proxy.address);
     let delay = Duration::from_millis(50);
-    let options = ClientOptions::new().with_reconnect_delay(delay, Duration::from_millis(500));
+    let options = ClientOptions::new().with_reconnect_backoff(delay, Duration::from_millis(500));
     let transport = Http::new(url).unwrap().options(options);
     let client = Client::builder("proxied", "1")
         .negotiation(Negotiation::Legacy)

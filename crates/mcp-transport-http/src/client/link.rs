@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::client::call::start;
 use crate::client::outbox::deliver;
-use crate::client::outbox::queue::Note;
-use crate::client::state::Core;
+use crate::client::outbox::queue::QueuedMessage;
+use crate::client::state::ClientState;
 use mcp_jsonrpc::write_notification;
 use mcp_protocol::{
     BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Link, TransportError,
@@ -14,21 +14,21 @@ use mcp_protocol::{
 use mcp_types::method;
 
 /// Dropping it closes the connection.
-pub(crate) struct Handle(Arc<Core>);
+pub(crate) struct ConnectionHandle(Arc<ClientState>);
 
-impl Handle {
-    pub(crate) fn new(core: Arc<Core>) -> Self {
-        Self(core)
+impl ConnectionHandle {
+    pub(crate) fn new(state: Arc<ClientState>) -> Self {
+        Self(state)
     }
 }
 
-impl Connection for Handle {
+impl Connection for ConnectionHandle {
     fn link(&self) -> Arc<dyn Link> {
-        Arc::<Core>::clone(&self.0)
+        Arc::<ClientState>::clone(&self.0)
     }
 
     fn negotiated(&self, revision: &'static str) {
-        self.0.session.agree(revision);
+        self.0.sessions.set_revision(revision);
     }
 
     fn has_headers(&self) -> bool {
@@ -38,33 +38,33 @@ impl Connection for Handle {
     /// The session that cannot be ended, because the server is gone or does not allow it, is no
     /// failure: nothing of the connection is left on this side.
     fn close(&self) -> BoxFuture<'static, Result<(), TransportError>> {
-        let core = Arc::clone(&self.0);
+        let state = Arc::clone(&self.0);
         Box::pin(async move {
-            core.close(Closed::local());
-            core.gone().await;
+            state.close(Closed::local());
+            state.gone().await;
             Ok(())
         })
     }
 
     fn closed(&self) -> BoxFuture<'static, Closed> {
-        let core = Arc::clone(&self.0);
-        Box::pin(async move { core.ended().await })
+        let state = Arc::clone(&self.0);
+        Box::pin(async move { state.ended().await })
     }
 }
 
-impl Drop for Handle {
+impl Drop for ConnectionHandle {
     fn drop(&mut self) {
         self.0.close(Closed::local());
     }
 }
 
-impl fmt::Debug for Handle {
+impl fmt::Debug for ConnectionHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }
 }
 
-impl Link for Core {
+impl Link for ClientState {
     fn notify(
         &self,
         method: &str,
@@ -80,13 +80,13 @@ impl Link for Core {
         }
         let mut message = Vec::new();
         write_notification(&mut message, method, params);
-        let note = Note {
+        let note = QueuedMessage {
             message: message.into(),
             session: None,
             opens: method == method::NOTIFICATIONS_INITIALIZED,
         };
-        if let Some(core) = self.upgrade() {
-            deliver::enqueue(&core, |core| &core.outbox, note, delivery);
+        if let Some(state) = self.upgrade() {
+            deliver::enqueue(&state, |state| &state.outbox, note, delivery);
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl Link for Core {
             return mux.request_with(method, params, extras);
         }
         match self.upgrade() {
-            Some(core) => start::start(core, method, params, extras),
+            Some(state) => start::start(state, method, params, extras),
             None => Call::failed(CallError::Closed(Closed::local())),
         }
     }

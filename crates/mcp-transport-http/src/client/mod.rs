@@ -12,7 +12,7 @@
 //! | is a call, with its repeats | `call` |
 //! | belongs to no session (2026-07-28) | `modern` |
 //! | is answered, in either form | `answer`, `stream` |
-//! | comes from the server | `hear`, `reply` |
+//! | comes from the server | `receive`, `reply` |
 //! | is refused | `refusal` |
 //!
 //! Specification: [Streamable HTTP](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).

@@ -17,8 +17,8 @@ pub struct Options {
     pub(crate) blocking: usize,
     pub(crate) restored: usize,
     pub(crate) listen: bool,
-    pub(crate) listen_lead: Duration,
-    pub(crate) reconnect: Reconnect,
+    pub(crate) listen_wait: Duration,
+    pub(crate) reconnect: ReconnectPolicy,
     pub(crate) redirects: usize,
     pub(crate) retry_after: Duration,
     pub(crate) connect_timeout: Duration,
@@ -31,7 +31,7 @@ pub struct Options {
 
 /// How to come back for a stream that broke off.
 #[derive(Clone)]
-pub(crate) struct Reconnect {
+pub(crate) struct ReconnectPolicy {
     /// Tries without news.
     pub(crate) attempts: u32,
     /// Tries of one call, with news or without.
@@ -41,7 +41,7 @@ pub(crate) struct Reconnect {
     random: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
-impl Reconnect {
+impl ReconnectPolicy {
     /// How long to wait before the try after `attempt` others in a row: anything up to a bound
     /// that doubles each time, so that clients who lost the same server do not come back at once.
     pub(crate) fn delay(&self, attempt: u32) -> Duration {
@@ -63,8 +63,8 @@ impl Default for Options {
             blocking: 64,
             restored: 1_024,
             listen: true,
-            listen_lead: Duration::from_secs(1),
-            reconnect: Reconnect {
+            listen_wait: Duration::from_secs(1),
+            reconnect: ReconnectPolicy {
                 attempts: 8,
                 total: 1_000,
                 base: Duration::from_millis(500),
@@ -92,7 +92,7 @@ impl Options {
     /// Sets the length of the longest message that is read, in bytes: a JSON body, or the data of
     /// one event. Default 16 MiB; a longer one fails the call it belongs to.
     #[must_use]
-    pub fn with_message_bytes(mut self, bytes: usize) -> Self {
+    pub fn with_max_message_bytes(mut self, bytes: usize) -> Self {
         self.message_bytes = bytes;
         self
     }
@@ -100,14 +100,14 @@ impl Options {
     /// Sets the length of the longest session id that is accepted, in bytes. Default 1,024, which
     /// has room for a signed token.
     #[must_use]
-    pub fn with_session_id_bytes(mut self, bytes: usize) -> Self {
+    pub fn with_max_session_id_bytes(mut self, bytes: usize) -> Self {
         self.session_id_bytes = bytes;
         self
     }
 
     /// Sets the length of the longest event id that is accepted, in bytes. Default 256.
     #[must_use]
-    pub fn with_event_id_bytes(mut self, bytes: usize) -> Self {
+    pub fn with_max_event_id_bytes(mut self, bytes: usize) -> Self {
         self.event_id_bytes = bytes;
         self
     }
@@ -123,7 +123,7 @@ impl Options {
     /// Sets how many blocking handlers may run at once. Default 64; one more is answered with an
     /// error.
     #[must_use]
-    pub fn with_blocking(mut self, threads: usize) -> Self {
+    pub fn with_max_blocking_handlers(mut self, threads: usize) -> Self {
         self.blocking = threads;
         self
     }
@@ -131,7 +131,7 @@ impl Options {
     /// Sets how many resource subscriptions are restored when the server forgot the session.
     /// Default 1,024.
     #[must_use]
-    pub fn with_restored(mut self, subscriptions: usize) -> Self {
+    pub fn with_max_restored_subscriptions(mut self, subscriptions: usize) -> Self {
         self.restored = subscriptions;
         self
     }
@@ -148,15 +148,15 @@ impl Options {
     /// open. Default 1 s. Some servers ask the questions of a call there, and lose them as long as
     /// nobody listens.
     #[must_use]
-    pub fn with_listen_lead(mut self, longest: Duration) -> Self {
-        self.listen_lead = longest;
+    pub fn with_listen_wait(mut self, longest: Duration) -> Self {
+        self.listen_wait = longest;
         self
     }
 
     /// Sets how often to come back for a stream that broke off: `attempts` in a row that bring
     /// nothing new, and `total` for one call. Default 8 and 1,000.
     #[must_use]
-    pub fn with_reconnects(mut self, attempts: u32, total: u32) -> Self {
+    pub fn with_max_reconnects(mut self, attempts: u32, total: u32) -> Self {
         self.reconnect.attempts = attempts;
         self.reconnect.total = total;
         self
@@ -166,7 +166,7 @@ impl Options {
     /// is in vain, never more than `cap`. Default 500 ms and 30 s. The wait itself is drawn at
     /// random below the bound. A server that says how long to wait is waited for at least as long.
     #[must_use]
-    pub fn with_reconnect_delay(mut self, base: Duration, cap: Duration) -> Self {
+    pub fn with_reconnect_backoff(mut self, base: Duration, cap: Duration) -> Self {
         self.reconnect.base = base;
         self.reconnect.cap = cap;
         self
@@ -181,7 +181,7 @@ impl Options {
 
     /// Sets how many redirects one message follows, all within the origin. Default 5.
     #[must_use]
-    pub fn with_redirects(mut self, redirects: usize) -> Self {
+    pub fn with_max_redirects(mut self, redirects: usize) -> Self {
         self.redirects = redirects;
         self
     }
@@ -189,7 +189,7 @@ impl Options {
     /// Sets up to what `Retry-After` a request is repeated, once, if the server is too busy for
     /// it. Default 5 s. Tools are never called again.
     #[must_use]
-    pub fn with_retry_after(mut self, longest: Duration) -> Self {
+    pub fn with_max_retry_after(mut self, longest: Duration) -> Self {
         self.retry_after = longest;
         self
     }
@@ -213,7 +213,7 @@ impl Options {
     /// Sets how long opening a new session may take once the server forgot the old one. Default
     /// 60 s; the connection is closed then.
     #[must_use]
-    pub fn with_renewal_timeout(mut self, timeout: Duration) -> Self {
+    pub fn with_reinitialize_timeout(mut self, timeout: Duration) -> Self {
         self.renewal_timeout = timeout;
         self
     }
@@ -229,7 +229,7 @@ impl Options {
     /// Sets how many unused connections are kept, and how long. Default 64 and 60 s. It applies
     /// to the HTTP client that comes with this crate.
     #[must_use]
-    pub fn with_idle_connections(mut self, connections: usize, timeout: Duration) -> Self {
+    pub fn with_max_idle_connections(mut self, connections: usize, timeout: Duration) -> Self {
         self.idle_connections = connections;
         self.idle_timeout = timeout;
         self
@@ -246,7 +246,7 @@ impl fmt::Debug for Options {
             .field("blocking", &self.blocking)
             .field("restored", &self.restored)
             .field("listen", &self.listen)
-            .field("listen_lead", &self.listen_lead)
+            .field("listen_wait", &self.listen_wait)
             .field("reconnect", &self.reconnect)
             .field("redirects", &self.redirects)
             .field("retry_after", &self.retry_after)
@@ -260,9 +260,9 @@ impl fmt::Debug for Options {
     }
 }
 
-impl fmt::Debug for Reconnect {
+impl fmt::Debug for ReconnectPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reconnect")
+        f.debug_struct("ReconnectPolicy")
             .field("attempts", &self.attempts)
             .field("total", &self.total)
             .field("base", &self.base)
@@ -279,7 +279,7 @@ mod tests {
     fn the_bound_of_the_wait_doubles_up_to_the_cap() {
         let base = Duration::from_millis(500);
         let cap = Duration::from_secs(30);
-        let options = Options::new().with_reconnect_delay(base, cap);
+        let options = Options::new().with_reconnect_backoff(base, cap);
         let most = options.clone().with_random(|| u64::MAX).reconnect;
         let half = options.clone().with_random(|| 1 << 63).reconnect;
         let none = options.with_random(|| 0).reconnect;

@@ -15,145 +15,153 @@ use tokio::time::timeout;
 use crate::client::inbox::listening::{ListenState, Listening};
 use crate::client::options::Options;
 use crate::client::outbox::queue::Outbox;
-use crate::client::session::current::{Facts, Session};
+use crate::client::session::current::{Session, Sessions};
 use crate::client::tasks::Tasks;
 use crate::client::wire::body::ResponseBody;
-use crate::client::wire::connection::{Broken, Kind, Letter, Wire};
+use crate::client::wire::connection::{HttpConnection, OutgoingRequest, RequestKind, SendError};
 use crate::threads::Threads;
 
-pub(crate) struct Core {
-    pub(crate) wire: Wire,
+pub(crate) struct ClientState {
+    pub(crate) http: HttpConnection,
     pub(crate) options: Options,
     pub(crate) inbound: Arc<dyn Inbound>,
     pub(crate) outgoing: Outgoing,
     pub(crate) incoming: Incoming,
-    pub(crate) session: Session,
+    pub(crate) sessions: Sessions,
     /// Notifications; calls made after one wait for it.
     pub(crate) outbox: Outbox,
     /// Cancellations, for which nobody waits.
     pub(crate) cancels: Outbox,
     pub(crate) listening: Listening,
     pub(crate) tasks: Tasks,
-    pub(crate) places: Places,
+    pub(crate) permits: Permits,
     /// What carries messages to a server that knows only the transport of 2024-11-05.
     #[cfg(feature = "legacy")]
     pub(crate) legacy: OnceLock<Arc<mcp_protocol::Mux>>,
-    stage: watch::Sender<Stage>,
+    stage: watch::Sender<ConnectionStage>,
     closed: OnceLock<Closed>,
     this: Weak<Self>,
 }
 
 /// What is limited in number.
-pub(crate) struct Places {
+pub(crate) struct Permits {
     /// Questions of the server that are not answered yet. Past the limit of those there is as
     /// much room again for pings and refusals.
-    pub(crate) questions: Arc<Semaphore>,
+    pub(crate) server_requests: Arc<Semaphore>,
     pub(crate) threads: Threads,
     /// Streams that are read to their end after the answer.
-    pub(crate) tails: Arc<Semaphore>,
+    pub(crate) stream_tails: Arc<Semaphore>,
 }
 
 /// Streams at once that are read to their end after the answer.
 const TAILS: usize = 64;
 
-impl Places {
+impl Permits {
     fn new(options: &Options) -> Self {
-        let questions = options.limits.incoming.saturating_mul(2);
+        let server_requests = options.limits.incoming.saturating_mul(2);
         Self {
-            questions: Arc::new(Semaphore::new(questions.min(Semaphore::MAX_PERMITS))),
+            server_requests: Arc::new(Semaphore::new(server_requests.min(Semaphore::MAX_PERMITS))),
             threads: Threads::new(options.blocking),
-            tails: Arc::new(Semaphore::new(TAILS)),
+            stream_tails: Arc::new(Semaphore::new(TAILS)),
         }
     }
 }
 
 /// How far the connection has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ConnectionStage {
     Open,
     /// No message is handed over any more.
     Closing,
     /// Nothing of it is left.
-    Gone,
+    ClosedGuard,
 }
 
-impl Core {
-    pub(crate) fn start(wire: Wire, options: Options, inbound: Arc<dyn Inbound>) -> Arc<Self> {
+impl ClientState {
+    pub(crate) fn start(
+        http: HttpConnection,
+        options: Options,
+        inbound: Arc<dyn Inbound>,
+    ) -> Arc<Self> {
         let limits = options.limits.clone();
-        let core = Arc::new_cyclic(|this: &Weak<Self>| Self {
+        let state = Arc::new_cyclic(|this: &Weak<Self>| Self {
             outgoing: Outgoing::new(limits.outgoing),
             incoming: Incoming::new(limits.incoming),
-            session: Session::new(options.restored),
+            sessions: Sessions::new(options.restored),
             outbox: Outbox::new(limits.queue_bytes),
             cancels: Outbox::new(limits.queue_bytes),
             listening: Listening::new(),
             tasks: Tasks::new(),
-            places: Places::new(&options),
+            permits: Permits::new(&options),
             #[cfg(feature = "legacy")]
             legacy: OnceLock::new(),
-            stage: watch::Sender::new(Stage::Open),
+            stage: watch::Sender::new(ConnectionStage::Open),
             closed: OnceLock::new(),
             this: this.clone(),
-            wire,
+            http,
             options,
             inbound,
         });
-        core.inbound.opened(Weak::<Self>::clone(&core.this));
-        core
+        state.inbound.opened(Weak::<Self>::clone(&state.this));
+        state
     }
 
     /// Sends one message within a session.
     pub(crate) async fn post(
         &self,
-        facts: &Facts,
+        session: &Session,
         message: Bytes,
-    ) -> Result<Response<ResponseBody>, Broken> {
-        self.send(facts, Kind::Post(message)).await
+    ) -> Result<Response<ResponseBody>, SendError> {
+        self.send(session, RequestKind::Post(message)).await
     }
 
     /// Asks for a stream, or for what came after the event `last` of one.
     pub(crate) async fn get(
         &self,
-        facts: &Facts,
+        session: &Session,
         last: Option<HeaderValue>,
-    ) -> Result<Response<ResponseBody>, Broken> {
-        self.send(facts, Kind::Get(last)).await
+    ) -> Result<Response<ResponseBody>, SendError> {
+        self.send(session, RequestKind::Get(last)).await
     }
 
-    async fn send(&self, facts: &Facts, kind: Kind) -> Result<Response<ResponseBody>, Broken> {
-        let letter = Letter {
+    async fn send(
+        &self,
+        session: &Session,
+        kind: RequestKind,
+    ) -> Result<Response<ResponseBody>, SendError> {
+        let request = OutgoingRequest {
             kind,
-            session: facts.id.clone(),
-            revision: self.session.revision(),
-            ..Letter::default()
+            session: session.id.clone(),
+            revision: self.sessions.revision(),
+            ..OutgoingRequest::default()
         };
-        self.wire.send(&letter).await
+        self.http.send(&request).await
     }
 
     /// Sends one message that belongs to no session, with the headers that say what stands in it.
-    pub(crate) async fn post_claim(
+    pub(crate) async fn post_stateless(
         &self,
         headers: &HeaderMap,
         message: Bytes,
-    ) -> Result<Response<ResponseBody>, Broken> {
-        let letter = Letter {
-            kind: Kind::Post(message),
-            mirrored: headers.clone(),
-            ..Letter::default()
+    ) -> Result<Response<ResponseBody>, SendError> {
+        let request = OutgoingRequest {
+            kind: RequestKind::Post(message),
+            stateless_headers: headers.clone(),
+            ..OutgoingRequest::default()
         };
-        self.wire.send(&letter).await
+        self.http.send(&request).await
     }
 
     /// Sends `initialize`, which belongs to no session and to no revision yet.
-    pub(crate) async fn post_opening(
+    pub(crate) async fn post_initialize(
         &self,
         message: Bytes,
-    ) -> Result<Response<ResponseBody>, Broken> {
-        let letter = Letter {
-            kind: Kind::Post(message),
-            ..Letter::default()
+    ) -> Result<Response<ResponseBody>, SendError> {
+        let request = OutgoingRequest {
+            kind: RequestKind::Post(message),
+            ..OutgoingRequest::default()
         };
-        self.wire.send(&letter).await
+        self.http.send(&request).await
     }
 
     /// The owner of this state, unless it is being dropped.
@@ -177,21 +185,25 @@ impl Core {
     /// Completes when the connection has ended, with the reason. Cancel safe.
     pub(crate) async fn ended(&self) -> Closed {
         let mut stage = self.stage.subscribe();
-        let _ = stage.wait_for(|stage| *stage != Stage::Open).await;
+        let _ = stage
+            .wait_for(|stage| *stage != ConnectionStage::Open)
+            .await;
         self.closed.get().cloned().unwrap_or_else(Closed::local)
     }
 
     /// Completes when nothing of the connection is left. Cancel safe.
     pub(crate) async fn gone(&self) {
         let mut stage = self.stage.subscribe();
-        let _ = stage.wait_for(|stage| *stage == Stage::Gone).await;
+        let _ = stage
+            .wait_for(|stage| *stage == ConnectionStage::ClosedGuard)
+            .await;
     }
 
     /// Marks a session as forgotten by the server. The task of `reinitialize` then opens a new one;
-    /// wait for it with [`Session::current`].
-    pub(crate) fn session_lost(&self, lost: &Facts) {
-        if self.closed().is_none() && self.session.lose(lost) {
-            tracing::info!(endpoint = %self.wire.endpoint, "the server forgot the session; opening a new one");
+    /// wait for it with [`Sessions::current`].
+    pub(crate) fn session_lost(&self, lost: &Session) {
+        if self.closed().is_none() && self.sessions.mark_lost(lost) {
+            tracing::info!(endpoint = %self.http.endpoint, "the server forgot the session; opening a new one");
         }
     }
 
@@ -222,31 +234,35 @@ impl Core {
         if let Some(mux) = self.legacy.get() {
             mux.close(reason.clone());
         }
-        self.stage.send_replace(Stage::Closing);
+        self.stage.send_replace(ConnectionStage::Closing);
         let told = guarded(|| self.inbound.closed(reason));
         if told.is_err() {
             tracing::error!("a handler of the end of the connection panicked");
         }
-        if let Some(core) = self.this.upgrade() {
-            let gone = Gone(self.stage.clone());
-            self.tasks.spawn_last(end(core, gone));
+        if let Some(state) = self.this.upgrade() {
+            let gone = ClosedGuard(self.stage.clone());
+            self.tasks.spawn_last(end(state, gone));
         }
     }
 }
 
 /// Sends what is still to be said, stops everything, and ends the session.
-async fn end(core: Arc<Core>, gone: Gone) {
-    let patience = core.options.close_timeout / 2;
+async fn end(state: Arc<ClientState>, gone: ClosedGuard) {
+    let patience = state.options.close_timeout / 2;
     let sent = async {
-        core.outbox.sent().await;
-        core.cancels.sent().await;
+        state.outbox.sent().await;
+        state.cancels.sent().await;
     };
     if timeout(patience, sent).await.is_err() {
         tracing::debug!("the connection closed before all notifications were sent");
     }
-    core.tasks.stop().await;
-    if let Some(facts) = core.session.known().filter(|facts| facts.id.is_some()) {
-        let ended = timeout(patience, core.send(&facts, Kind::Delete)).await;
+    state.tasks.stop().await;
+    if let Some(session) = state
+        .sessions
+        .known_session()
+        .filter(|session| session.id.is_some())
+    {
+        let ended = timeout(patience, state.send(&session, RequestKind::Delete)).await;
         match ended {
             Ok(Ok(response)) => {
                 tracing::debug!(status = %response.status(), "ended the session");
@@ -262,18 +278,18 @@ async fn end(core: Arc<Core>, gone: Gone) {
 }
 
 /// Tells that nothing is left, even if the runtime dropped the task that ends the connection.
-struct Gone(watch::Sender<Stage>);
+struct ClosedGuard(watch::Sender<ConnectionStage>);
 
-impl Drop for Gone {
+impl Drop for ClosedGuard {
     fn drop(&mut self) {
-        self.0.send_replace(Stage::Gone);
+        self.0.send_replace(ConnectionStage::ClosedGuard);
     }
 }
 
-impl fmt::Debug for Core {
+impl fmt::Debug for ClientState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Http")
-            .field("endpoint", &self.wire.endpoint)
+            .field("endpoint", &self.http.endpoint)
             .field("in_flight", &(self.incoming.len(), self.outgoing.len()))
             .field("closed", &self.closed)
             .finish_non_exhaustive()

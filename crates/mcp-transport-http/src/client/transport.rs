@@ -11,16 +11,16 @@ use tower_service::Service;
 
 use crate::client::call::stateless::{METHOD, NAME, PARAM_PREFIX};
 use crate::client::inbox::listen;
-use crate::client::link::Handle;
+use crate::client::link::ConnectionHandle;
 use crate::client::options::Options;
 use crate::client::session::reinitialize;
-use crate::client::state::Core;
+use crate::client::state::ClientState;
 use crate::client::wire::authorize::{Authorize, bearer};
 use crate::client::wire::body::RequestBody;
 use crate::client::wire::connect;
-use crate::client::wire::connection::Wire;
-use crate::client::wire::service::{Carrier, Tower};
-use crate::client::wire::url::Endpoint;
+use crate::client::wire::connection::HttpConnection;
+use crate::client::wire::service::{HttpService, TowerService};
+use crate::client::wire::url::ServerUrl;
 use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
 /// Reaches a server over [Streamable HTTP][spec].
@@ -48,17 +48,17 @@ use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 /// connection ends when it is closed or dropped, or when no new session can be had.
 ///
 /// # Cancel safety
-/// Dropping a call cancels it on the wire. Dropping the connection ends the session in the
+/// Dropping a call cancels it on the http. Dropping the connection ends the session in the
 /// background, if the runtime still runs.
 ///
 /// [spec]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 #[must_use = "nothing is sent before the transport is started"]
 pub struct Http {
-    endpoint: Endpoint,
+    endpoint: ServerUrl,
     headers: HeaderMap,
     authorize: Option<Arc<dyn Authorize>>,
     options: Options,
-    carrier: Option<Box<dyn Carrier>>,
+    service: Option<Box<dyn HttpService>>,
 }
 
 /// Headers whose values are the transport's to choose.
@@ -82,11 +82,11 @@ impl Http {
     /// It is no `http` or `https` URL, or has credentials in it.
     pub fn new(url: impl AsRef<str>) -> Result<Self, TransportError> {
         Ok(Self {
-            endpoint: Endpoint::parse(url.as_ref())?,
+            endpoint: ServerUrl::parse(url.as_ref())?,
             headers: HeaderMap::new(),
             authorize: None,
             options: Options::default(),
-            carrier: None,
+            service: None,
         })
     }
 
@@ -155,11 +155,11 @@ impl Http {
         B: Body + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        self.carrier = Some(Box::new(Tower::new(service)));
+        self.service = Some(Box::new(TowerService::new(service)));
         self
     }
 
-    fn wire(self) -> Result<(Wire, Options), TransportError> {
+    fn into_connection(self) -> Result<(HttpConnection, Options), TransportError> {
         let bears_token = self.authorize.is_some() || !self.headers.is_empty();
         if bears_token && !self.endpoint.is_secure() && !self.endpoint.is_local() {
             tracing::warn!(
@@ -167,18 +167,18 @@ impl Http {
                 "credentials are sent without encryption; use https"
             );
         }
-        let carrier = match self.carrier {
-            Some(carrier) => carrier,
-            None => connect::carrier(&self.endpoint, &self.options)?,
+        let service = match self.service {
+            Some(service) => service,
+            None => connect::default_service(&self.endpoint, &self.options)?,
         };
-        let wire = Wire {
+        let http = HttpConnection {
             endpoint: self.endpoint,
             headers: self.headers,
             authorize: self.authorize,
-            carrier,
+            service,
             redirects: self.options.redirects,
         };
-        Ok((wire, self.options))
+        Ok((http, self.options))
     }
 }
 
@@ -188,11 +188,11 @@ impl Transport for Http {
         inbound: Arc<dyn Inbound>,
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
         Box::pin(async move {
-            let (wire, options) = self.wire()?;
-            let core = Core::start(wire, options, inbound);
-            core.tasks.spawn(reinitialize::run(Arc::clone(&core)));
-            core.tasks.spawn(listen::run(Arc::clone(&core)));
-            let connection: Arc<dyn Connection> = Arc::new(Handle::new(core));
+            let (http, options) = self.into_connection()?;
+            let state = ClientState::start(http, options, inbound);
+            state.tasks.spawn(reinitialize::run(Arc::clone(&state)));
+            state.tasks.spawn(listen::run(Arc::clone(&state)));
+            let connection: Arc<dyn Connection> = Arc::new(ConnectionHandle::new(state));
             Ok(connection)
         })
     }

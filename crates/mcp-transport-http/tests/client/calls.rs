@@ -263,7 +263,7 @@ async fn a_session_id_that_may_not_be_used_is_refused() {
         ("", "is empty"),
         (
             &"x".repeat(1_025),
-            "1024 bytes, the limit of ClientOptions::with_session_id_bytes",
+            "1024 bytes, the limit of ClientOptions::with_max_session_id_bytes",
         ),
     ] {
         let mut pair = Pair::new(quiet()).await;

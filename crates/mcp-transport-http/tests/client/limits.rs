@@ -6,10 +6,10 @@ use serde_json::json;
 use crate::support::*;
 
 const LIMIT: usize = 100_000;
-const SETTING: &str = "100000 bytes, the limit of ClientOptions::with_message_bytes";
+const SETTING: &str = "100000 bytes, the limit of ClientOptions::with_max_message_bytes";
 
 async fn pair() -> Pair {
-    Pair::open(quiet().with_message_bytes(LIMIT)).await
+    Pair::open(quiet().with_max_message_bytes(LIMIT)).await
 }
 
 /// An answer of exactly this many bytes.
@@ -129,7 +129,7 @@ async fn comments_without_end_cost_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_that_is_too_long_does_not_come_again_and_again() {
-    let options = quiet_but_listening().with_message_bytes(1_000);
+    let options = quiet_but_listening().with_max_message_bytes(1_000);
     let mut pair = Pair::open(options).await;
     let stream = pair.server.expect_get().await.stream();
     stream.raw("id: 1\ndata: {}\n\nid: 2\ndata: ").await;

@@ -45,7 +45,7 @@ async fn listening_begins_once_the_server_knows_that_the_handshake_is_complete()
 #[tokio::test(start_paused = true)]
 async fn the_first_call_gives_listening_a_lead_but_not_for_long() {
     for (answered, lead) in [(true, 0), (false, 3)] {
-        let options = quiet_but_listening().with_listen_lead(Duration::from_secs(3));
+        let options = quiet_but_listening().with_listen_wait(Duration::from_secs(3));
         let mut pair = Pair::open(options).await;
         let call = pair.call(method::TOOLS_CALL);
         let listening = pair.server.expect_get().await;
@@ -113,7 +113,7 @@ async fn silent_streams_that_are_cut_after_a_while_are_opened_again_for_ever() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_cannot_be_reached_is_left_alone_until_a_call_reaches_it() {
-    let mut pair = Pair::open(quiet_but_listening().with_reconnects(4, 100)).await;
+    let mut pair = Pair::open(quiet_but_listening().with_max_reconnects(4, 100)).await;
     // The first try, and four more.
     for n in 0..5 {
         let seen = pair.server.expect_get().await;

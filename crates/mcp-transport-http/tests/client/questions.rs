@@ -117,7 +117,7 @@ async fn a_blocking_handler_has_a_thread_of_its_own_and_they_are_limited() {
             Ok(Payload::Empty)
         }))
     });
-    let options = quiet_but_listening().with_blocking(1);
+    let options = quiet_but_listening().with_max_blocking_handlers(1);
     let (mut pair, stream) = asking(options, (ear, notes)).await;
     stream.event("", &question(1)).await;
     stream.event("", &question(2)).await;
@@ -125,7 +125,7 @@ async fn a_blocking_handler_has_a_thread_of_its_own_and_they_are_limited() {
     assert_eq!(refused.json()["id"], 2);
     let message = refused.json()["error"]["message"].to_string();
     assert!(
-        message.contains("ClientOptions::with_blocking"),
+        message.contains("ClientOptions::with_max_blocking_handlers"),
         "{message}"
     );
     refused.accept();

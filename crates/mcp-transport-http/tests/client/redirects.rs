@@ -78,14 +78,17 @@ async fn every_redirect_of_a_get_within_the_origin_is_followed() {
 
 #[tokio::test(start_paused = true)]
 async fn redirects_in_a_circle_end() {
-    let mut pair = Pair::open(quiet().with_redirects(3)).await;
+    let mut pair = Pair::open(quiet().with_max_redirects(3)).await;
     let call = pair.call(method::TOOLS_CALL);
     for _ in 0..4 {
         to(pair.server.expect(method::TOOLS_CALL).await, 307, "?again");
     }
     let error = failure(call).await;
     assert!(error.contains("more than 3 times"), "{error}");
-    assert!(error.contains("ClientOptions::with_redirects"), "{error}");
+    assert!(
+        error.contains("ClientOptions::with_max_redirects"),
+        "{error}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

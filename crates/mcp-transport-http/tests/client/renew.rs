@@ -347,7 +347,7 @@ async fn a_refused_handshake_ends_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_come_back_ends_the_connection() {
-    let mut pair = Pair::open(quiet().with_reconnects(3, 10)).await;
+    let mut pair = Pair::open(quiet().with_max_reconnects(3, 10)).await;
     ends(&mut pair, async |server| {
         for _ in 0..4 {
             server.expect(method::INITIALIZE).await.refuse();
@@ -356,7 +356,7 @@ async fn a_server_that_does_not_come_back_ends_the_connection() {
     .await;
 
     let limit = Duration::from_secs(20);
-    let mut pair = Pair::open(quiet().with_renewal_timeout(limit)).await;
+    let mut pair = Pair::open(quiet().with_reinitialize_timeout(limit)).await;
     let began = tokio::time::Instant::now();
     let mut stuck = None;
     let reason = ends(&mut pair, async |server| {
@@ -365,7 +365,7 @@ async fn a_server_that_does_not_come_back_ends_the_connection() {
     .await;
     assert_eq!(began.elapsed().as_secs(), 20);
     assert!(
-        reason.contains("ClientOptions::with_renewal_timeout"),
+        reason.contains("ClientOptions::with_reinitialize_timeout"),
         "{reason}"
     );
 }

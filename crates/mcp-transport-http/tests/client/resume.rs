@@ -105,7 +105,7 @@ async fn whatever_fails_on_the_way_back_is_tried_again_and_the_request_never() {
 
 #[tokio::test(start_paused = true)]
 async fn tries_without_news_end_in_an_error() {
-    let mut pair = Pair::open(quiet().with_reconnects(4, 100)).await;
+    let mut pair = Pair::open(quiet().with_max_reconnects(4, 100)).await;
     let (call, _, stream) = streaming!(pair, method::TOOLS_LIST, "id: 1\ndata:\n\n");
     drop(stream);
     for n in 0..4 {
@@ -119,14 +119,17 @@ async fn tries_without_news_end_in_an_error() {
     }
     let error = failure(call).await;
     assert!(error.contains("asked 4 times"), "{error}");
-    assert!(error.contains("ClientOptions::with_reconnects"), "{error}");
+    assert!(
+        error.contains("ClientOptions::with_max_reconnects"),
+        "{error}"
+    );
     assert!(error.contains("may have run"), "{error}");
     pair.server.is_left_alone_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn tries_with_news_are_limited_too() {
-    let mut pair = Pair::open(quiet().with_reconnects(3, 20)).await;
+    let mut pair = Pair::open(quiet().with_max_reconnects(3, 20)).await;
     let (call, _, stream) = streaming!(pair, method::TOOLS_CALL, "retry: 0\nid: 0\ndata:\n\n");
     drop(stream);
     for n in 1..=20 {

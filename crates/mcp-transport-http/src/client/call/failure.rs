@@ -3,37 +3,37 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::wire::connection::Broken;
+use crate::client::wire::connection::SendError;
 use mcp_protocol::{CallError, TransportError};
 use mcp_types::method;
 
 /// Why a request has no answer.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CallFailure {
     /// The server does not know the session; `seen` if it had accepted the request before.
     SessionLost { seen: bool },
-    /// The answer is lost; the server may have done what it was asked.
-    Lost(TransportError),
+    /// The answer is lost; the server may have done what it was pending.
+    ResponseLost(TransportError),
     /// The server was not reached, so it has not done anything.
-    Unreached(TransportError),
+    Unreachable(TransportError),
     /// The server cannot answer now; perhaps it says when it can.
-    NotNow(Option<Duration>, TransportError),
+    Unavailable(Option<Duration>, TransportError),
     /// Nothing helps.
     Final(CallError),
 }
 
-impl Failure {
+impl CallFailure {
     pub(crate) fn failed(error: TransportError) -> Self {
         Self::Final(failed(error))
     }
 }
 
-impl From<Broken> for Failure {
-    fn from(broken: Broken) -> Self {
+impl From<SendError> for CallFailure {
+    fn from(broken: SendError) -> Self {
         match broken {
-            Broken::Unreached(error) => Self::Unreached(error),
-            Broken::Cut(error) => Self::Lost(error),
-            Broken::Refused(error) => Self::failed(error),
+            SendError::Unreachable(error) => Self::Unreachable(error),
+            SendError::Interrupted(error) => Self::ResponseLost(error),
+            SendError::Rejected(error) => Self::failed(error),
         }
     }
 }
@@ -45,7 +45,7 @@ pub(crate) fn failed(error: TransportError) -> CallError {
 
 /// Whether a request that may have run does no harm if it runs again. What is not known here may
 /// do anything.
-pub(crate) fn is_harmless_twice(method: &str) -> bool {
+pub(crate) fn is_repeatable(method: &str) -> bool {
     matches!(
         method,
         method::PING
@@ -66,7 +66,7 @@ pub(crate) fn is_harmless_twice(method: &str) -> bool {
     )
 }
 
-pub(crate) fn lost(error: TransportError, method: &str) -> TransportError {
+pub(crate) fn may_have_run(error: TransportError, method: &str) -> TransportError {
     TransportError::new(format!(
         "{error}; {method} may have run, so it was not repeated"
     ))

@@ -5,60 +5,60 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use crate::client::call::failure::Failure;
+use crate::client::call::failure::CallFailure;
 use crate::client::call::read::read;
-use crate::client::call::response::Asked;
+use crate::client::call::response::ResponseContext;
 use crate::client::outbox::deliver;
-use crate::client::outbox::queue::Note;
-use crate::client::session::current::Facts;
-use crate::client::state::Core;
+use crate::client::outbox::queue::QueuedMessage;
+use crate::client::session::current::Session;
+use crate::client::state::ClientState;
 use mcp_jsonrpc::{RequestId, write_notification, write_request};
 use mcp_protocol::{Answer, Delivery};
 use mcp_types::method;
 
 /// Sends a request once and waits for its answer.
 pub(crate) async fn attempt(
-    core: &Arc<Core>,
-    facts: &Arc<Facts>,
+    state: &Arc<ClientState>,
+    session: &Arc<Session>,
     method: &'static str,
     params: Option<&[u8]>,
-) -> Result<Answer, Failure> {
-    let pending = Pending::open(core, facts, method)?;
+) -> Result<Answer, CallFailure> {
+    let pending = PendingRequest::open(state, session, method)?;
     let mut message = Vec::with_capacity(params.map_or(0, <[u8]>::len) + 128);
     write_request(&mut message, &RequestId::Number(pending.id), method, params);
-    let asked = Asked {
-        core,
-        facts,
+    let context = ResponseContext {
+        state,
+        session,
         method,
         id: pending.id,
     };
     let exchange = async {
-        let response = core.post(facts, message.into()).await?;
-        read(&asked, response).await
+        let response = state.post(session, message.into()).await?;
+        read(&context, response).await
     };
     pending.answered_by(exchange).await
 }
 
 /// A request that may have an answer coming. Dropping it cancels the request.
-pub(crate) struct Pending<'a> {
-    core: &'a Arc<Core>,
-    facts: &'a Arc<Facts>,
+pub(crate) struct PendingRequest<'a> {
+    state: &'a Arc<ClientState>,
+    session: &'a Arc<Session>,
     method: &'static str,
     pub(crate) id: i64,
     wanted: bool,
 }
 
-impl<'a> Pending<'a> {
+impl<'a> PendingRequest<'a> {
     pub(crate) fn open(
-        core: &'a Arc<Core>,
-        facts: &'a Arc<Facts>,
+        state: &'a Arc<ClientState>,
+        session: &'a Arc<Session>,
         method: &'static str,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallFailure> {
         Ok(Self {
-            core,
-            facts,
+            state,
+            session,
             method,
-            id: core.outgoing.open().map_err(Failure::Final)?,
+            id: state.outgoing.open().map_err(CallFailure::Final)?,
             wanted: true,
         })
     }
@@ -67,12 +67,12 @@ impl<'a> Pending<'a> {
     /// the connection.
     pub(crate) async fn answered_by(
         mut self,
-        exchange: impl Future<Output = Result<Answer, Failure>>,
-    ) -> Result<Answer, Failure> {
+        exchange: impl Future<Output = Result<Answer, CallFailure>>,
+    ) -> Result<Answer, CallFailure> {
         let mut exchange = pin!(exchange);
         let answer = poll_fn(|cx| {
-            if let Poll::Ready(answer) = self.core.outgoing.poll(self.id, cx) {
-                return Poll::Ready(answer.map_err(Failure::Final));
+            if let Poll::Ready(answer) = self.state.outgoing.poll(self.id, cx) {
+                return Poll::Ready(answer.map_err(CallFailure::Final));
             }
             exchange.as_mut().poll(cx)
         })
@@ -82,12 +82,12 @@ impl<'a> Pending<'a> {
     }
 }
 
-impl Drop for Pending<'_> {
+impl Drop for PendingRequest<'_> {
     /// Cancels on the wire, unless there is an answer or the request is `initialize`, which may
     /// not be cancelled. What belongs to no session is cancelled by the end of its stream.
     fn drop(&mut self) {
-        let waited = self.core.outgoing.withdraw(self.id);
-        let has_session = !self.facts.claims && self.method != method::INITIALIZE;
+        let waited = self.state.outgoing.withdraw(self.id);
+        let has_session = !self.session.is_stateless && self.method != method::INITIALIZE;
         if !waited || !self.wanted || !has_session {
             return;
         }
@@ -98,11 +98,11 @@ impl Drop for Pending<'_> {
         let mut message = Vec::new();
         let params = Some(params.as_bytes());
         write_notification(&mut message, method::NOTIFICATIONS_CANCELLED, params);
-        let note = Note {
+        let note = QueuedMessage {
             message: message.into(),
-            session: Some(Arc::clone(self.facts)),
+            session: Some(Arc::clone(self.session)),
             opens: false,
         };
-        deliver::enqueue(self.core, |core| &core.cancels, note, Delivery::Always);
+        deliver::enqueue(self.state, |state| &state.cancels, note, Delivery::Always);
     }
 }

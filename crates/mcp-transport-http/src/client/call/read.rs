@@ -1,92 +1,100 @@
 //! The response to a request, in whichever form it comes.
 
-use crate::client::call::failure::Failure;
-use crate::client::call::refusal::{Refusal, is_passing, stateless_refusal};
-use crate::client::call::response::Asked;
+use crate::client::call::failure::CallFailure;
+use crate::client::call::refusal::{Refusal, is_retryable, stateless_refusal};
+use crate::client::call::response::ResponseContext;
 use crate::client::call::stream;
-use crate::client::inbox::receive::Heard;
+use crate::client::inbox::receive::Received;
 use crate::client::wire::body::ResponseBody;
-use crate::client::wire::content::Form;
-use crate::client::wire::events::Events;
+use crate::client::wire::content::ContentKind;
+use crate::client::wire::events::EventReader;
 use crate::client::wire::service::chain;
 use bytes::{Bytes, BytesMut};
 use http::{Response, StatusCode};
 use mcp_protocol::{Answer, CallError};
 
 /// Room that is made for an answer before it is there.
-const MOST_AHEAD: usize = 1 << 20;
+const MAX_RESERVED: usize = 1 << 20;
 
 /// Waits for the answer.
 pub(crate) async fn read(
-    asked: &Asked<'_>,
+    context: &ResponseContext<'_>,
     response: Response<ResponseBody>,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, CallFailure> {
     let status = response.status();
     if !status.is_success() {
-        return Box::pin(refused(asked, response)).await;
+        return Box::pin(refused(context, response)).await;
     }
     if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
         let problem = format!(
             "answered {} with {status}, which is for messages that need no answer",
-            asked.method
+            context.method
         );
-        return Err(asked.odd(&problem));
+        return Err(context.unexpected(&problem));
     }
-    match Form::of(response.headers()) {
-        Form::Json => json(asked, response.into_body()).await,
-        Form::Events => {
-            let events = Events::new(response.into_body(), &asked.core.options);
-            stream::follow(asked, events).await
+    match ContentKind::of(response.headers()) {
+        ContentKind::Json => json(context, response.into_body()).await,
+        ContentKind::EventReader => {
+            let events = EventReader::new(response.into_body(), &context.state.options);
+            stream::follow(context, events).await
         }
-        Form::Other(problem) => {
-            let problem = format!("answered {} with {problem}", asked.method);
-            Err(asked.odd(&problem))
+        ContentKind::Other(problem) => {
+            let problem = format!("answered {} with {problem}", context.method);
+            Err(context.unexpected(&problem))
         }
     }
 }
 
-async fn refused(asked: &Asked<'_>, response: Response<ResponseBody>) -> Result<Answer, Failure> {
-    let refusal = Refusal::read(asked.core, response).await;
-    if refusal.is_of_session(asked.facts) {
-        return Err(Failure::SessionLost { seen: false });
+async fn refused(
+    context: &ResponseContext<'_>,
+    response: Response<ResponseBody>,
+) -> Result<Answer, CallFailure> {
+    let refusal = Refusal::read(context.state, response).await;
+    if refusal.is_session_lost(context.session) {
+        return Err(CallFailure::SessionLost { seen: false });
     }
-    if asked.facts.claims {
-        return stateless_refusal(asked, &refusal);
+    if context.session.is_stateless {
+        return stateless_refusal(context, &refusal);
     }
-    if let Some(error) = refusal.error_for(asked.id) {
+    if let Some(error) = refusal.error_for(context.id) {
         return Ok(Err(error));
     }
-    let error = refusal.error(asked.core, asked.facts, asked.method);
-    Err(if is_passing(refusal.status) {
-        Failure::NotNow(refusal.retry_after, error)
+    let error = refusal.error(context.state, context.session, context.method);
+    Err(if is_retryable(refusal.status) {
+        CallFailure::Unavailable(refusal.retry_after, error)
     } else {
-        Failure::failed(error)
+        CallFailure::failed(error)
     })
 }
 
-async fn json(asked: &Asked<'_>, body: ResponseBody) -> Result<Answer, Failure> {
-    let frame = whole(asked, body).await?;
-    let problem = match asked.receive(&frame) {
-        Heard::Answer(answer) => return answer.map_err(Failure::Final),
-        Heard::Unreadable(error) => return Err(Failure::Final(CallError::Malformed(error))),
-        Heard::Anonymous(error) if asked.facts.claims => return Ok(Err(error)),
-        Heard::Anonymous(error) => return Err(Failure::failed(asked.anonymous(&error))),
-        Heard::OtherAnswer(id) => format!(
+async fn json(context: &ResponseContext<'_>, body: ResponseBody) -> Result<Answer, CallFailure> {
+    let frame = read_body(context, body).await?;
+    let problem = match context.receive(&frame) {
+        Received::Response(answer) => return answer.map_err(CallFailure::Final),
+        Received::Malformed(error) => return Err(CallFailure::Final(CallError::Malformed(error))),
+        Received::ErrorWithoutId(error) if context.session.is_stateless => return Ok(Err(error)),
+        Received::ErrorWithoutId(error) => {
+            return Err(CallFailure::failed(context.unreadable_request(&error)));
+        }
+        Received::OtherResponse(id) => format!(
             "answered {}, request {}, with the answer to request {id}",
-            asked.method, asked.id
+            context.method, context.id
         ),
-        Heard::Batch => format!(
+        Received::UnexpectedBatch => format!(
             "answered {} with a batch, which the negotiated revision does not know",
-            asked.method
+            context.method
         ),
-        Heard::Nothing => format!("answered {} with no answer to it", asked.method),
+        Received::Consumed => format!("answered {} with no answer to it", context.method),
     };
-    Err(asked.odd(&problem))
+    Err(context.unexpected(&problem))
 }
 
 /// A body in one piece, up to the limit.
-async fn whole(asked: &Asked<'_>, mut body: ResponseBody) -> Result<Bytes, Failure> {
-    let limit = asked.core.options.message_bytes;
+async fn read_body(
+    context: &ResponseContext<'_>,
+    mut body: ResponseBody,
+) -> Result<Bytes, CallFailure> {
+    let limit = context.state.options.message_bytes;
     let announced = body.announced().unwrap_or(0);
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
@@ -104,7 +112,7 @@ async fn whole(asked: &Asked<'_>, mut body: ResponseBody) -> Result<Bytes, Failu
                 if rest.is_empty() {
                     // What is announced need not come.
                     let announced = usize::try_from(announced).unwrap_or(0);
-                    rest.reserve(announced.min(MOST_AHEAD).max(length));
+                    rest.reserve(announced.min(MAX_RESERVED).max(length));
                     rest.extend_from_slice(&first);
                 }
                 rest.extend_from_slice(&data);
@@ -112,10 +120,12 @@ async fn whole(asked: &Asked<'_>, mut body: ResponseBody) -> Result<Bytes, Failu
             Some(Err(error)) => {
                 let problem = format!(
                     "broke off in the middle of the answer to {}: {}",
-                    asked.method,
+                    context.method,
                     chain(&*error)
                 );
-                return Err(Failure::Lost(asked.error(&problem).with_source(error)));
+                return Err(CallFailure::ResponseLost(
+                    context.error(&problem).with_source(error),
+                ));
             }
             None if rest.is_empty() => return Ok(first),
             None => return Ok(rest.freeze()),
@@ -123,8 +133,8 @@ async fn whole(asked: &Asked<'_>, mut body: ResponseBody) -> Result<Bytes, Failu
     }
     let problem = format!(
         "answered {} with more than {limit} bytes, the limit of \
-         ClientOptions::with_message_bytes",
-        asked.method
+         ClientOptions::with_max_message_bytes",
+        context.method
     );
-    Err(Failure::failed(asked.error(&problem)))
+    Err(CallFailure::failed(context.error(&problem)))
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::client::call::failure::Failure;
-use crate::client::call::response::Asked;
-use crate::client::session::current::Facts;
-use crate::client::state::Core;
+use crate::client::call::failure::CallFailure;
+use crate::client::call::response::ResponseContext;
+use crate::client::session::current::Session;
+use crate::client::state::ClientState;
 use crate::client::wire::body::ResponseBody;
 use crate::client::wire::service::quoted;
 use http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -16,7 +16,7 @@ use mcp_types::method;
 use tokio::time::timeout;
 
 /// How much of a refusal is read.
-const LONGEST: usize = 64 << 10;
+const MAX_BYTES: usize = 64 << 10;
 
 /// A response that is no success.
 pub(crate) struct Refusal {
@@ -31,20 +31,20 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// Reads what the server says, as far as people read and no longer than delivering may take.
-    pub(crate) async fn read(core: &Core, response: Response<ResponseBody>) -> Self {
+    pub(crate) async fn read(state: &ClientState, response: Response<ResponseBody>) -> Self {
         let (head, mut body) = response.into_parts();
         let mut bytes = Vec::new();
         let read = async {
             while let Some(Ok(data)) = body.data().await {
-                let room = LONGEST - bytes.len();
+                let room = MAX_BYTES - bytes.len();
                 bytes.extend_from_slice(&data[..data.len().min(room)]);
-                if bytes.len() == LONGEST {
+                if bytes.len() == MAX_BYTES {
                     return;
                 }
             }
         };
-        let _ = timeout(core.options.delivery_timeout, read).await;
-        let error = match parse(&bytes, &core.options.limits.frame) {
+        let _ = timeout(state.options.delivery_timeout, read).await;
+        let error = match parse(&bytes, &state.options.limits.frame) {
             Ok(Frame::Single(Message::Response(response))) => {
                 response.outcome.err().map(|error| (response.id, error))
             }
@@ -66,8 +66,8 @@ impl Refusal {
     }
 
     /// Whether it says that the server does not know this session.
-    pub(crate) fn is_of_session(&self, facts: &Facts) -> bool {
-        is_lost(self.status, facts)
+    pub(crate) fn is_session_lost(&self, session: &Session) -> bool {
+        is_session_lost(self.status, session)
     }
 
     /// The JSON-RPC error in it, if it is for this request. One that only a server of revisions
@@ -85,7 +85,7 @@ impl Refusal {
 
     /// The JSON-RPC error in it, if it is for this request or for nobody in particular: nothing
     /// else was sent.
-    pub(crate) fn error_to(&self, id: i64) -> Option<ErrorObject> {
+    pub(crate) fn error_for_only_request(&self, id: i64) -> Option<ErrorObject> {
         self.error_if(id, |_| true)
     }
 
@@ -100,8 +100,13 @@ impl Refusal {
     }
 
     /// For people: what was refused, what the server says, and what to do.
-    pub(crate) fn error(&self, core: &Core, facts: &Facts, what: &str) -> TransportError {
-        let mut text = format!("{} refused {what}: {}", core.wire.endpoint, self.status);
+    pub(crate) fn error(
+        &self,
+        state: &ClientState,
+        session: &Session,
+        what: &str,
+    ) -> TransportError {
+        let mut text = format!("{} refused {what}: {}", state.http.endpoint, self.status);
         let mut add = |more: &str| {
             text.push_str("; ");
             text.push_str(more);
@@ -109,13 +114,13 @@ impl Refusal {
         if let Some(said) = said(&self.text) {
             add(&format!(
                 "it says {}",
-                quoted(&concealed(&said, core, facts))
+                quoted(&redact(&said, state, session))
             ));
         }
         if let Some(challenge) = &self.challenge {
             add(&format!(
                 "it asks for {}",
-                quoted(&concealed(challenge, core, facts))
+                quoted(&redact(challenge, state, session))
             ));
         }
         if let Some(advice) = self.advice() {
@@ -152,8 +157,8 @@ impl Refusal {
 /// Whether a status says that the server does not know this session.
 ///
 /// Specification: transports, session management: 404 for a request that names a session.
-pub(crate) fn is_lost(status: StatusCode, facts: &Facts) -> bool {
-    status == StatusCode::NOT_FOUND && facts.id.is_some()
+pub(crate) fn is_session_lost(status: StatusCode, session: &Session) -> bool {
+    status == StatusCode::NOT_FOUND && session.id.is_some()
 }
 
 fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
@@ -169,10 +174,10 @@ fn said(text: &str) -> Option<String> {
 }
 
 /// Takes out what is secret, in case the server quotes it.
-fn concealed(text: &str, core: &Core, facts: &Facts) -> String {
-    let values = core.wire.headers.values().chain(&facts.id);
+fn redact(text: &str, state: &ClientState, session: &Session) -> String {
+    let values = state.http.headers.values().chain(&session.id);
     let values = values.filter_map(|value| value.to_str().ok());
-    let query = core.wire.endpoint.uri().query().unwrap_or_default();
+    let query = state.http.endpoint.uri().query().unwrap_or_default();
     let query = query
         .split('&')
         .map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
@@ -189,32 +194,35 @@ fn concealed(text: &str, core: &Core, facts: &Facts) -> String {
 
 /// Whether a refusal may be another one soon. A server that has not noticed yet that the stream
 /// broke calls it a conflict.
-pub(crate) fn is_passing(status: StatusCode) -> bool {
+pub(crate) fn is_retryable(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
 }
 
 /// What a refusal means. Only what the server itself says about the request tells something of its
 /// age: not that it wants credentials, nor that it or something before it failed.
-pub(crate) fn stateless_refusal(asked: &Asked<'_>, refusal: &Refusal) -> Result<Answer, Failure> {
+pub(crate) fn stateless_refusal(
+    context: &ResponseContext<'_>,
+    refusal: &Refusal,
+) -> Result<Answer, CallFailure> {
     let status = refusal.status;
-    let tells = tells_of_era(status);
-    if let Some(error) = refusal.error_to(asked.id)
-        && (tells || asked.method != method::SERVER_DISCOVER)
+    let tells = is_about_message(status);
+    if let Some(error) = refusal.error_for_only_request(context.id)
+        && (tells || context.method != method::SERVER_DISCOVER)
     {
         return Ok(Err(error));
     }
-    let error = refusal.error(asked.core, asked.facts, asked.method);
+    let error = refusal.error(context.state, context.session, context.method);
     Err(if tells {
-        Failure::failed(error.as_unknown_protocol())
-    } else if is_passing(status) {
-        Failure::NotNow(refusal.retry_after, error)
+        CallFailure::failed(error.as_unknown_protocol())
+    } else if is_retryable(status) {
+        CallFailure::Unavailable(refusal.retry_after, error)
     } else {
-        Failure::failed(error)
+        CallFailure::failed(error)
     })
 }
 
 /// Whether a status is about the message and not about who sent it, or when.
-fn tells_of_era(status: StatusCode) -> bool {
+fn is_about_message(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 425 | 429)
 }
 
@@ -224,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_status_is_no_verdict_unless_it_is_about_the_message() {
-        let tells = |code: u16| tells_of_era(StatusCode::from_u16(code).unwrap());
+        let tells = |code: u16| is_about_message(StatusCode::from_u16(code).unwrap());
         for code in [400, 404, 405, 406, 409, 415, 422] {
             assert!(tells(code), "{code}");
         }

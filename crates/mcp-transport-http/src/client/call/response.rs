@@ -2,34 +2,34 @@
 
 use std::sync::Arc;
 
-use crate::client::call::failure::Failure;
+use crate::client::call::failure::CallFailure;
 use crate::client::inbox::receive;
-use crate::client::inbox::receive::Heard;
-use crate::client::session::current::Facts;
-use crate::client::state::Core;
+use crate::client::inbox::receive::Received;
+use crate::client::session::current::Session;
+use crate::client::state::ClientState;
 use crate::client::wire::service::quoted;
 use mcp_protocol::TransportError;
 
 /// A request, as far as its answer needs to know it.
-pub(crate) struct Asked<'a> {
-    pub(crate) core: &'a Arc<Core>,
-    pub(crate) facts: &'a Arc<Facts>,
+pub(crate) struct ResponseContext<'a> {
+    pub(crate) state: &'a Arc<ClientState>,
+    pub(crate) session: &'a Arc<Session>,
     pub(crate) method: &'static str,
     pub(crate) id: i64,
 }
 
-impl Asked<'_> {
+impl ResponseContext<'_> {
     /// An error that begins with the address of the server.
     pub(crate) fn error(&self, problem: &str) -> TransportError {
-        let endpoint = &self.core.wire.endpoint;
+        let endpoint = &self.state.http.endpoint;
         TransportError::new(format!("{endpoint} {problem}"))
     }
 
     /// A response that is no answer. What belongs to no session may have gone to a server that
     /// knows sessions alone.
-    pub(crate) fn odd(&self, problem: &str) -> Failure {
+    pub(crate) fn unexpected(&self, problem: &str) -> CallFailure {
         let error = self.error(problem);
-        Failure::failed(if self.facts.claims {
+        CallFailure::failed(if self.session.is_stateless {
             error.as_unknown_protocol()
         } else {
             error
@@ -37,12 +37,12 @@ impl Asked<'_> {
     }
 
     /// Hands a message over that came in the response to this request.
-    pub(crate) fn receive(&self, frame: &[u8]) -> Heard {
-        receive::hear(self.core, self.facts, frame, Some(self.id))
+    pub(crate) fn receive(&self, frame: &[u8]) -> Received {
+        receive::receive(self.state, self.session, frame, Some(self.id))
     }
 
     /// The error for a message that no call could have been asked with.
-    pub(crate) fn anonymous(&self, error: &mcp_jsonrpc::ErrorObject) -> TransportError {
+    pub(crate) fn unreadable_request(&self, error: &mcp_jsonrpc::ErrorObject) -> TransportError {
         let said = quoted(&error.to_string());
         self.error(&format!("could not read {}: it says {said}", self.method))
     }

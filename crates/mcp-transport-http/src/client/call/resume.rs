@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 
-use crate::client::options::Reconnect;
+use crate::client::options::ReconnectPolicy;
 use crate::sse::Event;
 
 /// The part of the first bound that is waited for even if the server wants no waiting: a stream of
@@ -14,8 +14,8 @@ use crate::sse::Event;
 const LEAST: u32 = 16;
 
 /// One stream, over all the connections that carry it.
-pub(crate) struct Resume<'a> {
-    policy: &'a Reconnect,
+pub(crate) struct ResumeState<'a> {
+    policy: &'a ReconnectPolicy,
     /// The last event seen: where to go on.
     last: Option<HeaderValue>,
     /// How long the server wants to be left alone.
@@ -27,9 +27,9 @@ pub(crate) struct Resume<'a> {
     most: u32,
 }
 
-impl<'a> Resume<'a> {
+impl<'a> ResumeState<'a> {
     /// The stream of one call.
-    pub(crate) fn of_call(policy: &'a Reconnect) -> Self {
+    pub(crate) fn of_call(policy: &'a ReconnectPolicy) -> Self {
         Self {
             most: policy.total,
             ..Self::of_connection(policy)
@@ -37,7 +37,7 @@ impl<'a> Resume<'a> {
     }
 
     /// A stream that is wanted for as long as there is a connection.
-    pub(crate) fn of_connection(policy: &'a Reconnect) -> Self {
+    pub(crate) fn of_connection(policy: &'a ReconnectPolicy) -> Self {
         Self {
             policy,
             last: None,
@@ -53,7 +53,7 @@ impl<'a> Resume<'a> {
         self.last.as_ref()
     }
 
-    /// Takes note of an event. One that says something, or moves the place to go on from, is news.
+    /// Takes note of an event. One that says something, or moves the permit to go on from, is news.
     pub(crate) fn note(&mut self, event: &Event<'_>) {
         let mut is_news = event.is_message();
         if let Some(id) = event.id {
@@ -123,15 +123,15 @@ mod tests {
 
     fn options() -> Options {
         Options::new()
-            .with_reconnects(3, 10)
-            .with_reconnect_delay(4 * SECOND, 64 * SECOND)
+            .with_max_reconnects(3, 10)
+            .with_reconnect_backoff(4 * SECOND, 64 * SECOND)
             .with_random(|| 1 << 63)
     }
 
     #[test]
     fn tries_without_news_are_counted_and_get_rarer() {
         let options = options();
-        let mut resume = Resume::of_call(&options.reconnect);
+        let mut resume = ResumeState::of_call(&options.reconnect);
         assert_eq!(resume.next_wait(), Some(2 * SECOND));
         assert_eq!(resume.next_wait(), Some(4 * SECOND));
         resume.note(&event(Some("1"), ""));
@@ -147,9 +147,9 @@ mod tests {
 
     #[test]
     fn tries_of_one_call_are_counted_with_news_too() {
-        let options = options().with_reconnects(3, 5);
-        let mut call = Resume::of_call(&options.reconnect);
-        let mut connection = Resume::of_connection(&options.reconnect);
+        let options = options().with_max_reconnects(3, 5);
+        let mut call = ResumeState::of_call(&options.reconnect);
+        let mut connection = ResumeState::of_connection(&options.reconnect);
         for n in 0..10 {
             let id = n.to_string();
             call.note(&event(Some(&id), ""));
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_server_is_never_asked_earlier_than_it_wants() {
         let options = options();
-        let mut resume = Resume::of_call(&options.reconnect);
+        let mut resume = ResumeState::of_call(&options.reconnect);
         resume.set_retry(Some(SECOND));
         resume.set_retry(None);
         assert_eq!(resume.next_wait(), Some(SECOND));
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn an_empty_id_takes_the_place_back() {
         let options = options();
-        let mut resume = Resume::of_call(&options.reconnect);
+        let mut resume = ResumeState::of_call(&options.reconnect);
         resume.note(&event(Some("a b/é"), ""));
         assert_eq!(resume.last().unwrap().as_bytes(), "a b/é".as_bytes());
         resume.note(&event(None, "{}"));

@@ -16,12 +16,12 @@ use mcp_protocol::modern::RawRequestMeta;
 use mcp_protocol::{Answer, CallError, SentId, TransportError};
 use tokio::time::sleep;
 
-use crate::client::call::failure::{Failure, failed, is_harmless_twice, lost};
-use crate::client::call::pending::Pending;
+use crate::client::call::failure::{CallFailure, failed, is_repeatable, may_have_run};
+use crate::client::call::pending::PendingRequest;
 use crate::client::call::read::read;
-use crate::client::call::response::Asked;
-use crate::client::session::current::Facts;
-use crate::client::state::Core;
+use crate::client::call::response::ResponseContext;
+use crate::client::session::current::Session;
+use crate::client::state::ClientState;
 use crate::headers::PROTOCOL_VERSION;
 
 pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -29,9 +29,9 @@ pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// What the names of headers begin with that repeat arguments; names ignore case.
 pub(crate) const PARAM_PREFIX: &str = "mcp-param-";
 
-/// The headers of a request that claims to belong to no session, taken from the body that is sent
+/// The headers of a request that is_stateless to belong to no session, taken from the body that is sent
 /// with them; `None` if it makes no such claim. `params` are headers for its arguments.
-pub(crate) fn mirrored(
+pub(crate) fn stateless_headers(
     method: &'static str,
     body: Option<&[u8]>,
     params: Vec<(String, String)>,
@@ -83,55 +83,61 @@ fn value(header: &str, text: &str) -> Result<HeaderValue, TransportError> {
 /// Sends a request, and waits for its answer. It is sent again only if the server said that it was
 /// too busy for it, and it does no harm.
 pub(crate) async fn run(
-    core: &Arc<Core>,
+    state: &Arc<ClientState>,
     method: &'static str,
     params: Option<Vec<u8>>,
     headers: HeaderMap,
     id: Option<SentId>,
 ) -> Result<Answer, CallError> {
-    let nobody = Arc::new(Facts {
-        claims: true,
-        ..Facts::default()
+    let nobody = Arc::new(Session {
+        is_stateless: true,
+        ..Session::default()
     });
-    let mut may_wait = is_harmless_twice(method);
+    let mut may_wait = is_repeatable(method);
     loop {
-        let pending = Pending::open(core, &nobody, method).map_err(fatal)?;
+        let pending = PendingRequest::open(state, &nobody, method).map_err(fatal)?;
         if let Some(id) = &id {
             id.set(pending.id);
         }
         let mut message = Vec::with_capacity(params.as_ref().map_or(0, Vec::len) + 128);
         let number = RequestId::Number(pending.id);
         write_request(&mut message, &number, method, params.as_deref());
-        let asked = Asked {
-            core,
-            facts: &nobody,
+        let context = ResponseContext {
+            state,
+            session: &nobody,
             method,
             id: pending.id,
         };
         let exchange = async {
-            let response = core.post_claim(&headers, message.into()).await?;
-            read(&asked, response).await
+            let response = state.post_stateless(&headers, message.into()).await?;
+            read(&context, response).await
         };
         match pending.answered_by(exchange).await {
             Ok(answer) => return Ok(answer),
-            Err(Failure::NotNow(Some(wait), _)) if may_wait && wait <= core.options.retry_after => {
-                let waited = core.until_closed(sleep(wait)).await;
+            Err(CallFailure::Unavailable(Some(wait), _))
+                if may_wait && wait <= state.options.retry_after =>
+            {
+                let waited = state.until_closed(sleep(wait)).await;
                 waited.map_err(CallError::Closed)?;
                 may_wait = false;
             }
-            Err(Failure::Lost(error)) => return Err(failed(lost(error, method))),
+            Err(CallFailure::ResponseLost(error)) => {
+                return Err(failed(may_have_run(error, method)));
+            }
             Err(failure) => return Err(fatal(failure)),
         }
     }
 }
 
-fn fatal(failure: Failure) -> CallError {
+fn fatal(failure: CallFailure) -> CallError {
     match failure {
-        Failure::Final(error) => error,
-        Failure::Lost(error) | Failure::Unreached(error) | Failure::NotNow(_, error) => {
-            failed(error)
+        CallFailure::Final(error) => error,
+        CallFailure::ResponseLost(error)
+        | CallFailure::Unreachable(error)
+        | CallFailure::Unavailable(_, error) => failed(error),
+        CallFailure::SessionLost { .. } => {
+            failed(TransportError::new("there is no session to lose"))
         }
-        Failure::SessionLost { .. } => failed(TransportError::new("there is no session to lose")),
     }
 }
 
@@ -145,7 +151,7 @@ mod tests {
         "uri":"file:///naïve","name":"a tool"}"#;
 
     fn of(method: &'static str, body: &str) -> Option<HeaderMap> {
-        mirrored(method, Some(body.as_bytes()), Vec::new()).map(Result::unwrap)
+        stateless_headers(method, Some(body.as_bytes()), Vec::new()).map(Result::unwrap)
     }
 
     // proves: M-HTTP-031, M-HTTP-032, M-HTTP-038, M-HTTP-039, M-HTTP-040, M-HDR-019
@@ -174,7 +180,7 @@ mod tests {
         for body in ["{}", r#"{"_meta":{}}"#, r#"{"name":"a"}"#, "[]"] {
             assert_eq!(of(method::TOOLS_CALL, body), None, "{body}");
         }
-        assert!(mirrored(method::TOOLS_LIST, None, Vec::new()).is_none());
+        assert!(stateless_headers(method::TOOLS_LIST, None, Vec::new()).is_none());
     }
 
     // proves: M-HDR-016
@@ -183,7 +189,7 @@ mod tests {
         let body = Some(BODY.as_bytes());
         let with = |name: &str, value: &str| {
             let params = vec![(name.to_owned(), value.to_owned())];
-            mirrored(method::TOOLS_CALL, body, params).unwrap()
+            stateless_headers(method::TOOLS_CALL, body, params).unwrap()
         };
         assert_eq!(with("Mcp-Param-A", "b").unwrap()["mcp-param-a"], "b");
         assert!(with("Mcp-Param-A", "b\r\nc").is_err());

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::client::call::failure::Failure;
-use crate::client::call::refusal::{Refusal, is_lost, is_passing};
-use crate::client::call::response::Asked;
-use crate::client::call::resume::Resume;
-use crate::client::inbox::receive::{Heard, hear};
-use crate::client::session::current::Facts;
-use crate::client::state::Core;
+use crate::client::call::failure::CallFailure;
+use crate::client::call::refusal::{Refusal, is_retryable, is_session_lost};
+use crate::client::call::response::ResponseContext;
+use crate::client::call::resume::ResumeState;
+use crate::client::inbox::receive::{Received, receive};
+use crate::client::session::current::Session;
+use crate::client::state::ClientState;
 use crate::client::wire::body::ResponseBody;
 use crate::client::wire::connection;
-use crate::client::wire::content::Form;
-use crate::client::wire::events::{Broken, Events};
+use crate::client::wire::content::ContentKind;
+use crate::client::wire::events::{EventReader, ReadError};
 use http::Response;
 use mcp_jsonrpc::ParseError;
 use mcp_protocol::{Answer, CallError, TransportError};
@@ -39,90 +39,97 @@ enum End {
 }
 
 /// Waits for the answer on a stream, and goes on elsewhere if it breaks off.
-pub(crate) async fn follow(asked: &Asked<'_>, mut events: Events) -> Result<Answer, Failure> {
-    let mut resume = Resume::of_call(&asked.core.options.reconnect);
+pub(crate) async fn follow(
+    context: &ResponseContext<'_>,
+    mut events: EventReader,
+) -> Result<Answer, CallFailure> {
+    let mut resume = ResumeState::of_call(&context.state.options.reconnect);
     loop {
-        let reason = match listen(asked, &mut events, &mut resume).await? {
+        let reason = match listen(context, &mut events, &mut resume).await? {
             End::Answer(answer) => {
-                finish(asked.core, asked.facts, events).await;
+                finish(context.state, context.session, events).await;
                 return Ok(answer);
             }
             End::Cut(reason) => reason,
         };
-        events = Box::pin(reconnect(asked, &mut resume, reason)).await?;
+        events = Box::pin(reconnect(context, &mut resume, reason)).await?;
     }
 }
 
 /// Reads one connection of a stream to its end or to the answer.
 async fn listen(
-    asked: &Asked<'_>,
-    events: &mut Events,
-    resume: &mut Resume<'_>,
-) -> Result<End, Failure> {
+    context: &ResponseContext<'_>,
+    events: &mut EventReader,
+    resume: &mut ResumeState<'_>,
+) -> Result<End, CallFailure> {
     let mut spoiled: Option<ParseError> = None;
     loop {
         let event = events.next().await;
         let event = match event {
             Ok(Some(event)) => event,
-            Ok(None) | Err(Broken::Cut(_)) => {
-                let reason = event.err().map(Broken::into_error);
+            Ok(None) | Err(ReadError::Interrupted(_)) => {
+                let reason = event.err().map(ReadError::into_error);
                 resume.set_retry(events.retry());
                 // It may have been the answer, and nobody sends it again.
                 return match spoiled {
-                    Some(error) => Err(Failure::Final(CallError::Malformed(error))),
+                    Some(error) => Err(CallFailure::Final(CallError::Malformed(error))),
                     None => Ok(End::Cut(reason)),
                 };
             }
-            Err(Broken::TooLong(error)) => {
-                let problem = format!("answered {} on a stream: {error}", asked.method);
-                return Err(Failure::failed(asked.error(&problem).with_source(error)));
+            Err(ReadError::TooLong(error)) => {
+                let problem = format!("answered {} on a stream: {error}", context.method);
+                return Err(CallFailure::failed(
+                    context.error(&problem).with_source(error),
+                ));
             }
         };
         resume.note(&event);
         if !event.is_message() {
             continue;
         }
-        match asked.receive(event.data) {
-            Heard::Answer(Ok(answer)) => return Ok(End::Answer(answer)),
-            Heard::Answer(Err(error)) => return Err(Failure::Final(error)),
-            Heard::Anonymous(error) => return Err(Failure::failed(asked.anonymous(&error))),
-            Heard::Unreadable(error) => spoiled = spoiled.or(Some(error)),
-            Heard::OtherAnswer(_) | Heard::Batch | Heard::Nothing => {}
+        match context.receive(event.data) {
+            Received::Response(Ok(answer)) => return Ok(End::Answer(answer)),
+            Received::Response(Err(error)) => return Err(CallFailure::Final(error)),
+            Received::ErrorWithoutId(error) => {
+                return Err(CallFailure::failed(context.unreadable_request(&error)));
+            }
+            Received::Malformed(error) => spoiled = spoiled.or(Some(error)),
+            Received::OtherResponse(_) | Received::UnexpectedBatch | Received::Consumed => {}
         }
     }
 }
 
 /// Comes back for the rest of a stream: by GET and never by sending the request again.
 async fn reconnect(
-    asked: &Asked<'_>,
-    resume: &mut Resume<'_>,
+    context: &ResponseContext<'_>,
+    resume: &mut ResumeState<'_>,
     reason: Option<TransportError>,
-) -> Result<Events, Failure> {
+) -> Result<EventReader, CallFailure> {
     let mut reason = reason.map_or_else(|| "the stream ended".to_owned(), |it| it.to_string());
-    if asked.facts.claims {
-        let method = asked.method;
+    if context.session.is_stateless {
+        let method = context.method;
         let problem = format!("ended the stream of {method} before the answer ({reason})");
-        return Err(Failure::Lost(asked.error(&problem)));
+        return Err(CallFailure::ResponseLost(context.error(&problem)));
     }
     let Some(last) = resume.last().cloned() else {
         let problem = format!(
             "ended the stream of {} before the answer and gave no event id to resume it with \
              ({reason})",
-            asked.method
+            context.method
         );
-        return Err(Failure::Lost(asked.error(&problem)));
+        return Err(CallFailure::ResponseLost(context.error(&problem)));
     };
     loop {
         let Some(wait) = resume.next_wait() else {
-            return Err(given_up(asked, resume, &reason));
+            return Err(given_up(context, resume, &reason));
         };
         sleep(wait).await;
-        match asked.core.get(asked.facts, Some(last.clone())).await {
-            Ok(response) => match resumed(asked, response).await? {
+        match context.state.get(context.session, Some(last.clone())).await {
+            Ok(response) => match resumed(context, response).await? {
                 Ok(events) => return Ok(events),
                 Err(again) => reason = again,
             },
-            Err(connection::Broken::Refused(error)) => return Err(Failure::failed(error)),
+            Err(connection::SendError::Rejected(error)) => return Err(CallFailure::failed(error)),
             Err(broken) => reason = broken.into_error().to_string(),
         }
         tracing::debug!(reason, "could not resume a stream yet");
@@ -132,53 +139,56 @@ async fn reconnect(
 /// What a response to the wish to resume means: the rest of the stream, a reason to try again, or
 /// the end.
 async fn resumed(
-    asked: &Asked<'_>,
+    context: &ResponseContext<'_>,
     response: Response<ResponseBody>,
-) -> Result<Result<Events, String>, Failure> {
+) -> Result<Result<EventReader, String>, CallFailure> {
     let status = response.status();
-    if is_lost(status, asked.facts) {
-        return Err(Failure::SessionLost { seen: true });
+    if is_session_lost(status, context.session) {
+        return Err(CallFailure::SessionLost { seen: true });
     }
     if status.is_success() {
-        if let Form::Events = Form::of(response.headers()) {
-            return Ok(Ok(Events::new(response.into_body(), &asked.core.options)));
+        if let ContentKind::EventReader = ContentKind::of(response.headers()) {
+            return Ok(Ok(EventReader::new(
+                response.into_body(),
+                &context.state.options,
+            )));
         }
         let problem = format!(
             "answered the wish to resume the stream of {} with {status} and no stream; the answer \
              is lost, and the request may have run",
-            asked.method
+            context.method
         );
-        return Err(Failure::failed(asked.error(&problem)));
+        return Err(CallFailure::failed(context.error(&problem)));
     }
-    let refusal = Refusal::read(asked.core, response).await;
-    let what = format!("to resume the stream of {}", asked.method);
-    let error = refusal.error(asked.core, asked.facts, &what);
-    if is_passing(status) {
+    let refusal = Refusal::read(context.state, response).await;
+    let what = format!("to resume the stream of {}", context.method);
+    let error = refusal.error(context.state, context.session, &what);
+    if is_retryable(status) {
         if let Some(wait) = refusal.retry_after {
             sleep(wait).await;
         }
         return Ok(Err(error.to_string()));
     }
-    Err(Failure::failed(TransportError::new(format!(
+    Err(CallFailure::failed(TransportError::new(format!(
         "{error}; the answer is lost, and the request may have run"
     ))))
 }
 
-fn given_up(asked: &Asked<'_>, resume: &Resume<'_>, reason: &str) -> Failure {
+fn given_up(context: &ResponseContext<'_>, resume: &ResumeState<'_>, reason: &str) -> CallFailure {
     let problem = format!(
-        "did not complete the stream of {}, though asked {} times, and ClientOptions::with_reconnects \
+        "did not complete the stream of {}, though asked {} times, and ClientOptions::with_max_reconnects \
          allows no more; the answer is lost, and the request may have run ({reason})",
-        asked.method,
+        context.method,
         resume.total()
     );
-    Failure::failed(asked.error(&problem))
+    CallFailure::failed(context.error(&problem))
 }
 
 /// Reads what follows the answer, so that the connection can be used again. Mostly that is the end
 /// and at most a turn away; if not, a task waits for it, but not for long.
-async fn finish(core: &Arc<Core>, facts: &Arc<Facts>, mut events: Events) {
+async fn finish(state: &Arc<ClientState>, session: &Arc<Session>, mut events: EventReader) {
     for _ in 0..TURNS {
-        let mut rest = pin!(read_on(core, facts, &mut events));
+        let mut rest = pin!(read_on(state, session, &mut events));
         let ended = poll_fn(|cx| Poll::Ready(rest.as_mut().poll(cx).is_ready())).await;
         // The end, or the chance for it to arrive; either way the connection has a turn.
         yield_now().await;
@@ -186,19 +196,19 @@ async fn finish(core: &Arc<Core>, facts: &Arc<Facts>, mut events: Events) {
             return;
         }
     }
-    if let Ok(place) = Arc::clone(&core.places.tails).try_acquire_owned() {
-        let (shared, facts) = (Arc::clone(core), Arc::clone(facts));
-        core.tasks.spawn(async move {
-            let _ = timeout(TAIL_TIME, read_on(&shared, &facts, &mut events)).await;
-            drop(place);
+    if let Ok(permit) = Arc::clone(&state.permits.stream_tails).try_acquire_owned() {
+        let (shared, session) = (Arc::clone(state), Arc::clone(session));
+        state.tasks.spawn(async move {
+            let _ = timeout(TAIL_TIME, read_on(&shared, &session, &mut events)).await;
+            drop(permit);
         });
     }
 }
 
-async fn read_on(core: &Arc<Core>, facts: &Arc<Facts>, events: &mut Events) {
+async fn read_on(state: &Arc<ClientState>, session: &Arc<Session>, events: &mut EventReader) {
     while let Ok(Some(event)) = events.next().await {
         if event.is_message() {
-            hear(core, facts, event.data, None);
+            receive(state, session, event.data, None);
         }
     }
 }

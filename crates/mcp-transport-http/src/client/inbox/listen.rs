@@ -7,24 +7,24 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 
-use crate::client::call::refusal::{Refusal, is_lost, is_passing};
-use crate::client::call::resume::Resume;
+use crate::client::call::refusal::{Refusal, is_retryable, is_session_lost};
+use crate::client::call::resume::ResumeState;
 use crate::client::inbox::listening::ListenState;
-use crate::client::inbox::receive::hear;
-use crate::client::session::current::Facts;
-use crate::client::state::Core;
+use crate::client::inbox::receive::receive;
+use crate::client::session::current::Session;
+use crate::client::state::ClientState;
 use crate::client::wire::connection;
-use crate::client::wire::content::Form;
-use crate::client::wire::events::{Broken, Events};
+use crate::client::wire::content::ContentKind;
+use crate::client::wire::events::{EventReader, ReadError};
 use http::StatusCode;
 use tokio::time::{Instant, timeout};
 
 /// Listens each time that is wanted. Runs until the connection ends.
-pub(crate) async fn run(core: Arc<Core>) {
+pub(crate) async fn run(state: Arc<ClientState>) {
     loop {
-        core.listening.wanted().await;
-        let state = listen(&core).await;
-        core.listening.set(state);
+        state.listening.wanted().await;
+        let next = listen(&state).await;
+        state.listening.set(next);
     }
 }
 
@@ -37,13 +37,13 @@ enum End {
 }
 
 /// Listens for as long as the server lets it; returns whether to try again later.
-async fn listen(core: &Arc<Core>) -> ListenState {
-    let mut resume = Resume::of_connection(&core.options.reconnect);
-    let mut facts = core.session.current().await;
+async fn listen(state: &Arc<ClientState>) -> ListenState {
+    let mut resume = ResumeState::of_connection(&state.options.reconnect);
+    let mut session = state.sessions.current().await;
     loop {
         let end = {
-            let replaced = pin!(core.session.replaced(&facts));
-            match select(replaced, pin!(once(core, &facts, &mut resume))).await {
+            let replaced = pin!(state.sessions.replaced(&session));
+            match select(replaced, pin!(once(state, &session, &mut resume))).await {
                 Either::Left(_) => None,
                 Either::Right((end, _)) => Some(end),
             }
@@ -55,7 +55,7 @@ async fn listen(core: &Arc<Core>) -> ListenState {
                 let Some(wait) = resume.next_wait() else {
                     tracing::warn!(
                         reason,
-                        "nothing is heard from the server outside calls any more"
+                        "nothing is received from the server outside calls any more"
                     );
                     return ListenState::Suspended;
                 };
@@ -65,30 +65,36 @@ async fn listen(core: &Arc<Core>) -> ListenState {
         };
         let is_replaced = match wait {
             None => true,
-            Some(wait) => timeout(wait, core.session.replaced(&facts)).await.is_ok(),
+            Some(wait) => timeout(wait, state.sessions.replaced(&session))
+                .await
+                .is_ok(),
         };
         if is_replaced {
-            facts = core.session.current().await;
-            resume = Resume::of_connection(&core.options.reconnect);
+            session = state.sessions.current().await;
+            resume = ResumeState::of_connection(&state.options.reconnect);
         }
     }
 }
 
 /// Listens on one connection.
-async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> End {
-    let response = core.get(facts, resume.last().cloned()).await;
-    core.listening.set_answered();
+async fn once(
+    state: &Arc<ClientState>,
+    session: &Arc<Session>,
+    resume: &mut ResumeState<'_>,
+) -> End {
+    let response = state.get(session, resume.last().cloned()).await;
+    state.listening.set_answered();
     let response = match response {
         Ok(response) => response,
-        Err(connection::Broken::Refused(error)) => {
+        Err(connection::SendError::Rejected(error)) => {
             tracing::warn!(%error, "the server is not listened to");
             return End::Unwanted;
         }
         Err(broken) => return End::Over(broken.into_error().to_string()),
     };
     let status = response.status();
-    if is_lost(status, facts) {
-        core.session_lost(facts);
+    if is_session_lost(status, session) {
+        state.session_lost(session);
         // The new session ends this wait, or the connection does.
         std::future::pending::<()>().await;
     }
@@ -100,30 +106,30 @@ async fn once(core: &Arc<Core>, facts: &Arc<Facts>, resume: &mut Resume<'_>) -> 
         return End::Unwanted;
     }
     if !status.is_success() {
-        return refused(core, facts, resume, response).await;
+        return refused(state, session, resume, response).await;
     }
-    let problem = match Form::of(response.headers()) {
-        Form::Events => None,
-        Form::Json => Some("it answers with JSON".to_owned()),
-        Form::Other(problem) => Some(format!("it answers with {problem}")),
+    let problem = match ContentKind::of(response.headers()) {
+        ContentKind::EventReader => None,
+        ContentKind::Json => Some("it answers with JSON".to_owned()),
+        ContentKind::Other(problem) => Some(format!("it answers with {problem}")),
     };
     if let Some(problem) = problem {
         tracing::warn!(problem, "the server is not listened to");
         return End::Unwanted;
     }
-    let events = Events::new(response.into_body(), &core.options);
-    read(core, facts, resume, events).await
+    let events = EventReader::new(response.into_body(), &state.options);
+    read(state, session, resume, events).await
 }
 
 async fn refused(
-    core: &Core,
-    facts: &Facts,
-    resume: &mut Resume<'_>,
+    state: &ClientState,
+    session: &Session,
+    resume: &mut ResumeState<'_>,
     response: http::Response<crate::client::wire::body::ResponseBody>,
 ) -> End {
-    let refusal = Refusal::read(core, response).await;
-    let error = refusal.error(core, facts, "to be listened to");
-    if is_passing(refusal.status) {
+    let refusal = Refusal::read(state, response).await;
+    let error = refusal.error(state, session, "to be listened to");
+    if is_retryable(refusal.status) {
         resume.set_retry(refusal.retry_after);
         return End::Over(error.to_string());
     }
@@ -137,10 +143,10 @@ async fn refused(
 }
 
 async fn read(
-    core: &Arc<Core>,
-    facts: &Arc<Facts>,
-    resume: &mut Resume<'_>,
-    mut events: Events,
+    state: &Arc<ClientState>,
+    session: &Arc<Session>,
+    resume: &mut ResumeState<'_>,
+    mut events: EventReader,
 ) -> End {
     let began = Instant::now();
     let reason = loop {
@@ -148,12 +154,12 @@ async fn read(
             Ok(Some(event)) => {
                 resume.note(&event);
                 if event.is_message() {
-                    hear(core, facts, event.data, None);
+                    receive(state, session, event.data, None);
                 }
             }
             Ok(None) => break "the stream ended".to_owned(),
-            Err(Broken::Cut(error)) => break error.to_string(),
-            Err(Broken::TooLong(error)) => {
+            Err(ReadError::Interrupted(error)) => break error.to_string(),
+            Err(ReadError::TooLong(error)) => {
                 tracing::warn!(%error, "the server was not understood; something is missed");
                 // It would only send that event again.
                 resume.forget();
@@ -163,7 +169,7 @@ async fn read(
     };
     resume.set_retry(events.retry());
     // A silent stream that somebody in between cuts every few minutes is as good as any.
-    if began.elapsed() >= core.options.reconnect.cap {
+    if began.elapsed() >= state.options.reconnect.cap {
         resume.is_well();
     }
     End::Over(reason)

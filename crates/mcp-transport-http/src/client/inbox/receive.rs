@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::client::inbox::server_request;
-use crate::client::session::current::Facts;
-use crate::client::state::Core;
+use crate::client::session::current::Session;
+use crate::client::state::ClientState;
 use crate::client::wire::service::quoted;
 use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, ParseError, ParseErrorKind, RawJson, RequestId,
@@ -15,111 +15,122 @@ use mcp_types::method;
 
 /// What a message means for the call on whose response it came.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum Received {
     /// It is the answer.
-    Answer(Result<Answer, CallError>),
+    Response(Result<Answer, CallError>),
     /// It answers another request, by this id.
-    OtherAnswer(RequestId),
+    OtherResponse(RequestId),
     /// It is an error of nobody in particular: a message of this client could not be read.
-    Anonymous(ErrorObject),
+    ErrorWithoutId(ErrorObject),
     /// It is no message.
-    Unreadable(ParseError),
+    Malformed(ParseError),
     /// It is a batch, and the revision knows none.
-    Batch,
+    UnexpectedBatch,
     /// It was for somebody else.
-    Nothing,
+    Consumed,
 }
 
 /// Hands one message over: to the call `mine`, to another call, or to whoever understands it.
-pub(crate) fn hear(core: &Arc<Core>, facts: &Arc<Facts>, frame: &[u8], mine: Option<i64>) -> Heard {
-    if core.closed().is_some() {
-        return Heard::Nothing;
+pub(crate) fn receive(
+    state: &Arc<ClientState>,
+    session: &Arc<Session>,
+    frame: &[u8],
+    mine: Option<i64>,
+) -> Received {
+    if state.closed().is_some() {
+        return Received::Consumed;
     }
-    match parse(frame, &core.options.limits.frame) {
-        Ok(Frame::Single(message)) => single(core, facts, message, mine),
-        Ok(Frame::Batch(batch)) if core.inbound.accepts_batches() => {
-            let mut heard = Heard::Nothing;
+    match parse(frame, &state.options.limits.frame) {
+        Ok(Frame::Single(message)) => single(state, session, message, mine),
+        Ok(Frame::Batch(batch)) if state.inbound.accepts_batches() => {
+            let mut received = Received::Consumed;
             for member in batch.iter() {
                 let one = match member {
-                    Ok(message) => single(core, facts, message, mine),
-                    Err(error) => unreadable(core, facts, frame, error, mine),
+                    Ok(message) => single(state, session, message, mine),
+                    Err(error) => unreadable(state, session, frame, error, mine),
                 };
-                if !matches!(heard, Heard::Answer(_)) && !matches!(one, Heard::Nothing) {
-                    heard = one;
+                if !matches!(received, Received::Response(_)) && !matches!(one, Received::Consumed)
+                {
+                    received = one;
                 }
             }
-            heard
+            received
         }
         Ok(Frame::Batch(_)) => {
             tracing::warn!("the server sent a batch, which the revision does not know");
-            Heard::Batch
+            Received::UnexpectedBatch
         }
-        Err(error) => unreadable(core, facts, frame, error, mine),
+        Err(error) => unreadable(state, session, frame, error, mine),
     }
 }
 
-fn single(core: &Arc<Core>, facts: &Arc<Facts>, message: Message<'_>, mine: Option<i64>) -> Heard {
+fn single(
+    state: &Arc<ClientState>,
+    session: &Arc<Session>,
+    message: Message<'_>,
+    mine: Option<i64>,
+) -> Received {
     match message {
-        Message::Request(request) if facts.claims => {
+        Message::Request(request) if session.is_stateless => {
             let method = quoted(&request.method);
             tracing::warn!(
                 method,
                 "dropped a request, which this revision does not know"
             );
-            Heard::Nothing
+            Received::Consumed
         }
         Message::Request(request) => {
-            server_request::ask(core, facts, &request);
-            Heard::Nothing
+            server_request::ask(state, session, &request);
+            Received::Consumed
         }
         Message::Notification(notification) => {
-            notify(core, &notification);
-            Heard::Nothing
+            notify(state, &notification);
+            Received::Consumed
         }
-        Message::Response(response) => answer(core, response, mine),
+        Message::Response(response) => answer(state, response, mine),
     }
 }
 
-fn notify(core: &Core, notification: &Notification<'_>) {
+fn notify(state: &ClientState, notification: &Notification<'_>) {
     if notification.method == method::NOTIFICATIONS_CANCELLED {
-        core.incoming.cancelled(notification.params);
-    } else if guarded(|| core.inbound.notification(notification)).is_err() {
+        state.incoming.cancelled(notification.params);
+    } else if guarded(|| state.inbound.notification(notification)).is_err() {
         tracing::error!("a notification handler panicked");
     }
 }
 
-fn answer(core: &Core, response: Response<'_>, mine: Option<i64>) -> Heard {
+fn answer(state: &ClientState, response: Response<'_>, mine: Option<i64>) -> Received {
     let Response { id, outcome, .. } = response;
     let Some(id) = id else {
         let Err(error) = outcome else {
-            return Heard::Nothing;
+            return Received::Consumed;
         };
         tracing::warn!(
             code = %error.code,
             message = quoted(&error.message),
             "the server reports a message it could not read"
         );
-        return Heard::Anonymous(error);
+        return Received::ErrorWithoutId(error);
     };
     let answer = Ok(outcome.map(RawJson::copy));
     if is(&id, mine) {
-        return Heard::Answer(answer);
+        return Received::Response(answer);
     }
-    if core.outgoing.complete(&id, answer) {
+    if state.outgoing.complete(&id, answer) {
         tracing::debug!(%id, "an answer came on the stream of another call");
     } else {
         tracing::debug!(%id, "dropped a late or unknown answer");
     }
-    Heard::OtherAnswer(id)
+    Received::OtherResponse(id)
 }
 
 fn unreadable(
-    core: &Arc<Core>,
-    facts: &Arc<Facts>,
+    state: &Arc<ClientState>,
+    session: &Arc<Session>,
     frame: &[u8],
     error: ParseError,
     mine: Option<i64>,
-) -> Heard {
+) -> Received {
     // Text that breaks off has no kind, but it may have got as far as the id.
     let is_answer = error.is_response() || error.kind() == ParseErrorKind::Syntax;
     if let Some(id) = error.id().filter(|_| is_answer) {
@@ -129,24 +140,24 @@ fn unreadable(
         );
         let failure = Err(CallError::Malformed(error.clone()));
         if is(id, mine) {
-            return Heard::Answer(failure);
+            return Received::Response(failure);
         }
-        core.outgoing.complete(id, failure);
+        state.outgoing.complete(id, failure);
     } else {
         tracing::warn!(
             error = quoted(&error.to_string()),
             "the server sent something that is no message"
         );
-        let wanted = guarded(|| core.inbound.unreadable(frame, &error));
+        let wanted = guarded(|| state.inbound.unreadable(frame, &error));
         if let Some(id) = error
             .id()
-            .filter(|_| error.is_answerable() && !facts.claims)
+            .filter(|_| error.is_answerable() && !session.is_stateless)
             && wanted.unwrap_or(true)
         {
-            server_request::refuse(core, facts, id, &error.to_error_object());
+            server_request::refuse(state, session, id, &error.to_error_object());
         }
     }
-    Heard::Unreadable(error)
+    Received::Malformed(error)
 }
 
 fn is(id: &RequestId, mine: Option<i64>) -> bool {

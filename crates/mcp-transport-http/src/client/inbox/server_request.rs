@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::client::outbox::deliver::{Undelivered, deliver};
-use crate::client::session::current::Facts;
-use crate::client::state::Core;
+use crate::client::outbox::deliver::{DeliveryError, deliver};
+use crate::client::session::current::Session;
+use crate::client::state::ClientState;
 use bytes::Bytes;
 use mcp_jsonrpc::{ErrorObject, Request, RequestId, write_error, write_result};
 use mcp_protocol::{
@@ -15,23 +15,23 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 /// One question, and where its answer goes.
-struct Question {
-    core: Arc<Core>,
+struct ServerRequest {
+    state: Arc<ClientState>,
     /// The session it was asked in; in another one nobody waits for the answer.
-    facts: Arc<Facts>,
+    session: Arc<Session>,
     exchange: Exchange,
-    place: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 }
 
 /// Answers a question: at once, or from a task.
-pub(crate) fn ask(core: &Arc<Core>, facts: &Arc<Facts>, request: &Request<'_>) {
-    let Some(place) = place(core) else {
+pub(crate) fn ask(state: &Arc<ClientState>, session: &Arc<Session>, request: &Request<'_>) {
+    let Some(permit) = permit(state) else {
         return;
     };
-    match core.incoming.admit(request) {
+    match state.incoming.admit(request) {
         Ok(()) => {}
         Err(AdmissionError::Full(error)) => {
-            return send_error(core, facts, place, &request.id, &error);
+            return send_error(state, session, permit, &request.id, &error);
         }
         // An error with this id would be taken for the answer to the first.
         Err(refused) => {
@@ -39,14 +39,14 @@ pub(crate) fn ask(core: &Arc<Core>, facts: &Arc<Facts>, request: &Request<'_>) {
             return;
         }
     }
-    let link: Arc<dyn Link> = Arc::<Core>::clone(core);
-    let question = Question {
-        core: Arc::clone(core),
-        facts: Arc::clone(facts),
+    let link: Arc<dyn Link> = Arc::<ClientState>::clone(state);
+    let question = ServerRequest {
+        state: Arc::clone(state),
+        session: Arc::clone(session),
         exchange: Exchange::new(request.id.clone(), link),
-        place,
+        permit,
     };
-    let reply = guarded(|| core.inbound.request(request, question.exchange.clone()));
+    let reply = guarded(|| state.inbound.request(request, question.exchange.clone()));
     match reply {
         Ok(Reply::Ready(outcome)) => question.settle(&outcome),
         Ok(Reply::Pending(handler)) => question.run(handler),
@@ -57,42 +57,47 @@ pub(crate) fn ask(core: &Arc<Core>, facts: &Arc<Facts>, request: &Request<'_>) {
 }
 
 /// Answers something that is no request, but was meant as one.
-pub(crate) fn refuse(core: &Arc<Core>, facts: &Arc<Facts>, id: &RequestId, error: &ErrorObject) {
-    if let Some(place) = place(core).filter(|_| !core.incoming.contains(id)) {
-        send_error(core, facts, place, id, error);
+pub(crate) fn refuse(
+    state: &Arc<ClientState>,
+    session: &Arc<Session>,
+    id: &RequestId,
+    error: &ErrorObject,
+) {
+    if let Some(permit) = permit(state).filter(|_| !state.incoming.contains(id)) {
+        send_error(state, session, permit, id, error);
     }
 }
 
-/// A place among what is not answered yet; without one a server gets no answer.
-fn place(core: &Core) -> Option<OwnedSemaphorePermit> {
-    let place = Arc::clone(&core.places.questions).try_acquire_owned();
-    if place.is_err() {
+/// A permit among what is not answered yet; without one a server gets no answer.
+fn permit(state: &ClientState) -> Option<OwnedSemaphorePermit> {
+    let permit = Arc::clone(&state.permits.server_requests).try_acquire_owned();
+    if permit.is_err() {
         tracing::warn!(
-            limit = core.options.limits.incoming,
+            limit = state.options.limits.incoming,
             "dropped a question, twice MuxLimits::incoming are not answered yet"
         );
     }
-    place.ok()
+    permit.ok()
 }
 
 fn send_error(
-    core: &Arc<Core>,
-    facts: &Arc<Facts>,
-    place: OwnedSemaphorePermit,
+    state: &Arc<ClientState>,
+    session: &Arc<Session>,
+    permit: OwnedSemaphorePermit,
     id: &RequestId,
     error: &ErrorObject,
 ) {
     let mut message = Vec::new();
     write_error(&mut message, Some(id), error);
-    let (shared, facts) = (Arc::clone(core), Arc::clone(facts));
-    core.tasks.spawn(async move {
-        post(&shared, &facts, message.into()).await;
-        drop(place);
+    let (shared, session) = (Arc::clone(state), Arc::clone(session));
+    state.tasks.spawn(async move {
+        post(&shared, &session, message.into()).await;
+        drop(permit);
     });
 }
 
-impl Question {
-    /// Polls the handler in place; what waits becomes a task.
+impl ServerRequest {
+    /// Polls the handler in permit; what waits becomes a task.
     fn run(self, handler: BoxFuture<'static, Outcome>) {
         let mut running = Running::new(self.exchange.clone(), handler);
         if let Poll::Ready(outcome) = running.poll_handler(&mut Context::from_waker(Waker::noop()))
@@ -103,15 +108,15 @@ impl Question {
     }
 
     fn run_blocking(self, work: Box<dyn FnOnce() -> Outcome + Send>) {
-        let threads = &self.core.places.threads;
+        let threads = &self.state.permits.threads;
         let Some(thread) = threads.take() else {
             let limit = threads.limit;
             return self.settle(&Err(ErrorObject::internal(format!(
                 "{limit} blocking handlers are under way, the limit of \
-                 ClientOptions::with_blocking"
+                 ClientOptions::with_max_blocking_handlers"
             ))));
         };
-        let work = self.core.tasks.spawn_blocking(move || {
+        let work = self.state.tasks.spawn_blocking(move || {
             let outcome = guarded(work);
             drop(thread);
             outcome
@@ -127,14 +132,14 @@ impl Question {
 
     /// Waits for the outcome in a task, no longer than allowed.
     fn wait(self, handler: impl Future<Output = Outcome> + Send + 'static) {
-        let core = Arc::clone(&self.core);
-        core.incoming.insert(&self.exchange);
-        if core.closed().is_some() {
+        let state = Arc::clone(&self.state);
+        state.incoming.insert(&self.exchange);
+        if state.closed().is_some() {
             // Closing took the table before this one was on it.
             self.exchange.cancel();
         }
-        core.tasks.spawn(async move {
-            let deadline = self.core.inbound.deadline();
+        state.tasks.spawn(async move {
+            let deadline = self.state.inbound.deadline();
             let outcome = match deadline {
                 None => handler.await,
                 Some(limit) => match timeout(limit, handler).await {
@@ -142,9 +147,9 @@ impl Question {
                     Err(_) => Err(expired(deadline)),
                 },
             };
-            self.core.incoming.forget(&self.exchange);
+            self.state.incoming.forget(&self.exchange);
             if let Some(message) = self.answer(&outcome) {
-                post(&self.core, &self.facts, message).await;
+                post(&self.state, &self.session, message).await;
             }
         });
     }
@@ -152,10 +157,10 @@ impl Question {
     /// Sends the outcome from a task: whoever reads the stream does not wait for it.
     fn settle(self, outcome: &Outcome) {
         if let Some(message) = self.answer(outcome) {
-            let core = Arc::clone(&self.core);
-            core.tasks.spawn(async move {
-                post(&self.core, &self.facts, message).await;
-                drop(self.place);
+            let state = Arc::clone(&self.state);
+            state.tasks.spawn(async move {
+                post(&self.state, &self.session, message).await;
+                drop(self.permit);
             });
         }
     }
@@ -175,14 +180,14 @@ impl Question {
     }
 }
 
-async fn post(core: &Arc<Core>, facts: &Arc<Facts>, message: Bytes) {
-    match deliver(core, facts, message).await {
+async fn post(state: &Arc<ClientState>, session: &Arc<Session>, message: Bytes) {
+    match deliver(state, session, message).await {
         Ok(()) => {}
-        Err(Undelivered::SessionLost) => {
+        Err(DeliveryError::SessionLost) => {
             tracing::debug!("an answer was not delivered, the server forgot the session");
-            core.session_lost(facts);
+            state.session_lost(session);
         }
-        Err(Undelivered::Failed(error)) => {
+        Err(DeliveryError::Failed(error)) => {
             tracing::warn!(%error, "an answer was not delivered");
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use crate::client::session::current::Facts;
+use crate::client::session::current::Session;
 use crate::sync::lock;
 use bytes::Bytes;
 use mcp_protocol::Delivery;
@@ -18,7 +18,7 @@ pub(crate) struct Outbox {
 
 #[derive(Default)]
 struct State {
-    queue: VecDeque<Note>,
+    queue: VecDeque<QueuedMessage>,
     bytes: usize,
     pushed: u64,
     /// A task is at work on it.
@@ -26,10 +26,10 @@ struct State {
 }
 
 /// One message to deliver.
-pub(crate) struct Note {
+pub(crate) struct QueuedMessage {
     pub(crate) message: Bytes,
     /// The session it belongs to; `None` for whichever is open.
-    pub(crate) session: Option<Arc<Facts>>,
+    pub(crate) session: Option<Arc<Session>>,
     /// It says that the handshake is complete.
     pub(crate) opens: bool,
 }
@@ -46,7 +46,7 @@ impl Outbox {
     }
 
     /// Queues a message; `true` if somebody has to start sending.
-    pub(crate) fn push(&self, note: Note, delivery: Delivery) -> bool {
+    pub(crate) fn push(&self, note: QueuedMessage, delivery: Delivery) -> bool {
         let mut state = lock(&self.state);
         let limit = match delivery {
             Delivery::Lossy => self.limit,
@@ -71,7 +71,7 @@ impl Outbox {
     }
 
     /// The next message; `None` if there is none, and whoever asked is done.
-    pub(crate) fn next(&self) -> Option<Note> {
+    pub(crate) fn next(&self) -> Option<QueuedMessage> {
         let mut state = lock(&self.state);
         let note = state.queue.pop_front();
         match &note {
@@ -108,8 +108,8 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    fn note(bytes: usize) -> Note {
-        Note {
+    fn note(bytes: usize) -> QueuedMessage {
+        QueuedMessage {
             message: vec![b'x'; bytes].into(),
             session: None,
             opens: false,

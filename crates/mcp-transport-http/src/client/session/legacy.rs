@@ -19,17 +19,17 @@ use mcp_jsonrpc::{Frame, Message, Notification, ParseError, Request, parse};
 use mcp_protocol::{CallError, Closed, Exchange, Inbound, Mux, Reply, TransportError};
 use tokio::time::timeout;
 
-use crate::client::state::Core;
-use crate::client::wire::connection::{Broken, Kind, Letter};
-use crate::client::wire::content::Form;
-use crate::client::wire::events::Events;
+use crate::client::state::ClientState;
+use crate::client::wire::connection::{OutgoingRequest, RequestKind, SendError};
+use crate::client::wire::content::ContentKind;
+use crate::client::wire::events::EventReader;
 use crate::client::wire::service::quoted;
-use crate::client::wire::url::Endpoint;
+use crate::client::wire::url::ServerUrl;
 use crate::legacy::work::spawn;
 use crate::threads::Threads;
 
 /// Whether a server that answers `initialize` like this may be of that age.
-pub(crate) fn may_be_old(status: StatusCode) -> bool {
+pub(crate) fn may_be_legacy(status: StatusCode) -> bool {
     matches!(
         status,
         StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
@@ -40,39 +40,49 @@ pub(crate) fn may_be_old(status: StatusCode) -> bool {
 ///
 /// # Errors
 /// There is no such stream, or it tells no address of the same origin in time.
-pub(crate) async fn connect(core: &Arc<Core>) -> Result<Arc<Mux>, TransportError> {
-    let opened = timeout(core.options.renewal_timeout, open(core)).await;
+pub(crate) async fn connect(state: &Arc<ClientState>) -> Result<Arc<Mux>, TransportError> {
+    let opened = timeout(state.options.renewal_timeout, open(state)).await;
     let (events, target) = opened.map_err(|_| {
         TransportError::new(format!(
-            "{} told no address within ClientOptions::with_renewal_timeout",
-            core.wire.endpoint
+            "{} told no address within ClientOptions::with_reinitialize_timeout",
+            state.http.endpoint
         ))
     })??;
-    let inbound = Arc::new(Forward(Arc::clone(&core.inbound)));
-    let mux = Mux::new(inbound, core.options.limits.clone());
-    core.tasks
-        .spawn(carry(Arc::clone(core), Arc::clone(&mux), events, target));
+    let inbound = Arc::new(ForwardInbound(Arc::clone(&state.inbound)));
+    let mux = Mux::new(inbound, state.options.limits.clone());
+    state
+        .tasks
+        .spawn(carry(Arc::clone(state), Arc::clone(&mux), events, target));
     Ok(mux)
 }
 
-async fn open(core: &Core) -> Result<(Events, Endpoint), TransportError> {
-    let letter = Letter {
-        kind: Kind::Get(None),
-        ..Letter::default()
+async fn open(state: &ClientState) -> Result<(EventReader, ServerUrl), TransportError> {
+    let request = OutgoingRequest {
+        kind: RequestKind::Get(None),
+        ..OutgoingRequest::default()
     };
-    let endpoint = &core.wire.endpoint;
-    let response = core.wire.send(&letter).await.map_err(Broken::into_error)?;
+    let endpoint = &state.http.endpoint;
+    let response = state
+        .http
+        .send(&request)
+        .await
+        .map_err(SendError::into_error)?;
     let status = response.status();
-    if !status.is_success() || !matches!(Form::of(response.headers()), Form::Events) {
+    if !status.is_success()
+        || !matches!(
+            ContentKind::of(response.headers()),
+            ContentKind::EventReader
+        )
+    {
         let problem = format!("{endpoint} answered GET with {status} and no stream of events");
         return Err(TransportError::new(problem));
     }
-    let mut events = Events::new(response.into_body(), &core.options);
+    let mut events = EventReader::new(response.into_body(), &state.options);
     loop {
         let event = events
             .next()
             .await
-            .map_err(crate::client::wire::events::Broken::into_error)?;
+            .map_err(crate::client::wire::events::ReadError::into_error)?;
         let Some(event) = event else {
             let problem = format!("{endpoint} ended its stream before it told an address");
             return Err(TransportError::new(problem));
@@ -95,18 +105,18 @@ async fn open(core: &Core) -> Result<(Events, Endpoint), TransportError> {
 }
 
 /// Carries messages both ways until the stream ends; then the connection does.
-async fn carry(core: Arc<Core>, mux: Arc<Mux>, events: Events, target: Endpoint) {
-    let hearing = hear(&core, &mux, events);
-    let ended = match select(pin!(hearing), pin!(send(&core, &mux, &target))).await {
+async fn carry(state: Arc<ClientState>, mux: Arc<Mux>, events: EventReader, target: ServerUrl) {
+    let hearing = receive(&state, &mux, events);
+    let ended = match select(pin!(hearing), pin!(send(&state, &mux, &target))).await {
         Either::Left((reason, _)) => reason,
         Either::Right(((), _)) => Closed::local(),
     };
-    core.close(ended);
+    state.close(ended);
 }
 
 /// What the server says.
-async fn hear(core: &Core, mux: &Arc<Mux>, mut events: Events) -> Closed {
-    let threads = Threads::new(core.options.blocking);
+async fn receive(state: &ClientState, mux: &Arc<Mux>, mut events: EventReader) -> Closed {
+    let threads = Threads::new(state.options.blocking);
     loop {
         match events.next().await {
             Ok(Some(event)) if event.is_message() => {
@@ -120,7 +130,7 @@ async fn hear(core: &Core, mux: &Arc<Mux>, mut events: Events) -> Closed {
 }
 
 /// What this side says, one message after the other, because their order matters.
-async fn send(core: &Core, mux: &Mux, target: &Endpoint) {
+async fn send(state: &ClientState, mux: &Mux, target: &ServerUrl) {
     let mut lines = Vec::new();
     while poll_fn(|cx| mux.poll_output(cx, &mut lines)).await {
         let said = Bytes::from(std::mem::take(&mut lines));
@@ -128,27 +138,31 @@ async fn send(core: &Core, mux: &Mux, target: &Endpoint) {
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
         {
-            if let Err(error) = deliver(core, target, said.slice_ref(line)).await {
-                lost(core, mux, line, error);
+            if let Err(error) = deliver(state, target, said.slice_ref(line)).await {
+                lost(state, mux, line, error);
             }
         }
     }
 }
 
-async fn deliver(core: &Core, target: &Endpoint, message: Bytes) -> Result<(), TransportError> {
-    let letter = Letter {
-        kind: Kind::Post(message),
-        ..Letter::default()
+async fn deliver(
+    state: &ClientState,
+    target: &ServerUrl,
+    message: Bytes,
+) -> Result<(), TransportError> {
+    let request = OutgoingRequest {
+        kind: RequestKind::Post(message),
+        ..OutgoingRequest::default()
     };
-    let limit: Duration = core.options.delivery_timeout;
-    let sent = timeout(limit, core.wire.send_to(target, &letter)).await;
+    let limit: Duration = state.options.delivery_timeout;
+    let sent = timeout(limit, state.http.send_to(target, &request)).await;
     let response = sent
         .map_err(|_| {
             TransportError::new(format!(
                 "{target} took no message within ClientOptions::with_delivery_timeout"
             ))
         })?
-        .map_err(Broken::into_error)?;
+        .map_err(SendError::into_error)?;
     if response.status().is_success() {
         return Ok(());
     }
@@ -159,8 +173,8 @@ async fn deliver(core: &Core, target: &Endpoint, message: Bytes) -> Result<(), T
 }
 
 /// A message that was not taken: if it is a request, its call fails.
-fn lost(core: &Core, mux: &Mux, line: &[u8], error: TransportError) {
-    let id = match parse(line, &core.options.limits.frame) {
+fn lost(state: &ClientState, mux: &Mux, line: &[u8], error: TransportError) {
+    let id = match parse(line, &state.options.limits.frame) {
         Ok(Frame::Single(Message::Request(request))) => request.id,
         _ => {
             tracing::warn!(%error, "a message was lost");
@@ -171,9 +185,9 @@ fn lost(core: &Core, mux: &Mux, line: &[u8], error: TransportError) {
 }
 
 /// The inbound side, which hears of the beginning and the end from the connection itself.
-struct Forward(Arc<dyn Inbound>);
+struct ForwardInbound(Arc<dyn Inbound>);
 
-impl Inbound for Forward {
+impl Inbound for ForwardInbound {
     fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
         self.0.request(request, exchange)
     }

@@ -7,7 +7,7 @@ use crate::sync::lock;
 use mcp_types::method;
 
 /// The log level and the subscriptions of a session, as they were asked for.
-pub(crate) struct Record {
+pub(crate) struct ReplayState {
     limit: usize,
     state: Mutex<State>,
 }
@@ -19,9 +19,9 @@ struct State {
 }
 
 /// A request to make again.
-pub(crate) type Again = (&'static str, Vec<u8>);
+pub(crate) type ReplayRequest = (&'static str, Vec<u8>);
 
-impl Record {
+impl ReplayState {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -30,7 +30,7 @@ impl Record {
     }
 
     /// Whether the server remembers something after this.
-    pub(crate) fn concerns(method: &str) -> bool {
+    pub(crate) fn is_replayed(method: &str) -> bool {
         matches!(
             method,
             method::LOGGING_SET_LEVEL | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
@@ -38,7 +38,7 @@ impl Record {
     }
 
     /// Takes note of a request that was answered with a result.
-    pub(crate) fn note(&self, method: &str, params: &[u8]) {
+    pub(crate) fn record(&self, method: &str, params: &[u8]) {
         let mut state = lock(&self.state);
         match method {
             method::LOGGING_SET_LEVEL => state.level = Some(params.to_vec()),
@@ -53,7 +53,7 @@ impl Record {
                     tracing::warn!(
                         limit = self.limit,
                         "a subscription will not outlive the session, \
-                         the limit of ClientOptions::with_restored is reached"
+                         the limit of ClientOptions::with_max_restored_subscriptions is reached"
                     );
                 }
             }
@@ -67,7 +67,7 @@ impl Record {
     }
 
     /// Everything to ask a new session for.
-    pub(crate) fn requests(&self) -> Vec<Again> {
+    pub(crate) fn requests(&self) -> Vec<ReplayRequest> {
         let state = lock(&self.state);
         let level = state
             .level
@@ -94,8 +94,8 @@ fn uri(params: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn made_again(record: &Record) -> Vec<String> {
-        let requests = record.requests().into_iter();
+    fn replayed(replay: &ReplayState) -> Vec<String> {
+        let requests = replay.requests().into_iter();
         requests
             .map(|(method, params)| format!("{method} {}", String::from_utf8(params).unwrap()))
             .collect()
@@ -103,21 +103,21 @@ mod tests {
 
     #[test]
     fn the_last_level_and_the_open_subscriptions_are_asked_for_again() {
-        let record = Record::new(2);
-        let note = |method, params: &str| record.note(method, params.as_bytes());
-        note(method::LOGGING_SET_LEVEL, r#"{"level":"debug"}"#);
-        note(method::LOGGING_SET_LEVEL, r#"{"level":"error"}"#);
-        note(
+        let replay = ReplayState::new(2);
+        let record = |method, params: &str| replay.record(method, params.as_bytes());
+        record(method::LOGGING_SET_LEVEL, r#"{"level":"debug"}"#);
+        record(method::LOGGING_SET_LEVEL, r#"{"level":"error"}"#);
+        record(
             method::RESOURCES_SUBSCRIBE,
             r#"{"_meta":{},"uri":"a:\u0031"}"#,
         );
-        note(method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:2"}"#);
-        note(method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:3"}"#);
-        note(method::RESOURCES_SUBSCRIBE, r#"{"uri":7}"#);
-        note(method::RESOURCES_UNSUBSCRIBE, r#"{"uri":"a:1"}"#);
-        note(method::TOOLS_CALL, r#"{"uri":"a:4"}"#);
+        record(method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:2"}"#);
+        record(method::RESOURCES_SUBSCRIBE, r#"{"uri":"a:3"}"#);
+        record(method::RESOURCES_SUBSCRIBE, r#"{"uri":7}"#);
+        record(method::RESOURCES_UNSUBSCRIBE, r#"{"uri":"a:1"}"#);
+        record(method::TOOLS_CALL, r#"{"uri":"a:4"}"#);
         assert_eq!(
-            made_again(&record),
+            replayed(&replay),
             [
                 r#"logging/setLevel {"level":"error"}"#,
                 r#"resources/subscribe {"uri":"a:2"}"#

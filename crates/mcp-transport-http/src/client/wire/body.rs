@@ -54,7 +54,7 @@ impl fmt::Debug for RequestBody {
 }
 
 /// The body of a response, of whatever kind.
-pub(crate) struct ResponseBody(Pin<Box<dyn Source>>);
+pub(crate) struct ResponseBody(Pin<Box<dyn DataSource>>);
 
 impl ResponseBody {
     pub(crate) fn new<B>(body: B) -> Self
@@ -83,7 +83,7 @@ impl fmt::Debug for ResponseBody {
 }
 
 /// What is read of a body, whatever its types are.
-trait Source: Send {
+trait DataSource: Send {
     fn poll_data(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -92,7 +92,7 @@ trait Source: Send {
     fn announced(&self) -> Option<u64>;
 }
 
-impl<B> Source for B
+impl<B> DataSource for B
 where
     B: Body + Send,
     B::Error: Into<BoxError>,

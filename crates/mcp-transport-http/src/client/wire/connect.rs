@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::client::options::Options;
 use crate::client::wire::body::RequestBody;
-use crate::client::wire::service::{BoxError, Carrier, Tower};
-use crate::client::wire::url::Endpoint;
+use crate::client::wire::service::{BoxError, HttpService, TowerService};
+use crate::client::wire::url::ServerUrl;
 use http::Uri;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -25,10 +25,10 @@ const PROBES: u32 = 3;
 ///
 /// # Errors
 /// The endpoint needs TLS, and that is not built in or cannot be set up.
-pub(crate) fn carrier(
-    endpoint: &Endpoint,
+pub(crate) fn default_service(
+    endpoint: &ServerUrl,
     options: &Options,
-) -> Result<Box<dyn Carrier>, TransportError> {
+) -> Result<Box<dyn HttpService>, TransportError> {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(options.connect_timeout));
@@ -43,9 +43,9 @@ pub(crate) fn carrier(
     if endpoint.is_secure() {
         secure(&builder, tcp, options.connect_timeout)
     } else {
-        let connector = Timely::new(tcp, options.connect_timeout);
+        let connector = ConnectTimeout::new(tcp, options.connect_timeout);
         let client = builder.build::<_, RequestBody>(connector);
-        Ok(Box::new(Tower::new(client)))
+        Ok(Box::new(TowerService::new(client)))
     }
 }
 
@@ -54,7 +54,7 @@ fn secure(
     builder: &hyper_util::client::legacy::Builder,
     mut tcp: HttpConnector,
     limit: Duration,
-) -> Result<Box<dyn Carrier>, TransportError> {
+) -> Result<Box<dyn HttpService>, TransportError> {
     use std::sync::Arc;
 
     use rustls_platform_verifier::BuilderVerifierExt;
@@ -74,8 +74,8 @@ fn secure(
         .https_only()
         .enable_http1()
         .wrap_connector(tcp);
-    let client = builder.build::<_, RequestBody>(Timely::new(connector, limit));
-    Ok(Box::new(Tower::new(client)))
+    let client = builder.build::<_, RequestBody>(ConnectTimeout::new(connector, limit));
+    Ok(Box::new(TowerService::new(client)))
 }
 
 #[cfg(not(feature = "tls"))]
@@ -83,7 +83,7 @@ fn secure(
     _builder: &hyper_util::client::legacy::Builder,
     _tcp: HttpConnector,
     _limit: Duration,
-) -> Result<Box<dyn Carrier>, TransportError> {
+) -> Result<Box<dyn HttpService>, TransportError> {
     Err(TransportError::new(
         "https needs TLS: enable the feature \"tls\" of mcp-transport-http, or bring an HTTP \
          client of your own with Http::service",
@@ -92,18 +92,18 @@ fn secure(
 
 /// A connector with a limit on all it does: names, sockets and TLS.
 #[derive(Clone)]
-struct Timely<C> {
+struct ConnectTimeout<C> {
     inner: C,
     limit: Duration,
 }
 
-impl<C> Timely<C> {
+impl<C> ConnectTimeout<C> {
     fn new(inner: C, limit: Duration) -> Self {
         Self { inner, limit }
     }
 }
 
-impl<C> Service<Uri> for Timely<C>
+impl<C> Service<Uri> for ConnectTimeout<C>
 where
     C: Service<Uri>,
     C::Response: Send,

@@ -10,8 +10,8 @@ use mcp_protocol::TransportError;
 use crate::client::wire::authorize::{AfterRefusal, Authorize};
 use crate::client::wire::body::{RequestBody, ResponseBody};
 use crate::client::wire::connect::is_unreached;
-use crate::client::wire::service::{BoxError, Carrier, chain, quoted};
-use crate::client::wire::url::Endpoint;
+use crate::client::wire::service::{BoxError, HttpService, chain, quoted};
+use crate::client::wire::url::ServerUrl;
 use crate::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
 /// Both ways in which a request may be answered.
@@ -24,26 +24,26 @@ const AGENT: HeaderValue =
 const REPAIRS: u32 = 3;
 
 /// The way to one server.
-pub(crate) struct Wire {
-    pub(crate) endpoint: Endpoint,
+pub(crate) struct HttpConnection {
+    pub(crate) endpoint: ServerUrl,
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
-    pub(crate) carrier: Box<dyn Carrier>,
+    pub(crate) service: Box<dyn HttpService>,
     pub(crate) redirects: usize,
 }
 
 /// What is sent.
 #[derive(Default)]
-pub(crate) struct Letter {
-    pub(crate) kind: Kind,
+pub(crate) struct OutgoingRequest {
+    pub(crate) kind: RequestKind,
     pub(crate) session: Option<HeaderValue>,
     pub(crate) revision: Option<&'static str>,
     /// Headers that repeat what stands in the body.
-    pub(crate) mirrored: HeaderMap,
+    pub(crate) stateless_headers: HeaderMap,
 }
 
 #[derive(Default)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     /// One message.
     Post(Bytes),
     /// Asks for a stream, or for the rest of one.
@@ -55,53 +55,56 @@ pub(crate) enum Kind {
 
 /// Why there is no response.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum SendError {
     /// The server was not reached, so it has seen nothing.
-    Unreached(TransportError),
+    Unreachable(TransportError),
     /// The connection broke; nobody knows what the server has seen.
-    Cut(TransportError),
+    Interrupted(TransportError),
     /// The message was not accepted, or not sent to where it should have gone.
-    Refused(TransportError),
+    Rejected(TransportError),
 }
 
-impl Broken {
+impl SendError {
     pub(crate) fn into_error(self) -> TransportError {
         match self {
-            Self::Unreached(error) | Self::Cut(error) | Self::Refused(error) => error,
+            Self::Unreachable(error) | Self::Interrupted(error) | Self::Rejected(error) => error,
         }
     }
 }
 
-impl Letter {
+impl OutgoingRequest {
     fn method(&self) -> Method {
         match self.kind {
-            Kind::Post(_) => Method::POST,
-            Kind::Get(_) => Method::GET,
-            Kind::Delete => Method::DELETE,
+            RequestKind::Post(_) => Method::POST,
+            RequestKind::Get(_) => Method::GET,
+            RequestKind::Delete => Method::DELETE,
         }
     }
 }
 
-impl Wire {
+impl HttpConnection {
     /// Sends a message and waits for the head of the response, as long as it takes. Dropping the
     /// future abandons the exchange.
-    pub(crate) async fn send(&self, letter: &Letter) -> Result<Response<ResponseBody>, Broken> {
-        self.send_to(&self.endpoint, letter).await
+    pub(crate) async fn send(
+        &self,
+        request: &OutgoingRequest,
+    ) -> Result<Response<ResponseBody>, SendError> {
+        self.send_to(&self.endpoint, request).await
     }
 
     /// The same to another address of the server.
     pub(crate) async fn send_to(
         &self,
-        target: &Endpoint,
-        letter: &Letter,
-    ) -> Result<Response<ResponseBody>, Broken> {
+        target: &ServerUrl,
+        request: &OutgoingRequest,
+    ) -> Result<Response<ResponseBody>, SendError> {
         let mut target = target.clone();
         let mut repairs = 0;
         let mut redirects = 0;
         loop {
-            let (request, sent) = self.request(letter, &target).await?;
-            let response = self.carrier.send(request).await;
-            let response = response.map_err(|error| broken(letter, &target, error))?;
+            let (http_request, sent) = self.request(request, &target).await?;
+            let response = self.service.send(http_request).await;
+            let response = response.map_err(|error| broken(request, &target, error))?;
             let (head, body) = response.into_parts();
             if let (Some(authorizer), Some(sent)) = (&self.authorize, sent) {
                 authorizer.responded(&head);
@@ -112,7 +115,7 @@ impl Wire {
                 if unauthorized && repairs < REPAIRS {
                     repairs += 1;
                     let after = authorizer.refused(&sent, &head).await;
-                    if after.map_err(Broken::Refused)? == AfterRefusal::SendAgain {
+                    if after.map_err(SendError::Rejected)? == AfterRefusal::SendAgain {
                         continue;
                     }
                 }
@@ -120,12 +123,12 @@ impl Wire {
             if !is_redirect(head.status) {
                 return Ok(Response::from_parts(head, body));
             }
-            target = self.redirected(letter, &target, &head)?;
+            target = self.redirected(request, &target, &head)?;
             redirects += 1;
             if redirects > self.redirects {
-                return Err(Broken::Refused(TransportError::new(format!(
+                return Err(SendError::Rejected(TransportError::new(format!(
                     "{} was redirected more than {} times, the limit of \
-                     ClientOptions::with_redirects; the last time to {target}",
+                     ClientOptions::with_max_redirects; the last time to {target}",
                     self.endpoint, self.redirects
                 ))));
             }
@@ -135,43 +138,43 @@ impl Wire {
     /// The request as it is sent, and what an authorizer needs to know of it later.
     async fn request(
         &self,
-        letter: &Letter,
-        target: &Endpoint,
-    ) -> Result<(Request<RequestBody>, Option<request::Parts>), Broken> {
-        let body = match &letter.kind {
-            Kind::Post(message) => RequestBody::new(message.clone()),
-            Kind::Get(_) | Kind::Delete => RequestBody::default(),
+        request: &OutgoingRequest,
+        target: &ServerUrl,
+    ) -> Result<(Request<RequestBody>, Option<request::Parts>), SendError> {
+        let body = match &request.kind {
+            RequestKind::Post(message) => RequestBody::new(message.clone()),
+            RequestKind::Get(_) | RequestKind::Delete => RequestBody::default(),
         };
         let (mut head, body) = Request::new(body).into_parts();
-        head.method = letter.method();
+        head.method = request.method();
         head.uri = target.uri().clone();
         head.headers = self.headers.clone();
         let headers = &mut head.headers;
         headers.entry(USER_AGENT).or_insert(AGENT);
-        match &letter.kind {
-            Kind::Post(_) => {
+        match &request.kind {
+            RequestKind::Post(_) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
                 headers.insert(ACCEPT, BOTH);
             }
-            Kind::Get(last) => {
+            RequestKind::Get(last) => {
                 headers.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
                 if let Some(last) = last {
                     headers.insert(LAST_EVENT_ID, last.clone());
                 }
             }
-            Kind::Delete => {}
+            RequestKind::Delete => {}
         }
-        if let Some(session) = &letter.session {
+        if let Some(session) = &request.session {
             headers.insert(SESSION_ID, session.clone());
         }
-        if let Some(revision) = letter.revision {
+        if let Some(revision) = request.revision {
             headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision));
         }
-        headers.extend(letter.mirrored.clone());
+        headers.extend(request.stateless_headers.clone());
         let mut sent = None;
         if let Some(authorizer) = &self.authorize {
             let authorized = authorizer.authorize(&mut head).await;
-            authorized.map_err(Broken::Refused)?;
+            authorized.map_err(SendError::Rejected)?;
             sent = Some(head.clone());
         }
         Ok((Request::from_parts(head, body), sent))
@@ -180,12 +183,12 @@ impl Wire {
     /// Where to send it instead.
     fn redirected(
         &self,
-        letter: &Letter,
-        from: &Endpoint,
+        request: &OutgoingRequest,
+        from: &ServerUrl,
         head: &http::response::Parts,
-    ) -> Result<Endpoint, Broken> {
+    ) -> Result<ServerUrl, SendError> {
         let status = head.status;
-        let refused = |text: String| Err(Broken::Refused(TransportError::new(text)));
+        let refused = |text: String| Err(SendError::Rejected(TransportError::new(text)));
         let location = head.headers.get(LOCATION).map(HeaderValue::as_bytes);
         let location = String::from_utf8_lossy(location.unwrap_or_default());
         let Some(target) = from.join(location.trim()) else {
@@ -204,7 +207,7 @@ impl Wire {
             status,
             StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
         );
-        if !keeps_method && !matches!(letter.kind, Kind::Get(_)) {
+        if !keeps_method && !matches!(request.kind, RequestKind::Get(_)) {
             return refused(format!(
                 "{from} redirects ({status}) to {target} in a way that drops the message; \
                  connect to that URL"
@@ -218,13 +221,13 @@ fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-fn broken(letter: &Letter, target: &Endpoint, error: BoxError) -> Broken {
+fn broken(request: &OutgoingRequest, target: &ServerUrl, error: BoxError) -> SendError {
     let reason = chain(&*error);
     if is_unreached(&*error) {
         let text = format!("{target} cannot be reached: {reason}");
-        Broken::Unreached(TransportError::new(text).with_source(error))
+        SendError::Unreachable(TransportError::new(text).with_source(error))
     } else {
-        let text = format!("{} {target} failed: {reason}", letter.method());
-        Broken::Cut(TransportError::new(text).with_source(error))
+        let text = format!("{} {target} failed: {reason}", request.method());
+        SendError::Interrupted(TransportError::new(text).with_source(error))
     }
 }

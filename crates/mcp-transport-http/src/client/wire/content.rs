@@ -7,14 +7,14 @@ use crate::client::wire::service::quoted;
 use crate::headers::{EVENT_STREAM, JSON};
 
 /// The form of a body.
-pub(crate) enum Form {
+pub(crate) enum ContentKind {
     Json,
-    Events,
+    EventReader,
     /// Something else; for people.
     Other(String),
 }
 
-impl Form {
+impl ContentKind {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         if let Some(encoding) = headers.get(CONTENT_ENCODING).map(text)
@@ -32,7 +32,7 @@ impl Form {
         if essence.eq_ignore_ascii_case(JSON) {
             Self::Json
         } else if essence.eq_ignore_ascii_case(EVENT_STREAM) {
-            Self::Events
+            Self::EventReader
         } else {
             Self::Other(format!(
                 "Content-Type {}, neither {JSON} nor {EVENT_STREAM}; \

@@ -11,29 +11,29 @@ use crate::client::wire::service::chain;
 use crate::sse::{Decoder, Event, TooLong};
 
 /// Reads events off a body.
-pub(crate) struct Events {
+pub(crate) struct EventReader {
     body: ResponseBody,
     chunk: Bytes,
     decoder: Decoder,
 }
 
 /// Why a body has no further events.
-pub(crate) enum Broken {
+pub(crate) enum ReadError {
     /// The connection broke.
-    Cut(TransportError),
+    Interrupted(TransportError),
     /// An event is over a limit, and what follows it cannot be told from it.
     TooLong(TransportError),
 }
 
-impl Broken {
+impl ReadError {
     pub(crate) fn into_error(self) -> TransportError {
         match self {
-            Self::Cut(error) | Self::TooLong(error) => error,
+            Self::Interrupted(error) | Self::TooLong(error) => error,
         }
     }
 }
 
-impl Events {
+impl EventReader {
     pub(crate) fn new(body: ResponseBody, options: &Options) -> Self {
         Self {
             body,
@@ -43,7 +43,7 @@ impl Events {
     }
 
     /// Reads until an event is complete; `None` at the end of the body. Cancel safe.
-    pub(crate) async fn next(&mut self) -> Result<Option<Event<'_>>, Broken> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Event<'_>>, ReadError> {
         loop {
             let mut rest = &*self.chunk;
             let complete = self
@@ -59,7 +59,9 @@ impl Events {
                 Some(Ok(data)) => self.chunk = data,
                 Some(Err(error)) => {
                     let text = format!("the stream broke: {}", chain(&*error));
-                    return Err(Broken::Cut(TransportError::new(text).with_source(error)));
+                    return Err(ReadError::Interrupted(
+                        TransportError::new(text).with_source(error),
+                    ));
                 }
                 None => return Ok(None),
             }
@@ -72,10 +74,10 @@ impl Events {
     }
 }
 
-fn too_long(error: &TooLong) -> Broken {
+fn too_long(error: &TooLong) -> ReadError {
     let setting = match error {
-        TooLong::Data { .. } => "ClientOptions::with_message_bytes",
-        TooLong::Id { .. } => "ClientOptions::with_event_id_bytes",
+        TooLong::Data { .. } => "ClientOptions::with_max_message_bytes",
+        TooLong::Id { .. } => "ClientOptions::with_max_event_id_bytes",
     };
-    Broken::TooLong(TransportError::new(format!("{error} of {setting}")))
+    ReadError::TooLong(TransportError::new(format!("{error} of {setting}")))
 }

@@ -13,7 +13,7 @@ use tower_service::Service;
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sends one HTTP request.
-pub(crate) trait Carrier: Send + Sync {
+pub(crate) trait HttpService: Send + Sync {
     fn send(
         &self,
         request: Request<RequestBody>,
@@ -22,15 +22,15 @@ pub(crate) trait Carrier: Send + Sync {
 
 /// A tower service as a carrier. It is behind a lock to be cloned, because services need not be
 /// `Sync`.
-pub(crate) struct Tower<S>(Mutex<S>);
+pub(crate) struct TowerService<S>(Mutex<S>);
 
-impl<S> Tower<S> {
+impl<S> TowerService<S> {
     pub(crate) fn new(service: S) -> Self {
         Self(Mutex::new(service))
     }
 }
 
-impl<S, B> Carrier for Tower<S>
+impl<S, B> HttpService for TowerService<S>
 where
     S: Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -71,9 +71,9 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// What a peer says, on one line and cut to what people read.
 pub(crate) fn quoted(text: &str) -> String {
-    const LONGEST: usize = 256;
+    const MAX_BYTES: usize = 256;
     let mut chars = text.trim().chars();
-    let head: String = chars.by_ref().take(LONGEST).collect();
+    let head: String = chars.by_ref().take(MAX_BYTES).collect();
     let rest = if chars.next().is_some() { "…" } else { "" };
     format!("{:?}", head + rest)
 }

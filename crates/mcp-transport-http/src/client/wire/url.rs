@@ -10,9 +10,9 @@ use mcp_protocol::TransportError;
 
 /// A URL of a server, or what it redirects to. Prints without its query, which may hold a key.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Endpoint(Uri);
+pub(crate) struct ServerUrl(Uri);
 
-impl Endpoint {
+impl ServerUrl {
     /// # Errors
     /// It is no `http` or `https` URL, or it holds credentials.
     pub(crate) fn parse(url: &str) -> Result<Self, TransportError> {
@@ -89,13 +89,13 @@ impl Endpoint {
     }
 }
 
-impl fmt::Display for Endpoint {
+impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&redacted(&self.0.to_string()))
     }
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -119,8 +119,8 @@ fn redacted(url: &str) -> String {
 mod tests {
     use super::*;
 
-    fn at(url: &str) -> Endpoint {
-        Endpoint::parse(url).unwrap()
+    fn at(url: &str) -> ServerUrl {
+        ServerUrl::parse(url).unwrap()
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
                 "https://example.com/mcp",
             ),
         ] {
-            let error = Endpoint::parse(url).unwrap_err().to_string();
+            let error = ServerUrl::parse(url).unwrap_err().to_string();
             assert!(error.contains(advice), "{url}: {error}");
             assert!(!error.contains("secret"), "{error}");
         }
