@@ -18,6 +18,7 @@ mod http;
 mod http_attacks;
 mod lifecycle;
 mod long_job;
+mod macros;
 mod modern;
 mod modern_client;
 mod older;

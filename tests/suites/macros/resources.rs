@@ -3,7 +3,7 @@
 use mcp_server::{Completing, Resource, Server, State, resource, resources};
 use serde_json::json;
 
-use crate::open;
+use super::open;
 
 /// The readme.
 #[resource("project:///readme", mime = "text/markdown", title = "Read me")]

@@ -1,4 +1,4 @@
-//! The attributes, used as a server would use them.
+//! The attributes of `mcp-macros`, used through `mcp-server`.
 
 mod prompts;
 mod resources;

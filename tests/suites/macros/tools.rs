@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{call, open};
+use super::{call, open};
 
 /// Adds two numbers.
 ///

@@ -3,7 +3,7 @@
 use mcp_server::{Completing, Prompt, Server, State, prompt, prompts};
 use serde_json::json;
 
-use crate::open;
+use super::open;
 
 #[expect(
     clippy::needless_pass_by_value,
