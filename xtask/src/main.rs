@@ -1,10 +1,11 @@
-//! Maintenance commands of the workspace: everything CI runs, a laptop runs with the same words.
+//! Maintenance commands of the workspace. CI and developers run the same commands.
 
 mod bench;
 mod codegen;
 mod conformance;
 mod files;
 mod interop;
+mod lint;
 mod programs;
 mod steps;
 mod support;
@@ -17,17 +18,19 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  bench [--quick] [--build-time]        what a call costs, beside a server without an SDK and beside the peers; writes
+  test                                  runs all tests; no Node or Python needed
+  lint                                  formatting, clippy, tidy, generated files, documentation
+  tidy                                  project rules that the compiler does not check
+  support [--check]                     writes docs/support.md: the requirements and the tests that prove them
+  codegen [--check] [--schema-dir DIR]  writes the types of mcp-types from the official schema
+  conformance [server|client] [--revision R] [--bless]
+                                        runs both lines of the official suite against the server and the client
+  interop [PEER...]                     runs real peers from npm and PyPI in both directions; writes docs/interop.md
+  bench [--quick] [--build-time]        measures calls beside a server without an SDK and beside peers; writes
                                         docs/benchmarks.md
   bench --gate [--bless] [--only NAME] [--keep DIR]
-                                        instructions and allocations per call, against tests/budgets/gates.toml
-  codegen [--check] [--schema-dir DIR]  write the types of mcp-types from the official schema
-  conformance [server|client] [--revision R] [--bless]
-                                        the official suite, pinned, both lines, against our server and our client
-  interop [PEER...]                     real peers from npm and PyPI, pinned, in both directions; writes docs/interop.md
-  support [--check]                     write docs/support.md: which test proves which row of the specification
-  test                                  everything that must be green before a merge
-  tidy                                  the rules of the house that the compiler does not check
+                                        counts instructions and allocations per call and compares them with
+                                        tests/budgets/gates.toml
 ";
 
 fn main() -> ExitCode {
@@ -39,7 +42,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // An empty message has been told already.
+            // The message is empty if the failure is already printed.
             if !message.is_empty() {
                 eprintln!("{}", message.trim_end());
             }
@@ -54,14 +57,16 @@ fn run(command: &str, rest: &[String]) -> Result<(), String> {
         "codegen" => codegen::run(rest),
         "conformance" => conformance::run(rest),
         "interop" => interop::run(rest),
+        "lint" => lint::run(rest),
         "support" => support::run(rest),
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
+        "watchdog" => test::watchdog(rest),
         "help" | "-h" | "--help" => {
             steps::say(USAGE.trim_end());
             Ok(())
         }
-        other => Err(format!("there is no command {other}\n\n{USAGE}")),
+        other => Err(format!("unknown command {other}\n\n{USAGE}")),
     }
 }
 
@@ -71,15 +76,17 @@ fn root() -> &'static Path {
     own.parent().unwrap_or(own)
 }
 
-/// Refuses arguments other than the known flags, and says which of those were given.
+/// Returns which of the known flags are in `args`; rejects other arguments.
 fn flags<const N: usize>(
     command: &str,
     known: [&str; N],
     args: &[String],
 ) -> Result<[bool; N], String> {
-    if let Some(stranger) = args.iter().find(|arg| !known.contains(&arg.as_str())) {
+    if let Some(unknown) = args.iter().find(|arg| !known.contains(&arg.as_str())) {
         let list = known.join(", ");
-        return Err(format!("{command} knows [{list}], not {stranger}"));
+        return Err(format!(
+            "unknown argument {unknown}; {command} accepts [{list}]"
+        ));
     }
     Ok(known.map(|flag| args.iter().any(|arg| arg == flag)))
 }
@@ -89,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_command_or_flag_is_refused_by_name() {
+    fn an_unknown_command_or_flag_is_named_in_the_error() {
         let error = run("tset", &[]).unwrap_err();
         assert!(error.contains("tset") && error.contains("usage"), "{error}");
         let error = run("test", &["--fast".to_owned()]).unwrap_err();

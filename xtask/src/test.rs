@@ -1,112 +1,89 @@
-//! `cargo xtask test`: everything that must be green without Node, cheapest first.
+//! `cargo xtask test`: all tests, without Node and Python. Each test has a deadline.
 //!
-//! xtask is tested by itself: built with the workspace's feature set it would have to be linked anew while it runs,
-//! which Windows refuses.
+//! `cargo nextest` runs the tests if it is installed; `.config/nextest.toml` has the deadlines. Otherwise `cargo test`
+//! runs each test binary below [`watchdog`], which kills a binary that is silent for too long.
 //!
-//! The crates are tested with all features and with none: what a workspace build calls default is what `mcp-tests` asks
-//! for, which is nearly everything.
+//! xtask is tested in a separate build: the build with all features would replace the running xtask, which Windows
+//! refuses.
 
-use std::path::PathBuf;
+mod watchdog;
 
-use crate::steps::{Steps, say};
-use crate::{codegen, flags, root, support, tidy};
+use std::process::{Command, Stdio};
 
-/// Cargo commands before and after the checks of our own: name, then words.
-const LINTS: &[(&str, &str)] = &[
-    ("clippy", "clippy --workspace --all-targets -- -D warnings"),
+use crate::programs::target;
+use crate::steps::{Steps, cargo};
+use crate::{flags, root};
+
+pub(crate) use watchdog::run as watchdog;
+
+/// Name and packages, with features, of each build whose tests run.
+const BUILDS: &[(&str, &str)] = &[
     (
-        "clippy, all features",
-        "clippy --workspace --all-targets --all-features -- -D warnings",
+        "tests with all features",
+        "--workspace --exclude xtask --all-features",
+    ),
+    ("tests of xtask", "-p xtask"),
+    (
+        "tests without features",
+        "-p mcp-protocol -p mcp-server -p mcp-client --no-default-features",
     ),
     (
-        "clippy, no features",
-        "clippy -p mcp-protocol -p mcp-server -p mcp-client --no-default-features --all-targets -- -D warnings",
-    ),
-    (
-        "clippy, stdio without child processes",
-        "clippy -p mcp-transport-stdio --no-default-features -- -D warnings",
-    ),
-    (
-        "clippy, http server alone",
-        "clippy -p mcp-transport-http --no-default-features --features server -- -D warnings",
-    ),
-    (
-        "clippy, http client alone",
-        "clippy -p mcp-transport-http --no-default-features --features client -- -D warnings",
-    ),
-    (
-        "clippy, http neither",
-        "clippy -p mcp-transport-http --no-default-features --features legacy -- -D warnings",
+        "tests of HTTP without HTTP/2",
+        "-p mcp-transport-http --no-default-features --features server,client",
     ),
 ];
 
-const TESTS: &[(&str, &str)] = &[
-    ("xtask", "test -p xtask --no-fail-fast"),
-    (
-        "tests, all features",
-        "test --workspace --exclude xtask --all-features --no-fail-fast",
-    ),
-    (
-        "tests, no features",
-        "test -p mcp-protocol -p mcp-server -p mcp-client --no-default-features --no-fail-fast",
-    ),
-    (
-        "tests, http without HTTP/2",
-        "test -p mcp-transport-http --no-default-features --features server,client --no-fail-fast",
-    ),
-    (
-        "examples",
-        "build --workspace --exclude xtask --all-features --examples",
-    ),
-    ("quickstart", "run --example quickstart"),
-];
+/// The documentation tests, which nextest does not run, and the examples.
+const ALL: &str = "--workspace --exclude xtask --all-features";
 
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let [] = flags("test", [], args)?;
     let mut steps = Steps::new(root());
-    let outcome = all(&mut steps);
-    steps.finish(outcome)
-}
-
-fn all(steps: &mut Steps<'_>) -> Result<(), String> {
-    steps.cargo("fmt", &[], "fmt --all --check")?;
-    steps.step("tidy", "cargo xtask tidy", || tidy::run(&[]))?;
-    steps.step("support", "cargo xtask support --check", || {
-        support::run(&["--check".to_owned()])
-    })?;
-    steps.step("codegen", "cargo xtask codegen --check", generated)?;
-    for (name, words) in LINTS.iter().chain(TESTS) {
-        steps.cargo(name, &[], words)?;
+    let has_nextest = has_nextest();
+    for (name, build) in BUILDS {
+        if has_nextest {
+            let words = format!("nextest run --no-fail-fast {build}");
+            tests(&mut steps, name, &words, false)?;
+        } else {
+            tests(
+                &mut steps,
+                name,
+                &format!("test --tests --no-fail-fast {build}"),
+                true,
+            )?;
+        }
     }
-    steps.cargo(
-        "docs",
-        &[("RUSTDOCFLAGS", "-D warnings")],
-        "doc --workspace --all-features --no-deps",
-    )
+    let doc = format!("test --doc --no-fail-fast {ALL}");
+    tests(&mut steps, "documentation tests", &doc, true)?;
+    steps.cargo("examples", &[], &format!("build --examples {ALL}"));
+    // Started directly: `cargo run` would build it again with other features.
+    let example = format!("debug/examples/quickstart{}", std::env::consts::EXE_SUFFIX);
+    let mut quickstart = Command::new(target().join(example));
+    steps.tests(
+        "quickstart",
+        "cargo run --example quickstart",
+        &mut quickstart,
+    );
+    steps.finish_tests()
 }
 
-/// `codegen --check`, where the schema can be had without the network.
-fn generated() -> Result<(), String> {
-    let Some(dir) = schema_dir() else {
-        say(
-            "SKIPPED: the official schema is not here; set MCP_SCHEMA_DIR or run `cargo xtask codegen --check`",
-        );
-        return Ok(());
-    };
-    let dir = dir
-        .to_str()
-        .ok_or("the schema folder's name is not UTF-8")?;
-    codegen::run(&["--check", "--schema-dir", dir].map(str::to_owned))
-}
-
-/// The folder that was named, else the first of the usual ones that holds a schema.
-fn schema_dir() -> Option<PathBuf> {
-    if let Some(dir) = std::env::var_os("MCP_SCHEMA_DIR") {
-        return Some(dir.into());
+fn tests(steps: &mut Steps<'_>, name: &str, words: &str, is_watched: bool) -> Result<(), String> {
+    let mut command = Command::new(cargo());
+    if is_watched {
+        command.args(["--config", &watchdog::runner()?]);
     }
-    ["../shared/schema", "target/schema"]
-        .map(|place| root().join(place))
-        .into_iter()
-        .find(|place| place.join("2025-11-25/schema.json").is_file())
+    command.args(words.split_whitespace());
+    steps.tests(name, &format!("cargo {words}"), &mut command);
+    Ok(())
+}
+
+fn has_nextest() -> bool {
+    let mut command = Command::new(cargo());
+    command
+        .args(["nextest", "--version"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }

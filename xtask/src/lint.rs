@@ -1,0 +1,77 @@
+//! `cargo xtask lint`: formatting, clippy, the rules of `tidy`, generated files, and documentation.
+
+use std::path::PathBuf;
+
+use crate::steps::{Steps, say};
+use crate::{codegen, flags, root, support, tidy};
+
+/// Name and arguments of each clippy run: the combinations of features that compile different code.
+const CLIPPY: &[(&str, &str)] = &[
+    ("clippy", "--workspace --all-targets"),
+    (
+        "clippy, all features",
+        "--workspace --all-targets --all-features",
+    ),
+    (
+        "clippy, no features",
+        "-p mcp-protocol -p mcp-server -p mcp-client -p mcp-transport-stdio --no-default-features --all-targets",
+    ),
+    (
+        "clippy, HTTP server alone",
+        "-p mcp-transport-http --no-default-features --features server",
+    ),
+    (
+        "clippy, HTTP client alone",
+        "-p mcp-transport-http --no-default-features --features client",
+    ),
+    (
+        "clippy, neither HTTP server nor client",
+        "-p mcp-transport-http --no-default-features --features legacy",
+    ),
+];
+
+/// Runs the command. All steps run, also after a failure.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let [] = flags("lint", [], args)?;
+    let mut steps = Steps::new(root());
+    steps.cargo("fmt", &[], "fmt --all --check");
+    steps.step("tidy", "cargo xtask tidy", || tidy::run(&[]));
+    steps.step("support", "cargo xtask support --check", || {
+        support::run(&["--check".to_owned()])
+    });
+    steps.step("codegen", "cargo xtask codegen --check", generated);
+    for (name, words) in CLIPPY {
+        steps.cargo(name, &[], &format!("clippy {words} -- -D warnings"));
+    }
+    steps.cargo(
+        "docs",
+        &[("RUSTDOCFLAGS", "-D warnings")],
+        "doc --workspace --all-features --no-deps",
+    );
+    steps.finish()
+}
+
+/// `codegen --check` if the schema is on the disk.
+fn generated() -> Result<(), String> {
+    let Some(dir) = schema_dir() else {
+        say(
+            "SKIPPED: the official schema is not on the disk; set MCP_SCHEMA_DIR, or run `cargo xtask codegen --check`, which downloads it",
+        );
+        return Ok(());
+    };
+    let dir = dir
+        .to_str()
+        .ok_or("the path of the schema folder is not UTF-8")?;
+    codegen::run(&["--check", "--schema-dir", dir].map(str::to_owned))
+}
+
+/// `MCP_SCHEMA_DIR`, else the first usual folder that has a schema.
+fn schema_dir() -> Option<PathBuf> {
+    if let Some(dir) = std::env::var_os("MCP_SCHEMA_DIR") {
+        return Some(dir.into());
+    }
+    ["../shared/schema", "target/schema"]
+        .map(|folder| root().join(folder))
+        .into_iter()
+        .find(|folder| folder.join("2025-11-25/schema.json").is_file())
+}
