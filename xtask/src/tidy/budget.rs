@@ -1,4 +1,4 @@
-//! How many crates each use of the SDK costs, own crates included.
+//! The number of crates that each use of the SDK depends on, its own crates included.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,11 +7,12 @@ use std::process::Command;
 use super::Violation;
 use crate::steps::{cargo, say};
 
-/// One use, the crates a user names for it, and how many it may cost.
+/// A use of the SDK.
 struct Budget {
     name: &'static str,
+    /// The crates in the manifest of the user.
     packages: &'static [&'static str],
-    /// On top of no default features.
+    /// Features in addition to none.
     features: &'static str,
     limit: usize,
 }
@@ -43,42 +44,41 @@ const BUDGETS: &[Budget] = &[
     },
 ];
 
-/// How many crates each use costs, and how many it may.
+/// For each use: its name, the number of crates, and the limit.
 pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>, String> {
-    let counted = |budget: &Budget| Ok((budget.name, count(&tree(root, budget)?), budget.limit));
+    let counted = |budget: &Budget| {
+        let features = ["--no-default-features", "--features", budget.features];
+        let tree = tree(root, budget.packages, &features)?;
+        Ok((budget.name, count(&tree), budget.limit))
+    };
     BUDGETS.iter().map(counted).collect()
 }
 
-/// Prints the counts; more than the limit is a violation.
+/// Prints the numbers and compares them with the limits.
 pub(super) fn check(root: &Path) -> Result<Vec<Violation>, String> {
     let mut violations = Vec::new();
-    for (budget, (_, crates, _)) in BUDGETS.iter().zip(counts(root)?) {
-        let Budget {
-            name,
-            packages,
-            limit,
-            ..
-        } = budget;
-        say(&format!("{name}: {crates} crates, {limit} allowed"));
-        if crates > *limit {
+    for (budget, (name, crates, limit)) in BUDGETS.iter().zip(counts(root)?) {
+        say(&format!("{name}: {crates} crates, limit {limit}"));
+        if crates > limit {
             violations.push(Violation::new(
-                &format!("crates/{}/Cargo.toml", packages[0]),
+                &format!("crates/{}/Cargo.toml", budget.packages[0]),
                 1,
-                format!("{name} costs {crates} crates where {limit} are the limit, look at cargo tree and remove some"),
+                format!("{name} depends on {crates} crates, limit {limit}: remove some, `cargo tree` shows them"),
             ));
         }
     }
     Ok(violations)
 }
 
-fn tree(root: &Path, budget: &Budget) -> Result<String, String> {
+/// What these packages link or build with, one crate per line.
+pub(super) fn tree(root: &Path, packages: &[&str], features: &[&str]) -> Result<String, String> {
     let mut command = Command::new(cargo());
     command
         .args(["tree", "-e", "normal,build", "--prefix", "none"])
         .args(["--target", "x86_64-unknown-linux-gnu"])
+        .args(features)
         .current_dir(root);
-    command.args(["--no-default-features", "--features", budget.features]);
-    for package in budget.packages {
+    for package in packages {
         command.args(["-p", package]);
     }
     let output = command
@@ -87,10 +87,8 @@ fn tree(root: &Path, budget: &Budget) -> Result<String, String> {
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
-        Err(format!(
-            "cargo tree: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ))
+        let error = String::from_utf8_lossy(&output.stderr);
+        Err(format!("cargo tree: {error}"))
     }
 }
 

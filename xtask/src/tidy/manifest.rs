@@ -1,76 +1,116 @@
-//! What every manifest of the workspace does alike.
+//! Manifests: dependencies and lints come from the workspace.
+
+use std::path::Path;
 
 use toml::{Table, Value};
 
 use super::Violation;
-use crate::files::File;
+use crate::files::{self, File};
 
-const DEV: &str = "dev-dependencies";
+pub(super) const DEV: &str = "dev-dependencies";
 const KINDS: [&str; 3] = ["dependencies", DEV, "build-dependencies"];
 
-/// Dependencies come from the workspace, and so do the lints.
-pub(super) fn check(manifests: &[File]) -> Vec<Violation> {
+/// The manifest of a crate.
+#[derive(Debug)]
+pub(super) struct Manifest {
+    pub(super) file: File,
+    table: Table,
+}
+
+impl Manifest {
+    pub(super) fn parse(file: File) -> Result<Self, String> {
+        let table = toml::from_str(&file.text)
+            .map_err(|error| format!("{}: {}", file.path, error.message()))?;
+        Ok(Self { file, table })
+    }
+
+    /// The name of the package.
+    pub(super) fn name(&self) -> &str {
+        let name = self
+            .table
+            .get("package")
+            .and_then(|package| package.get("name"));
+        name.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Kind, name and value of each dependency.
+    pub(super) fn dependencies(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        let targets = self.table.get("target").and_then(Value::as_table);
+        let targets = targets
+            .into_iter()
+            .flat_map(Table::values)
+            .filter_map(Value::as_table);
+        std::iter::once(&self.table)
+            .chain(targets)
+            .flat_map(|table| {
+                KINDS
+                    .iter()
+                    .filter_map(|kind| Some((*kind, table.get(*kind)?.as_table()?)))
+                    .flat_map(|(kind, table)| {
+                        table
+                            .iter()
+                            .map(move |(name, value)| (kind, name.as_str(), value))
+                    })
+            })
+    }
+
+    fn line_of(&self, key: &str) -> usize {
+        let mut lines = self.file.lines();
+        let line = lines.find(|(_, line)| {
+            let rest = line.strip_prefix(key);
+            rest.is_some_and(|rest| rest.starts_with([' ', '=', '.']))
+        });
+        line.map_or(1, |(number, _)| number)
+    }
+}
+
+/// The manifests of all crates of the workspace.
+pub(super) fn load(root: &Path) -> Result<Vec<Manifest>, String> {
+    let is_member = |path: &str| {
+        matches!(
+            path.split('/').collect::<Vec<_>>()[..],
+            ["crates", _, "Cargo.toml"] | ["tests" | "xtask", "Cargo.toml"]
+        )
+    };
+    let files = files::read(root, &["crates", "tests", "xtask"], is_member)?;
+    files.into_iter().map(Manifest::parse).collect()
+}
+
+/// Checks all manifests.
+pub(super) fn check(manifests: &[Manifest]) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for file in manifests {
-        match toml::from_str::<Table>(&file.text) {
-            Ok(table) => one(file, &table, &mut violations),
-            Err(error) => violations.push(Violation::new(&file.path, 1, error.message())),
+    for manifest in manifests {
+        for (kind, name, dependency) in manifest.dependencies() {
+            if !(inherits(Some(dependency)) || (kind == DEV && is_path_only(dependency))) {
+                violations.push(Violation::new(
+                    &manifest.file.path,
+                    manifest.line_of(name),
+                    format!(
+                        "{name} has a separate version: put it into [workspace.dependencies] and write {name}.workspace = true"
+                    ),
+                ));
+            }
+        }
+        if !inherits(manifest.table.get("lints")) {
+            violations.push(Violation::new(
+                &manifest.file.path,
+                1,
+                "no workspace lints: add [lints] with workspace = true",
+            ));
         }
     }
     violations
 }
 
-fn one(file: &File, manifest: &Table, violations: &mut Vec<Violation>) {
-    let mut tables = vec![manifest];
-    if let Some(Value::Table(targets)) = manifest.get("target") {
-        tables.extend(targets.values().filter_map(Value::as_table));
-    }
-    let dependencies = tables.iter().flat_map(|table| {
-        KINDS
-            .iter()
-            .filter_map(|kind| Some((*kind, table.get(*kind)?.as_table()?)))
-            .flat_map(|(kind, table)| table.iter().map(move |(name, value)| (kind, name, value)))
-    });
-    for (kind, name, dependency) in dependencies {
-        let fine = inherits(Some(dependency)) || (kind == DEV && is_path_only(dependency));
-        if !fine {
-            violations.push(Violation::new(
-                &file.path,
-                line_of(file, name),
-                format!(
-                    "{name} has a version of its own, put it into [workspace.dependencies] and write {name}.workspace = true"
-                ),
-            ));
-        }
-    }
-    if !inherits(manifest.get("lints")) {
-        violations.push(Violation::new(
-            &file.path,
-            1,
-            "no workspace lints, add [lints] with workspace = true",
-        ));
-    }
-}
-
 fn inherits(value: Option<&Value>) -> bool {
-    value
-        .and_then(|value| value.get("workspace"))
-        .and_then(Value::as_bool)
-        == Some(true)
+    let workspace = value.and_then(|value| value.get("workspace"));
+    workspace.and_then(Value::as_bool) == Some(true)
 }
 
-/// A crate of ours without a version: publishing leaves it out, so that tests may use what is published later.
+/// Whether this is a workspace crate without a version. Publishing leaves it out, so tests may use crates that are
+/// published later.
 fn is_path_only(dependency: &Value) -> bool {
     dependency.get("path").is_some() && dependency.get("version").is_none()
-}
-
-fn line_of(file: &File, key: &str) -> usize {
-    file.lines()
-        .find(|(_, line)| {
-            line.strip_prefix(key)
-                .is_some_and(|rest| rest.starts_with([' ', '=', '.']))
-        })
-        .map_or(1, |(number, _)| number)
 }
 
 #[cfg(test)]
@@ -78,10 +118,8 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        check(&[File::new("crates/a/Cargo.toml", text)])
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        let manifest = Manifest::parse(File::new("crates/a/Cargo.toml", text)).unwrap();
+        check(&[manifest]).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -92,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn own_versions_and_missing_lints_are_named_by_line() {
+    fn separate_versions_and_missing_lints_are_named_by_line() {
         let bad = "[dependencies]\na = \"1\"\n[target.'cfg(unix)'.dependencies]\nb = { version = \"1\" }\n\
              [dev-dependencies]\nc = { path = \"../c\" }\n";
         let found = found(bad);
         assert_eq!(found.len(), 3);
-        assert!(found[0].starts_with("crates/a/Cargo.toml:2: a has a version of its own"));
-        assert!(found[1].starts_with("crates/a/Cargo.toml:4: b has a version of its own"));
+        assert!(found[0].starts_with("crates/a/Cargo.toml:2: a has a separate version"));
+        assert!(found[1].starts_with("crates/a/Cargo.toml:4: b has a separate version"));
         assert!(found[2].starts_with("crates/a/Cargo.toml:1: no workspace lints"));
     }
 }

@@ -1,27 +1,37 @@
-//! `cargo xtask tidy`: the rules of the house that the compiler does not check.
+//! `cargo xtask tidy`: the rules of the project that neither the compiler nor clippy checks.
 //!
-//! Each violation is one line, `path:line: what, and what to do`.
+//! Each violation is one line: `path:line: problem: what to do`. Four rules have allowances, see [`allowances`].
 
+mod allowances;
 mod budget;
-mod code;
+mod circles;
 mod graph;
+mod language;
 mod manifest;
 mod shape;
 mod source;
+mod tokens;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
 use crate::files::{self, File};
 use crate::steps::say;
 use crate::{flags, root};
+use allowances::Allowances;
+use tokens::Token;
 
 pub(crate) use budget::counts as crates;
 
-/// One broken rule.
+/// The largest circle of imports that needs no allowance.
+const CIRCLE: usize = 3;
+
+/// One violated rule.
 #[derive(Debug, PartialEq, Eq)]
 struct Violation {
     path: String,
+    /// Counted from one; zero if the violation belongs to no line.
     line: usize,
     what: String,
 }
@@ -38,20 +48,28 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path, self.line, self.what)
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.what),
+            line => write!(f, "{}:{line}: {}", self.path, self.what),
+        }
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let [] = flags("tidy", [], args)?;
+    let [shrink] = flags("tidy", ["--shrink"], args)?;
     let root = root();
-    let mut violations = sources(root)?;
-    let members = graph::Members::load(root)?;
-    violations.extend(members.check());
-    violations.extend(manifest::check(&members.manifests(root)?));
+    let mut allowances = Allowances::load(root)?;
+    let mut violations = sources(root, &mut allowances)?;
+    let manifests = manifest::load(root)?;
+    violations.extend(manifest::check(&manifests));
+    violations.extend(graph::check(root, &manifests)?);
     violations.extend(shape::root_folder(root)?);
     violations.extend(budget::check(root)?);
+    violations.extend(language::commits(root)?);
+    if shrink {
+        allowances.save(root)?;
+    }
     if violations.is_empty() {
         return Ok(());
     }
@@ -59,32 +77,114 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     Err(lines.join("\n"))
 }
 
-fn sources(root: &Path) -> Result<Vec<Violation>, String> {
-    let files = files::read(root, &["crates", "tests", "xtask"], |path| {
-        // Snapshots of what the compiler says about wrong code are not modules.
+fn sources(root: &Path, allowances: &mut Allowances) -> Result<Vec<Violation>, String> {
+    let mut rust = Vec::new();
+    // The expected error messages of the compiler belong to wrong code.
+    for file in files::read(root, &["crates", "tests", "xtask"], |path| {
         path.ends_with(".rs") && !path.contains("/ui/")
-    })?;
+    })? {
+        let tokens = tokens::of(&file.text).map_err(|error| format!("{}: {error}", file.path))?;
+        rust.push((file, tokens));
+    }
     let methods = source::methods(root)?;
     let mut violations = Vec::new();
-    for file in &files {
+    for (file, tokens) in &rust {
         shape::check(file, &mut violations);
-        source::check(file, &methods, &mut violations);
+        source::check(file, tokens, &methods, &mut violations);
     }
-    for note in long(&files) {
+    violations.extend(circle_sizes(&rust, allowances));
+    let sizes = shape::folders(rust.iter().map(|(file, _)| file));
+    violations.extend(allowances.check("files", shape::FOLDER, &sizes));
+    violations.extend(phrases_and_names(root, &rust, allowances)?);
+    for note in shape::long(rust.iter().map(|(file, _)| file)) {
         say(&format!("note: {note}"));
     }
     Ok(violations)
 }
 
-/// Files past the length at which one asks whether they hold two ideas.
-fn long(files: &[File]) -> Vec<String> {
-    let lines = files
+fn circle_sizes(rust: &[(File, Vec<Token>)], allowances: &mut Allowances) -> Vec<Violation> {
+    let mut crates: BTreeMap<String, circles::Files<'_>> = BTreeMap::new();
+    for (file, tokens) in rust {
+        if let Some((name, inner)) = file.path.split_once("/src/")
+            && let Some(module) = circles::module(inner)
+            && !name.starts_with("tests/")
+        {
+            crates
+                .entry(name.to_owned())
+                .or_default()
+                .insert(module, tokens);
+        }
+    }
+    let mut sizes = BTreeMap::new();
+    for (name, files) in &crates {
+        let circle = circles::largest(files);
+        if circle.len() > CIRCLE {
+            say(&format!(
+                "circle of imports in {name}, {} files: {}",
+                circle.len(),
+                circle.join(", ")
+            ));
+        }
+        sizes.insert(name.clone(), circle.len());
+    }
+    allowances.check("circles", CIRCLE, &sizes)
+}
+
+fn phrases_and_names(
+    root: &Path,
+    rust: &[(File, Vec<Token>)],
+    allowances: &mut Allowances,
+) -> Result<Vec<Violation>, String> {
+    let mut markdown = files::read(root, &["crates", "docs", "tests", "xtask"], |path| {
+        path.ends_with(".md")
+    })?;
+    for name in ["README.md", "CHANGELOG.md"] {
+        markdown.push(files::load(root, name.to_owned())?);
+    }
+    let rust_files = rust.iter().map(|(file, _)| file);
+    let phrases = rust_files
+        .chain(&markdown)
+        .flat_map(language::phrases)
+        .collect();
+    let names = rust
         .iter()
-        .filter(|file| !shape::is_generated(file))
-        .map(|file| (file.text.lines().count(), &file.path));
-    let mut long: Vec<_> = lines.filter(|(lines, _)| *lines > shape::ASK).collect();
-    long.sort_unstable_by(|a, b| b.cmp(a));
-    long.into_iter()
-        .map(|(lines, path)| format!("{path} has {lines} lines, is it one idea?"))
-        .collect()
+        .flat_map(|(file, tokens)| language::type_names(file, tokens));
+    let names = names.collect();
+    let mut violations = counted("phrases", phrases, allowances);
+    violations.extend(counted("types", names, allowances));
+    Ok(violations)
+}
+
+/// The violations in places that have more of them than their allowance, after a line with the count.
+fn counted(rule: &str, found: Vec<Violation>, allowances: &mut Allowances) -> Vec<Violation> {
+    let mut places: BTreeMap<String, Vec<Violation>> = BTreeMap::new();
+    for violation in found {
+        places
+            .entry(place(&violation.path))
+            .or_default()
+            .push(violation);
+    }
+    let counts = places
+        .iter()
+        .map(|(place, found)| (place.clone(), found.len()))
+        .collect();
+    let mut violations = allowances.check(rule, 0, &counts);
+    for excess in violations
+        .iter()
+        .map(|violation| violation.path.clone())
+        .collect::<Vec<_>>()
+    {
+        violations.extend(places.remove(&excess).unwrap_or_default());
+    }
+    violations
+}
+
+/// The part of the workspace that a file belongs to: a crate, a folder of the root, or the root.
+fn place(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts.as_slice() {
+        ["crates", name, ..] => format!("crates/{name}"),
+        [folder, _, ..] => (*folder).to_owned(),
+        _ => ".".to_owned(),
+    }
 }

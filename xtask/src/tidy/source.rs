@@ -1,186 +1,146 @@
-//! Rules on what the code says.
+//! Rules on the tokens of a source file.
 
 use std::path::Path;
 
 use super::Violation;
-use super::code::{self, Line};
+use super::tokens::{self, Token};
 use crate::files::{self, File};
 
-/// Words the first three crates never use, and what to do instead.
-const PURE: &[(&str, &str)] = &[
-    ("std::net", "no sockets here, they belong into a transport"),
-    (
-        "std::process",
-        "no processes here, they belong into a transport",
-    ),
-    ("std::fs", "no files here, take the bytes as an argument"),
-    (
-        "Instant::now",
-        "no clock here, take the time as an argument",
-    ),
-    (
-        "SystemTime::now",
-        "no clock here, take the time as an argument",
-    ),
-    (
-        "tokio::",
-        "no runtime here, it belongs into a transport or a role",
-    ),
+/// Paths that the pure crates may not use, and the alternative.
+const PURE: &[(&[&str], &str)] = &[
+    (&["std", "net"], "sockets belong in a transport"),
+    (&["std", "process"], "processes belong in a transport"),
+    (&["std", "fs"], "take the bytes as an argument"),
+    (&["Instant", "now"], "take the time as an argument"),
+    (&["SystemTime", "now"], "take the time as an argument"),
+    (&["tokio"], "the runtime belongs in a transport or a role"),
 ];
 
 const PURE_CRATES: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-protocol"];
 
-/// Opens the comment that says why the line below has to sleep.
+/// Opens the comment that justifies a sleep on the line below it.
 const SLEEP: &str = "// sleep: ";
 
-/// Where the generator writes the method names.
+/// The generated constants of the method names.
 const METHODS: &str = "crates/mcp-types/src/generated/methods.rs";
+
+const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 
 /// The method names of the protocol, from the generated constants.
 pub(super) fn methods(root: &Path) -> Result<Vec<String>, String> {
     let file = files::load(root, METHODS.to_owned())?;
-    let methods = constants(&file.text);
+    let methods = constants(&tokens::of(&file.text)?);
     if methods.is_empty() {
-        return Err(format!("{METHODS}: no method constants found"));
+        return Err(format!("{METHODS} has no method constants"));
     }
     Ok(methods)
 }
 
-fn constants(text: &str) -> Vec<String> {
-    let lines = code::lines(text);
-    let constants = lines
-        .into_iter()
-        .filter(|line| line.code.trim_start().starts_with("pub const "));
-    constants.flat_map(|line| line.strings).collect()
+/// The values of `const NAME: &str = "value";`.
+fn constants(tokens: &[Token]) -> Vec<String> {
+    let values = tokens
+        .split(|token| token.text == ";")
+        .filter_map(|item| match item {
+            [.., equals, value] if equals.text == "=" => value.string(),
+            _ => None,
+        });
+    values.map(str::to_owned).collect()
 }
 
 /// Checks one file.
-pub(super) fn check(file: &File, methods: &[String], violations: &mut Vec<Violation>) {
-    let place = Place::of(&file.path);
-    let mut above = "";
-    for (line, (number, text)) in code::lines(&file.text).iter().zip(file.lines()) {
-        let mut found = Vec::new();
-        anywhere(line, &mut found);
-        if place.is_test || line.in_test {
-            if !above.trim_start().starts_with(SLEEP) {
-                in_tests(line, &mut found);
+pub(super) fn check(
+    file: &File,
+    tokens: &[Token],
+    methods: &[String],
+    violations: &mut Vec<Violation>,
+) {
+    let lines: Vec<&str> = file.text.lines().collect();
+    let is_justified = |line: usize| {
+        let above = line.checked_sub(2).and_then(|above| lines.get(above));
+        above.is_some_and(|above| above.trim_start().starts_with(SLEEP))
+    };
+    let is_test_file = is_test(&file.path);
+    let library = file
+        .path
+        .strip_prefix("crates/")
+        .and_then(|path| path.split_once("/src/"))
+        .map(|(name, _)| name);
+    let mut found = |line, what: String| violations.push(Violation::new(&file.path, line, what));
+    for (at, token) in tokens.iter().enumerate() {
+        let follows = |texts: &[&str]| {
+            texts
+                .iter()
+                .enumerate()
+                .all(|(n, text)| tokens.get(at + n).is_some_and(|token| token.text == *text))
+        };
+        if follows(&["#", "[", "ignore"]) {
+            found(token.line, "ignored test: fix it or remove it".to_owned());
+        }
+        if is_test_file || token.in_test {
+            if follows(&["sleep", "("]) && !token.is_paused && !is_justified(token.line) {
+                found(
+                    token.line,
+                    "sleep in a test: wait for the event, pause the clock, or give the reason in `// sleep: ...` above".to_owned(),
+                );
             }
-        } else if let Some(name) = place.library {
-            in_library(name, line, methods, &mut found);
+            continue;
         }
-        violations.extend(
-            found
-                .into_iter()
-                .map(|what| Violation::new(&file.path, number, what)),
-        );
-        above = text;
-    }
-}
-
-/// What kind of file a path names.
-struct Place<'a> {
-    /// Run by `cargo test`, and nothing else.
-    is_test: bool,
-    /// The crate, for the sources of a crate.
-    library: Option<&'a str>,
-}
-
-impl<'a> Place<'a> {
-    fn of(path: &'a str) -> Self {
-        let inner = path.split_once("/src/");
-        let in_src = inner.is_some_and(|(_, rest)| {
-            rest.contains("/tests/")
-                || rest.starts_with("tests/")
-                || rest.ends_with("/tests.rs")
-                || rest == "tests.rs"
-        });
-        let beside = path.starts_with("tests/suites/")
-            || (path.starts_with("crates/") && inner.is_none() && path.contains("/tests/"));
-        Self {
-            is_test: in_src || beside,
-            library: inner.and_then(|(member, _)| member.strip_prefix("crates/")),
-        }
-    }
-}
-
-fn anywhere(line: &Line, found: &mut Vec<String>) {
-    let code = &line.code;
-    if has_word(code, "unbounded_channel") {
-        found.push("an unbounded channel, give the queue a limit".to_owned());
-    }
-    for stub in ["todo!", "unimplemented!"] {
-        if has_word(code, stub) {
-            found.push(format!("{stub}, write it or return an error that says so"));
-        }
-    }
-    if code.contains("#[ignore") {
-        found.push("an ignored test, fix it or remove it".to_owned());
-    }
-}
-
-fn in_tests(line: &Line, found: &mut Vec<String>) {
-    if !line.is_paused && has_word(&line.code, "sleep(") {
-        found.push("a sleep in a test, wait for the event, pause the clock, or say why in `// sleep: ..` above"
-                .to_owned(),
-        );
-    }
-}
-
-fn in_library(name: &str, line: &Line, methods: &[String], found: &mut Vec<String>) {
-    if PURE_CRATES.contains(&name) {
-        for (word, advice) in PURE {
-            if has_word(&line.code, word) {
-                found.push(format!("{word} in {name}: {advice}"));
+        let Some(library) = library else { continue };
+        if PURE_CRATES.contains(&library) {
+            for (path, advice) in PURE {
+                let mut texts = path.join(" :: ");
+                if path.len() == 1 {
+                    texts += " ::";
+                }
+                if follows(&texts.split(' ').collect::<Vec<_>>()) {
+                    found(
+                        token.line,
+                        format!("{} in {library}: {advice}", path.join("::")),
+                    );
+                }
             }
         }
-    }
-    if name != "mcp-protocol" && compares_revisions(&line.code) {
-        found.push(
-            "a comparison of revisions outside mcp-protocol, ask a rule of the revision instead"
-                .to_owned(),
-        );
-    }
-    if name != "mcp-types" {
-        for method in line.strings.iter().filter(|text| methods.contains(text)) {
-            found.push(format!(
-                "the method name \"{method}\", use its constant in mcp_types::method"
-            ));
+        if library != "mcp-protocol" && follows(&["Revision", "::"]) && is_compared(tokens, at) {
+            found(
+                token.line,
+                "comparison of revisions outside mcp-protocol: use a rule of the revision"
+                    .to_owned(),
+            );
+        }
+        if library != "mcp-types"
+            && let Some(text) = token.string()
+            && methods.iter().any(|method| method == text)
+        {
+            found(
+                token.line,
+                format!("method name \"{text}\": use its constant in mcp_types::method"),
+            );
         }
     }
 }
 
-/// Whether the word stands there, not as the end of a longer one.
-fn has_word(code: &str, word: &str) -> bool {
-    code.match_indices(word).any(|(at, _)| {
-        !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
-    })
+/// Whether only `cargo test` compiles this file.
+fn is_test(path: &str) -> bool {
+    let inner = path.split_once("/src/");
+    let in_src = inner.is_some_and(|(_, rest)| {
+        rest.contains("/tests/")
+            || rest.starts_with("tests/")
+            || rest.ends_with("/tests.rs")
+            || rest == "tests.rs"
+    });
+    in_src
+        || path.starts_with("tests/suites/")
+        || (path.starts_with("crates/") && inner.is_none() && path.contains("/tests/"))
 }
 
-/// Whether a `Revision` constant stands on either side of a comparison.
-fn compares_revisions(code: &str) -> bool {
-    code.match_indices("Revision::").any(|(at, word)| {
-        let before = code[..at].trim_end();
-        let after = code[at + word.len()..]
-            .trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
-            .trim_start();
-        ends_in_comparison(before) || starts_with_comparison(after)
-    })
-}
-
-fn ends_in_comparison(code: &str) -> bool {
-    // The path in front of the type, if there is one.
-    let code = code.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
-    let code = code.trim_end();
-    // A generic's brackets have no space in front of them, a comparison's sign has.
-    ["==", "!=", "<=", ">=", " <", " >"]
+/// Whether the constant of `Revision` at this token is an operand of a comparison.
+fn is_compared(tokens: &[Token], at: usize) -> bool {
+    let is_comparison = |token: &Token| COMPARISONS.contains(&token.text.as_str());
+    let before = tokens[..at]
         .iter()
-        .any(|sign| code.ends_with(sign))
-}
-
-fn starts_with_comparison(code: &str) -> bool {
-    ["==", "!=", "<=", ">=", "< ", "> "]
-        .iter()
-        .any(|sign| code.starts_with(sign))
+        .rev()
+        .find(|token| !(token.is_word() || matches!(token.text.as_str(), "::" | "&")));
+    before.is_some_and(is_comparison) || tokens.get(at + 3).is_some_and(is_comparison)
 }
 
 #[cfg(test)]
@@ -190,27 +150,31 @@ mod tests {
     fn found(path: &str, text: &str) -> Vec<String> {
         let methods = ["tools/call", "ping"].map(str::to_owned);
         let mut violations = Vec::new();
-        check(&File::new(path, text), &methods, &mut violations);
+        let file = File::new(path, text);
+        check(&file, &tokens::of(text).unwrap(), &methods, &mut violations);
         violations.iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn the_first_three_crates_have_no_clock_and_no_sockets() {
+    fn pure_crates_have_no_clock_and_no_sockets() {
         let text = "use std::net::TcpStream;\nlet now = Instant::now();\nfn f(now: Instant) {}\n// Instant::now\n";
-        let found_there = found("crates/mcp-protocol/src/mux/a.rs", text);
-        assert_eq!(found_there.len(), 2);
-        assert!(found_there[0].starts_with("crates/mcp-protocol/src/mux/a.rs:1: std::net"));
+        let errors = found("crates/mcp-protocol/src/mux/a.rs", text);
+        assert_eq!(errors.len(), 2);
+        assert!(errors[0].starts_with("crates/mcp-protocol/src/mux/a.rs:1: std::net"));
         assert!(found("crates/mcp-client/src/a.rs", text).is_empty());
-        assert!(found("crates/mcp-types/src/a.rs", "tokio::spawn(x)").len() == 1);
+        assert_eq!(
+            found("crates/mcp-types/src/a.rs", "tokio::spawn(x)").len(),
+            1
+        );
     }
 
     #[test]
     fn revisions_are_compared_in_one_crate_only() {
         for code in [
-            "if revision >= Revision::V2025_06_18 {",
+            "if revision >= Revision::V2025_06_18 {}",
             "Revision::V2025_06_18 == x",
-            "x != mcp_protocol::Revision::V2024_11_05",
-            "if x < Revision::LATEST {",
+            "assert!(x != mcp_protocol::Revision::V2024_11_05)",
+            "if x < Revision::LATEST {}",
         ] {
             assert_eq!(found("crates/mcp-server/src/a.rs", code).len(), 1, "{code}");
             assert!(found("crates/mcp-protocol/src/a.rs", code).is_empty());
@@ -231,11 +195,11 @@ mod tests {
 
     #[test]
     fn method_names_are_constants_outside_the_types() {
-        let text = "/// `tools/call`\nf(\"tools/call\");\n#[cfg(test)]\nmod tests { const A: &str = \"ping\"; }\n";
+        let text = "/// `tools/call`\nfn g() { f(\"tools/call\"); }\n#[cfg(test)]\nmod tests { const A: &str = \"ping\"; }\n";
         assert_eq!(
             found("crates/mcp-client/src/a.rs", text),
             [
-                "crates/mcp-client/src/a.rs:2: the method name \"tools/call\", use its constant in mcp_types::method"
+                "crates/mcp-client/src/a.rs:2: method name \"tools/call\": use its constant in mcp_types::method"
             ]
         );
         assert!(found("crates/mcp-types/src/a.rs", text).is_empty());
@@ -243,21 +207,20 @@ mod tests {
     }
 
     #[test]
-    fn tests_do_not_sleep_and_nothing_is_left_undone() {
-        let text = "tokio::time::sleep(x).await;\n#[ignore = \"slow\"]\nlet (a, b) = mpsc::unbounded_channel();\ntodo!()\n";
-        assert_eq!(found("tests/suites/a.rs", text).len(), 4);
+    fn tests_neither_sleep_nor_are_ignored() {
+        let text = "tokio::time::sleep(x).await;\n#[ignore = \"slow\"]\n";
+        assert_eq!(found("tests/suites/a.rs", text).len(), 2);
         let paused = "#[tokio::test(start_paused = true)]\nasync fn a() { sleep(x).await }\n";
         assert!(found("tests/suites/a.rs", paused).is_empty());
-        let reason = "// sleep: a process tells nobody that it is gone\nsleep(x).await;\n";
+        let reason = "// sleep: the end of a process sends no event\nsleep(x).await;\n";
         assert!(found("tests/suites/a.rs", reason).is_empty());
         // Fixtures may be slow on purpose.
-        assert_eq!(found("tests/src/everything/a.rs", text).len(), 3);
-        assert!(found("tests/suites/a.rs", "\"todo!() #[ignore]\"; f(sleepless)").is_empty());
+        assert_eq!(found("tests/src/everything/a.rs", text).len(), 1);
     }
 
     #[test]
     fn the_methods_are_the_generated_constants() {
-        let text = "pub mod method {\n    /// See.\n    pub const PING: &str = \"ping\";\n}\nfn f() { \"x\" }\n";
-        assert_eq!(constants(text), ["ping"]);
+        let text = "pub mod method {\n    pub const PING: &str = \"ping\";\n}\nfn f() { \"x\" }\n";
+        assert_eq!(constants(&tokens::of(text).unwrap()), ["ping"]);
     }
 }
