@@ -25,14 +25,14 @@ mod client;
 mod headers;
 #[cfg(all(feature = "legacy", any(feature = "client", feature = "server")))]
 mod legacy;
+#[cfg(any(feature = "client", feature = "server"))]
+mod permit;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "client")]
 mod sse;
 #[cfg(any(feature = "client", feature = "server"))]
 mod sync;
-#[cfg(any(feature = "client", feature = "server"))]
-mod threads;
 
 #[cfg(feature = "client")]
 pub use client::{AfterRefusal, Authorize, Http, Options as ClientOptions, RequestBody};

@@ -19,7 +19,7 @@ use crate::client::session::current::{Session, Sessions};
 use crate::client::tasks::Tasks;
 use crate::client::wire::body::ResponseBody;
 use crate::client::wire::connection::{HttpConnection, OutgoingRequest, RequestKind, SendError};
-use crate::threads::Threads;
+use crate::permit::Capacity;
 
 pub(crate) struct ClientState {
     pub(crate) http: HttpConnection,
@@ -48,7 +48,7 @@ pub(crate) struct Permits {
     /// Questions of the server that are not answered yet. Past the limit of those there is as
     /// much room again for pings and refusals.
     pub(crate) server_requests: Arc<Semaphore>,
-    pub(crate) threads: Threads,
+    pub(crate) threads: Capacity,
     /// Streams that are read to their end after the answer.
     pub(crate) stream_tails: Arc<Semaphore>,
 }
@@ -61,7 +61,7 @@ impl Permits {
         let server_requests = options.limits.incoming.saturating_mul(2);
         Self {
             server_requests: Arc::new(Semaphore::new(server_requests.min(Semaphore::MAX_PERMITS))),
-            threads: Threads::new(options.blocking),
+            threads: Capacity::new(options.blocking),
             stream_tails: Arc::new(Semaphore::new(TAILS)),
         }
     }

@@ -8,4 +8,6 @@
 
 #[cfg(feature = "server")]
 pub(crate) mod server;
+#[cfg(feature = "server")]
+pub(crate) mod sessions;
 pub(crate) mod work;

@@ -1,10 +1,9 @@
 //! The server's side of it.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -14,11 +13,17 @@ use mcp_jsonrpc::{ErrorObject, parse};
 use mcp_protocol::{Caller, Closed, Grant, Mux, MuxLimits, Principal, ServerSession};
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::sessions::Session;
 use super::work::spawn;
-use crate::server::{
-    Body, Endpoint, Refusal, SessionId, Shared, admission, event_stream, frames, heads::Heads,
-    intake, lock,
-};
+use crate::server::endpoint::Endpoint;
+use crate::server::request::head::Heads;
+use crate::server::request::{admission, body};
+use crate::server::response::body::{Body, EventSource, event_stream};
+use crate::server::response::refusal::Refusal;
+use crate::server::session::id::SessionId;
+use crate::server::state::Shared;
+use crate::server::stream::frames;
+use crate::sync::lock;
 
 /// The query parameter of the address messages are sent to.
 const SESSION: &str = "sessionId";
@@ -32,25 +37,6 @@ const SESSION: &str = "sessionId";
 pub struct LegacyEndpoint {
     shared: Arc<Shared>,
     message_path: Option<Arc<str>>,
-}
-
-/// The sessions of this transport.
-#[derive(Default)]
-pub(crate) struct LegacySessions(Mutex<HashMap<SessionId, Arc<Session>>>);
-
-struct Session {
-    mux: Arc<Mux>,
-    principal: Option<Principal>,
-}
-
-impl LegacySessions {
-    pub(crate) fn close(&self, reason: &Closed) {
-        // Each is taken off the table by the end of its stream.
-        let sessions: Vec<Arc<Session>> = lock(&self.0).values().cloned().collect();
-        for session in sessions {
-            session.mux.close(reason.clone());
-        }
-    }
 }
 
 impl Endpoint {
@@ -127,7 +113,7 @@ impl LegacyEndpoint {
         });
         place.keep();
         lock(&shared.legacy.0).insert(id, session);
-        Ok(event_stream(Body::legacy(Pipe {
+        Ok(event_stream(Body::events(Pipe {
             first: Some(first.into()),
             mux,
             id,
@@ -148,7 +134,7 @@ impl LegacyEndpoint {
         admission::check_content(&parts.headers, &heads)?;
         let shared = &self.shared;
         let session = self.session(parts)?;
-        let whole = intake::read(body, &heads, &shared.options, &shared.bodies).await?;
+        let whole = body::read(body, &heads, &shared.options, &shared.bodies).await?;
         if let Err(error) = parse(&whole.bytes, &shared.options.frame) {
             return Err(Refusal::unreadable(&error));
         }
@@ -239,8 +225,12 @@ pub(crate) struct Pipe {
     keep_alive: Option<Pin<Box<Sleep>>>,
 }
 
-impl Pipe {
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+impl EventSource for Pipe {
+    fn is_end(&self) -> bool {
+        false
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
         }
@@ -260,7 +250,9 @@ impl Pipe {
             Poll::Pending => self.poll_quiet(cx),
         }
     }
+}
 
+impl Pipe {
     /// Says something when nothing was said for long.
     fn poll_quiet(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let interval = self.shared.options.keep_alive;

@@ -4,10 +4,10 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{BlockingRun, Run, Work};
 use tokio::time::timeout;
 
-use crate::threads::Threads;
+use crate::permit::Capacity;
 
 /// Starts what is not ready at once; `kept` lives as long as the work does.
-pub(crate) fn spawn<K: Send + 'static>(work: Work, threads: &Threads, kept: K) {
+pub(crate) fn spawn<K: Send + 'static>(work: Work, threads: &Capacity, kept: K) {
     match work {
         Work::Async(run) => {
             tokio::spawn(async move {
@@ -31,11 +31,11 @@ async fn wait(mut run: Run) {
     }
 }
 
-fn block<K: Send + 'static>(run: BlockingRun, threads: &Threads, kept: K) {
-    let Some(thread) = threads.take() else {
+fn block<K: Send + 'static>(run: BlockingRun, threads: &Capacity, kept: K) {
+    let Some(thread) = threads.try_acquire() else {
         run.refuse(ErrorObject::internal(format!(
             "{} blocking handlers are under way, the limit of Options::with_blocking",
-            threads.limit
+            threads.limit()
         )));
         return;
     };

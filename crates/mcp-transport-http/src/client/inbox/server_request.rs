@@ -109,8 +109,8 @@ impl ServerRequest {
 
     fn run_blocking(self, work: Box<dyn FnOnce() -> Outcome + Send>) {
         let threads = &self.state.permits.threads;
-        let Some(thread) = threads.take() else {
-            let limit = threads.limit;
+        let Some(thread) = threads.try_acquire() else {
+            let limit = threads.limit();
             return self.settle(&Err(ErrorObject::internal(format!(
                 "{limit} blocking handlers are under way, the limit of \
                  ClientOptions::with_max_blocking_handlers"

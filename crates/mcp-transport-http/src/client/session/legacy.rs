@@ -26,7 +26,7 @@ use crate::client::wire::events::EventReader;
 use crate::client::wire::service::quoted;
 use crate::client::wire::url::ServerUrl;
 use crate::legacy::work::spawn;
-use crate::threads::Threads;
+use crate::permit::Capacity;
 
 /// Whether a server that answers `initialize` like this may be of that age.
 pub(crate) fn may_be_legacy(status: StatusCode) -> bool {
@@ -116,7 +116,7 @@ async fn carry(state: Arc<ClientState>, mux: Arc<Mux>, events: EventReader, targ
 
 /// What the server says.
 async fn receive(state: &ClientState, mux: &Arc<Mux>, mut events: EventReader) -> Closed {
-    let threads = Threads::new(state.options.blocking);
+    let threads = Capacity::new(state.options.blocking);
     loop {
         match events.next().await {
             Ok(Some(event)) if event.is_message() => {

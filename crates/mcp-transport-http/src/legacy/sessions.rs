@@ -1,0 +1,28 @@
+//! The sessions of the transport of revision 2024-11-05.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use mcp_protocol::{Closed, Mux, Principal};
+
+use crate::server::session::id::SessionId;
+use crate::sync::lock;
+
+/// The sessions of this transport.
+#[derive(Default)]
+pub(crate) struct LegacySessions(pub(crate) Mutex<HashMap<SessionId, Arc<Session>>>);
+
+pub(crate) struct Session {
+    pub(crate) mux: Arc<Mux>,
+    pub(crate) principal: Option<Principal>,
+}
+
+impl LegacySessions {
+    pub(crate) fn close(&self, reason: &Closed) {
+        // Each is taken off the table by the end of its stream.
+        let sessions: Vec<Arc<Session>> = lock(&self.0).values().cloned().collect();
+        for session in sessions {
+            session.mux.close(reason.clone());
+        }
+    }
+}

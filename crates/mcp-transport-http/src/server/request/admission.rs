@@ -1,0 +1,209 @@
+//! What a request must look like before anything of it is executed.
+
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderMap, StatusCode};
+
+use crate::headers::{EVENT_STREAM, JSON};
+use crate::server::options::Options;
+use crate::server::request::allowed::{self, Verdict};
+use crate::server::request::head::Heads;
+use crate::server::response::refusal::{Refusal, shown};
+
+/// `Host` and `Origin`: nobody else's web page may reach a server through its user's browser.
+///
+/// Specification: transports, security warning.
+pub(crate) fn check_source(
+    options: &Options,
+    parts: &Parts,
+    heads: &Heads<'_>,
+) -> Result<(), Refusal> {
+    pass(allowed::host(&options.hosts, &parts.uri, heads.host))?;
+    pass(allowed::origin(&options.origins, heads.origin))
+}
+
+fn pass(verdict: Verdict) -> Result<(), Refusal> {
+    let Verdict::Refused(message) = verdict else {
+        return Ok(());
+    };
+    tracing::warn!(message, "refused a request");
+    Err(Refusal::new(StatusCode::FORBIDDEN, message))
+}
+
+/// Whether the client takes both JSON and events, as it must for a POST.
+pub(crate) fn check_accept(
+    headers: &HeaderMap,
+    heads: &Heads<'_>,
+    needed: &[&str],
+) -> Result<(), Refusal> {
+    // Without it anything is acceptable; and nearly every client writes it like this.
+    if heads.accept.is_absent() || heads.accept.is(b"application/json, text/event-stream") {
+        return Ok(());
+    }
+    for kind in needed {
+        if !accepts(headers, kind) {
+            return Err(Refusal::new(
+                StatusCode::NOT_ACCEPTABLE,
+                format!("the Accept header must list {}", needed.join(" and ")),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let family = kind.split('/').next().unwrap_or_default();
+    headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let range = parts.next().unwrap_or_default();
+            let matches = range.eq_ignore_ascii_case(kind)
+                || range == "*/*"
+                || range
+                    .strip_suffix("/*")
+                    .is_some_and(|it| it.eq_ignore_ascii_case(family));
+            let refused = parts.any(|parameter| {
+                parameter.split_once('=').is_some_and(|(name, weight)| {
+                    name.trim().eq_ignore_ascii_case("q") && weight.trim().parse() == Ok(0.0)
+                })
+            });
+            matches && !refused
+        })
+}
+
+/// What a body says of itself.
+pub(crate) fn check_content(headers: &HeaderMap, heads: &Heads<'_>) -> Result<(), Refusal> {
+    // As nearly every client writes it.
+    if !heads.content_type.is(JSON.as_bytes()) {
+        check_type(headers)?;
+    }
+    if heads.content_encoding.is_absent() {
+        return Ok(());
+    }
+    check_encoding(headers)
+}
+
+/// Bodies are JSON and say so: a browser asks before it sends that to another origin.
+fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let value = values.next().and_then(|value| value.to_str().ok());
+    let essence = value
+        .and_then(|value| value.split(';').next())
+        .map(str::trim);
+    match essence {
+        Some(essence) if essence.eq_ignore_ascii_case(JSON) && values.next().is_none() => Ok(()),
+        Some(other) => Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!("Content-Type is {}; send {JSON}", shown(other)),
+        )),
+        None => Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!("Content-Type is missing; send {JSON}"),
+        )),
+    }
+}
+
+/// Bodies come as they are: one that is compressed is as long as it says only after it was
+/// unpacked.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
+    for value in headers.get_all(CONTENT_ENCODING) {
+        let value = value.as_bytes().trim_ascii();
+        if !value.eq_ignore_ascii_case(b"identity") {
+            return Err(Refusal::encoded(format!(
+                "Content-Encoding is {}; send the body as it is",
+                shown(&String::from_utf8_lossy(value))
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What a client must accept for a POST, and for a GET.
+pub(crate) const BOTH: &[&str] = &[JSON, EVENT_STREAM];
+pub(crate) const EVENTS: &[&str] = &[EVENT_STREAM];
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn headers(name: &http::HeaderName, values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    // proves: HTTP-070
+    #[test]
+    fn a_post_accepts_json_and_events() {
+        for good in [
+            &["application/json, text/event-stream"][..],
+            &["text/event-stream,application/json;q=0.5"],
+            &["text/event-stream", "application/json"],
+            &["*/*"],
+            &["text/*, application/*"],
+            &["Application/JSON, Text/Event-Stream;charset=utf-8"],
+            &[],
+        ] {
+            let headers = headers(&ACCEPT, good);
+            assert!(
+                check_accept(&headers, &Heads::of(&headers), BOTH).is_ok(),
+                "{good:?}"
+            );
+        }
+        for bad in [
+            "text/html",
+            "application/json",
+            "text/event-stream",
+            "",
+            "application/json, text/event-stream;q=0",
+            "application/json, text/event-stream; q=0.0",
+            "application/jsontext/event-stream",
+        ] {
+            let headers = headers(&ACCEPT, &[bad]);
+            assert!(
+                check_accept(&headers, &Heads::of(&headers), BOTH).is_err(),
+                "{bad:?}"
+            );
+        }
+        let events = |value| {
+            let headers = headers(&ACCEPT, &[value]);
+            check_accept(&headers, &Heads::of(&headers), EVENTS)
+        };
+        assert!(events("text/event-stream").is_ok());
+        assert!(events("application/json").is_err());
+    }
+
+    // proves: HTTP-071
+    #[test]
+    fn a_body_says_that_it_is_json() {
+        for good in [
+            "application/json",
+            "application/json; charset=utf-8",
+            "Application/Json ;x=y",
+        ] {
+            assert!(
+                check_type(&headers(&CONTENT_TYPE, &[good])).is_ok(),
+                "{good}"
+            );
+        }
+        for bad in [
+            &["text/plain"][..],
+            &["application/x-www-form-urlencoded"],
+            &["multipart/form-data; boundary=x"],
+            &["application/jsonx"],
+            &[""],
+            &[],
+            &["application/json", "text/plain"],
+        ] {
+            assert!(check_type(&headers(&CONTENT_TYPE, bad)).is_err(), "{bad:?}");
+        }
+    }
+}

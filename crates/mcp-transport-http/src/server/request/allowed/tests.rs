@@ -1,0 +1,347 @@
+//! Attack T01 and T02: what passes and what does not, value by value.
+
+use http::Request;
+use http::header::{HOST, ORIGIN};
+use http::request::Parts;
+
+use super::{Allowed, Checked, Verdict};
+use crate::server::request::head::Heads;
+
+fn host(hosts: &Allowed, parts: &Parts) -> Verdict {
+    super::host(hosts, &parts.uri, Heads::of(&parts.headers).host)
+}
+
+fn origin(origins: &Allowed, parts: &Parts) -> Verdict {
+    super::origin(origins, Heads::of(&parts.headers).origin)
+}
+
+fn request(uri: &str, headers: &[(http::HeaderName, &[u8])]) -> Parts {
+    let mut builder = Request::builder().uri(uri);
+    for (name, value) in headers {
+        builder = builder.header(name, *value);
+    }
+    builder.body(()).unwrap().into_parts().0
+}
+
+fn with_host(value: &[u8]) -> Parts {
+    request("/mcp", &[(HOST, value)])
+}
+
+fn with_origin(value: &[u8]) -> Parts {
+    request("/mcp", &[(ORIGIN, value)])
+}
+
+/// Every value of the table, and whether it passes.
+#[track_caller]
+fn table(check: impl Fn(&[u8]) -> Verdict, rows: &[(&[u8], bool)]) {
+    for (value, passes) in rows {
+        let verdict = check(value);
+        let text = value.escape_ascii();
+        assert_eq!(verdict == Verdict::Allowed, *passes, "{text}: {verdict:?}");
+    }
+}
+
+#[test]
+fn the_default_hosts_are_the_loopback_names() {
+    let hosts = Allowed::loopback();
+    table(
+        |value| host(&hosts, &with_host(value)),
+        &[
+            (b"localhost", true),
+            (b"LocalHost", true),
+            (b"localhost:1", true),
+            (b"localhost:3000", true),
+            (b"localhost:65535", true),
+            (b"127.0.0.1", true),
+            (b"127.0.0.1:8080", true),
+            (b"[::1]", true),
+            (b"[::1]:8080", true),
+            (b"", false),
+            (b"evil.com", false),
+            (b"evil.com:80", false),
+            (b"127.0.0.1.evil.com", false),
+            (b"127.0.0.1.nip.io", false),
+            (b"localhost.evil.com", false),
+            (b"evil.localhost", false),
+            (b"evil-localhost", false),
+            (b"localhost.", false),
+            (b"localhost.:3000", false),
+            (b"localhost.localdomain", false),
+            (b"0.0.0.0", false),
+            (b"0.0.0.0:3000", false),
+            (b"127.0.0.2", false),
+            (b"127.1", false),
+            (b"127.0.0.01", false),
+            (b"2130706433", false),
+            (b"0x7f000001", false),
+            (b"[::]", false),
+            (b"[::2]", false),
+            (b"::1", false),
+            (b"[::1", false),
+            (b"[::1]x", false),
+            (b"[::1%25lo]", false),
+            (b"[::ffff:127.0.0.1]", false),
+            (b"[0:0:0:0:0:0:0:1]", false),
+            (b"localhost:", false),
+            (b"localhost:0", false),
+            (b"localhost:080", false),
+            (b"localhost:+80", false),
+            (b"localhost:65536", false),
+            (b"localhost:80:80", false),
+            (b"localhost:http", false),
+            (b"localhost, evil.com", false),
+            (b"localhost evil.com", false),
+            (b"localhost/", false),
+            (b"localhost#", false),
+            (b"http://localhost", false),
+            (b"evil.com@localhost", false),
+            (b"localhost@evil.com", false),
+            (b"localhost:80@evil.com", false),
+            (b"user:pass@localhost", false),
+            (b"%6cocalhost", false),
+            (b"localhost\xff", false),
+            ("l\u{f6}calhost".as_bytes(), false),
+            (b"null", false),
+            (b"*", false),
+        ],
+    );
+}
+
+#[test]
+fn a_request_has_one_host() {
+    let hosts = Allowed::loopback();
+    let rows: &[(&str, &[&[u8]], bool)] = &[
+        ("/mcp", &[], false),
+        ("/mcp", &[b"localhost", b"localhost"], false),
+        ("/mcp", &[b"localhost", b"evil.com"], false),
+        ("/mcp", &[b"evil.com", b"localhost"], false),
+        ("http://localhost/mcp", &[], true),
+        ("http://LOCALHOST:80/mcp", &[b"localhost:80"], true),
+        ("http://localhost/mcp", &[b"localhost"], true),
+        ("http://localhost:81/mcp", &[b"localhost:82"], false),
+        ("http://localhost/mcp", &[b"localhost:80"], false),
+        ("http://localhost/mcp", &[b"evil.com"], false),
+        ("http://evil.com/mcp", &[b"localhost"], false),
+        ("http://evil.com/mcp", &[], false),
+        ("http://user@localhost/mcp", &[], false),
+        ("http://localhost/mcp", &[b"localhost", b"localhost"], false),
+    ];
+    for (uri, values, passes) in rows {
+        let headers: Vec<_> = values.iter().map(|value| (HOST, *value)).collect();
+        let verdict = host(&hosts, &request(uri, &headers));
+        assert_eq!(verdict == Verdict::Allowed, *passes, "{uri} {values:?}");
+    }
+}
+
+#[test]
+fn an_allowed_host_is_matched_exactly() {
+    let hosts = Allowed::loopback()
+        .allow("mcp.Example.com")
+        .allow("fixed.example:8443")
+        .allow("[2001:DB8:0::1]")
+        .allow("[fe80::2]:80");
+    assert_eq!(hosts.problem_as(Checked::Host), None);
+    table(
+        |value| host(&hosts, &with_host(value)),
+        &[
+            (b"mcp.example.com", true),
+            (b"MCP.EXAMPLE.COM:99", true),
+            (b"localhost", true),
+            (b"fixed.example:8443", true),
+            (b"[2001:db8::1]:7", true),
+            (b"[2001:DB8::1]", true),
+            (b"[fe80::2]:80", true),
+            (b"example.com", false),
+            (b"a.mcp.example.com", false),
+            (b"mcp.example.com.", false),
+            (b"xmcp.example.com", false),
+            (b"fixed.example", false),
+            (b"fixed.example:443", false),
+            (b"[fe80::2]", false),
+            (b"[fe80::2]:81", false),
+        ],
+    );
+}
+
+#[test]
+fn the_default_origins_are_pages_from_this_machine() {
+    let origins = Allowed::loopback();
+    table(
+        |value| origin(&origins, &with_origin(value)),
+        &[
+            (b"http://localhost", true),
+            (b"http://localhost:3000", true),
+            (b"https://localhost:8443", true),
+            (b"HTTP://LOCALHOST", true),
+            (b"http://127.0.0.1:6274", true),
+            (b"http://[::1]:6274", true),
+            (b"", false),
+            (b"null", false),
+            (b"NULL", false),
+            (b"https://evil.example", false),
+            (b"http://localhost.evil.example", false),
+            (b"http://127.0.0.1.evil.example", false),
+            (b"http://localhost.", false),
+            (b"http://0.0.0.0:3000", false),
+            (b"http://[::ffff:127.0.0.1]", false),
+            (b"http://localhost@evil.example", false),
+            (b"http://user@localhost", false),
+            (b"http://localhost/", false),
+            (b"http://localhost:3000/path", false),
+            (b"http://localhost?", false),
+            (b"http://localhost:", false),
+            (b"http://localhost http://evil.example", false),
+            (b"http://localhost, http://evil.example", false),
+            (b"localhost", false),
+            (b"//localhost", false),
+            (b"://localhost", false),
+            (b"file://", false),
+            (b"file://localhost", false),
+            (b"ws://localhost", false),
+            (b"chrome-extension://localhost", false),
+            (b"http:/localhost", false),
+            (b"*", false),
+            (b"http://localhost\xfe", false),
+        ],
+    );
+}
+
+#[test]
+fn requests_from_no_page_pass_and_from_two_do_not() {
+    let origins = Allowed::loopback();
+    assert_eq!(origin(&origins, &request("/", &[])), Verdict::Allowed);
+    let twice = [(); 2].map(|()| (ORIGIN, b"http://localhost".as_slice()));
+    assert!(matches!(
+        origin(&origins, &request("/", &twice)),
+        Verdict::Refused(_)
+    ));
+}
+
+#[test]
+fn an_allowed_origin_is_matched_exactly() {
+    let origins = Allowed::loopback()
+        .allow("https://App.example.com")
+        .allow("http://plain.example:80")
+        .allow("https://ports.example:8443")
+        .allow("vscode-webview://1a2b")
+        .allow("null");
+    assert_eq!(origins.problem_as(Checked::Origin), None);
+    table(
+        |value| origin(&origins, &with_origin(value)),
+        &[
+            (b"https://app.example.com", true),
+            (b"HTTPS://APP.EXAMPLE.COM:443", true),
+            (b"http://plain.example", true),
+            (b"http://plain.example:80", true),
+            (b"https://ports.example:8443", true),
+            (b"vscode-webview://1a2b", true),
+            (b"null", true),
+            (b"http://localhost:1", true),
+            (b"http://app.example.com", false),
+            (b"https://app.example.com:444", false),
+            (b"https://example.com", false),
+            (b"https://x.app.example.com", false),
+            (b"https://plain.example:80", false),
+            (b"http://plain.example:443", false),
+            (b"https://ports.example", false),
+            (b"vscode-webview://1a2b:1", false),
+            (b"vscode-webview://1a2c", false),
+            (b"Null", false),
+        ],
+    );
+}
+
+#[test]
+fn any_looks_at_nothing() {
+    let any = Allowed::any();
+    assert_eq!(host(&any, &request("/", &[])), Verdict::Allowed);
+    assert_eq!(host(&any, &with_host(b"evil.com")), Verdict::Allowed);
+    assert_eq!(origin(&any, &with_origin(b"null")), Verdict::Allowed);
+    assert!(!any.is_loopback_only());
+}
+
+#[test]
+fn what_cannot_be_allowed_is_said() {
+    let problem = |value: &str| Allowed::loopback().allow(value).problem();
+    for (value, shown) in [
+        ("", ""),
+        ("*", "*"),
+        ("*.example.com", "*.example.com"),
+        ("https://*.example.com", "https://*.example.com"),
+        ("a b", "a b"),
+        ("a\n", "a\\n"),
+        ("::1", "::1"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("a:b", "a:b"),
+        ("a:0", "a:0"),
+        ("a:", "a:"),
+        ("user@host", "user@host"),
+        ("https://a/", "https://a/"),
+        ("https://a/path", "https://a/path"),
+        ("https://", "https://"),
+        ("://a", "://a"),
+        ("1http://a", "1http://a"),
+        ("b\u{fc}cher.example", "b\\xc3\\xbccher.example"),
+    ] {
+        let problem = problem(value).unwrap_or_else(|| panic!("{value} is allowed"));
+        let start = format!("`{shown}` cannot be allowed: ");
+        assert!(problem.starts_with(&start), "{problem}");
+    }
+    assert!(problem("*").unwrap().contains("Options::allow_any_host"));
+    let first = Allowed::loopback().allow("a b").allow("c d").allow("ok");
+    assert!(first.problem().unwrap().contains("`a b`"));
+}
+
+#[test]
+fn a_host_is_no_origin_and_an_origin_no_host() {
+    let mixed = |value: &str, header| Allowed::loopback().allow(value).problem_as(header);
+    for (value, header) in [
+        ("example.com", Checked::Origin),
+        ("https://example.com", Checked::Host),
+        ("null", Checked::Host),
+    ] {
+        let problem = mixed(value, header).unwrap();
+        assert!(problem.starts_with(header.setting()), "{problem}");
+        assert!(problem.contains(value), "{problem}");
+    }
+    assert_eq!(mixed("example.com", Checked::Host), None);
+    assert_eq!(mixed("https://example.com", Checked::Origin), None);
+}
+
+#[test]
+fn the_default_is_recognised() {
+    assert!(Allowed::loopback().is_loopback_only());
+    assert!(
+        Allowed::loopback()
+            .allow("LOCALHOST:3000")
+            .is_loopback_only()
+    );
+    assert!(!Allowed::loopback().allow("a.example").is_loopback_only());
+    assert!(!Allowed::loopback().allow("null").is_loopback_only());
+}
+
+#[test]
+fn a_refusal_names_header_value_and_setting() {
+    let refusal = |verdict| match verdict {
+        Verdict::Refused(message) => message,
+        Verdict::Allowed => panic!("allowed"),
+    };
+    let hosts = Allowed::loopback();
+    let message = refusal(host(&hosts, &with_host(b"evil.com")));
+    for part in ["Host", "`evil.com`", "Options::allow_host"] {
+        assert!(message.contains(part), "{message}");
+    }
+    let message = refusal(origin(&hosts, &with_origin(b"https://evil.example")));
+    for part in ["Origin", "`https://evil.example`", "Options::allow_origin"] {
+        assert!(message.contains(part), "{message}");
+    }
+    for byte in [b'a', b'\t', 0xff] {
+        let message = refusal(host(&hosts, &with_host(&[byte; 4_000])));
+        assert!(message.bytes().all(|byte| (0x20..0x7f).contains(&byte)));
+        let shown = message.split('`').nth(1).unwrap();
+        assert!((250..=256).contains(&shown.len()), "{}", shown.len());
+        assert!(shown.ends_with("..."));
+    }
+    let exact = refusal(host(&hosts, &with_host(&[b'a'; 256])));
+    assert!(!exact.contains("..."), "{exact}");
+}

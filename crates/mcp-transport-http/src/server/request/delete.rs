@@ -1,0 +1,25 @@
+//! DELETE: the end of a session.
+
+use http::request::Parts;
+use http::{Response, StatusCode};
+use mcp_protocol::Closed;
+
+use crate::server::request::head::Heads;
+use crate::server::response::body::Body;
+use crate::server::response::refusal::Refusal;
+use crate::server::state::Shared;
+
+impl Shared {
+    /// DELETE: the client needs the session no longer.
+    pub(crate) fn end(&self, parts: &Parts, heads: &Heads<'_>) -> Result<Response<Body>, Refusal> {
+        let session = self.session(parts, heads)?;
+        if let Some(identity) = session.streams.identity
+            && self.sessions.remove(&identity.id).is_some()
+        {
+            session.close(&Closed::protocol("the client ended the session"));
+        }
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Ok(response)
+    }
+}

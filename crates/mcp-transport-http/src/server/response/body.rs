@@ -1,0 +1,113 @@
+//! What a response carries: nothing, one JSON text, or a stream of events.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+use crate::headers::EVENT_STREAM;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Response};
+
+/// The body of an [`Endpoint`](crate::Endpoint)'s response.
+pub struct Body(Kind);
+
+enum Kind {
+    Full(Bytes),
+    /// Pieces, the next one last.
+    Pieces(Vec<Bytes>),
+    Events(Box<dyn EventSource>),
+}
+
+/// The events that one connection sends.
+pub(crate) trait EventSource: Send + Sync + 'static {
+    /// Whether nothing follows.
+    fn is_end(&self) -> bool;
+
+    /// The next piece of the stream; none at its end.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
+}
+
+impl Body {
+    pub(crate) fn empty() -> Self {
+        Self(Kind::Full(Bytes::new()))
+    }
+
+    pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
+        Self(Kind::Full(bytes.into()))
+    }
+
+    /// The pieces one after the other; none is empty.
+    pub(crate) fn pieces(mut pieces: Vec<Bytes>) -> Self {
+        pieces.reverse();
+        Self(Kind::Pieces(pieces))
+    }
+
+    pub(crate) fn events(events: impl EventSource) -> Self {
+        Self(Kind::Events(Box::new(events)))
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let data = match &mut self.0 {
+            Kind::Full(bytes) if bytes.is_empty() => None,
+            Kind::Full(bytes) => Some(std::mem::take(bytes)),
+            Kind::Pieces(pieces) => pieces.pop(),
+            Kind::Events(events) => match events.poll_next(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(data) => data,
+            },
+        };
+        Poll::Ready(data.map(|data| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Full(bytes) => bytes.is_empty(),
+            Kind::Pieces(pieces) => pieces.is_empty(),
+            Kind::Events(events) => events.is_end(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Pieces(pieces) => {
+                SizeHint::with_exact(pieces.iter().map(|piece| piece.len() as u64).sum())
+            }
+            _ => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Full(bytes) => f.debug_tuple("Body").field(&bytes.len()).finish(),
+            _ => f.write_str("Body(events)"),
+        }
+    }
+}
+
+/// A response that carries events, told to proxies not to hold them back.
+pub(crate) fn event_stream(body: Body) -> Response<Body> {
+    const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    // hyper keeps the map for as long as the stream is open.
+    *headers = HeaderMap::with_capacity(3);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(BUFFERING, HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,5 @@
+//! What is sent back.
+
+pub(crate) mod body;
+pub(crate) mod refusal;
+pub(crate) mod text;

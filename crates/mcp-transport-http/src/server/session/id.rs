@@ -1,0 +1,221 @@
+//! Names of sessions, which others must not guess.
+//!
+//! Specification: [session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management),
+//! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+
+use http::HeaderValue;
+
+/// The name of a session: 256 random bits, 64 hex digits on the wire. Who knows it can speak for
+/// the session, so it shows in no log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SessionId([u8; 32]);
+
+/// A part is as good as the whole: what is kept under an id was given out here, at random.
+impl Hash for SessionId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if let Some(part) = self.0.last_chunk() {
+            state.write_u64(u64::from_ne_bytes(*part));
+        }
+    }
+}
+
+impl SessionId {
+    /// A new one.
+    ///
+    /// # Errors
+    /// The system has no random numbers to give.
+    pub(crate) fn random() -> Result<Self, getrandom::Error> {
+        let mut id = [0; 32];
+        getrandom::fill(&mut id)?;
+        Ok(Self(id))
+    }
+
+    /// The id of these bytes, as [`as_bytes`](Self::as_bytes) gave them. An endpoint makes its own.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes, for an [`EventStore`](crate::EventStore) outside this process. They are as
+    /// secret as the id.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads what a client sent back: exactly what was written, each id has one spelling.
+    pub(crate) fn parse(value: &HeaderValue) -> Option<Self> {
+        Self::parse_text(value.as_bytes())
+    }
+
+    /// The same for an id that is part of something else.
+    pub(crate) fn parse_text(text: &[u8]) -> Option<Self> {
+        let text: &[u8; 64] = text.try_into().ok()?;
+        // Without branches and tables, so that many digits are read at once.
+        let (mut values, mut wrong) = ([0_u8; 64], 0);
+        for (value, digit) in values.iter_mut().zip(text) {
+            let number = digit.wrapping_sub(b'0');
+            let letter = digit.wrapping_sub(b'a');
+            *value = if letter < 6 { letter + 10 } else { number };
+            wrong |= u8::from(number > 9) & u8::from(letter > 5);
+        }
+        let mut id = [0; 32];
+        for (byte, [high, low]) in id.iter_mut().zip(values.as_chunks().0) {
+            *byte = high << 4 | low;
+        }
+        (wrong == 0).then_some(Self(id))
+    }
+
+    /// As it goes into the header.
+    pub(crate) fn header(&self) -> HeaderValue {
+        let mut value = HeaderValue::from_bytes(&self.digits()).expect("hex digits make a header");
+        value.set_sensitive(true);
+        value
+    }
+
+    fn digits(&self) -> [u8; 64] {
+        let mut text = [0; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+        }
+        text
+    }
+
+    /// As it goes into an address.
+    #[cfg(feature = "legacy")]
+    pub(crate) fn text(&self) -> String {
+        self.digits().map(char::from).iter().collect()
+    }
+
+    /// A byte as random as the others, for tables in parts. The hash is made of other ones.
+    pub(crate) fn first(&self) -> u8 {
+        let [first, ..] = self.0;
+        first
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionId(..)")
+    }
+}
+
+/// For tables by session id, which is random as it comes: what it gives is its hash.
+#[derive(Debug, Default)]
+pub(crate) struct AsItIs(u64);
+
+/// A table by session id.
+pub(crate) type BySession<T> = HashMap<SessionId, T, BuildHasherDefault<AsItIs>>;
+
+impl Hasher for AsItIs {
+    fn write(&mut self, bytes: &[u8]) {
+        // An id gives a number; anything else is hashed the slow way.
+        let mut hasher = DefaultHasher::new();
+        hasher.write(bytes);
+        self.0 ^= hasher.finish();
+    }
+
+    fn write_u64(&mut self, part: u64) {
+        self.0 ^= part;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+pub(crate) const fn digit(value: u8) -> u8 {
+    match value {
+        0..10 => b'0' + value,
+        _ => b'a' + value - 10,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn session_ids_come_back(bytes: [u8; 32]) {
+            let id = SessionId(bytes);
+            prop_assert_eq!(SessionId::parse(&id.header()), Some(id));
+            prop_assert_eq!(id.as_bytes(), &bytes);
+        }
+    }
+
+    // proves: HTTP-053
+    #[test]
+    fn a_session_id_is_visible_and_secret() {
+        let header = SessionId::random().unwrap().header();
+        assert!(header.is_sensitive());
+        assert_eq!(header.len(), 64);
+        assert!(
+            header
+                .as_bytes()
+                .iter()
+                .all(|byte| (0x21..=0x7e).contains(byte))
+        );
+        let id = SessionId([0xa5; 32]);
+        assert_eq!(id.header().as_bytes(), "a5".repeat(32).as_bytes());
+        assert_eq!(format!("{id:?}"), "SessionId(..)");
+    }
+
+    #[test]
+    fn a_session_id_has_one_spelling() {
+        let good = "0123456789abcdef".repeat(4);
+        let read = |text: &str| SessionId::parse(&HeaderValue::from_str(text).unwrap());
+        assert!(read(&good).is_some());
+        for bad in [
+            String::new(),
+            good.to_uppercase(),
+            good[1..].to_owned(),
+            format!("{good}0"),
+            format!("0x{}", &good[2..]),
+            format!(" {}", &good[1..]),
+            format!("g{}", &good[1..]),
+            format!("+{}", &good[1..]),
+        ] {
+            assert_eq!(read(&bad), None, "{bad}");
+        }
+    }
+
+    // proves: HTTP-052
+    #[test]
+    fn session_ids_are_random() {
+        const IDS: u32 = 100_000;
+        let mut seen = HashSet::new();
+        let mut counts = [0_u32; 256];
+        for _ in 0..IDS {
+            let id = SessionId::random().unwrap();
+            id.as_bytes()
+                .iter()
+                .for_each(|byte| counts[usize::from(*byte)] += 1);
+            seen.insert(id);
+        }
+        assert_eq!(seen.len(), IDS as usize, "no two are the same");
+        let expected = f64::from(IDS * 32 / 256);
+        let squares = counts.map(|count| (f64::from(count) - expected).powi(2) / expected);
+        let chi: f64 = squares.iter().sum();
+        // 255 degrees of freedom: outside this once in more than ten million runs.
+        assert!((150.0..400.0).contains(&chi), "{chi}");
+
+        let id = seen.iter().next().unwrap();
+        let header = id.header();
+        for at in 0..header.len() * 8 {
+            let mut text = header.as_bytes().to_vec();
+            text[at / 8] ^= 1 << (at % 8);
+            let Ok(changed) = HeaderValue::from_bytes(&text) else {
+                continue;
+            };
+            let read = SessionId::parse(&changed);
+            assert!(!read.is_some_and(|id| seen.contains(&id)), "bit {at}");
+        }
+    }
+}

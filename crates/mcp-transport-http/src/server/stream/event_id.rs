@@ -1,0 +1,187 @@
+//! Names of the events on the streams of a session.
+
+use crate::server::session::id::digit;
+
+/// Where an event stands: which stream of the session, and the how manieth on it.
+///
+/// On the wire it ends in a secret number of the session. The name of an event gives nobody
+/// access without the session's; the number is there so that a client which mixes up its
+/// sessions is told, rather than sent on from the wrong place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EventId {
+    pub(crate) stream: u32,
+    pub(crate) sequence: u64,
+}
+
+impl EventId {
+    /// Appends it, for the session of this secret number.
+    pub(crate) fn write(self, tag: u64, out: &mut Vec<u8>) {
+        hex(self.stream.into(), 1, out);
+        out.push(b'-');
+        hex(self.sequence, 1, out);
+        out.push(b'-');
+        hex(tag, TAG, out);
+    }
+
+    /// Reads what a client sent back; exactly what was written for this session.
+    pub(crate) fn parse(text: &[u8], tag: u64) -> Option<Self> {
+        let mut parts = text.split(|byte| *byte == b'-');
+        let stream = canonical(parts.next()?)?;
+        let sequence = canonical(parts.next()?)?;
+        let secret = parts.next().filter(|secret| secret.len() == TAG)?;
+        if parts.next().is_some() || number(secret)? != tag {
+            return None;
+        }
+        Some(Self {
+            stream: stream.try_into().ok()?,
+            sequence,
+        })
+    }
+}
+
+/// How many digits the secret number of a session has.
+const TAG: usize = 16;
+
+/// Appends a number with at least this many digits.
+fn hex(value: u64, least: usize, out: &mut Vec<u8>) {
+    let nibbles = value.to_be_bytes().map(|byte| [byte >> 4, byte & 15]);
+    let nibbles = nibbles.as_flattened();
+    let zeros = nibbles.iter().take_while(|nibble| **nibble == 0).count();
+    let skip = zeros.min(nibbles.len().saturating_sub(least));
+    out.extend(nibbles.iter().skip(skip).map(|nibble| digit(*nibble)));
+}
+
+/// Reads up to sixteen digits, lower case only.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 16 {
+        return None;
+    }
+    digits.iter().try_fold(0, |value: u64, byte| {
+        let nibble = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            _ => return None,
+        };
+        Some(value << 4 | u64::from(nibble))
+    })
+}
+
+/// Reads a number that has no zeros in front.
+fn canonical(digits: &[u8]) -> Option<u64> {
+    match digits {
+        [b'0', _, ..] => None,
+        digits => number(digits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(id: EventId, tag: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        id.write(tag, &mut out);
+        out
+    }
+
+    fn number_of_edges() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            Just(0),
+            Just(u64::MAX),
+            0_u64..300,
+            (0_u32..64).prop_map(|bit| 1 << bit),
+            any::<u64>()
+        ]
+    }
+
+    #[test]
+    fn an_event_id_is_short() {
+        let id = EventId {
+            stream: 3,
+            sequence: 17,
+        };
+        assert_eq!(text(id, 0xab), b"3-11-00000000000000ab");
+        let zero = EventId {
+            stream: 0,
+            sequence: 0,
+        };
+        assert_eq!(text(zero, 0), b"0-0-0000000000000000");
+        let last = EventId {
+            stream: u32::MAX,
+            sequence: u64::MAX,
+        };
+        assert_eq!(
+            text(last, u64::MAX),
+            b"ffffffff-ffffffffffffffff-ffffffffffffffff"
+        );
+    }
+
+    #[test]
+    fn an_event_id_has_one_spelling() {
+        let good = b"3-11-00000000000000ab".as_slice();
+        assert!(EventId::parse(good, 0xab).is_some());
+        for bad in [
+            "",
+            "-",
+            "--",
+            "3",
+            "3-11",
+            "3-11-",
+            "3-11-ab",
+            "03-11-00000000000000ab",
+            "3-011-00000000000000ab",
+            "3-11-000000000000000ab",
+            "3-11-00000000000000AB",
+            "3--00000000000000ab",
+            "-11-00000000000000ab",
+            "3-11-00000000000000ab-",
+            "3-11-00000000000000ab-1",
+            " 3-11-00000000000000ab",
+            "3-11-00000000000000ab\n",
+            "+3-11-00000000000000ab",
+            "100000000-11-00000000000000ab",
+            "3-10000000000000000-00000000000000ab",
+            "3_11_00000000000000ab",
+            "3-11-00000000000000ac",
+        ] {
+            assert_eq!(EventId::parse(bad.as_bytes(), 0xab), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn event_ids_come_back(stream: u32, sequence in number_of_edges(), tag in number_of_edges()) {
+            let id = EventId { stream, sequence };
+            let text = text(id, tag);
+            prop_assert!(text.len() <= 42);
+            prop_assert!(text.iter().all(u8::is_ascii_graphic));
+            prop_assert_eq!(EventId::parse(&text, tag), Some(id));
+            prop_assert_eq!(EventId::parse(&text, tag ^ 1), None);
+        }
+
+        #[test]
+        fn what_is_read_is_what_would_be_written(bytes in "[0-9a-g]{0,18}-[0-9a-f]{0,3}-000000000000000[0-9a-f]") {
+            if let Some(id) = EventId::parse(bytes.as_bytes(), 7) {
+                prop_assert_eq!(text(id, 7), bytes.as_bytes());
+            }
+        }
+
+        #[test]
+        fn a_changed_bit_is_another_event_or_none(stream: u32, sequence: u64, tag: u64) {
+            let id = EventId { stream, sequence };
+            let mut text = text(id, tag);
+            let secret = text.len() - TAG;
+            for at in 0..text.len() {
+                for bit in 0..8 {
+                    text[at] ^= 1 << bit;
+                    let read = EventId::parse(&text, tag);
+                    prop_assert_ne!(read, Some(id));
+                    prop_assert!(at < secret || read.is_none());
+                    text[at] ^= 1 << bit;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The store in memory: what it keeps, in what order it lets go, and what it says of it.
+
+mod model;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use tokio::time::{Instant, advance};
+
+use super::log::{EVENT, SESSION, STREAM};
+use super::memory::MemoryStore;
+use super::*;
+use crate::server::session::id::SessionId;
+
+/// What the events of these tests carry.
+const DATA: usize = 100;
+
+/// What sessions with this many streams and events cost.
+fn cost(streams: usize, events: usize) -> usize {
+    SESSION + streams * STREAM + events * (EVENT + DATA)
+}
+
+fn session(number: u8) -> SessionId {
+    let text = format!("{number:02x}").repeat(32);
+    SessionId::parse(&HeaderValue::from_str(&text).unwrap()).unwrap()
+}
+
+fn key(session_number: u8, stream: u32) -> StreamKey {
+    StreamKey {
+        session: session(session_number),
+        stream,
+    }
+}
+
+/// An event that tells its place.
+fn event(key: StreamKey, sequence: u64) -> Bytes {
+    let session = key.session.first();
+    Bytes::from(format!(
+        "{:0>DATA$}",
+        format!("{session}/{}/{sequence}", key.stream)
+    ))
+}
+
+fn append(store: &MemoryStore, key: StreamKey, sequences: impl IntoIterator<Item = u64>) {
+    for sequence in sequences {
+        let stored = store.append(key, sequence, event(key, sequence));
+        assert!(matches!(stored, Stored::Now));
+    }
+}
+
+fn events(key: StreamKey, sequences: impl IntoIterator<Item = u64>) -> Replay {
+    let events = sequences.into_iter().map(|sequence| event(key, sequence));
+    Replay::Events(events.collect())
+}
+
+async fn replay(store: &MemoryStore, key: StreamKey, after: u64) -> Replay {
+    store.replay(key, after).await.unwrap()
+}
+
+fn used(store: &MemoryStore) -> usize {
+    store.total.load(Ordering::Relaxed)
+}
+
+#[tokio::test]
+async fn a_stream_comes_back_alone_and_in_order() {
+    let store = MemoryStore::new();
+    let (one, two, other) = (key(1, 1), key(1, 2), key(17, 1));
+    for sequence in 1..=5 {
+        append(&store, one, [sequence]);
+        append(&store, two, [sequence]);
+        append(&store, other, [sequence]);
+    }
+    for after in 0..=5 {
+        assert_eq!(replay(&store, one, after).await, events(one, after + 1..=5));
+        assert_eq!(replay(&store, two, after).await, events(two, after + 1..=5));
+        assert_eq!(
+            replay(&store, other, after).await,
+            events(other, after + 1..=5)
+        );
+    }
+    assert_eq!(replay(&store, one, 99).await, events(one, []));
+}
+
+#[tokio::test]
+async fn of_an_unknown_stream_nothing_is_missed_by_who_has_seen_nothing() {
+    let store = MemoryStore::new();
+    append(&store, key(1, 1), [1]);
+    for unknown in [key(1, 2), key(2, 1)] {
+        assert_eq!(replay(&store, unknown, 0).await, events(unknown, []));
+        assert_eq!(replay(&store, unknown, 1).await, Replay::Gone);
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_events_of_the_session_go_first() {
+    let store = MemoryStore::new().with_session_bytes(cost(2, 4));
+    let (one, two) = (key(1, 1), key(1, 2));
+    append(&store, one, [1, 2]);
+    append(&store, two, [1, 2]);
+    assert_eq!(used(&store), cost(2, 4));
+    append(&store, two, [3]);
+    assert_eq!(replay(&store, one, 0).await, Replay::Gone);
+    assert_eq!(replay(&store, one, 1).await, events(one, [2]));
+    append(&store, one, [3]);
+    assert_eq!(replay(&store, one, 1).await, Replay::Gone);
+    assert_eq!(replay(&store, one, 2).await, events(one, [3]));
+    assert_eq!(replay(&store, two, 0).await, events(two, 1..=3));
+    append(&store, one, [4]);
+    assert_eq!(replay(&store, two, 0).await, Replay::Gone);
+    assert_eq!(replay(&store, two, 1).await, events(two, 2..=3));
+    assert_eq!(used(&store), cost(2, 4));
+}
+
+#[tokio::test]
+async fn who_has_seen_everything_misses_nothing_when_it_is_dropped() {
+    let store = MemoryStore::new().with_session_bytes(cost(2, 1));
+    let (one, two) = (key(1, 1), key(1, 2));
+    append(&store, one, 1..=3);
+    append(&store, two, [1]);
+    assert_eq!(replay(&store, one, 2).await, Replay::Gone);
+    assert_eq!(replay(&store, one, 3).await, events(one, []));
+}
+
+#[tokio::test]
+async fn a_full_store_takes_nothing_from_other_sessions() {
+    let store = MemoryStore::new().with_total_bytes(cost(1, 3) + cost(1, 1));
+    let (one, two) = (key(1, 1), key(2, 1));
+    append(&store, one, 1..=3);
+    append(&store, two, 1..=3);
+    assert_eq!(replay(&store, one, 0).await, events(one, 1..=3));
+    assert_eq!(replay(&store, two, 1).await, Replay::Gone);
+    assert_eq!(replay(&store, two, 2).await, events(two, [3]));
+    let late = key(3, 1);
+    append(&store, late, [1]);
+    assert_eq!(
+        replay(&store, late, 0).await,
+        Replay::Gone,
+        "there was no room for it"
+    );
+    assert_eq!(replay(&store, two, 2).await, events(two, [3]));
+    store.forget_session(one.session);
+    append(&store, late, [2]);
+    assert_eq!(replay(&store, late, 0).await, Replay::Gone);
+    assert_eq!(replay(&store, late, 1).await, events(late, [2]));
+}
+
+#[tokio::test]
+async fn an_event_too_large_to_keep_costs_its_stream_alone() {
+    let store = MemoryStore::new().with_session_bytes(10_000);
+    let (one, two) = (key(1, 1), key(1, 2));
+    append(&store, one, [1]);
+    append(&store, two, [1]);
+    store.append(one, 2, Bytes::from(vec![0; 10_001]));
+    append(&store, one, [3]);
+    assert_eq!(replay(&store, one, 1).await, Replay::Gone);
+    assert_eq!(replay(&store, one, 2).await, events(one, [3]));
+    assert_eq!(replay(&store, two, 0).await, events(two, [1]));
+    assert_eq!(used(&store), cost(2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_leave_after_the_window() {
+    let store = MemoryStore::new().with_window(Duration::from_secs(10));
+    let one = key(1, 1);
+    append(&store, one, [1]);
+    advance(Duration::from_secs(4)).await;
+    append(&store, one, [2]);
+    store.expire(Instant::now() + Duration::from_millis(5_999));
+    assert_eq!(replay(&store, one, 0).await, events(one, 1..=2));
+    advance(Duration::from_secs(6)).await;
+    store.expire(Instant::now());
+    assert_eq!(replay(&store, one, 0).await, Replay::Gone);
+    assert_eq!(replay(&store, one, 1).await, events(one, [2]));
+    advance(Duration::from_secs(4)).await;
+    store.expire(Instant::now());
+    for after in 0..=2 {
+        assert_eq!(replay(&store, one, after).await, Replay::Gone);
+    }
+    assert_eq!(used(&store), cost(0, 0));
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_what_was_forgotten() {
+    let store = MemoryStore::new();
+    for stream in 1..=3 {
+        append(&store, key(1, stream), 1..=4);
+        append(&store, key(2, stream), 1..=4);
+    }
+    store.forget_stream(key(1, 2));
+    assert_eq!(used(&store), cost(2, 8) + cost(3, 12));
+    assert_eq!(replay(&store, key(1, 2), 2).await, Replay::Gone);
+    assert_eq!(replay(&store, key(1, 3), 2).await, events(key(1, 3), 3..=4));
+    store.forget_stream(key(1, 2));
+    store.forget_stream(key(9, 9));
+    store.forget_session(session(2));
+    store.forget_session(session(9));
+    assert_eq!(used(&store), cost(2, 8));
+    store.forget_stream(key(1, 1));
+    store.forget_stream(key(1, 3));
+    assert_eq!(used(&store), 0);
+    assert!(store.shard(session(1)).is_empty());
+    assert!(store.shard(session(2)).is_empty());
+}
+
+#[tokio::test]
+async fn a_stream_that_comes_again_is_as_old_as_its_events() {
+    let store = MemoryStore::new().with_session_bytes(cost(2, 4));
+    let (one, two) = (key(1, 1), key(1, 2));
+    append(&store, one, 1..=2);
+    append(&store, two, 1..=2);
+    store.forget_stream(one);
+    append(&store, one, 1..=2);
+    append(&store, one, [3]);
+    assert_eq!(replay(&store, one, 0).await, events(one, 1..=3));
+    assert_eq!(replay(&store, two, 0).await, Replay::Gone);
+    assert_eq!(replay(&store, two, 1).await, events(two, [2]));
+}
+
+#[tokio::test]
+async fn streams_without_events_do_not_fill_the_session() {
+    let store = MemoryStore::new().with_session_bytes(cost(8, 8));
+    for number in 1..=1_000 {
+        let stream = key(1, number);
+        append(&store, stream, [1]);
+        assert!(used(&store) <= cost(8, 8));
+        assert_eq!(replay(&store, stream, 0).await, events(stream, [1]));
+    }
+    for number in 1..=990 {
+        assert_eq!(
+            replay(&store, key(1, number), 0).await,
+            Replay::Gone,
+            "{number}"
+        );
+    }
+    let next = key(1, 1_001);
+    assert_eq!(replay(&store, next, 0).await, events(next, []));
+    store.forget_session(session(1));
+    assert_eq!(used(&store), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_without_events_leave_after_the_window() {
+    let store = MemoryStore::new().with_session_bytes(cost(2, 1));
+    let (one, two) = (key(1, 1), key(1, 2));
+    append(&store, one, [1]);
+    advance(Duration::from_secs(299)).await;
+    append(&store, two, [1]);
+    store.expire(Instant::now());
+    assert_eq!(replay(&store, one, 1).await, events(one, []));
+    advance(Duration::from_secs(1)).await;
+    store.expire(Instant::now());
+    assert_eq!(used(&store), cost(1, 1));
+    assert_eq!(replay(&store, one, 0).await, Replay::Gone);
+    append(&store, one, [2]);
+    assert_eq!(replay(&store, one, 0).await, Replay::Gone);
+    assert_eq!(replay(&store, one, 1).await, events(one, [2]));
+    assert_eq!(replay(&store, two, 0).await, Replay::Gone);
+}
+
+#[tokio::test]
+async fn numbers_that_jump_leave_no_hole() {
+    let store = MemoryStore::new();
+    let one = key(1, 1);
+    append(&store, one, [1, 2, 5, 6, 5, 0]);
+    assert_eq!(replay(&store, one, 1).await, Replay::Gone);
+    assert_eq!(replay(&store, one, 3).await, Replay::Gone);
+    assert_eq!(replay(&store, one, 4).await, events(one, 5..=6));
+    assert_eq!(used(&store), cost(1, 2));
+    append(&store, one, [u64::MAX, u64::MAX]);
+    assert_eq!(used(&store), cost(1, 1));
+    store.append(one, 3, Bytes::from(vec![0; 11 << 20]));
+    assert_eq!(replay(&store, one, 6).await, Replay::Gone);
+    assert_eq!(used(&store), cost(1, 0));
+}
+
+#[test]
+fn sessions_on_many_threads_share_one_account() {
+    let store = Arc::new(MemoryStore::new().with_total_bytes(4 * cost(1, 20)));
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let store = Arc::clone(&store);
+            scope.spawn(move || {
+                for sequence in 1..=2_000 {
+                    append(&store, key(number, 1), [sequence]);
+                }
+            });
+        }
+    });
+    assert!(used(&store) <= 4 * (cost(1, 20) + SESSION));
+    (0..4).for_each(|number| store.forget_session(session(number)));
+    assert_eq!(used(&store), 0);
+}
+
+#[test]
+fn a_panic_under_the_lock_is_survived() {
+    let store = MemoryStore::new();
+    let one = key(1, 1);
+    append(&store, one, [1]);
+    std::thread::scope(|scope| {
+        let holder = scope.spawn(|| {
+            let _shard = store.shard(one.session);
+            panic!("while the lock is held");
+        });
+        assert!(holder.join().is_err());
+    });
+    append(&store, one, [2]);
+    assert_eq!(used(&store), cost(1, 2));
+}
+
+#[test]
+fn nothing_of_an_event_shows_in_debug() {
+    let store = MemoryStore::new();
+    append(&store, key(1, 1), [1]);
+    let replay = events(key(1, 1), [1, 2]);
+    let text = format!("{store:?} {replay:?} {:?} {:?}", key(1, 1), Stored::Now);
+    assert!(text.contains("Events(2)"), "{text}");
+    assert!(text.contains("SessionId(..)"), "{text}");
+    assert!(!text.contains("0101") && !text.contains("1/1/1"), "{text}");
+}
+
+#[test]
+fn an_error_tells_its_cause() {
+    let error = StoreError::new("the database is away").with_source("refused");
+    assert_eq!(error.to_string(), "the database is away");
+    assert_eq!(error.source().unwrap().to_string(), "refused");
+    assert!(StoreError::new("x").source().is_none());
+}

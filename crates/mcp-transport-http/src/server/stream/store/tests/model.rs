@@ -1,0 +1,239 @@
+//! The store against a model that keeps everything in one list and recounts after every step.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use tokio::time::{Instant, advance};
+
+use super::super::log::EVENT;
+use super::super::log::SESSION;
+use super::super::log::STREAM;
+use super::{MemoryStore, key, replay, session, used};
+use crate::server::stream::store::{EventStore, Replay};
+
+const SESSIONS: u8 = 3;
+const STREAMS: u32 = 4;
+const SESSION_CAP: usize = 3_000;
+const TOTAL_CAP: usize = 7_000;
+const WINDOW: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone)]
+enum Op {
+    Append {
+        session: u8,
+        stream: u32,
+        len: usize,
+    },
+    ForgetStream {
+        session: u8,
+        stream: u32,
+    },
+    ForgetSession(u8),
+    Advance(u64),
+    Expire,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let place = || (0..SESSIONS, 0..STREAMS);
+    prop_oneof![
+        20 => (place(), prop_oneof![0_usize..300, 0_usize..4_000]).prop_map(
+            |((session, stream), len)| Op::Append { session, stream, len }
+        ),
+        2 => place().prop_map(|(session, stream)| Op::ForgetStream { session, stream }),
+        1 => (0..SESSIONS).prop_map(Op::ForgetSession),
+        2 => (0_u64..8).prop_map(Op::Advance),
+        2 => Just(Op::Expire),
+    ]
+}
+
+/// One event that was appended and not forgotten.
+#[derive(Debug, Clone)]
+struct Past {
+    session: u8,
+    stream: u32,
+    data: Bytes,
+    at: Instant,
+    is_kept: bool,
+}
+
+#[derive(Debug, Default)]
+struct Model {
+    /// In the order of arrival.
+    past: Vec<Past>,
+    /// Streams the store has a record of, and when they last had an event.
+    known: BTreeMap<(u8, u32), Instant>,
+    /// Per session, up to which stream records were given up.
+    lost: BTreeMap<u8, u32>,
+}
+
+impl Model {
+    fn of(&self, session: u8, stream: u32) -> Vec<&Past> {
+        let is_here = |past: &&Past| (past.session, past.stream) == (session, stream);
+        self.past.iter().filter(is_here).collect()
+    }
+
+    /// The streams of a session: with events, and without.
+    fn streams(&self, session: u8) -> (Vec<u32>, Vec<u32>) {
+        let known = self.known.keys().filter(|known| known.0 == session);
+        known
+            .map(|known| known.1)
+            .partition(|stream| self.of(session, *stream).iter().any(|past| past.is_kept))
+    }
+
+    fn cost(&self, session: u8) -> usize {
+        let (full, emptied) = self.streams(session);
+        let streams = full.len() + emptied.len();
+        if streams == 0 && !self.lost.contains_key(&session) {
+            return 0;
+        }
+        let kept = |past: &&Past| past.session == session && past.is_kept;
+        let events = self.past.iter().filter(kept);
+        SESSION + streams * STREAM + events.map(|past| EVENT + past.data.len()).sum::<usize>()
+    }
+
+    fn total(&self) -> usize {
+        (0..SESSIONS).map(|session| self.cost(session)).sum()
+    }
+
+    fn append(&mut self, session: u8, stream: u32, data: Bytes) {
+        let is_kept = data.len() <= SESSION_CAP;
+        self.known.insert((session, stream), Instant::now());
+        if !is_kept {
+            self.drop_where(|past| (past.session, past.stream) == (session, stream));
+        }
+        self.past.push(Past {
+            session,
+            stream,
+            data,
+            at: Instant::now(),
+            is_kept,
+        });
+        while self.cost(session) > SESSION_CAP || self.total() > TOTAL_CAP {
+            let (_, emptied) = self.streams(session);
+            if emptied.len() * STREAM > (self.cost(session) - SESSION) / 2 {
+                emptied
+                    .iter()
+                    .for_each(|stream| self.give_up(session, *stream));
+                continue;
+            }
+            let oldest = |past: &&mut Past| past.session == session && past.is_kept;
+            let Some(oldest) = self.past.iter_mut().find(oldest) else {
+                break;
+            };
+            oldest.is_kept = false;
+        }
+    }
+
+    fn give_up(&mut self, session: u8, stream: u32) {
+        self.known.remove(&(session, stream));
+        let lost = self.lost.entry(session).or_default();
+        *lost = stream.max(*lost);
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.drop_where(|past| now - past.at >= WINDOW);
+        for session in 0..SESSIONS {
+            let (_, emptied) = self.streams(session);
+            for stream in emptied {
+                if now - self.known[&(session, stream)] >= WINDOW {
+                    self.give_up(session, stream);
+                }
+            }
+        }
+    }
+
+    fn drop_where(&mut self, is_over: impl Fn(&Past) -> bool) {
+        let over = self.past.iter_mut().filter(|past| is_over(past));
+        over.for_each(|past| past.is_kept = false);
+    }
+
+    fn forget(&mut self, is_over: impl Fn(u8, u32) -> bool) {
+        self.past.retain(|past| !is_over(past.session, past.stream));
+        self.known.retain(|known, _| !is_over(known.0, known.1));
+    }
+
+    fn replay(&self, session: u8, stream: u32, after: usize) -> Replay {
+        let past = self.of(session, stream);
+        let missed = past.get(after..).unwrap_or_default();
+        let is_lost = self.lost.get(&session).is_some_and(|lost| stream <= *lost);
+        let is_unknown = !self.known.contains_key(&(session, stream));
+        if (is_unknown && (after > 0 || is_lost)) || missed.iter().any(|past| !past.is_kept) {
+            return Replay::Gone;
+        }
+        Replay::Events(missed.iter().map(|past| past.data.clone()).collect())
+    }
+}
+
+async fn run(ops: &[Op]) {
+    let store = MemoryStore::new()
+        .with_session_bytes(SESSION_CAP)
+        .with_total_bytes(TOTAL_CAP)
+        .with_window(WINDOW);
+    let mut model = Model::default();
+    // The numbers of a stream go on whatever the store gave up.
+    let mut sequences: BTreeMap<(u8, u32), u64> = BTreeMap::new();
+    for (step, op) in ops.iter().enumerate() {
+        match *op {
+            Op::Append {
+                session,
+                stream,
+                len,
+            } => {
+                let sequence = sequences.entry((session, stream)).or_default();
+                *sequence += 1;
+                let mut data = vec![b'.'; len];
+                data.extend_from_slice(step.to_string().as_bytes());
+                let data = Bytes::from(data);
+                model.append(session, stream, data.clone());
+                store.append(key(session, stream), *sequence, data);
+            }
+            Op::ForgetStream { session, stream } => {
+                sequences.remove(&(session, stream));
+                model.forget(|of, number| (of, number) == (session, stream));
+                store.forget_stream(key(session, stream));
+            }
+            Op::ForgetSession(number) => {
+                sequences.retain(|place, _| place.0 != number);
+                model.forget(|of, _| of == number);
+                model.lost.remove(&number);
+                store.forget_session(session(number));
+                assert_eq!(model.cost(number), 0);
+            }
+            Op::Advance(seconds) => advance(Duration::from_secs(seconds)).await,
+            Op::Expire => {
+                let now = Instant::now();
+                model.expire(now);
+                store.expire(now);
+            }
+        }
+        assert_eq!(used(&store), model.total(), "step {step}");
+        assert!(used(&store) <= TOTAL_CAP + usize::from(SESSIONS) * SESSION);
+        for session in 0..SESSIONS {
+            assert!(model.cost(session) <= SESSION_CAP);
+            for stream in 0..STREAMS {
+                let last = model.of(session, stream).len();
+                for after in 0..=last {
+                    let expected = model.replay(session, stream, after);
+                    let got = replay(&store, key(session, stream), after as u64).await;
+                    assert!(got == expected, "step {step}: {got:?}, not {expected:?}");
+                }
+            }
+        }
+    }
+    (0..SESSIONS).for_each(|number| store.forget_session(session(number)));
+    assert_eq!(used(&store), 0);
+}
+
+proptest! {
+    #[test]
+    fn equals_the_naive_store(ops in prop::collection::vec(op(), 1..60)) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        runtime.block_on(run(&ops));
+    }
+}
