@@ -5,7 +5,6 @@
 //! its own: it must not depend on how fast the client reads.
 
 use std::sync::Arc;
-use std::task::Poll;
 
 use http::{Response, StatusCode};
 use mcp_jsonrpc::{
@@ -14,29 +13,26 @@ use mcp_jsonrpc::{
 use mcp_protocol::modern::RawRequestMeta;
 use mcp_protocol::{AdmissionError, Grant, Inbound as _, Principal, ServerSession, guarded};
 use mcp_types::method;
-use tokio::time::{Instant, sleep_until};
 
 use crate::headers::{PROTOCOL_VERSION, SESSION_ID};
 use crate::server::request::admission::{self, BOTH};
 use crate::server::request::body;
 use crate::server::request::head::{Asked, Field, Heads};
 use crate::server::request::revision::{Era, era_of};
-use crate::server::response::body::{Body, event_stream};
+use crate::server::response::body::Body;
 use crate::server::response::refusal::{Refusal, unsupported};
 use crate::server::response::text::{Text, json};
-use crate::server::running::pending::{Attended, Member, Work};
-use crate::server::running::start::{Begun, begin};
-use crate::server::running::stateless::{self, Call};
+use crate::server::running::pending::{BatchItem, PendingCall, respond};
+use crate::server::running::start::{Progress, admit_stateless, start, start_stateless};
 use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
 use crate::server::state::Shared;
-use crate::server::stream::events::Events;
 use crate::server::stream::{Identity, Stream};
 
 pub(crate) async fn serve<B>(
     shared: &Arc<Shared>,
     parts: Box<Asked>,
-    body: B,
+    content: B,
 ) -> Result<Response<Body>, Refusal>
 where
     B: http_body::Body + Send,
@@ -46,21 +42,18 @@ where
     shared.admit(&parts, &heads)?;
     admission::check_content(&parts.headers, &heads)?;
     admission::check_accept(&parts.headers, &heads, BOTH)?;
-    let whole = body::read(body, &heads, &shared.options, &shared.bodies).await?;
+    let whole = body::read(content, &heads, &shared.options, &shared.bodies).await?;
     let frame = match parse(&whole.bytes, &shared.options.frame) {
         Ok(frame) => frame,
         Err(error) => return Err(Refusal::unreadable(&error)),
     };
     let era = era_of(shared, &frame, &parts.headers, &heads)?;
     // By reference: a request is long, and moving it costs more than what is done with most of it.
-    let begun = match (&frame, era) {
-        (_, Era::Ignored) => Started::Nothing,
+    let progress = match (&frame, era) {
+        (_, Era::Ignored) => Progress::Done(accepted()),
         (Frame::Single(Message::Request(request)), Era::Modern(claim)) => {
-            let envelope = stateless::admit(shared, request, &claim, &parts.headers, &heads)?;
-            match stateless::serve(shared, request, envelope, parts)? {
-                stateless::Begun::Answered(response) => return Ok(response),
-                stateless::Begun::Runs(call) => Started::Modern(call),
-            }
+            let envelope = admit_stateless(shared, request, &claim, &parts.headers, &heads)?;
+            start_stateless(shared, request, envelope, parts)?
         }
         (Frame::Single(Message::Request(request)), _) if request.method == method::INITIALIZE => {
             return initialize(shared, request, parts);
@@ -71,7 +64,7 @@ where
                 Message::Request(request) => refusal.answering(Some(request.id.clone())),
                 _ => refusal,
             })?;
-            single_message(shared, session, message, parts)?
+            single_message(shared, &session, message, parts)?
         }
         (Frame::Batch(batch), _) => {
             let session = shared.session(&parts, &heads)?;
@@ -83,25 +76,15 @@ where
             batch_of_messages(shared, &session, batch, parts)?
         }
     };
-    // The body is free again before anything waits.
-    drop(frame);
-    drop(whole);
-    match begun {
-        Started::Nothing => Ok(accepted()),
-        Started::Answered(session, stream, answer) => Ok(answered(&session, stream, Some(answer))),
-        Started::Runs(session, work) => Ok(attend(shared, &session, work).await),
-        Started::Modern(call) => Ok(call.attend(shared.options.keep_alive).await),
+    match progress {
+        Progress::Done(response) => Ok(response),
+        Progress::Running(call) => {
+            // The memory of the body is free while the call waits.
+            drop(frame);
+            drop(whole);
+            Ok(call.respond().await)
+        }
     }
-}
-
-/// What a body has come to.
-enum Started {
-    /// There is nothing to answer.
-    Nothing,
-    Answered(Arc<HttpSession>, Arc<Stream>, Text),
-    Runs(Arc<HttpSession>, Work),
-    /// A request of its own.
-    Modern(Call),
 }
 
 fn accepted() -> Response<Body> {
@@ -112,30 +95,31 @@ fn accepted() -> Response<Body> {
 
 fn single_message(
     shared: &Arc<Shared>,
-    session: Arc<HttpSession>,
+    session: &Arc<HttpSession>,
     message: &Message<'_>,
     parts: Box<Asked>,
-) -> Result<Started, Refusal> {
+) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
     let request = match message {
         Message::Request(request) => request,
         Message::Notification(notification) => {
-            notify(&session, notification);
-            return Ok(Started::Nothing);
+            notify(session, notification);
+            return Ok(Progress::Done(accepted()));
         }
         Message::Response(answer) => {
-            respond(&session, answer);
-            return Ok(Started::Nothing);
+            complete(session, answer);
+            return Ok(Progress::Done(accepted()));
         }
     };
     let slot = shared
         .slot()
         .map_err(|refusal| refusal.answering(Some(request.id.clone())))?;
-    let stream = stream_of(&session, parts);
-    Ok(match run(shared, &session, &stream, request)? {
-        Begun::Answer(answer) => Started::Answered(session, stream, answer),
-        Begun::Runs(member) => {
-            let work = Work::new(&session, stream, vec![member], false, Some(slot));
-            Started::Runs(session, work)
+    let stream = stream_of(session, parts);
+    Ok(match run(shared, session, &stream, request)? {
+        Progress::Done(text) => {
+            Progress::Done(respond(session, stream, Some(text), StatusCode::OK))
+        }
+        Progress::Running(item) => {
+            Progress::Running(PendingCall::single(session, stream, item, slot))
         }
     })
 }
@@ -145,59 +129,58 @@ fn batch_of_messages(
     session: &Arc<HttpSession>,
     batch: &mcp_jsonrpc::Batch<'_>,
     mut parts: Box<Asked>,
-) -> Result<Started, Refusal> {
+) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
     let slot = shared.slot()?;
     if let Some(grant) = parts.extensions.get::<Grant>().map(Grant::unanswered) {
         parts.extensions.insert(grant);
     }
     let stream = stream_of(session, parts);
-    let mut members = Vec::new();
+    let mut items = Vec::new();
     for message in batch.iter() {
         match message {
             Ok(Message::Request(request)) if RawRequestMeta::of(&request).is_some() => {
                 let error = ErrorObject::invalid_request(
                     "a request that names its revision comes alone; send it in a POST of its own",
                 );
-                members.push(Member::answered(error_text(Some(&request.id), &error)));
+                items.push(BatchItem::done(error_text(Some(&request.id), &error)));
             }
             Ok(Message::Request(request)) => {
-                members.push(match begin(session, &stream, &request, &shared.threads) {
-                    Ok(Begun::Answer(answer)) => Member::answered(answer.into_whole()),
-                    Ok(Begun::Runs(member)) => member,
+                items.push(match start(session, &stream, &request, &shared.threads) {
+                    Ok(Progress::Done(text)) => BatchItem::done(text),
+                    Ok(Progress::Running(item)) => item,
                     Err(AdmissionError::Full(error)) => {
-                        Member::answered(error_text(Some(&request.id), &error))
+                        BatchItem::done(error_text(Some(&request.id), &error))
                     }
                     Err(AdmissionError::Duplicate(error)) => {
-                        Member::answered(error_text(None, &error))
+                        BatchItem::done(error_text(None, &error))
                     }
                     Err(other) => {
                         let error = ErrorObject::internal(other.to_string());
-                        Member::answered(error_text(Some(&request.id), &error))
+                        BatchItem::done(error_text(Some(&request.id), &error))
                     }
                 });
             }
             Ok(Message::Notification(notification)) => notify(session, &notification),
-            Ok(Message::Response(answer)) => respond(session, &answer),
+            Ok(Message::Response(answer)) => complete(session, &answer),
             Err(error) if error.is_response() => {
                 tracing::warn!(%error, "the client sent a malformed answer");
             }
             Err(error) => {
                 let id = error.id().filter(|id| !session.incoming.contains(id));
-                members.push(Member::answered(error_text(id, &error.to_error_object())));
+                items.push(BatchItem::done(error_text(id, &error.to_error_object())));
             }
         }
     }
-    if members.is_empty() {
-        return Ok(Started::Nothing);
+    if items.is_empty() {
+        return Ok(Progress::Done(accepted()));
     }
-    let work = Work::new(session, stream, members, true, Some(slot));
-    Ok(Started::Runs(Arc::clone(session), work))
+    Ok(Progress::Running(PendingCall::batch(
+        session, stream, items, slot,
+    )))
 }
 
-fn error_text(id: Option<&mcp_jsonrpc::RequestId>, error: &ErrorObject) -> Vec<u8> {
-    let mut out = Vec::new();
-    write_error(&mut out, id, error);
-    out
+fn error_text(id: Option<&mcp_jsonrpc::RequestId>, error: &ErrorObject) -> Text {
+    Text::written(|out| write_error(out, id, error))
 }
 
 fn stream_of(session: &Arc<HttpSession>, parts: Box<Asked>) -> Arc<Stream> {
@@ -211,8 +194,8 @@ fn run(
     session: &Arc<HttpSession>,
     stream: &Arc<Stream>,
     request: &Request<'_>,
-) -> Result<Begun, Refusal> {
-    begin(session, stream, request, &shared.threads).map_err(|refused| match refused {
+) -> Result<Progress<Text, BatchItem>, Refusal> {
+    start(session, stream, request, &shared.threads).map_err(|refused| match refused {
         AdmissionError::Duplicate(error) => Refusal::with_error(StatusCode::BAD_REQUEST, error),
         other => Refusal::busy(other.to_string()).answering(Some(request.id.clone())),
     })
@@ -227,7 +210,7 @@ fn notify(session: &Arc<HttpSession>, notification: &Notification<'_>) {
 }
 
 /// An answer to a question of the server. One that nobody waits for is late, which is no fault.
-fn respond(session: &Arc<HttpSession>, answer: &Answer<'_>) {
+fn complete(session: &Arc<HttpSession>, answer: &Answer<'_>) {
     let Some(id) = &answer.id else {
         let error = answer.outcome.as_ref().err();
         tracing::warn!(?error, "the client reports a message it could not read");
@@ -258,8 +241,8 @@ fn initialize(
         let session = crate::server::session::shared(&shared.service, &shared.options, None);
         let stream = stream_of(&session, parts);
         return Ok(match run(shared, &session, &stream, request)? {
-            Begun::Answer(answer) => json(answer),
-            Begun::Runs(_) => not_at_once(),
+            Progress::Done(answer) => json(answer),
+            Progress::Running(_) => not_at_once(),
         });
     }
     let principal = parts.extensions.get::<Principal>().cloned();
@@ -280,8 +263,8 @@ fn initialize(
     let session = HttpSession::new(inbound, &shared.options, Some(identity), principal);
     let stream = stream_of(&session, parts);
     let answer = match run(shared, &session, &stream, request)? {
-        Begun::Answer(answer) => answer,
-        Begun::Runs(_) => return Ok(not_at_once()),
+        Progress::Done(answer) => answer,
+        Progress::Running(_) => return Ok(not_at_once()),
     };
     let mut response = json(answer);
     if session.inbound.is_agreed() {
@@ -299,63 +282,4 @@ fn initialize(
 fn not_at_once() -> Response<Body> {
     tracing::error!("initialize was not answered at once");
     Refusal::busy("the handshake cannot be answered now").into_response()
-}
-
-/// The response to something that has ended: JSON, unless something was said before; then a
-/// stream, whole and with a known length.
-fn answered(
-    session: &Arc<HttpSession>,
-    stream: Arc<Stream>,
-    answer: Option<Text>,
-) -> Response<Body> {
-    match answer {
-        Some(answer) if !stream.is_started() => json(answer),
-        answer => {
-            stream.finish(answer.map(Text::into_whole).as_deref());
-            event_stream(Body::events(Events::new(session, stream, 0)))
-        }
-    }
-}
-
-enum Turn {
-    Answer(Option<Vec<u8>>),
-    Stream,
-}
-
-/// Waits for the answer, for the first thing that is said before it, or until it takes too long.
-async fn attend(shared: &Arc<Shared>, session: &Arc<HttpSession>, work: Work) -> Response<Body> {
-    let stream = Arc::clone(&work.stream);
-    let deadline = work.deadline();
-    let mut work = Attended::new(work);
-    let mut turn = |cx: &mut std::task::Context<'_>| match work.poll(cx) {
-        Poll::Ready(answer) => Poll::Ready(Turn::Answer(answer)),
-        Poll::Pending if stream.poll_started(cx) => Poll::Ready(Turn::Stream),
-        Poll::Pending => Poll::Pending,
-    };
-    let first = std::future::poll_fn(|cx| Poll::Ready(turn(cx))).await;
-    let turn = match first {
-        Poll::Ready(turn) => turn,
-        Poll::Pending => {
-            // Only what waits needs a timer.
-            let patience = Instant::now() + shared.options.patience;
-            let until = deadline.map_or(patience, |deadline| deadline.min(patience));
-            let mut timer = std::pin::pin!(sleep_until(until));
-            std::future::poll_fn(|cx| match turn(cx) {
-                Poll::Pending if timer.as_mut().poll(cx).is_ready() => Poll::Ready(Turn::Stream),
-                other => other,
-            })
-            .await
-        }
-    };
-    match turn {
-        Turn::Answer(answer) => answered(session, stream, answer.map(Text::from)),
-        Turn::Stream => {
-            stream.start();
-            let events = Events::new(session, Arc::clone(&stream), 0);
-            if let Some(work) = work.into_inner() {
-                tokio::spawn(work.finish());
-            }
-            event_stream(Body::events(events))
-        }
-    }
 }

@@ -1,6 +1,5 @@
-//! Requests whose handler was called.
+//! Running requests: from the call of the handler to the response.
 
 pub(crate) mod pending;
 pub(crate) mod start;
-pub(crate) mod stateless;
 pub(crate) mod table;

@@ -1,41 +1,376 @@
-//! Requests that run, and where their answers go.
+//! Calls whose handler is still running.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use http::header::RETRY_AFTER;
+use http::{HeaderValue, Response, StatusCode};
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::http_headers;
 use mcp_protocol::{Inbound as _, Outcome, Running, expired};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::permit::Permit;
-use crate::server::response::text::render;
+use crate::server::response::body::{Body, event_stream};
+use crate::server::response::text::{Text, json, render};
+use crate::server::running::table::Seat;
 use crate::server::session::{HttpSession, Pin as Pinned};
 use crate::server::stream::Stream;
+use crate::server::stream::events::Events;
 
-/// One request of a body.
-pub(crate) struct Member {
-    running: Option<Running>,
-    answer: Option<Vec<u8>>,
+/// What the end of the HTTP connection means for a call whose response is not yet a stream.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnDisconnect {
+    /// The call goes on in the background, and the client can fetch the result when it resumes the
+    /// stream.
+    ///
+    /// Specification: 2025-11-25, transports, sending messages to the server.
+    Finish,
+    /// The call is cancelled.
+    ///
+    /// Specification: 2026-07-28, streamable HTTP, cancellation.
+    Cancel,
 }
 
-impl Member {
+/// The requests of one POST while at least one handler is running.
+///
+/// They are polled in the task of the HTTP connection. Once the response becomes an event stream
+/// they get a task of their own, because a handler must not depend on how fast its client reads.
+pub(crate) struct PendingCall {
+    items: Items,
+    session: Arc<HttpSession>,
+    stream: Arc<Stream>,
+    limit: Option<Duration>,
+    started: Instant,
+    on_disconnect: OnDisconnect,
+    guard: Option<Guard>,
+}
+
+/// What a call holds while it is running.
+enum Guard {
+    Session { _activity: Pinned, _permit: Permit },
+    Stateless(Seat),
+}
+
+enum Items {
+    Single(BatchItem),
+    Batch(Vec<BatchItem>),
+}
+
+/// One request of a POST.
+pub(crate) struct BatchItem {
+    running: Option<Running>,
+    /// The response, unless the request was cancelled.
+    result: Option<Text>,
+    status: StatusCode,
+}
+
+/// What ends the wait in the task of the HTTP connection.
+enum Turn {
+    Finished,
+    /// The response becomes an event stream.
+    Stream,
+}
+
+impl PendingCall {
+    /// A single request of a session.
+    pub(crate) fn single(
+        session: &Arc<HttpSession>,
+        stream: Arc<Stream>,
+        item: BatchItem,
+        permit: Permit,
+    ) -> Self {
+        Self::of_session(session, stream, Items::Single(item), permit)
+    }
+
+    /// A batch of a session.
+    pub(crate) fn batch(
+        session: &Arc<HttpSession>,
+        stream: Arc<Stream>,
+        items: Vec<BatchItem>,
+        permit: Permit,
+    ) -> Self {
+        Self::of_session(session, stream, Items::Batch(items), permit)
+    }
+
+    fn of_session(
+        session: &Arc<HttpSession>,
+        stream: Arc<Stream>,
+        items: Items,
+        permit: Permit,
+    ) -> Self {
+        let guard = Guard::Session {
+            _activity: session.pin(),
+            _permit: permit,
+        };
+        Self::new(session, stream, items, OnDisconnect::Finish, guard)
+    }
+
+    /// A request of the stateless revision.
+    pub(crate) fn stateless(
+        session: &Arc<HttpSession>,
+        stream: Arc<Stream>,
+        item: BatchItem,
+        guard: Seat,
+    ) -> Self {
+        let (items, guard) = (Items::Single(item), Guard::Stateless(guard));
+        Self::new(session, stream, items, OnDisconnect::Cancel, guard)
+    }
+
+    fn new(
+        session: &Arc<HttpSession>,
+        stream: Arc<Stream>,
+        items: Items,
+        on_disconnect: OnDisconnect,
+        guard: Guard,
+    ) -> Self {
+        Self {
+            items,
+            session: Arc::clone(session),
+            stream,
+            limit: session.inbound.deadline(),
+            started: Instant::now(),
+            on_disconnect,
+            guard: Some(guard),
+        }
+    }
+
+    /// Waits for the result, and responds with JSON. The response becomes an event stream if a
+    /// handler sends a message first, or after a delay, so that proxies keep the connection open.
+    pub(crate) async fn respond(mut self) -> Response<Body> {
+        // Only a call that waits needs a timer.
+        let first = std::future::poll_fn(|cx| Poll::Ready(self.poll_turn(cx))).await;
+        let turn = match first {
+            Poll::Ready(turn) => turn,
+            Poll::Pending => self.wait().await,
+        };
+        match turn {
+            Turn::Finished => self.into_json(),
+            Turn::Stream => self.into_stream(),
+        }
+    }
+
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Turn> {
+        match self.poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Turn::Finished),
+            Poll::Pending if self.stream.poll_started(cx) => Poll::Ready(Turn::Stream),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    async fn wait(&mut self) -> Turn {
+        let options = &self.session.streams.options;
+        let upgrade = self.started
+            + match self.on_disconnect {
+                OnDisconnect::Finish => options.patience,
+                OnDisconnect::Cancel => options.keep_alive,
+            };
+        loop {
+            let deadline = self.deadline();
+            let until = deadline.map_or(upgrade, |deadline| deadline.min(upgrade));
+            let turn = std::future::poll_fn(|cx| self.poll_turn(cx));
+            if let Ok(turn) = timeout_at(until, turn).await {
+                return turn;
+            }
+            if self.deadline().is_some_and(|deadline| deadline <= until) {
+                self.expire();
+                return Turn::Finished;
+            }
+            if upgrade <= until {
+                return Turn::Stream;
+            }
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let is_stateless = self.is_stateless();
+        let mut is_pending = false;
+        for item in self.items.as_mut_slice() {
+            is_pending |= item.poll(&self.session, is_stateless, cx).is_pending();
+        }
+        if is_pending {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    }
+
+    /// When the call has to be finished. A handler can lift its deadline while it is running, as a
+    /// subscription does.
+    fn deadline(&self) -> Option<Instant> {
+        let limit = self.limit?;
+        let mut running = self
+            .items
+            .as_slice()
+            .iter()
+            .filter_map(|item| item.running.as_ref());
+        let is_endless = running.any(|running| running.exchange().is_endless());
+        (!is_endless).then(|| self.started + limit)
+    }
+
+    /// Ends the handlers that are still running after the deadline.
+    fn expire(&mut self) {
+        let is_stateless = self.is_stateless();
+        for item in self.items.as_mut_slice() {
+            if let Some(running) = &mut item.running {
+                let outcome = running.end(Err(expired(self.limit)));
+                item.end(&self.session, is_stateless, &outcome);
+            }
+        }
+    }
+
+    fn into_json(mut self) -> Response<Body> {
+        let status = self.items.status();
+        let result = self.items.take_result();
+        respond(&self.session, Arc::clone(&self.stream), result, status)
+    }
+
+    fn into_stream(self) -> Response<Body> {
+        self.stream.start();
+        let mut events = Events::new(&self.session, Arc::clone(&self.stream), 0);
+        if let Some(Guard::Stateless(guard)) = &self.guard {
+            // The end of the stream cancels the request.
+            events.hold(guard.share());
+        }
+        tokio::spawn(self.finish());
+        event_stream(Body::events(events))
+    }
+
+    /// Runs to the end in a task of its own. The result is sent on the stream, if there is one.
+    async fn finish(mut self) {
+        self.on_disconnect = OnDisconnect::Cancel;
+        loop {
+            let Some(deadline) = self.deadline() else {
+                std::future::poll_fn(|cx| self.poll(cx)).await;
+                break;
+            };
+            let finished = std::future::poll_fn(|cx| self.poll(cx));
+            if timeout_at(deadline, finished).await.is_ok() {
+                break;
+            }
+            if self.deadline().is_some() {
+                self.expire();
+                break;
+            }
+        }
+        if self.stream.is_started() {
+            let result = self.items.take_result().map(Text::into_whole);
+            self.stream.finish(result.as_deref());
+        }
+    }
+
+    fn is_stateless(&self) -> bool {
+        matches!(self.guard, Some(Guard::Stateless(_)))
+    }
+}
+
+impl Drop for PendingCall {
+    fn drop(&mut self) {
+        if self.on_disconnect == OnDisconnect::Finish
+            && self.items.is_running()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            self.stream.detach(0);
+            let call = Self {
+                items: std::mem::replace(&mut self.items, Items::Batch(Vec::new())),
+                session: Arc::clone(&self.session),
+                stream: Arc::clone(&self.stream),
+                limit: self.limit,
+                started: self.started,
+                on_disconnect: OnDisconnect::Cancel,
+                guard: self.guard.take(),
+            };
+            runtime.spawn(call.finish());
+            return;
+        }
+        for item in self.items.as_slice() {
+            if let Some(running) = &item.running {
+                // The handler is dropped after this, and can see that it was cancelled.
+                self.session.incoming.forget(running.exchange());
+                running.exchange().cancel();
+            }
+        }
+        // A reader of the stream must not wait for a result that will not be sent.
+        if self.stream.is_started() {
+            self.stream.finish(None);
+        }
+    }
+}
+
+impl Items {
+    fn as_slice(&self) -> &[BatchItem] {
+        match self {
+            Self::Single(item) => std::slice::from_ref(item),
+            Self::Batch(items) => items,
+        }
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [BatchItem] {
+        match self {
+            Self::Single(item) => std::slice::from_mut(item),
+            Self::Batch(items) => items,
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        self.as_slice().iter().any(|item| item.running.is_some())
+    }
+
+    /// The status of the response: a batch is always answered with 200.
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Single(item) => item.status,
+            Self::Batch(_) => StatusCode::OK,
+        }
+    }
+
+    /// The result of the request, or an array of the results of a batch. None if all requests were
+    /// cancelled.
+    fn take_result(&mut self) -> Option<Text> {
+        let items = match self {
+            Self::Single(item) => return item.result.take(),
+            Self::Batch(items) => items,
+        };
+        let mut results = items.iter_mut().filter_map(|item| item.result.take());
+        let first = results.next()?;
+        let mut out = vec![b'['];
+        out.extend_from_slice(&first.into_whole());
+        for result in results {
+            out.push(b',');
+            out.extend_from_slice(&result.into_whole());
+        }
+        out.push(b']');
+        Some(out.into())
+    }
+}
+
+impl BatchItem {
     pub(crate) fn running(running: Running) -> Self {
         Self {
             running: Some(running),
-            answer: None,
+            result: None,
+            status: StatusCode::OK,
         }
     }
 
-    /// One that was answered at once.
-    pub(crate) fn answered(answer: Vec<u8>) -> Self {
+    /// A request that was answered at once.
+    pub(crate) fn done(result: Text) -> Self {
         Self {
             running: None,
-            answer: Some(answer),
+            result: Some(result),
+            status: StatusCode::OK,
         }
     }
 
-    fn poll(&mut self, session: &HttpSession, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll(
+        &mut self,
+        session: &HttpSession,
+        is_stateless: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
         let Some(running) = &mut self.running else {
             return Poll::Ready(());
         };
@@ -43,171 +378,55 @@ impl Member {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(outcome) => outcome,
         };
-        self.end(session, &outcome);
+        self.end(session, is_stateless, &outcome);
         Poll::Ready(())
     }
 
-    fn end(&mut self, session: &HttpSession, outcome: &Outcome) {
+    fn end(&mut self, session: &HttpSession, is_stateless: bool, outcome: &Outcome) {
         let Some(running) = self.running.take() else {
             return;
         };
         let exchange = running.exchange();
         session.incoming.forget(exchange);
-        self.answer = exchange
-            .settle()
-            .then(|| render(exchange.id(), outcome).into_whole());
-    }
-}
-
-/// The requests of one body, at work.
-///
-/// It completes with the JSON text of the answer: one object, or an array for a batch; or with
-/// nothing, if all were cancelled.
-pub(crate) struct Work {
-    members: Vec<Member>,
-    batch: bool,
-    deadline: Option<Instant>,
-    session: Arc<HttpSession>,
-    pub(crate) stream: Arc<Stream>,
-    _slot: Option<Permit>,
-    _pinned: Pinned,
-}
-
-impl Work {
-    pub(crate) fn new(
-        session: &Arc<HttpSession>,
-        stream: Arc<Stream>,
-        members: Vec<Member>,
-        batch: bool,
-        slot: Option<Permit>,
-    ) -> Self {
-        let deadline = session
-            .inbound
-            .deadline()
-            .map(|limit| Instant::now() + limit);
-        Self {
-            members,
-            batch,
-            deadline,
-            session: Arc::clone(session),
-            stream,
-            _slot: slot,
-            _pinned: session.pin(),
-        }
-    }
-
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
-        let mut pending = false;
-        for member in &mut self.members {
-            pending |= member.poll(&self.session, cx).is_pending();
-        }
-        if pending {
-            return Poll::Pending;
-        }
-        Poll::Ready(self.answer())
-    }
-
-    /// Ends what still runs because the deadline has passed.
-    pub(crate) fn expire(&mut self) -> Option<Vec<u8>> {
-        let limit = self.session.inbound.deadline();
-        for member in &mut self.members {
-            if let Some(running) = &mut member.running {
-                let outcome = running.end(Err(expired(limit)));
-                member.end(&self.session, &outcome);
+        if exchange.settle() {
+            self.result = Some(render(exchange.id(), outcome));
+            if let (true, Err(error)) = (is_stateless, outcome) {
+                self.status = status(http_headers::response_status(error.code));
             }
-        }
-        self.answer()
-    }
-
-    fn answer(&mut self) -> Option<Vec<u8>> {
-        let mut answers = self.members.iter_mut().filter_map(|it| it.answer.take());
-        if !self.batch {
-            return answers.next();
-        }
-        let first = answers.next()?;
-        let mut out = vec![b'['];
-        out.extend_from_slice(&first);
-        for answer in answers {
-            out.push(b',');
-            out.extend_from_slice(&answer);
-        }
-        out.push(b']');
-        Some(out)
-    }
-
-    fn is_pending(&self) -> bool {
-        self.members.iter().any(|member| member.running.is_some())
-    }
-
-    /// Runs to the end without whoever asked; the answer goes to the stream, if there is one to
-    /// come back to.
-    pub(crate) async fn finish(mut self) {
-        let deadline = self.deadline;
-        let all = std::future::poll_fn(|cx| self.poll(cx));
-        let answer = match deadline {
-            None => all.await,
-            Some(deadline) => match timeout_at(deadline, all).await {
-                Ok(answer) => answer,
-                Err(_) => self.expire(),
-            },
-        };
-        if self.stream.is_started() {
-            self.stream.finish(answer.as_deref());
+        } else if is_stateless {
+            // Its client is still connected, so the server cancelled it.
+            let error = ErrorObject::internal("the server is shutting down");
+            self.result = Some(render(exchange.id(), &Err(error)));
+            self.status = StatusCode::SERVICE_UNAVAILABLE;
         }
     }
 }
 
-impl Drop for Work {
-    fn drop(&mut self) {
-        for member in &mut self.members {
-            if let Some(running) = &member.running {
-                self.session.incoming.forget(running.exchange());
-                running.exchange().cancel();
+/// The response to a call that has finished: JSON, or an event stream if the handler sent messages
+/// before.
+pub(crate) fn respond(
+    session: &Arc<HttpSession>,
+    stream: Arc<Stream>,
+    result: Option<Text>,
+    status: StatusCode,
+) -> Response<Body> {
+    match result {
+        Some(result) if !stream.is_started() => {
+            let mut response = json(result);
+            *response.status_mut() = status;
+            if status == StatusCode::SERVICE_UNAVAILABLE {
+                let retry = HeaderValue::from_static("1");
+                response.headers_mut().insert(RETRY_AFTER, retry);
             }
+            response
         }
-        // Whoever reads the stream must not wait for what will not come.
-        if self.stream.is_started() {
-            self.stream.finish(None);
+        result => {
+            stream.finish(result.map(Text::into_whole).as_deref());
+            event_stream(Body::events(Events::new(session, stream, 0)))
         }
     }
 }
 
-/// Work whose HTTP task may go away: that is no cancellation, so the work is then finished by a
-/// task of its own.
-///
-/// Specification: transports, sending messages to the server.
-pub(crate) struct Attended(Option<Work>);
-
-impl Attended {
-    pub(crate) fn new(work: Work) -> Self {
-        Self(Some(work))
-    }
-
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
-        match &mut self.0 {
-            Some(work) => work.poll(cx),
-            None => Poll::Ready(None),
-        }
-    }
-
-    /// Nobody attends to it any more.
-    pub(crate) fn into_inner(mut self) -> Option<Work> {
-        self.0.take()
-    }
-}
-
-impl Drop for Attended {
-    fn drop(&mut self) {
-        let Some(work) = self.0.take().filter(Work::is_pending) else {
-            return;
-        };
-        work.stream.detach(0);
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(work.finish());
-        }
-    }
+pub(crate) fn status(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_REQUEST)
 }
