@@ -388,7 +388,10 @@ mod tests {
         let closed = [open[0], open[1], ("m/b.rs", "struct B(super::A);")];
         assert_eq!(circle(&closed), ["m/a", "m/b"]);
         let helper_in_parent = [
-            ("m/mod.rs", "mod a; pub use a::A; fn lock() {} fn f() -> A {}"),
+            (
+                "m/mod.rs",
+                "mod a; pub use a::A; fn lock() {} fn f() -> A {}",
+            ),
             ("m/a.rs", "use super::lock; struct A;"),
         ];
         assert_eq!(circle(&helper_in_parent), ["m", "m/a"]);

@@ -1,4 +1,4 @@
-//! What holds a connection open.
+//! The client's side of the seam to the roles: the connection handle and the `Link` of the client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use mcp_protocol::{
 };
 use mcp_types::method;
 
-/// Dropping it closes the connection.
+/// A connection to one server. Dropping it closes the connection.
 pub(crate) struct ConnectionHandle(Arc<ClientState>);
 
 impl ConnectionHandle {
@@ -35,13 +35,14 @@ impl Connection for ConnectionHandle {
         true
     }
 
-    /// The session that cannot be ended, because the server is gone or does not allow it, is no
-    /// failure: nothing of the connection is left on this side.
+    /// Closes the connection and waits until all of its tasks have ended. A failure to end the
+    /// session (the server is unreachable or does not allow it) is not an error, because nothing of
+    /// the connection is left on this side.
     fn close(&self) -> BoxFuture<'static, Result<(), TransportError>> {
         let state = Arc::clone(&self.0);
         Box::pin(async move {
             state.close(Closed::local());
-            state.gone().await;
+            state.wait_closed().await;
             Ok(())
         })
     }
@@ -83,7 +84,7 @@ impl Link for ClientState {
         let note = QueuedMessage {
             message: message.into(),
             session: None,
-            opens: method == method::NOTIFICATIONS_INITIALIZED,
+            is_initialized: method == method::NOTIFICATIONS_INITIALIZED,
         };
         if let Some(state) = self.upgrade() {
             deliver::enqueue(&state, |state| &state.outbox, note, delivery);

@@ -1,21 +1,21 @@
-//! The client's side: [`Http`] reaches a server over Streamable HTTP.
+//! The client transport: [`Http`] reaches a server over Streamable HTTP.
 //!
-//! Each message is a POST of its own. A call's future drives its own exchange: no task, no queue
-//! and no channel is between a caller and the response. What has no caller has a task, and
-//! all tasks end with the connection: notifications in order (`outbox`), what is said outside any
-//! call (`listen`), answers to the server's questions (`reply`), and a new session when the
-//! server forgot the old one (`renew`).
+//! Each message is a separate POST. The future of a call drives its own HTTP exchange, so there is
+//! no task, queue or channel between a caller and the response. Messages without a caller are
+//! handled by tasks that end with the connection: notifications in order (`outbox`), the GET stream
+//! and server requests (`inbox`), and a new session after the server has lost the old one
+//! (`session::reinitialize`).
 //!
-//! | A message … | is in |
+//! | Folder | Contents |
 //! | --- | --- |
-//! | becomes a request with headers and credentials | `wire` |
-//! | is a call, with its repeats | `call` |
-//! | belongs to no session (2026-07-28) | `modern` |
-//! | is answered, in either form | `answer`, `stream` |
-//! | comes from the server | `receive`, `reply` |
-//! | is refused | `refusal` |
+//! | `wire` | one HTTP request and its response: headers, credentials, redirects, bodies, events |
+//! | `call` | one JSON-RPC request: retries, its response as JSON or as an event stream, resumption |
+//! | `session` | the session of a connection: `initialize`, re-initialization, what is replayed |
+//! | `inbox` | messages from the server: responses, server requests, the GET stream |
+//! | `outbox` | notifications and responses to the server |
 //!
-//! Specification: [Streamable HTTP](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
+//! Specification: [Streamable
+//! HTTP](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
 
 mod call;
 mod inbox;

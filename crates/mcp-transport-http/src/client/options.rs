@@ -1,4 +1,4 @@
-//! What a connection may cost, and how patient it is.
+//! Limits and timeouts of one client connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcp_protocol::MuxLimits;
 
-/// Limits and timeouts of one connection, each with a default. Nothing is unlimited, except how
-/// long the answer to a request may take: that is for whoever calls to say, who alone knows.
+/// Limits and timeouts of one connection. Each has a default. Everything is limited except the time
+/// until a response arrives: the caller limits that.
 #[derive(Clone)]
 pub struct Options {
     pub(crate) message_bytes: usize,
@@ -29,12 +29,12 @@ pub struct Options {
     pub(crate) idle_timeout: Duration,
 }
 
-/// How to come back for a stream that broke off.
+/// When to reconnect an interrupted event stream.
 #[derive(Clone)]
 pub(crate) struct ReconnectPolicy {
-    /// Tries without news.
+    /// Maximum number of consecutive attempts without a new event.
     pub(crate) attempts: u32,
-    /// Tries of one call, with news or without.
+    /// Maximum number of attempts for one call, with or without new events.
     pub(crate) total: u32,
     pub(crate) base: Duration,
     pub(crate) cap: Duration,
@@ -42,11 +42,12 @@ pub(crate) struct ReconnectPolicy {
 }
 
 impl ReconnectPolicy {
-    /// How long to wait before the try after `attempt` others in a row: anything up to a bound
-    /// that doubles each time, so that clients who lost the same server do not come back at once.
+    /// Returns how long to wait before the next attempt after `attempt` failed ones: a random part
+    /// (full jitter) of a bound that doubles each time, so that many clients do not reconnect to
+    /// the same server at once.
     pub(crate) fn delay(&self, attempt: u32) -> Duration {
         let bound = self.base.saturating_mul(1 << attempt.min(16)).min(self.cap);
-        // The upper 32 bits are as good as all of them, and the product cannot overflow.
+        // The upper 32 bits are random enough, and the product cannot overflow.
         let share = u128::from((self.random)() >> 32);
         let nanos = (bound.as_nanos() * share) >> 32;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -84,77 +85,77 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults.
+    /// Creates the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the length of the longest message that is read, in bytes: a JSON body, or the data of
-    /// one event. Default 16 MiB; a longer one fails the call it belongs to.
+    /// Sets the maximum length of a received message in bytes: a JSON body or the data of one
+    /// event. Default: 16 MiB. A longer message fails its call.
     #[must_use]
     pub fn with_max_message_bytes(mut self, bytes: usize) -> Self {
         self.message_bytes = bytes;
         self
     }
 
-    /// Sets the length of the longest session id that is accepted, in bytes. Default 1,024, which
-    /// has room for a signed token.
+    /// Sets the maximum length of a session id in bytes. Default: 1,024, which has room for a
+    /// signed token.
     #[must_use]
     pub fn with_max_session_id_bytes(mut self, bytes: usize) -> Self {
         self.session_id_bytes = bytes;
         self
     }
 
-    /// Sets the length of the longest event id that is accepted, in bytes. Default 256.
+    /// Sets the maximum length of an event id in bytes. Default: 256.
     #[must_use]
     pub fn with_max_event_id_bytes(mut self, bytes: usize) -> Self {
         self.event_id_bytes = bytes;
         self
     }
 
-    /// Sets what the connection may hold at once: calls under way, questions of the server under
-    /// way, bytes of notifications that wait to be sent, and the limits on one message.
+    /// Sets the limits of the connection: calls in flight, server requests in flight, bytes of
+    /// queued notifications, and the limits on one message.
     #[must_use]
     pub fn with_limits(mut self, limits: MuxLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets how many blocking handlers may run at once. Default 64; one more is answered with an
-    /// error.
+    /// Sets the maximum number of blocking handlers that run at the same time. Default: 64. Further
+    /// requests are answered with an error.
     #[must_use]
     pub fn with_max_blocking_handlers(mut self, threads: usize) -> Self {
         self.blocking = threads;
         self
     }
 
-    /// Sets how many resource subscriptions are restored when the server forgot the session.
-    /// Default 1,024.
+    /// Sets the maximum number of resource subscriptions that are restored in a new session.
+    /// Default: 1,024.
     #[must_use]
     pub fn with_max_restored_subscriptions(mut self, subscriptions: usize) -> Self {
         self.restored = subscriptions;
         self
     }
 
-    /// Does not open a stream for what the server says outside any call: list changes, resource
-    /// updates, questions of its own. Those are not received then.
+    /// Disables the GET stream. List changes, resource updates and server requests outside of calls
+    /// are then not received.
     #[must_use]
     pub fn without_listening(mut self) -> Self {
         self.listen = false;
         self
     }
 
-    /// Sets how long, once the handshake is complete, the first calls wait for that stream to be
-    /// open. Default 1 s. Some servers ask the questions of a call there, and lose them as long as
-    /// nobody listens.
+    /// Sets how long the first calls after the handshake wait until the GET stream is open.
+    /// Default: 1 s. Some servers send the server requests of a call on that stream and lose them
+    /// while it is not open.
     #[must_use]
     pub fn with_listen_wait(mut self, longest: Duration) -> Self {
         self.listen_wait = longest;
         self
     }
 
-    /// Sets how often to come back for a stream that broke off: `attempts` in a row that bring
-    /// nothing new, and `total` for one call. Default 8 and 1,000.
+    /// Sets how often an interrupted event stream is reconnected: `attempts` in a row without a new
+    /// event, and `total` for one call. Default: 8 and 1,000.
     #[must_use]
     pub fn with_max_reconnects(mut self, attempts: u32, total: u32) -> Self {
         self.reconnect.attempts = attempts;
@@ -162,9 +163,10 @@ impl Options {
         self
     }
 
-    /// Sets the bound on the wait before coming back: `base` at first, twice as much each time it
-    /// is in vain, never more than `cap`. Default 500 ms and 30 s. The wait itself is drawn at
-    /// random below the bound. A server that says how long to wait is waited for at least as long.
+    /// Sets the exponential backoff of reconnects: the upper bound of the delay is `base` at first,
+    /// doubles after each failed attempt, and never exceeds `cap`. Default: 500 ms and 30 s. The
+    /// delay itself is a random part of that bound. The client always waits at least as long as the
+    /// server's `retry` says.
     #[must_use]
     pub fn with_reconnect_backoff(mut self, base: Duration, cap: Duration) -> Self {
         self.reconnect.base = base;
@@ -172,62 +174,63 @@ impl Options {
         self
     }
 
-    /// Sets where the random part of a wait comes from. Default: the operating system.
+    /// Sets the source of the jitter in reconnect delays. Default: the operating system.
     #[must_use]
     pub fn with_random(mut self, random: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         self.reconnect.random = Arc::new(random);
         self
     }
 
-    /// Sets how many redirects one message follows, all within the origin. Default 5.
+    /// Sets how many redirects one message follows. All of them must stay within the same origin.
+    /// Default: 5.
     #[must_use]
     pub fn with_max_redirects(mut self, redirects: usize) -> Self {
         self.redirects = redirects;
         self
     }
 
-    /// Sets up to what `Retry-After` a request is repeated, once, if the server is too busy for
-    /// it. Default 5 s. Tools are never called again.
+    /// Sets the longest `Retry-After` that the client waits for before it repeats a request, once.
+    /// Default: 5 s. Tool calls are never repeated.
     #[must_use]
     pub fn with_max_retry_after(mut self, longest: Duration) -> Self {
         self.retry_after = longest;
         self
     }
 
-    /// Sets how long connecting may take. Default 10 s. It applies to the HTTP client that comes
-    /// with this crate, not to one given with [`Http::service`](crate::Http::service).
+    /// Sets the timeout for establishing a connection. Default: 10 s. It applies to the built-in
+    /// HTTP client, not to one set with [`Http::service`](crate::Http::service).
     #[must_use]
     pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long the server may take to accept a notification or an answer, or to explain why
-    /// it refuses a message. Default 30 s.
+    /// Sets how long the server may take to accept a notification or a response, or to send the
+    /// body of an error response. Default: 30 s.
     #[must_use]
     pub fn with_delivery_timeout(mut self, timeout: Duration) -> Self {
         self.delivery_timeout = timeout;
         self
     }
 
-    /// Sets how long opening a new session may take once the server forgot the old one. Default
-    /// 60 s; the connection is closed then.
+    /// Sets how long opening a new session may take after the server has lost the old one. Default:
+    /// 60 s. After that the connection is closed.
     #[must_use]
     pub fn with_reinitialize_timeout(mut self, timeout: Duration) -> Self {
         self.renewal_timeout = timeout;
         self
     }
 
-    /// Sets how long the last messages may take once the connection is closed: half of it for
-    /// notifications that wait, half for ending the session. Default 2 s.
+    /// Sets the shutdown timeout: half of it for queued messages, half for ending the session.
+    /// Default: 2 s.
     #[must_use]
     pub fn with_close_timeout(mut self, timeout: Duration) -> Self {
         self.close_timeout = timeout;
         self
     }
 
-    /// Sets how many unused connections are kept, and how long. Default 64 and 60 s. It applies
-    /// to the HTTP client that comes with this crate.
+    /// Sets how many idle HTTP connections are kept, and for how long. Default: 64 and 60 s. It
+    /// applies to the built-in HTTP client.
     #[must_use]
     pub fn with_max_idle_connections(mut self, connections: usize, timeout: Duration) -> Self {
         self.idle_connections = connections;

@@ -1,4 +1,4 @@
-//! One connection: what its calls and its tasks share.
+//! The state of one connection, shared by its calls and tasks.
 
 use std::fmt;
 use std::pin::pin;
@@ -28,14 +28,15 @@ pub(crate) struct ClientState {
     pub(crate) outgoing: Outgoing,
     pub(crate) incoming: Incoming,
     pub(crate) sessions: Sessions,
-    /// Notifications; calls made after one wait for it.
+    /// Queued notifications. A call that is made after a notification waits until that is sent.
     pub(crate) outbox: Outbox,
-    /// Cancellations, for which nobody waits.
+    /// Queued cancellations. No call waits for them.
     pub(crate) cancels: Outbox,
     pub(crate) listening: Listening,
     pub(crate) tasks: Tasks,
     pub(crate) permits: Permits,
-    /// What carries messages to a server that knows only the transport of 2024-11-05.
+    /// The message multiplexer for a server that only supports the HTTP+SSE transport of
+    /// 2024-11-05.
     #[cfg(feature = "legacy")]
     pub(crate) legacy: OnceLock<Arc<mcp_protocol::Mux>>,
     stage: watch::Sender<ConnectionStage>,
@@ -43,18 +44,18 @@ pub(crate) struct ClientState {
     this: Weak<Self>,
 }
 
-/// What is limited in number.
+/// Permits for everything that is limited in number.
 pub(crate) struct Permits {
-    /// Questions of the server that are not answered yet. Past the limit of those there is as
-    /// much room again for pings and refusals.
+    /// Server requests that have no response yet. There are twice as many permits as
+    /// `MuxLimits::incoming`, so that pings and refusals are still possible at that limit.
     pub(crate) server_requests: Arc<Semaphore>,
     pub(crate) threads: Capacity,
-    /// Streams that are read to their end after the answer.
+    /// Event streams that are read to their end after the response.
     pub(crate) stream_tails: Arc<Semaphore>,
 }
 
-/// Streams at once that are read to their end after the answer.
-const TAILS: usize = 64;
+/// Number of event streams that are read to their end after the response at the same time.
+const MAX_STREAM_TAILS: usize = 64;
 
 impl Permits {
     fn new(options: &Options) -> Self {
@@ -62,19 +63,19 @@ impl Permits {
         Self {
             server_requests: Arc::new(Semaphore::new(server_requests.min(Semaphore::MAX_PERMITS))),
             threads: Capacity::new(options.blocking),
-            stream_tails: Arc::new(Semaphore::new(TAILS)),
+            stream_tails: Arc::new(Semaphore::new(MAX_STREAM_TAILS)),
         }
     }
 }
 
-/// How far the connection has come.
+/// The stage of a connection's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionStage {
     Open,
-    /// No message is handed over any more.
+    /// Messages are no longer delivered.
     Closing,
-    /// Nothing of it is left.
-    ClosedGuard,
+    /// All tasks have ended.
+    Closed,
 }
 
 impl ClientState {
@@ -106,7 +107,7 @@ impl ClientState {
         state
     }
 
-    /// Sends one message within a session.
+    /// Sends one message of a session.
     pub(crate) async fn post(
         &self,
         session: &Session,
@@ -115,7 +116,7 @@ impl ClientState {
         self.send(session, RequestKind::Post(message)).await
     }
 
-    /// Asks for a stream, or for what came after the event `last` of one.
+    /// Opens an event stream, or resumes one after the event `last`.
     pub(crate) async fn get(
         &self,
         session: &Session,
@@ -138,7 +139,8 @@ impl ClientState {
         self.http.send(&request).await
     }
 
-    /// Sends one message that belongs to no session, with the headers that say what stands in it.
+    /// Sends one message of the stateless revision, with the headers that repeat values of its
+    /// body.
     pub(crate) async fn post_stateless(
         &self,
         headers: &HeaderMap,
@@ -152,7 +154,7 @@ impl ClientState {
         self.http.send(&request).await
     }
 
-    /// Sends `initialize`, which belongs to no session and to no revision yet.
+    /// Sends `initialize`, before a session exists and a revision is negotiated.
     pub(crate) async fn post_initialize(
         &self,
         message: Bytes,
@@ -164,17 +166,17 @@ impl ClientState {
         self.http.send(&request).await
     }
 
-    /// The owner of this state, unless it is being dropped.
+    /// Returns the owning `Arc`, unless the state is being dropped.
     pub(crate) fn upgrade(&self) -> Option<Arc<Self>> {
         self.this.upgrade()
     }
 
-    /// Why the connection ended, if it has.
+    /// Returns why the connection ended, if it has ended.
     pub(crate) fn closed(&self) -> Option<&Closed> {
         self.closed.get()
     }
 
-    /// Waits for `work`, but not beyond the end of the connection. Cancel safe if `work` is.
+    /// Waits for `work`, but at most until the connection ends. Cancel safe if `work` is.
     pub(crate) async fn until_closed<T>(&self, work: impl Future<Output = T>) -> Result<T, Closed> {
         match select(pin!(self.ended()), pin!(work)).await {
             Either::Left((reason, _)) => Err(reason),
@@ -182,7 +184,7 @@ impl ClientState {
         }
     }
 
-    /// Completes when the connection has ended, with the reason. Cancel safe.
+    /// Completes with the reason when the connection has ended. Cancel safe.
     pub(crate) async fn ended(&self) -> Closed {
         let mut stage = self.stage.subscribe();
         let _ = stage
@@ -191,38 +193,38 @@ impl ClientState {
         self.closed.get().cloned().unwrap_or_else(Closed::local)
     }
 
-    /// Completes when nothing of the connection is left. Cancel safe.
-    pub(crate) async fn gone(&self) {
+    /// Completes when all tasks of the connection have ended. Cancel safe.
+    pub(crate) async fn wait_closed(&self) {
         let mut stage = self.stage.subscribe();
         let _ = stage
-            .wait_for(|stage| *stage == ConnectionStage::ClosedGuard)
+            .wait_for(|stage| *stage == ConnectionStage::Closed)
             .await;
     }
 
-    /// Marks a session as forgotten by the server. The task of `reinitialize` then opens a new one;
-    /// wait for it with [`Sessions::current`].
+    /// Marks a session as lost: the server no longer knows it. The task in `reinitialize` then
+    /// opens a new session; wait for it with [`Sessions::current`].
     pub(crate) fn session_lost(&self, lost: &Session) {
         if self.closed().is_none() && self.sessions.mark_lost(lost) {
             tracing::info!(endpoint = %self.http.endpoint, "the server forgot the session; opening a new one");
         }
     }
 
-    /// Starts to listen to what the server says outside calls, unless the options turn that off.
+    /// Starts listening on the GET stream, unless the options disable it.
     pub(crate) fn start_listening(&self) {
         if self.options.listen {
             self.listening.set(ListenState::On);
         }
     }
 
-    /// Listens again if the client gave up because the server could not be reached.
+    /// Starts listening again after it was suspended because the server was unreachable.
     pub(crate) fn resume_listening(&self) {
         if self.listening.state() == ListenState::Suspended {
             self.start_listening();
         }
     }
 
-    /// Ends the connection: calls fail with `reason` at once, questions are dropped, and a task
-    /// tells the server. Idempotent.
+    /// Ends the connection: calls fail with `reason` at once, server requests are cancelled, and a
+    /// task ends the session. Idempotent.
     pub(crate) fn close(&self, reason: Closed) {
         if self.closed.set(reason).is_err() {
             return;
@@ -235,9 +237,9 @@ impl ClientState {
             mux.close(reason.clone());
         }
         self.stage.send_replace(ConnectionStage::Closing);
-        let told = guarded(|| self.inbound.closed(reason));
-        if told.is_err() {
-            tracing::error!("a handler of the end of the connection panicked");
+        let notified = guarded(|| self.inbound.closed(reason));
+        if notified.is_err() {
+            tracing::error!("the closed handler of the client panicked");
         }
         if let Some(state) = self.this.upgrade() {
             let gone = ClosedGuard(self.stage.clone());
@@ -246,14 +248,14 @@ impl ClientState {
     }
 }
 
-/// Sends what is still to be said, stops everything, and ends the session.
+/// Sends the queued messages, stops all tasks and ends the session.
 async fn end(state: Arc<ClientState>, gone: ClosedGuard) {
-    let patience = state.options.close_timeout / 2;
+    let half = state.options.close_timeout / 2;
     let sent = async {
         state.outbox.sent().await;
         state.cancels.sent().await;
     };
-    if timeout(patience, sent).await.is_err() {
+    if timeout(half, sent).await.is_err() {
         tracing::debug!("the connection closed before all notifications were sent");
     }
     state.tasks.stop().await;
@@ -262,27 +264,30 @@ async fn end(state: Arc<ClientState>, gone: ClosedGuard) {
         .known_session()
         .filter(|session| session.id.is_some())
     {
-        let ended = timeout(patience, state.send(&session, RequestKind::Delete)).await;
+        let ended = timeout(half, state.send(&session, RequestKind::Delete)).await;
         match ended {
             Ok(Ok(response)) => {
                 tracing::debug!(status = %response.status(), "ended the session");
             }
             Ok(Err(broken)) => {
                 let error = broken.into_error();
-                tracing::debug!(%error, "could not tell the server that the session has ended");
+                tracing::debug!(%error, "could not end the session at the server");
             }
-            Err(_) => tracing::debug!("the server did not confirm the end of the session in time"),
+            Err(_) => tracing::debug!(
+                "the server did not confirm the end of the session before \
+             ClientOptions::with_close_timeout"
+            ),
         }
     }
     drop(gone);
 }
 
-/// Tells that nothing is left, even if the runtime dropped the task that ends the connection.
+/// Sets the stage to `Closed` on drop, also if the runtime drops the closing task.
 struct ClosedGuard(watch::Sender<ConnectionStage>);
 
 impl Drop for ClosedGuard {
     fn drop(&mut self) {
-        self.0.send_replace(ConnectionStage::ClosedGuard);
+        self.0.send_replace(ConnectionStage::Closed);
     }
 }
 

@@ -1,21 +1,23 @@
-//! The tasks of one connection: all of them end with it.
+//! The tasks of one connection. All of them end with it.
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Starts tasks, stops them, and knows when none is left.
+/// Starts tasks and stops them together.
 pub(crate) struct Tasks {
-    /// Kept, so that a call can be dropped anywhere.
+    /// Kept so that a call can be dropped outside of the runtime.
     runtime: Handle,
     tracker: TaskTracker,
     stop: CancellationToken,
 }
 
 impl Tasks {
+    /// Creates an empty set of tasks on the current runtime.
+    ///
     /// # Panics
-    /// Outside of a runtime.
+    /// Panics outside of a tokio runtime.
     pub(crate) fn new() -> Self {
         Self {
             runtime: Handle::current(),
@@ -24,7 +26,7 @@ impl Tasks {
         }
     }
 
-    /// Runs `task` until it is done or all tasks are stopped.
+    /// Runs `task` until it completes or all tasks are stopped.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let task = self.stop.clone().run_until_cancelled_owned(task);
         self.tracker.spawn_on(task, &self.runtime);

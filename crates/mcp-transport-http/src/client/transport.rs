@@ -1,4 +1,4 @@
-//! A server's address and how to speak to it.
+//! The public client transport: URL, headers, credentials, options.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::client::wire::service::{HttpService, TowerService};
 use crate::client::wire::url::ServerUrl;
 use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
-/// Reaches a server over [Streamable HTTP][spec].
+/// A client transport that reaches a server over [Streamable HTTP][spec].
 ///
 /// ```no_run
 /// # fn f() -> Result<(), mcp_protocol::TransportError> {
@@ -34,22 +34,23 @@ use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 /// # }
 /// ```
 ///
-/// Must be started within a tokio runtime that has its timer and, unless an HTTP client of your
-/// own is [given](Self::service), its I/O enabled. Nothing is sent before the first call.
+/// It must be started within a tokio runtime with the timer enabled and, unless
+/// [`service`](Self::service) replaces the built-in HTTP client, with I/O enabled. Nothing is sent
+/// before the first call.
 ///
-/// # When something fails
+/// # Failures
 ///
-/// A call ends in its answer or in an error that says what happened and what to do; a failure
-/// ends that call and not the connection. A stream that breaks off is resumed where the server
-/// gave it an id. An answer that is lost without one is asked for again, once, if that cannot do
-/// harm: a tool is never called twice, and the error says that it may have run. A session the
-/// server forgot is opened again, with its log level and its subscriptions. Without sessions
-/// (2026-07-28) a stream that breaks off is a call that is lost, and nothing is asked again. The
-/// connection ends when it is closed or dropped, or when no new session can be had.
+/// A failure ends one call and not the connection; the error says what happened and what to do. An
+/// interrupted event stream is resumed with `Last-Event-ID` if the server gave its events ids. A
+/// response that is lost otherwise is requested again, once, if the request has no side effects: a
+/// tool is never called twice, and the error says that it may have run. When the server has lost
+/// the session, the client opens a new one and restores its log level and subscriptions. On the
+/// stateless revision (2026-07-28) an interrupted stream fails its call and nothing is repeated.
+/// The connection ends when it is closed or dropped, or when no new session can be opened.
 ///
 /// # Cancel safety
-/// Dropping a call cancels it on the http. Dropping the connection ends the session in the
-/// background, if the runtime still runs.
+/// Dropping a call cancels it at the server. Dropping the connection ends the session in the
+/// background, if the runtime is still running.
 ///
 /// [spec]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 #[must_use = "nothing is sent before the transport is started"]
@@ -61,7 +62,7 @@ pub struct Http {
     service: Option<Box<dyn HttpService>>,
 }
 
-/// Headers whose values are the transport's to choose.
+/// Headers that only the transport sets.
 const OWN: [HeaderName; 10] = [
     header::ACCEPT,
     header::CONTENT_TYPE,
@@ -76,10 +77,10 @@ const OWN: [HeaderName; 10] = [
 ];
 
 impl Http {
-    /// The server at this URL, the one endpoint it has for MCP.
+    /// Creates a transport for the MCP endpoint at `url`.
     ///
     /// # Errors
-    /// It is no `http` or `https` URL, or has credentials in it.
+    /// Returns an error if `url` is not an `http` or `https` URL, or contains credentials.
     pub fn new(url: impl AsRef<str>) -> Result<Self, TransportError> {
         Ok(Self {
             endpoint: ServerUrl::parse(url.as_ref())?,
@@ -90,21 +91,21 @@ impl Http {
         })
     }
 
-    /// Puts a header on every message. Its value is treated as a secret.
+    /// Adds a header to every message. Its value is treated as a secret.
     ///
     /// # Errors
-    /// The name or the value may not stand in a header, or the header is one that the protocol
-    /// needs for itself.
+    /// Returns an error if the name or value is not valid in a header, or if the protocol itself
+    /// uses the header.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, TransportError> {
         let header = name.parse::<HeaderName>().map_err(|error| {
-            TransportError::new(format!("{name:?} is no name of a header")).with_source(error)
+            TransportError::new(format!("{name:?} is not a valid header name")).with_source(error)
         })?;
         if OWN.contains(&header) || header.as_str().starts_with(PARAM_PREFIX) {
             return Err(TransportError::new(format!(
-                "the header {header} belongs to the protocol and cannot be set"
+                "the header {header} is set by the protocol and cannot be changed"
             )));
         }
-        // `HeaderValue` alone would let bytes beyond ASCII pass.
+        // `HeaderValue` itself accepts bytes beyond ASCII.
         let plain = value
             .bytes()
             .all(|byte| byte.is_ascii_graphic() || byte == b' ');
@@ -122,17 +123,17 @@ impl Http {
         Ok(self)
     }
 
-    /// Authorizes every message with this token, which is never printed.
+    /// Sends this bearer token with every message. The token is never logged.
     ///
     /// # Errors
-    /// The token has characters that may not stand in a header.
+    /// Returns an error if the token has characters that are not valid in a header.
     pub fn bearer(mut self, token: impl AsRef<str>) -> Result<Self, TransportError> {
         let value = bearer(token.as_ref())?;
         self.headers.insert(header::AUTHORIZATION, value);
         Ok(self)
     }
 
-    /// Has every message authorized by `authorizer`.
+    /// Sets the authorizer that adds credentials to every message.
     pub fn authorize(mut self, authorizer: impl Authorize) -> Self {
         self.authorize = Some(Arc::new(authorizer));
         self
@@ -144,9 +145,9 @@ impl Http {
         self
     }
 
-    /// Sends requests with this service instead of the HTTP client of this crate: one with a
-    /// proxy, client certificates, a recorder, or none of HTTP at all. It gets absolute URLs, and
-    /// shall not follow redirects.
+    /// Sends requests with this tower service instead of the built-in HTTP client, for example with
+    /// a proxy, client certificates or a recorder. The service receives absolute URLs and must not
+    /// follow redirects.
     pub fn service<S, B>(mut self, service: S) -> Self
     where
         S: Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + 'static,

@@ -16,13 +16,13 @@ async fn a_refusal_names_the_server_the_status_what_it_says_and_what_to_do() {
     for (status, advice) in [
         (400, "400 Bad Request"),
         (401, "Http::bearer"),
-        (403, "do not allow"),
+        (403, "not sufficient"),
         (405, "check the URL"),
         (406, "Streamable HTTP"),
-        (413, "too long"),
+        (413, "size limit"),
         (415, "Streamable HTTP"),
         (429, "try again later"),
-        (500, "not known"),
+        (500, "may have executed"),
         (503, "try again later"),
     ] {
         let mut pair = Pair::open(quiet()).await;
@@ -51,8 +51,8 @@ async fn what_a_refusal_says_is_shown_on_one_line_and_cut() {
     for (body, shown) in [
         ("plain\u{1b}[31m text", r#"it says "plain\u{1b}[31m text""#),
         (&"long ".repeat(1_000_000), "…\""),
-        ("", "asks for \"Bearer resource_metadata"),
-        ("<html><body>a page</body></html>", "asks for"),
+        ("", "requires \"Bearer resource_metadata"),
+        ("<html><body>a page</body></html>", "requires"),
     ] {
         let call = pair.call(method::TOOLS_CALL);
         let seen = pair.server.expect(method::TOOLS_CALL).await;
@@ -100,19 +100,19 @@ async fn a_success_that_is_no_answer_is_an_error_that_says_why() {
             200,
             json_type,
             r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
-            "answer to request 99",
+            "response to request 99",
         ),
         (
             200,
             json_type,
             r#"{"jsonrpc":"2.0","id":"2","result":{}}"#,
-            r#"answer to request "2""#,
+            r#"response to request "2""#,
         ),
         (
             200,
             json_type,
             r#"{"jsonrpc":"2.0","method":"n"}"#,
-            "no answer to it",
+            "without a response to it",
         ),
         (
             200,
@@ -211,10 +211,10 @@ async fn a_404_without_a_session_is_a_wrong_url() {
 fn what_cannot_be_sent_is_refused_before_it_is_sent() {
     let http = || Http::new(URL).unwrap();
     for (name, value, advice) in [
-        ("mcp-session-id", "x", "belongs to the protocol"),
-        ("Content-Type", "x", "belongs to the protocol"),
-        ("last-event-id", "x", "belongs to the protocol"),
-        ("x y", "x", "no name of a header"),
+        ("mcp-session-id", "x", "set by the protocol"),
+        ("Content-Type", "x", "set by the protocol"),
+        ("last-event-id", "x", "set by the protocol"),
+        ("x y", "x", "not a valid header name"),
         ("x", "secret\r\ny: z", "value of header x"),
         ("x", "secret\0", "value of header x"),
         ("x", "secret\u{e9}", "value of header x"),

@@ -56,7 +56,7 @@ async fn a_tool_is_not_called_again() {
     reopen(&mut pair.server).await;
     let error = failure(call).await;
     assert!(
-        error.contains("had forgotten the session; a new one is open"),
+        error.contains("had lost the session; a new session is open"),
         "{error}"
     );
     assert!(
@@ -140,7 +140,7 @@ async fn a_second_loss_of_one_call_is_an_error() {
         reopen(&mut pair.server).await;
     }
     let error = failure(call).await;
-    assert!(error.contains("forgotten the session"), "{error}");
+    assert!(error.contains("lost the session"), "{error}");
     pair.server.is_left_alone_for(HOUR).await;
 }
 
@@ -332,7 +332,7 @@ async fn a_refused_handshake_ends_the_connection() {
             reason.contains(&format!("refused initialize: {status}")),
             "{reason}"
         );
-        assert!(reason.contains("forgot the session"), "{reason}");
+        assert!(reason.contains("lost the session"), "{reason}");
     }
     let mut pair = Pair::open(quiet()).await;
     let reason = ends(&mut pair, async |server| {

@@ -1,4 +1,4 @@
-//! Why a request has no answer.
+//! Failures of a request, and which requests can be repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use crate::client::wire::connection::SendError;
 use mcp_protocol::{CallError, TransportError};
 use mcp_types::method;
 
-/// Why a request has no answer.
+/// A request without a response.
 #[derive(Debug)]
 pub(crate) enum CallFailure {
-    /// The server does not know the session; `seen` if it had accepted the request before.
+    /// The server does not know the session. `seen` if the server had accepted the request before.
     SessionLost { seen: bool },
-    /// The answer is lost; the server may have done what it was pending.
+    /// The response is lost. The server may have executed the request.
     ResponseLost(TransportError),
-    /// The server was not reached, so it has not done anything.
+    /// The server was not reached and has not executed the request.
     Unreachable(TransportError),
-    /// The server cannot answer now; perhaps it says when it can.
+    /// The server cannot answer now, with the time after which to retry if the server sent it.
     Unavailable(Option<Duration>, TransportError),
-    /// Nothing helps.
+    /// The call has failed and is not repeated.
     Final(CallError),
 }
 
@@ -38,13 +38,13 @@ impl From<SendError> for CallFailure {
     }
 }
 
-/// An error of one call.
+/// Converts a transport error to the error of one call.
 pub(crate) fn failed(error: TransportError) -> CallError {
     CallError::Failed(Arc::new(error))
 }
 
-/// Whether a request that may have run does no harm if it runs again. What is not known here may
-/// do anything.
+/// Returns whether a request can be repeated although it may have been executed. Unknown methods
+/// cannot.
 pub(crate) fn is_repeatable(method: &str) -> bool {
     matches!(
         method,

@@ -1,4 +1,4 @@
-//! Calls.
+//! Calls: from a JSON-RPC request to its response.
 
 pub(crate) mod failure;
 pub(crate) mod pending;

@@ -1,4 +1,4 @@
-//! A request that waits for its answer.
+//! A request that waits for its response.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -16,7 +16,7 @@ use mcp_jsonrpc::{RequestId, write_notification, write_request};
 use mcp_protocol::{Answer, Delivery};
 use mcp_types::method;
 
-/// Sends a request once and waits for its answer.
+/// Sends a request once and waits for its response.
 pub(crate) async fn attempt(
     state: &Arc<ClientState>,
     session: &Arc<Session>,
@@ -39,7 +39,7 @@ pub(crate) async fn attempt(
     pending.answered_by(exchange).await
 }
 
-/// A request that may have an answer coming. Dropping it cancels the request.
+/// A request in flight. Dropping it cancels the request.
 pub(crate) struct PendingRequest<'a> {
     state: &'a Arc<ClientState>,
     session: &'a Arc<Session>,
@@ -63,8 +63,8 @@ impl<'a> PendingRequest<'a> {
         })
     }
 
-    /// Waits for the answer, which may come on the stream of another call too, or for the end of
-    /// the connection.
+    /// Waits for the response or for the end of the connection. The response may also arrive on the
+    /// stream of another call.
     pub(crate) async fn answered_by(
         mut self,
         exchange: impl Future<Output = Result<Answer, CallFailure>>,
@@ -83,8 +83,9 @@ impl<'a> PendingRequest<'a> {
 }
 
 impl Drop for PendingRequest<'_> {
-    /// Cancels on the wire, unless there is an answer or the request is `initialize`, which may
-    /// not be cancelled. What belongs to no session is cancelled by the end of its stream.
+    /// Sends `notifications/cancelled`, unless the response has arrived or the request is
+    /// `initialize`, which cannot be cancelled. A request of the stateless revision is cancelled by
+    /// closing its stream.
     fn drop(&mut self) {
         let waited = self.state.outgoing.withdraw(self.id);
         let has_session = !self.session.is_stateless && self.method != method::INITIALIZE;
@@ -92,7 +93,7 @@ impl Drop for PendingRequest<'_> {
             return;
         }
         let params = format!(
-            "{{\"requestId\":{},\"reason\":\"the caller gave up\"}}",
+            "{{\"requestId\":{},\"reason\":\"the caller cancelled the call\"}}",
             self.id
         );
         let mut message = Vec::new();
@@ -101,7 +102,7 @@ impl Drop for PendingRequest<'_> {
         let note = QueuedMessage {
             message: message.into(),
             session: Some(Arc::clone(self.session)),
-            opens: false,
+            is_initialized: false,
         };
         deliver::enqueue(self.state, |state| &state.cancels, note, Delivery::Always);
     }

@@ -1,4 +1,4 @@
-//! The response to a request, in whichever form it comes.
+//! The HTTP response to a request, as JSON or as an event stream.
 
 use crate::client::call::failure::CallFailure;
 use crate::client::call::refusal::{Refusal, is_retryable, stateless_refusal};
@@ -13,10 +13,10 @@ use bytes::{Bytes, BytesMut};
 use http::{Response, StatusCode};
 use mcp_protocol::{Answer, CallError};
 
-/// Room that is made for an answer before it is there.
+/// Maximum memory that is reserved for a body before it arrives.
 const MAX_RESERVED: usize = 1 << 20;
 
-/// Waits for the answer.
+/// Reads the response to a request.
 pub(crate) async fn read(
     context: &ResponseContext<'_>,
     response: Response<ResponseBody>,
@@ -27,7 +27,7 @@ pub(crate) async fn read(
     }
     if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
         let problem = format!(
-            "answered {} with {status}, which is for messages that need no answer",
+            "answered {} with {status}, which is only valid for notifications and responses",
             context.method
         );
         return Err(context.unexpected(&problem));
@@ -77,19 +77,19 @@ async fn json(context: &ResponseContext<'_>, body: ResponseBody) -> Result<Answe
             return Err(CallFailure::failed(context.unreadable_request(&error)));
         }
         Received::OtherResponse(id) => format!(
-            "answered {}, request {}, with the answer to request {id}",
+            "answered {}, request {}, with the response to request {id}",
             context.method, context.id
         ),
         Received::UnexpectedBatch => format!(
-            "answered {} with a batch, which the negotiated revision does not know",
+            "answered {} with a batch, which the negotiated revision does not allow",
             context.method
         ),
-        Received::Consumed => format!("answered {} with no answer to it", context.method),
+        Received::Consumed => format!("answered {} without a response to it", context.method),
     };
     Err(context.unexpected(&problem))
 }
 
-/// A body in one piece, up to the limit.
+/// Reads a body up to the limit.
 async fn read_body(
     context: &ResponseContext<'_>,
     mut body: ResponseBody,
@@ -110,7 +110,7 @@ async fn read_body(
                     continue;
                 }
                 if rest.is_empty() {
-                    // What is announced need not come.
+                    // The body may be shorter than announced.
                     let announced = usize::try_from(announced).unwrap_or(0);
                     rest.reserve(announced.min(MAX_RESERVED).max(length));
                     rest.extend_from_slice(&first);
@@ -119,7 +119,7 @@ async fn read_body(
             }
             Some(Err(error)) => {
                 let problem = format!(
-                    "broke off in the middle of the answer to {}: {}",
+                    "closed the connection in the middle of the response to {}: {}",
                     context.method,
                     chain(&*error)
                 );

@@ -1,4 +1,4 @@
-//! A response that refuses: what it says, and what to tell people.
+//! HTTP error responses: what they contain, and how they are reported.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use crate::client::call::response::ResponseContext;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::body::ResponseBody;
-use crate::client::wire::service::quoted;
+use crate::client::wire::service::MAX_QUOTED;
 use http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, RequestId, parse};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, RequestId, parse, quote};
 use mcp_protocol::{Answer, TransportError};
 use mcp_types::method;
 use tokio::time::timeout;
 
-/// How much of a refusal is read.
+/// Maximum number of bytes that are read from an error response.
 const MAX_BYTES: usize = 64 << 10;
 
-/// A response that is no success.
+/// An HTTP response with an error status.
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
-    /// The JSON-RPC error in it, and the id that error is for.
+    /// The JSON-RPC error in the body, with its request id.
     error: Option<(Option<RequestId>, ErrorObject)>,
     text: String,
     challenge: Option<String>,
-    /// When to try again, if the server says so.
+    /// The value of `Retry-After`, if it is a number of seconds.
     pub(crate) retry_after: Option<Duration>,
 }
 
 impl Refusal {
-    /// Reads what the server says, as far as people read and no longer than delivering may take.
+    /// Reads the body, up to 64 KiB and the delivery timeout.
     pub(crate) async fn read(state: &ClientState, response: Response<ResponseBody>) -> Self {
         let (head, mut body) = response.into_parts();
         let mut bytes = Vec::new();
@@ -65,13 +65,13 @@ impl Refusal {
         }
     }
 
-    /// Whether it says that the server does not know this session.
+    /// Returns whether the server does not know this session.
     pub(crate) fn is_session_lost(&self, session: &Session) -> bool {
         is_session_lost(self.status, session)
     }
 
-    /// The JSON-RPC error in it, if it is for this request. One that only a server of revisions
-    /// without sessions sends is, even if that could not find the id.
+    /// Returns the JSON-RPC error in the body if its id is `id`, or if it has no id and its code
+    /// only exists on the stateless revision.
     pub(crate) fn error_for(&self, id: i64) -> Option<ErrorObject> {
         self.error_if(id, |error| {
             matches!(
@@ -83,23 +83,23 @@ impl Refusal {
         })
     }
 
-    /// The JSON-RPC error in it, if it is for this request or for nobody in particular: nothing
-    /// else was sent.
+    /// Returns the JSON-RPC error in the body if its id is `id` or missing. A missing id is
+    /// unambiguous because only one request was sent.
     pub(crate) fn error_for_only_request(&self, id: i64) -> Option<ErrorObject> {
         self.error_if(id, |_| true)
     }
 
-    fn error_if(&self, id: i64, if_nobodys: fn(&ErrorObject) -> bool) -> Option<ErrorObject> {
-        let (whose, error) = self.error.as_ref()?;
-        let is_own = match whose {
+    fn error_if(&self, id: i64, if_without_id: fn(&ErrorObject) -> bool) -> Option<ErrorObject> {
+        let (error_id, error) = self.error.as_ref()?;
+        let is_own = match error_id {
             Some(RequestId::Number(number)) => *number == id,
             Some(_) => false,
-            None => if_nobodys(error),
+            None => if_without_id(error),
         };
         is_own.then(|| error.clone())
     }
 
-    /// For people: what was refused, what the server says, and what to do.
+    /// Builds the error for the caller: what was refused, the server's text, and what to do.
     pub(crate) fn error(
         &self,
         state: &ClientState,
@@ -111,16 +111,16 @@ impl Refusal {
             text.push_str("; ");
             text.push_str(more);
         };
-        if let Some(said) = said(&self.text) {
+        if let Some(said) = readable_text(&self.text) {
             add(&format!(
                 "it says {}",
-                quoted(&redact(&said, state, session))
+                quote(&redact(&said, state, session), MAX_QUOTED)
             ));
         }
         if let Some(challenge) = &self.challenge {
             add(&format!(
-                "it asks for {}",
-                quoted(&redact(challenge, state, session))
+                "it requires {}",
+                quote(&redact(challenge, state, session), MAX_QUOTED)
             ));
         }
         if let Some(advice) = self.advice() {
@@ -132,31 +132,34 @@ impl Refusal {
     fn advice(&self) -> Option<String> {
         let advice = match self.status.as_u16() {
             401 => {
-                "give it a token with Http::bearer, or let mcp_auth::OAuth get one with Http::authorize"
+                "set a token with Http::bearer, or an authorizer such as mcp_auth::OAuth with \
+                 Http::authorize"
             }
-            403 => "these credentials do not allow it, or the server does not serve this origin",
-            404 => "nothing is served at this path; check the URL",
-            405 => "this path is no MCP endpoint; check the URL",
+            403 => "the credentials are not sufficient, or the server rejects this origin",
+            404 => "there is no endpoint at this path; check the URL",
+            405 => "this path is not an MCP endpoint; check the URL",
             406 | 415 => {
-                "it does not speak Streamable HTTP; it may be older than revision 2025-03-26"
+                "the server does not support Streamable HTTP; it may be older than revision \
+                 2025-03-26"
             }
-            413 => "the message is too long for it",
+            413 => "the message exceeds the server's size limit",
             429 | 503 => {
                 return Some(match self.retry_after {
                     Some(wait) => format!("try again in {} s", wait.as_secs()),
                     None => "try again later".to_owned(),
                 });
             }
-            500..=599 => "the server failed; whether it did what it was asked is not known",
+            500..=599 => "the server failed; it may have executed the request",
             _ => return None,
         };
         Some(advice.to_owned())
     }
 }
 
-/// Whether a status says that the server does not know this session.
+/// Returns whether a status says that the server does not know this session: 404 for a request with
+/// a session id.
 ///
-/// Specification: transports, session management: 404 for a request that names a session.
+/// Specification: transports, session management.
 pub(crate) fn is_session_lost(status: StatusCode, session: &Session) -> bool {
     status == StatusCode::NOT_FOUND && session.id.is_some()
 }
@@ -166,14 +169,14 @@ fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     Some(String::from_utf8_lossy(value.as_bytes()).trim().to_owned())
 }
 
-/// What is worth showing: no page for a browser.
-fn said(text: &str) -> Option<String> {
+/// Returns the text that is worth showing. HTML pages are not.
+fn readable_text(text: &str) -> Option<String> {
     let text = text.trim();
     let is_page = text.starts_with('<');
     (!text.is_empty() && !is_page).then(|| text.to_owned())
 }
 
-/// Takes out what is secret, in case the server quotes it.
+/// Removes the client's secrets from a text of the server.
 fn redact(text: &str, state: &ClientState, session: &Session) -> String {
     let values = state.http.headers.values().chain(&session.id);
     let values = values.filter_map(|value| value.to_str().ok());
@@ -184,7 +187,7 @@ fn redact(text: &str, state: &ClientState, session: &Session) -> String {
     let mut text = text.to_owned();
     for secret in values.chain(query) {
         let secret = secret.strip_prefix("Bearer ").unwrap_or(secret);
-        // What is shorter is no secret, and taking it out would spoil the text.
+        // Shorter values are not secrets, and removing them would make the text unreadable.
         if secret.len() >= 4 {
             text = text.replace(secret, "[secret]");
         }
@@ -192,27 +195,28 @@ fn redact(text: &str, state: &ClientState, session: &Session) -> String {
     text
 }
 
-/// Whether a refusal may be another one soon. A server that has not noticed yet that the stream
-/// broke calls it a conflict.
+/// Returns whether the same request may succeed later. 409 is included: a server answers it while
+/// it has not noticed that the old stream is gone.
 pub(crate) fn is_retryable(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
 }
 
-/// What a refusal means. Only what the server itself says about the request tells something of its
-/// age: not that it wants credentials, nor that it or something before it failed.
+/// Converts an error response of the stateless revision. Only a status about the message itself
+/// says which revisions the server knows; missing credentials and failures of the server or a proxy
+/// do not.
 pub(crate) fn stateless_refusal(
     context: &ResponseContext<'_>,
     refusal: &Refusal,
 ) -> Result<Answer, CallFailure> {
     let status = refusal.status;
-    let tells = is_about_message(status);
+    let is_about_message = is_about_message(status);
     if let Some(error) = refusal.error_for_only_request(context.id)
-        && (tells || context.method != method::SERVER_DISCOVER)
+        && (is_about_message || context.method != method::SERVER_DISCOVER)
     {
         return Ok(Err(error));
     }
     let error = refusal.error(context.state, context.session, context.method);
-    Err(if tells {
+    Err(if is_about_message {
         CallFailure::failed(error.as_unknown_protocol())
     } else if is_retryable(status) {
         CallFailure::Unavailable(refusal.retry_after, error)
@@ -221,7 +225,7 @@ pub(crate) fn stateless_refusal(
     })
 }
 
-/// Whether a status is about the message and not about who sent it, or when.
+/// Returns whether a status is about the message, and not about credentials or load.
 fn is_about_message(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 425 | 429)
 }
@@ -232,12 +236,12 @@ mod tests {
 
     #[test]
     fn a_status_is_no_verdict_unless_it_is_about_the_message() {
-        let tells = |code: u16| is_about_message(StatusCode::from_u16(code).unwrap());
+        let is_about_message = |code: u16| is_about_message(StatusCode::from_u16(code).unwrap());
         for code in [400, 404, 405, 406, 409, 415, 422] {
-            assert!(tells(code), "{code}");
+            assert!(is_about_message(code), "{code}");
         }
         for code in [200, 302, 401, 403, 407, 408, 429, 500, 502, 503] {
-            assert!(!tells(code), "{code}");
+            assert!(!is_about_message(code), "{code}");
         }
     }
 }

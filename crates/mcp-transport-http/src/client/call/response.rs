@@ -1,5 +1,6 @@
-//! A request, as far as its response needs to know it.
+//! What the response to a request needs to know about the request.
 
+use mcp_jsonrpc::quote;
 use std::sync::Arc;
 
 use crate::client::call::failure::CallFailure;
@@ -7,10 +8,10 @@ use crate::client::inbox::receive;
 use crate::client::inbox::receive::Received;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
-use crate::client::wire::service::quoted;
+use crate::client::wire::service::MAX_QUOTED;
 use mcp_protocol::TransportError;
 
-/// A request, as far as its answer needs to know it.
+/// The request to which a response belongs.
 pub(crate) struct ResponseContext<'a> {
     pub(crate) state: &'a Arc<ClientState>,
     pub(crate) session: &'a Arc<Session>,
@@ -19,14 +20,14 @@ pub(crate) struct ResponseContext<'a> {
 }
 
 impl ResponseContext<'_> {
-    /// An error that begins with the address of the server.
+    /// Creates an error that begins with the address of the server.
     pub(crate) fn error(&self, problem: &str) -> TransportError {
         let endpoint = &self.state.http.endpoint;
         TransportError::new(format!("{endpoint} {problem}"))
     }
 
-    /// A response that is no answer. What belongs to no session may have gone to a server that
-    /// knows sessions alone.
+    /// Creates the failure for an unexpected response. If the request was of the stateless
+    /// revision, the server may only know session-based revisions.
     pub(crate) fn unexpected(&self, problem: &str) -> CallFailure {
         let error = self.error(problem);
         CallFailure::failed(if self.session.is_stateless {
@@ -36,14 +37,16 @@ impl ResponseContext<'_> {
         })
     }
 
-    /// Hands a message over that came in the response to this request.
+    /// Processes a message that arrived in the response to this request.
     pub(crate) fn receive(&self, frame: &[u8]) -> Received {
         receive::receive(self.state, self.session, frame, Some(self.id))
     }
 
-    /// The error for a message that no call could have been asked with.
+    /// Creates the error for a response whose id is missing because the server could not read the
+    /// request.
     pub(crate) fn unreadable_request(&self, error: &mcp_jsonrpc::ErrorObject) -> TransportError {
-        let said = quoted(&error.to_string());
+        let error = error.to_string();
+        let said = quote(&error, MAX_QUOTED);
         self.error(&format!("could not read {}: it says {said}", self.method))
     }
 }

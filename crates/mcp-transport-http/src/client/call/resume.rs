@@ -1,6 +1,7 @@
-//! When and how to come back for a stream that broke off.
+//! When and where an interrupted event stream is resumed.
 //!
-//! Specification: [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
+//! Specification:
+//! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
 
 use std::time::Duration;
 
@@ -9,34 +10,34 @@ use http::HeaderValue;
 use crate::client::options::ReconnectPolicy;
 use crate::sse::Event;
 
-/// The part of the first bound that is waited for even if the server wants no waiting: a stream of
-/// news that each come with an end must not keep this side busy.
-const LEAST: u32 = 16;
+/// The minimum delay is the base delay divided by this, even if the server asks for none. It bounds
+/// the load from a server that closes the stream after every event.
+const MIN_DELAY_DIVISOR: u32 = 16;
 
-/// One stream, over all the connections that carry it.
+/// The state of one event stream across all connections that carry it.
 pub(crate) struct ResumeState<'a> {
     policy: &'a ReconnectPolicy,
-    /// The last event seen: where to go on.
+    /// The id of the last event, where the stream is resumed.
     last: Option<HeaderValue>,
-    /// How long the server wants to be left alone.
+    /// The delay requested by the server.
     retry: Option<Duration>,
-    /// Tries since the last news.
+    /// Attempts since the last new event.
     attempts: u32,
-    /// Tries at all, and how many there may be.
+    /// All attempts, and their maximum.
     total: u32,
-    most: u32,
+    max_total: u32,
 }
 
 impl<'a> ResumeState<'a> {
-    /// The stream of one call.
+    /// Creates the state for the stream of one call.
     pub(crate) fn of_call(policy: &'a ReconnectPolicy) -> Self {
         Self {
-            most: policy.total,
+            max_total: policy.total,
             ..Self::of_connection(policy)
         }
     }
 
-    /// A stream that is wanted for as long as there is a connection.
+    /// Creates the state for the GET stream, which is kept open as long as the connection.
     pub(crate) fn of_connection(policy: &'a ReconnectPolicy) -> Self {
         Self {
             policy,
@@ -44,51 +45,51 @@ impl<'a> ResumeState<'a> {
             retry: None,
             attempts: 0,
             total: 0,
-            most: u32::MAX,
+            max_total: u32::MAX,
         }
     }
 
-    /// The event to go on after; `None` if the server gave none that can be named.
+    /// Returns the id to resume after, or `None` if the server sent none that is valid in a header.
     pub(crate) fn last(&self) -> Option<&HeaderValue> {
         self.last.as_ref()
     }
 
-    /// Takes note of an event. One that says something, or moves the permit to go on from, is news.
-    pub(crate) fn note(&mut self, event: &Event<'_>) {
-        let mut is_news = event.is_message();
+    /// Records an event. A message or a new id resets the count of attempts.
+    pub(crate) fn record(&mut self, event: &Event<'_>) {
+        let mut is_progress = event.is_message();
         if let Some(id) = event.id {
             let last = HeaderValue::from_bytes(id).ok().filter(|_| !id.is_empty());
-            is_news |= last.is_some() && last != self.last;
+            is_progress |= last.is_some() && last != self.last;
             self.last = last;
         }
-        if is_news {
+        if is_progress {
             self.attempts = 0;
         }
     }
 
-    /// Takes note of how long the server wants to be left alone.
+    /// Records the delay requested by the server.
     pub(crate) fn set_retry(&mut self, retry: Option<Duration>) {
         self.retry = retry.or(self.retry);
     }
 
-    /// The stream has been silent and well for long enough to start counting again.
-    pub(crate) fn is_well(&mut self) {
+    /// Resets the count of attempts after the stream was open long enough.
+    pub(crate) fn reset_attempts(&mut self) {
         self.attempts = 0;
     }
 
-    /// The rest of this stream is not wanted any more; the next one starts anew.
+    /// Forgets the last event. The next stream starts from the beginning.
     pub(crate) fn forget(&mut self) {
         self.last = None;
     }
 
-    /// How long to wait before the next try; `None` if there have been enough of them.
+    /// Returns the delay before the next attempt, or `None` if the maximum is reached.
     pub(crate) fn next_wait(&mut self) -> Option<Duration> {
-        if self.attempts >= self.policy.attempts || self.total >= self.most {
+        if self.attempts >= self.policy.attempts || self.total >= self.max_total {
             return None;
         }
-        // The server's word is enough as long as coming back brings something.
+        // The server's delay applies as long as each reconnect brings new events.
         let wait = match self.retry {
-            Some(retry) if self.attempts == 0 => retry.max(self.policy.base / LEAST),
+            Some(retry) if self.attempts == 0 => retry.max(self.policy.base / MIN_DELAY_DIVISOR),
             retry => self
                 .policy
                 .delay(self.attempts)
@@ -99,7 +100,7 @@ impl<'a> ResumeState<'a> {
         Some(wait)
     }
 
-    /// How many tries there were.
+    /// Returns the number of attempts.
     pub(crate) fn total(&self) -> u32 {
         self.total
     }
@@ -134,11 +135,11 @@ mod tests {
         let mut resume = ResumeState::of_call(&options.reconnect);
         assert_eq!(resume.next_wait(), Some(2 * SECOND));
         assert_eq!(resume.next_wait(), Some(4 * SECOND));
-        resume.note(&event(Some("1"), ""));
+        resume.record(&event(Some("1"), ""));
         assert_eq!(resume.next_wait(), Some(2 * SECOND));
-        // The same id again is no news, neither is a way to wait.
-        resume.note(&event(Some("1"), ""));
-        resume.note(&event(None, ""));
+        // A repeated id and an event without content do not reset the count.
+        resume.record(&event(Some("1"), ""));
+        resume.record(&event(None, ""));
         assert_eq!(resume.next_wait(), Some(4 * SECOND));
         assert_eq!(resume.next_wait(), Some(8 * SECOND));
         assert_eq!(resume.next_wait(), None);
@@ -152,8 +153,8 @@ mod tests {
         let mut connection = ResumeState::of_connection(&options.reconnect);
         for n in 0..10 {
             let id = n.to_string();
-            call.note(&event(Some(&id), ""));
-            connection.note(&event(Some(&id), ""));
+            call.record(&event(Some(&id), ""));
+            connection.record(&event(Some(&id), ""));
             assert_eq!(call.next_wait().is_some(), n < 5);
             assert!(connection.next_wait().is_some());
         }
@@ -176,13 +177,13 @@ mod tests {
     fn an_empty_id_takes_the_place_back() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
-        resume.note(&event(Some("a b/é"), ""));
+        resume.record(&event(Some("a b/é"), ""));
         assert_eq!(resume.last().unwrap().as_bytes(), "a b/é".as_bytes());
-        resume.note(&event(None, "{}"));
+        resume.record(&event(None, "{}"));
         assert!(resume.last().is_some());
-        resume.note(&event(Some(""), "{}"));
+        resume.record(&event(Some(""), "{}"));
         assert!(resume.last().is_none());
-        resume.note(&event(Some("a\u{1}"), "{}"));
-        assert!(resume.last().is_none(), "it cannot stand in a header");
+        resume.record(&event(Some("a\u{1}"), "{}"));
+        assert!(resume.last().is_none(), "it is not valid in a header");
     }
 }

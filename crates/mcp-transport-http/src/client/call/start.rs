@@ -1,4 +1,4 @@
-//! One call: its request, its answer, and what is tried if that gets lost.
+//! One call: its request, its response, and what is repeated.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use mcp_protocol::{Answer, Call, CallError, Extras, TransportError};
 use mcp_types::method;
 use tokio::time::sleep;
 
-/// A call that is sent when it is first polled.
+/// Creates a call that is sent when it is first polled.
 pub(crate) fn start(
     state: Arc<ClientState>,
     method: &'static str,
     params: Option<Vec<u8>>,
     extras: Extras,
 ) -> Call {
-    // What was said before this call is received before it.
+    // The server receives the notifications that were queued before this call first.
     let after = state.outbox.position();
     Call::new(async move {
         if method == method::INITIALIZE {
-            // Boxed, like all that is rare: a call is as large as the largest thing it may do.
-            return Box::pin(initialize::first(&state, params)).await;
+            // Boxed because it is rare: the future of a call is as large as its largest branch.
+            return Box::pin(initialize::open_first(&state, params)).await;
         }
-        let said = state.until_closed(state.outbox.sent_up_to(after)).await;
-        said.map_err(CallError::Closed)?;
+        let sent = state.until_closed(state.outbox.sent_up_to(after)).await;
+        sent.map_err(CallError::Closed)?;
         match stateless::stateless_headers(method, params.as_deref(), extras.headers) {
             Some(headers) => stateless::run(&state, method, params, headers?, extras.id).await,
             None => run(&state, method, params).await,
@@ -68,7 +68,7 @@ async fn run(
                 if !may_repeat {
                     return Err(failed(may_have_run(error, method)));
                 }
-                tracing::debug!(%error, method, "the answer is lost; asking again");
+                tracing::debug!(%error, method, "the response is lost; repeating the request");
             }
             Err(CallFailure::Unreachable(error)) => return Err(failed(error)),
             Err(CallFailure::Unavailable(wait, error)) => match wait {
@@ -93,6 +93,6 @@ fn session_lost_error(state: &ClientState, method: &str, seen: bool) -> Transpor
         "call again"
     };
     TransportError::new(format!(
-        "{endpoint} had forgotten the session; a new one is open; {method} was not repeated, {ran}"
+        "{endpoint} had lost the session; a new session is open; {method} was not repeated, {ran}"
     ))
 }

@@ -1,7 +1,7 @@
-//! Requests that belong to no session: what they say of themselves stands in headers, too.
+//! Requests of the stateless revision (2026-07-28), whose headers repeat values of the body.
 //!
-//! Each is a POST whose response is its only stream. There is nothing to come back to and nothing
-//! to cancel but that response, so a call that loses it is lost.
+//! Each request is one POST, and the response is its only stream. It cannot be resumed and is
+//! cancelled by closing it, so a call whose connection breaks has failed.
 //!
 //! Specification: [request metadata][spec].
 //!
@@ -26,11 +26,11 @@ use crate::headers::PROTOCOL_VERSION;
 
 pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// What the names of headers begin with that repeat arguments; names ignore case.
+/// Prefix of the headers that repeat arguments. Header names ignore case.
 pub(crate) const PARAM_PREFIX: &str = "mcp-param-";
 
-/// The headers of a request that is_stateless to belong to no session, taken from the body that is sent
-/// with them; `None` if it makes no such claim. `params` are headers for its arguments.
+/// Returns the headers of a request of the stateless revision, or `None` if the body does not name
+/// that revision. `params` are the headers for its arguments.
 pub(crate) fn stateless_headers(
     method: &'static str,
     body: Option<&[u8]>,
@@ -59,14 +59,14 @@ fn headers(
     }
     for (name, text) in params {
         let header = HeaderName::try_from(name.as_str()).map_err(|error| {
-            TransportError::new(format!("{name:?} is no name of a header")).with_source(error)
+            TransportError::new(format!("{name:?} is not a valid header name")).with_source(error)
         })?;
         headers.insert(header, value(&name, &text)?);
     }
     Ok(headers)
 }
 
-/// A member of the params that is text.
+/// Returns a member of the params that is a string.
 fn text(body: &str, member: &str) -> Option<String> {
     let mut members = members(body).map_while(Result::ok);
     let (_, value) = members.find(|(key, _)| *key == member)?;
@@ -75,13 +75,13 @@ fn text(body: &str, member: &str) -> Option<String> {
 
 fn value(header: &str, text: &str) -> Result<HeaderValue, TransportError> {
     HeaderValue::from_str(text).map_err(|error| {
-        TransportError::new(format!("the value of {header} may not stand in a header"))
+        TransportError::new(format!("the value of {header} is not valid in a header"))
             .with_source(error)
     })
 }
 
-/// Sends a request, and waits for its answer. It is sent again only if the server said that it was
-/// too busy for it, and it does no harm.
+/// Sends a request and waits for its response. The request is repeated only if the server was too
+/// busy and the request has no side effects.
 pub(crate) async fn run(
     state: &Arc<ClientState>,
     method: &'static str,
@@ -89,13 +89,13 @@ pub(crate) async fn run(
     headers: HeaderMap,
     id: Option<SentId>,
 ) -> Result<Answer, CallError> {
-    let nobody = Arc::new(Session {
+    let no_session = Arc::new(Session {
         is_stateless: true,
         ..Session::default()
     });
     let mut may_wait = is_repeatable(method);
     loop {
-        let pending = PendingRequest::open(state, &nobody, method).map_err(fatal)?;
+        let pending = PendingRequest::open(state, &no_session, method).map_err(fatal)?;
         if let Some(id) = &id {
             id.set(pending.id);
         }
@@ -104,7 +104,7 @@ pub(crate) async fn run(
         write_request(&mut message, &number, method, params.as_deref());
         let context = ResponseContext {
             state,
-            session: &nobody,
+            session: &no_session,
             method,
             id: pending.id,
         };
@@ -135,9 +135,10 @@ fn fatal(failure: CallFailure) -> CallError {
         CallFailure::ResponseLost(error)
         | CallFailure::Unreachable(error)
         | CallFailure::Unavailable(_, error) => failed(error),
-        CallFailure::SessionLost { .. } => {
-            failed(TransportError::new("there is no session to lose"))
-        }
+        CallFailure::SessionLost { .. } => failed(TransportError::new(
+            "the server reports a lost session, but the request has \
+             none",
+        )),
     }
 }
 

@@ -1,6 +1,8 @@
-//! An answer that comes on a stream, over as many connections as it takes.
+//! A response that arrives on an event stream, across as many connections as necessary.
 //!
-//! Specification: [sending messages](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server), point 6.
+//! Specification: [sending
+//! messages](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server),
+//! point 6.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -25,44 +27,44 @@ use mcp_protocol::{Answer, CallError, TransportError};
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-/// How long a stream is read on after the answer: a server ends it then.
+/// How long the stream is read after the response. A server closes it at that point.
 const TAIL_TIME: Duration = Duration::from_secs(1);
 
-/// How many turns of the runtime a caller waits for the end of a stream.
-const TURNS: usize = 3;
+/// How many times a caller yields to the runtime while it waits for the end of the stream.
+const MAX_YIELDS: usize = 3;
 
 /// How one connection of a stream ended.
-enum End {
-    Answer(Answer),
-    /// Without the answer; the reason, if it was not the server's wish.
-    Cut(Option<TransportError>),
+enum StreamEnd {
+    Response(Answer),
+    /// Without the response; with the reason if the connection was interrupted.
+    Interrupted(Option<TransportError>),
 }
 
-/// Waits for the answer on a stream, and goes on elsewhere if it breaks off.
+/// Waits for the response on an event stream, and resumes the stream if it is interrupted.
 pub(crate) async fn follow(
     context: &ResponseContext<'_>,
     mut events: EventReader,
 ) -> Result<Answer, CallFailure> {
     let mut resume = ResumeState::of_call(&context.state.options.reconnect);
     loop {
-        let reason = match listen(context, &mut events, &mut resume).await? {
-            End::Answer(answer) => {
+        let reason = match read_connection(context, &mut events, &mut resume).await? {
+            StreamEnd::Response(answer) => {
                 finish(context.state, context.session, events).await;
                 return Ok(answer);
             }
-            End::Cut(reason) => reason,
+            StreamEnd::Interrupted(reason) => reason,
         };
         events = Box::pin(reconnect(context, &mut resume, reason)).await?;
     }
 }
 
-/// Reads one connection of a stream to its end or to the answer.
-async fn listen(
+/// Reads one connection of a stream up to the response or to its end.
+async fn read_connection(
     context: &ResponseContext<'_>,
     events: &mut EventReader,
     resume: &mut ResumeState<'_>,
-) -> Result<End, CallFailure> {
-    let mut spoiled: Option<ParseError> = None;
+) -> Result<StreamEnd, CallFailure> {
+    let mut malformed: Option<ParseError> = None;
     loop {
         let event = events.next().await;
         let event = match event {
@@ -70,10 +72,10 @@ async fn listen(
             Ok(None) | Err(ReadError::Interrupted(_)) => {
                 let reason = event.err().map(ReadError::into_error);
                 resume.set_retry(events.retry());
-                // It may have been the answer, and nobody sends it again.
-                return match spoiled {
+                // The malformed message may have been the response, which is not sent again.
+                return match malformed {
                     Some(error) => Err(CallFailure::Final(CallError::Malformed(error))),
-                    None => Ok(End::Cut(reason)),
+                    None => Ok(StreamEnd::Interrupted(reason)),
                 };
             }
             Err(ReadError::TooLong(error)) => {
@@ -83,23 +85,23 @@ async fn listen(
                 ));
             }
         };
-        resume.note(&event);
+        resume.record(&event);
         if !event.is_message() {
             continue;
         }
         match context.receive(event.data) {
-            Received::Response(Ok(answer)) => return Ok(End::Answer(answer)),
+            Received::Response(Ok(answer)) => return Ok(StreamEnd::Response(answer)),
             Received::Response(Err(error)) => return Err(CallFailure::Final(error)),
             Received::ErrorWithoutId(error) => {
                 return Err(CallFailure::failed(context.unreadable_request(&error)));
             }
-            Received::Malformed(error) => spoiled = spoiled.or(Some(error)),
+            Received::Malformed(error) => malformed = malformed.or(Some(error)),
             Received::OtherResponse(_) | Received::UnexpectedBatch | Received::Consumed => {}
         }
     }
 }
 
-/// Comes back for the rest of a stream: by GET and never by sending the request again.
+/// Resumes a stream with GET. The request is never sent again.
 async fn reconnect(
     context: &ResponseContext<'_>,
     resume: &mut ResumeState<'_>,
@@ -108,12 +110,12 @@ async fn reconnect(
     let mut reason = reason.map_or_else(|| "the stream ended".to_owned(), |it| it.to_string());
     if context.session.is_stateless {
         let method = context.method;
-        let problem = format!("ended the stream of {method} before the answer ({reason})");
+        let problem = format!("closed the stream of {method} before the response ({reason})");
         return Err(CallFailure::ResponseLost(context.error(&problem)));
     }
     let Some(last) = resume.last().cloned() else {
         let problem = format!(
-            "ended the stream of {} before the answer and gave no event id to resume it with \
+            "closed the stream of {} before the response and sent no event id to resume it with \
              ({reason})",
             context.method
         );
@@ -121,7 +123,7 @@ async fn reconnect(
     };
     loop {
         let Some(wait) = resume.next_wait() else {
-            return Err(given_up(context, resume, &reason));
+            return Err(too_many_reconnects(context, resume, &reason));
         };
         sleep(wait).await;
         match context.state.get(context.session, Some(last.clone())).await {
@@ -132,12 +134,12 @@ async fn reconnect(
             Err(connection::SendError::Rejected(error)) => return Err(CallFailure::failed(error)),
             Err(broken) => reason = broken.into_error().to_string(),
         }
-        tracing::debug!(reason, "could not resume a stream yet");
+        tracing::debug!(reason, "could not resume a stream; trying again");
     }
 }
 
-/// What a response to the wish to resume means: the rest of the stream, a reason to try again, or
-/// the end.
+/// Evaluates the response to a resumption: the rest of the stream, a reason to try again, or a
+/// failure.
 async fn resumed(
     context: &ResponseContext<'_>,
     response: Response<ResponseBody>,
@@ -154,8 +156,8 @@ async fn resumed(
             )));
         }
         let problem = format!(
-            "answered the wish to resume the stream of {} with {status} and no stream; the answer \
-             is lost, and the request may have run",
+            "answered the resumption of {} with {status} and without an event stream; the \
+             response is lost, and the request may have run",
             context.method
         );
         return Err(CallFailure::failed(context.error(&problem)));
@@ -170,27 +172,32 @@ async fn resumed(
         return Ok(Err(error.to_string()));
     }
     Err(CallFailure::failed(TransportError::new(format!(
-        "{error}; the answer is lost, and the request may have run"
+        "{error}; the response is lost, and the request may have run"
     ))))
 }
 
-fn given_up(context: &ResponseContext<'_>, resume: &ResumeState<'_>, reason: &str) -> CallFailure {
+fn too_many_reconnects(
+    context: &ResponseContext<'_>,
+    resume: &ResumeState<'_>,
+    reason: &str,
+) -> CallFailure {
     let problem = format!(
-        "did not complete the stream of {}, though asked {} times, and ClientOptions::with_max_reconnects \
-         allows no more; the answer is lost, and the request may have run ({reason})",
+        "did not complete the stream of {} within {} reconnects, the limit of \
+         ClientOptions::with_max_reconnects; the response is lost, and the request may have run \
+         ({reason})",
         context.method,
         resume.total()
     );
     CallFailure::failed(context.error(&problem))
 }
 
-/// Reads what follows the answer, so that the connection can be used again. Mostly that is the end
-/// and at most a turn away; if not, a task waits for it, but not for long.
+/// Reads the rest of the stream after the response, so that the connection can be used again. The
+/// end usually follows at once; otherwise a task reads on for up to one second.
 async fn finish(state: &Arc<ClientState>, session: &Arc<Session>, mut events: EventReader) {
-    for _ in 0..TURNS {
-        let mut rest = pin!(read_on(state, session, &mut events));
+    for _ in 0..MAX_YIELDS {
+        let mut rest = pin!(read_rest(state, session, &mut events));
         let ended = poll_fn(|cx| Poll::Ready(rest.as_mut().poll(cx).is_ready())).await;
-        // The end, or the chance for it to arrive; either way the connection has a turn.
+        // Gives the connection a chance to receive the end of the stream.
         yield_now().await;
         if ended {
             return;
@@ -199,13 +206,13 @@ async fn finish(state: &Arc<ClientState>, session: &Arc<Session>, mut events: Ev
     if let Ok(permit) = Arc::clone(&state.permits.stream_tails).try_acquire_owned() {
         let (shared, session) = (Arc::clone(state), Arc::clone(session));
         state.tasks.spawn(async move {
-            let _ = timeout(TAIL_TIME, read_on(&shared, &session, &mut events)).await;
+            let _ = timeout(TAIL_TIME, read_rest(&shared, &session, &mut events)).await;
             drop(permit);
         });
     }
 }
 
-async fn read_on(state: &Arc<ClientState>, session: &Arc<Session>, events: &mut EventReader) {
+async fn read_rest(state: &Arc<ClientState>, session: &Arc<Session>, events: &mut EventReader) {
     while let Ok(Some(event)) = events.next().await {
         if event.is_message() {
             receive(state, session, event.data, None);

@@ -1,6 +1,7 @@
-//! What the server says outside any call.
+//! The GET stream: messages from the server outside of calls.
 //!
-//! Specification: [listening](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server).
+//! Specification:
+//! [listening](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server).
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::client::wire::events::{EventReader, ReadError};
 use http::StatusCode;
 use tokio::time::{Instant, timeout};
 
-/// Listens each time that is wanted. Runs until the connection ends.
+/// Listens each time the state becomes `On`. Runs until the connection ends.
 pub(crate) async fn run(state: Arc<ClientState>) {
     loop {
         state.listening.wanted().await;
@@ -28,34 +29,35 @@ pub(crate) async fn run(state: Arc<ClientState>) {
     }
 }
 
-/// How listening to one connection ended.
-enum End {
-    /// It broke off, or there was none.
-    Over(String),
-    /// The server does not want it, now or ever.
-    Unwanted,
+/// How one connection of the GET stream ended.
+enum ListenEnd {
+    /// It was interrupted or refused, with the reason.
+    Interrupted(String),
+    /// The server does not support the GET stream.
+    Unsupported,
 }
 
-/// Listens for as long as the server lets it; returns whether to try again later.
+/// Keeps the GET stream open, and returns the state after it has ended.
 async fn listen(state: &Arc<ClientState>) -> ListenState {
     let mut resume = ResumeState::of_connection(&state.options.reconnect);
     let mut session = state.sessions.current().await;
     loop {
         let end = {
             let replaced = pin!(state.sessions.replaced(&session));
-            match select(replaced, pin!(once(state, &session, &mut resume))).await {
+            match select(replaced, pin!(listen_once(state, &session, &mut resume))).await {
                 Either::Left(_) => None,
                 Either::Right((end, _)) => Some(end),
             }
         };
         let wait = match end {
             None => None,
-            Some(End::Unwanted) => return ListenState::Off,
-            Some(End::Over(reason)) => {
+            Some(ListenEnd::Unsupported) => return ListenState::Off,
+            Some(ListenEnd::Interrupted(reason)) => {
                 let Some(wait) = resume.next_wait() else {
                     tracing::warn!(
                         reason,
-                        "nothing is received from the server outside calls any more"
+                        "stopped listening: messages of the server outside of calls are not \
+                         received"
                     );
                     return ListenState::Suspended;
                 };
@@ -76,46 +78,49 @@ async fn listen(state: &Arc<ClientState>) -> ListenState {
     }
 }
 
-/// Listens on one connection.
-async fn once(
+/// Reads one connection of the GET stream.
+async fn listen_once(
     state: &Arc<ClientState>,
     session: &Arc<Session>,
     resume: &mut ResumeState<'_>,
-) -> End {
+) -> ListenEnd {
     let response = state.get(session, resume.last().cloned()).await;
     state.listening.set_answered();
     let response = match response {
         Ok(response) => response,
         Err(connection::SendError::Rejected(error)) => {
-            tracing::warn!(%error, "the server is not listened to");
-            return End::Unwanted;
+            tracing::warn!(%error, "stopped listening: the GET stream is not available");
+            return ListenEnd::Unsupported;
         }
-        Err(broken) => return End::Over(broken.into_error().to_string()),
+        Err(broken) => return ListenEnd::Interrupted(broken.into_error().to_string()),
     };
     let status = response.status();
     if is_session_lost(status, session) {
         state.session_lost(session);
-        // The new session ends this wait, or the connection does.
+        // The caller stops waiting when the new session is open or the connection ends.
         std::future::pending::<()>().await;
     }
     if matches!(
         status,
         StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED
     ) {
-        tracing::debug!("the server says nothing outside calls");
-        return End::Unwanted;
+        tracing::debug!("the server has no GET stream");
+        return ListenEnd::Unsupported;
     }
     if !status.is_success() {
         return refused(state, session, resume, response).await;
     }
     let problem = match ContentKind::of(response.headers()) {
         ContentKind::EventReader => None,
-        ContentKind::Json => Some("it answers with JSON".to_owned()),
-        ContentKind::Other(problem) => Some(format!("it answers with {problem}")),
+        ContentKind::Json => Some("the server answered with JSON".to_owned()),
+        ContentKind::Other(problem) => Some(format!("the server answered with {problem}")),
     };
     if let Some(problem) = problem {
-        tracing::warn!(problem, "the server is not listened to");
-        return End::Unwanted;
+        tracing::warn!(
+            problem,
+            "stopped listening: the GET stream is not available"
+        );
+        return ListenEnd::Unsupported;
     }
     let events = EventReader::new(response.into_body(), &state.options);
     read(state, session, resume, events).await
@@ -126,20 +131,20 @@ async fn refused(
     session: &Session,
     resume: &mut ResumeState<'_>,
     response: http::Response<crate::client::wire::body::ResponseBody>,
-) -> End {
+) -> ListenEnd {
     let refusal = Refusal::read(state, response).await;
-    let error = refusal.error(state, session, "to be listened to");
+    let error = refusal.error(state, session, "the GET stream");
     if is_retryable(refusal.status) {
         resume.set_retry(refusal.retry_after);
-        return End::Over(error.to_string());
+        return ListenEnd::Interrupted(error.to_string());
     }
     if resume.last().is_some() {
-        // Perhaps it does not know the event any more; a new stream is better than none.
+        // The server may no longer know the event; a new stream still delivers later events.
         resume.forget();
-        return End::Over(error.to_string());
+        return ListenEnd::Interrupted(error.to_string());
     }
-    tracing::warn!(%error, "the server is not listened to");
-    End::Unwanted
+    tracing::warn!(%error, "stopped listening: the GET stream is not available");
+    ListenEnd::Unsupported
 }
 
 async fn read(
@@ -147,12 +152,12 @@ async fn read(
     session: &Arc<Session>,
     resume: &mut ResumeState<'_>,
     mut events: EventReader,
-) -> End {
+) -> ListenEnd {
     let began = Instant::now();
     let reason = loop {
         match events.next().await {
             Ok(Some(event)) => {
-                resume.note(&event);
+                resume.record(&event);
                 if event.is_message() {
                     receive(state, session, event.data, None);
                 }
@@ -160,17 +165,17 @@ async fn read(
             Ok(None) => break "the stream ended".to_owned(),
             Err(ReadError::Interrupted(error)) => break error.to_string(),
             Err(ReadError::TooLong(error)) => {
-                tracing::warn!(%error, "the server was not understood; something is missed");
-                // It would only send that event again.
+                tracing::warn!(%error, "skipped an event that exceeds a limit");
+                // A resumption would only send the same event again.
                 resume.forget();
                 break error.to_string();
             }
         }
     };
     resume.set_retry(events.retry());
-    // A silent stream that somebody in between cuts every few minutes is as good as any.
+    // A proxy that closes idle streams every few minutes is not a failure.
     if began.elapsed() >= state.options.reconnect.cap {
-        resume.is_well();
+        resume.reset_attempts();
     }
-    End::Over(reason)
+    ListenEnd::Interrupted(reason)
 }

@@ -1,20 +1,20 @@
-//! Whether the client listens to what the server says outside any call.
+//! The state of listening on the GET stream.
 
 use tokio::sync::watch;
 
-/// Whether the client listens.
+/// Whether the client listens on the GET stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListenState {
-    /// It has not listened yet, or the server does not support it.
+    /// The client has not listened yet, or the server has no GET stream.
     Off,
-    /// It listens, or is about to.
+    /// The client listens or is about to.
     On,
-    /// It gave up because the server could not be reached; a call that reaches the server starts
-    /// it again.
+    /// The server was unreachable for too long. The next call that reaches it starts listening
+    /// again.
     Suspended,
 }
 
-/// The listening of one connection: its state, and whether the server has answered once.
+/// The listening state of one connection, and whether the server has answered the first GET.
 pub(crate) struct Listening {
     state: watch::Sender<ListenState>,
     answered: watch::Sender<bool>,
@@ -36,7 +36,7 @@ impl Listening {
         self.state.send_replace(state);
     }
 
-    /// Completes when the client should listen. Cancel safe.
+    /// Completes when the state is `On`. Cancel safe.
     pub(crate) async fn wanted(&self) {
         let is_on = |state: &ListenState| *state == ListenState::On;
         let _ = self.state.subscribe().wait_for(is_on).await;
@@ -46,7 +46,7 @@ impl Listening {
         self.answered.send_replace(true);
     }
 
-    /// Completes when the server has answered the first request for a stream. Cancel safe.
+    /// Completes when the server has answered the first GET. Cancel safe.
     pub(crate) async fn answered(&self) {
         let _ = self
             .answered

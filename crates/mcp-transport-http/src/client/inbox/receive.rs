@@ -1,53 +1,53 @@
-//! What the server says, whichever stream it says it on.
+//! Dispatches messages from the server, whichever stream they arrive on.
 
 use std::sync::Arc;
 
 use crate::client::inbox::server_request;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
-use crate::client::wire::service::quoted;
+use crate::client::wire::service::MAX_QUOTED;
 use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, ParseError, ParseErrorKind, RawJson, RequestId,
-    Response, parse,
+    Response, parse, quote,
 };
 use mcp_protocol::{Answer, CallError, guarded};
 use mcp_types::method;
 
-/// What a message means for the call on whose response it came.
+/// The meaning of a message for the call in whose response it arrived.
 #[derive(Debug)]
 pub(crate) enum Received {
-    /// It is the answer.
+    /// The response to the call.
     Response(Result<Answer, CallError>),
-    /// It answers another request, by this id.
+    /// The response to another request, with its id.
     OtherResponse(RequestId),
-    /// It is an error of nobody in particular: a message of this client could not be read.
+    /// An error without id: the server could not read a message of this client.
     ErrorWithoutId(ErrorObject),
-    /// It is no message.
+    /// Not a valid message.
     Malformed(ParseError),
-    /// It is a batch, and the revision knows none.
+    /// A batch, which the revision does not allow.
     UnexpectedBatch,
-    /// It was for somebody else.
+    /// A message for another receiver.
     Consumed,
 }
 
-/// Hands one message over: to the call `mine`, to another call, or to whoever understands it.
+/// Delivers one message: to the call `own_id`, to another call, or to the inbound side.
 pub(crate) fn receive(
     state: &Arc<ClientState>,
     session: &Arc<Session>,
     frame: &[u8],
-    mine: Option<i64>,
+    own_id: Option<i64>,
 ) -> Received {
     if state.closed().is_some() {
         return Received::Consumed;
     }
     match parse(frame, &state.options.limits.frame) {
-        Ok(Frame::Single(message)) => single(state, session, message, mine),
+        Ok(Frame::Single(message)) => single(state, session, message, own_id),
         Ok(Frame::Batch(batch)) if state.inbound.accepts_batches() => {
             let mut received = Received::Consumed;
             for member in batch.iter() {
                 let one = match member {
-                    Ok(message) => single(state, session, message, mine),
-                    Err(error) => unreadable(state, session, frame, error, mine),
+                    Ok(message) => single(state, session, message, own_id),
+                    Err(error) => unreadable(state, session, frame, error, own_id),
                 };
                 if !matches!(received, Received::Response(_)) && !matches!(one, Received::Consumed)
                 {
@@ -57,10 +57,10 @@ pub(crate) fn receive(
             received
         }
         Ok(Frame::Batch(_)) => {
-            tracing::warn!("the server sent a batch, which the revision does not know");
+            tracing::warn!("the server sent a batch, which the revision does not allow");
             Received::UnexpectedBatch
         }
-        Err(error) => unreadable(state, session, frame, error, mine),
+        Err(error) => unreadable(state, session, frame, error, own_id),
     }
 }
 
@@ -68,26 +68,25 @@ fn single(
     state: &Arc<ClientState>,
     session: &Arc<Session>,
     message: Message<'_>,
-    mine: Option<i64>,
+    own_id: Option<i64>,
 ) -> Received {
     match message {
         Message::Request(request) if session.is_stateless => {
-            let method = quoted(&request.method);
             tracing::warn!(
-                method,
-                "dropped a request, which this revision does not know"
+                method = %quote(&request.method, MAX_QUOTED),
+                "dropped a request of the server, which the stateless revision does not allow"
             );
             Received::Consumed
         }
         Message::Request(request) => {
-            server_request::ask(state, session, &request);
+            server_request::handle(state, session, &request);
             Received::Consumed
         }
         Message::Notification(notification) => {
             notify(state, &notification);
             Received::Consumed
         }
-        Message::Response(response) => answer(state, response, mine),
+        Message::Response(response) => answer(state, response, own_id),
     }
 }
 
@@ -99,7 +98,7 @@ fn notify(state: &ClientState, notification: &Notification<'_>) {
     }
 }
 
-fn answer(state: &ClientState, response: Response<'_>, mine: Option<i64>) -> Received {
+fn answer(state: &ClientState, response: Response<'_>, own_id: Option<i64>) -> Received {
     let Response { id, outcome, .. } = response;
     let Some(id) = id else {
         let Err(error) = outcome else {
@@ -107,19 +106,19 @@ fn answer(state: &ClientState, response: Response<'_>, mine: Option<i64>) -> Rec
         };
         tracing::warn!(
             code = %error.code,
-            message = quoted(&error.message),
-            "the server reports a message it could not read"
+            message = %quote(&error.message, MAX_QUOTED),
+            "the server reports that it could not read a message"
         );
         return Received::ErrorWithoutId(error);
     };
     let answer = Ok(outcome.map(RawJson::copy));
-    if is(&id, mine) {
+    if is(&id, own_id) {
         return Received::Response(answer);
     }
     if state.outgoing.complete(&id, answer) {
-        tracing::debug!(%id, "an answer came on the stream of another call");
+        tracing::debug!(%id, "a response arrived on the stream of another call");
     } else {
-        tracing::debug!(%id, "dropped a late or unknown answer");
+        tracing::debug!(%id, "dropped a late or unknown response");
     }
     Received::OtherResponse(id)
 }
@@ -129,30 +128,30 @@ fn unreadable(
     session: &Arc<Session>,
     frame: &[u8],
     error: ParseError,
-    mine: Option<i64>,
+    own_id: Option<i64>,
 ) -> Received {
-    // Text that breaks off has no kind, but it may have got as far as the id.
+    // A truncated message has no kind, but its id may be complete.
     let is_answer = error.is_response() || error.kind() == ParseErrorKind::Syntax;
     if let Some(id) = error.id().filter(|_| is_answer) {
         tracing::warn!(
-            error = quoted(&error.to_string()),
-            "the server sent a malformed answer"
+            error = %quote(&error.to_string(), MAX_QUOTED),
+            "the server sent a malformed response"
         );
         let failure = Err(CallError::Malformed(error.clone()));
-        if is(id, mine) {
+        if is(id, own_id) {
             return Received::Response(failure);
         }
         state.outgoing.complete(id, failure);
     } else {
         tracing::warn!(
-            error = quoted(&error.to_string()),
-            "the server sent something that is no message"
+            error = %quote(&error.to_string(), MAX_QUOTED),
+            "the server sent an invalid message"
         );
-        let wanted = guarded(|| state.inbound.unreadable(frame, &error));
+        let is_reported = guarded(|| state.inbound.unreadable(frame, &error));
         if let Some(id) = error
             .id()
             .filter(|_| error.is_answerable() && !session.is_stateless)
-            && wanted.unwrap_or(true)
+            && is_reported.unwrap_or(true)
         {
             server_request::refuse(state, session, id, &error.to_error_object());
         }
@@ -160,6 +159,6 @@ fn unreadable(
     Received::Malformed(error)
 }
 
-fn is(id: &RequestId, mine: Option<i64>) -> bool {
-    matches!((id, mine), (RequestId::Number(id), Some(mine)) if *id == mine)
+fn is(id: &RequestId, own_id: Option<i64>) -> bool {
+    matches!((id, own_id), (RequestId::Number(id), Some(own_id)) if *id == own_id)
 }

@@ -1,4 +1,4 @@
-//! Questions of the server, and their answers, each a POST of its own.
+//! Server requests and their responses, each of which is a separate POST.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -14,18 +14,18 @@ use mcp_protocol::{
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-/// One question, and where its answer goes.
+/// A server request in flight.
 struct ServerRequest {
     state: Arc<ClientState>,
-    /// The session it was asked in; in another one nobody waits for the answer.
+    /// The session of the request. The response is not sent in another session.
     session: Arc<Session>,
     exchange: Exchange,
     permit: OwnedSemaphorePermit,
 }
 
-/// Answers a question: at once, or from a task.
-pub(crate) fn ask(state: &Arc<ClientState>, session: &Arc<Session>, request: &Request<'_>) {
-    let Some(permit) = permit(state) else {
+/// Runs the handler of a server request and sends the response from a task.
+pub(crate) fn handle(state: &Arc<ClientState>, session: &Arc<Session>, request: &Request<'_>) {
+    let Some(permit) = take_permit(state) else {
         return;
     };
     match state.incoming.admit(request) {
@@ -33,48 +33,55 @@ pub(crate) fn ask(state: &Arc<ClientState>, session: &Arc<Session>, request: &Re
         Err(AdmissionError::Full(error)) => {
             return send_error(state, session, permit, &request.id, &error);
         }
-        // An error with this id would be taken for the answer to the first.
+        // The server would take an error with this id as the response to its first request.
         Err(refused) => {
-            tracing::warn!(%refused, "dropped a question");
+            tracing::warn!(%refused, "dropped a request_in_flight");
             return;
         }
     }
     let link: Arc<dyn Link> = Arc::<ClientState>::clone(state);
-    let question = ServerRequest {
+    let request_in_flight = ServerRequest {
         state: Arc::clone(state),
         session: Arc::clone(session),
         exchange: Exchange::new(request.id.clone(), link),
         permit,
     };
-    let reply = guarded(|| state.inbound.request(request, question.exchange.clone()));
+    let reply = guarded(|| {
+        state
+            .inbound
+            .request(request, request_in_flight.exchange.clone())
+    });
     match reply {
-        Ok(Reply::Ready(outcome)) => question.settle(&outcome),
-        Ok(Reply::Pending(handler)) => question.run(handler),
-        Ok(Reply::Blocking(work)) => question.run_blocking(work),
-        Ok(_) => question.settle(&Err(ErrorObject::internal("this cannot be answered"))),
-        Err(panicked) => question.settle(&Err(panicked)),
+        Ok(Reply::Ready(outcome)) => request_in_flight.settle(&outcome),
+        Ok(Reply::Pending(handler)) => request_in_flight.run(handler),
+        Ok(Reply::Blocking(work)) => request_in_flight.run_blocking(work),
+        Ok(_) => request_in_flight.settle(&Err(ErrorObject::internal(
+            "the handler returned an unknown \
+         kind of reply",
+        ))),
+        Err(panicked) => request_in_flight.settle(&Err(panicked)),
     }
 }
 
-/// Answers something that is no request, but was meant as one.
+/// Sends an error for a message that was meant as a request but is not valid.
 pub(crate) fn refuse(
     state: &Arc<ClientState>,
     session: &Arc<Session>,
     id: &RequestId,
     error: &ErrorObject,
 ) {
-    if let Some(permit) = permit(state).filter(|_| !state.incoming.contains(id)) {
+    if let Some(permit) = take_permit(state).filter(|_| !state.incoming.contains(id)) {
         send_error(state, session, permit, id, error);
     }
 }
 
-/// A permit among what is not answered yet; without one a server gets no answer.
-fn permit(state: &ClientState) -> Option<OwnedSemaphorePermit> {
+/// Takes a permit for one server request. Without one, the request gets no response.
+fn take_permit(state: &ClientState) -> Option<OwnedSemaphorePermit> {
     let permit = Arc::clone(&state.permits.server_requests).try_acquire_owned();
     if permit.is_err() {
         tracing::warn!(
             limit = state.options.limits.incoming,
-            "dropped a question, twice MuxLimits::incoming are not answered yet"
+            "dropped a server request: twice MuxLimits::incoming have no response yet"
         );
     }
     permit.ok()
@@ -97,7 +104,7 @@ fn send_error(
 }
 
 impl ServerRequest {
-    /// Polls the handler in permit; what waits becomes a task.
+    /// Polls the handler once in place, and in a task if it is still pending.
     fn run(self, handler: BoxFuture<'static, Outcome>) {
         let mut running = Running::new(self.exchange.clone(), handler);
         if let Poll::Ready(outcome) = running.poll_handler(&mut Context::from_waker(Waker::noop()))
@@ -112,7 +119,7 @@ impl ServerRequest {
         let Some(thread) = threads.try_acquire() else {
             let limit = threads.limit();
             return self.settle(&Err(ErrorObject::internal(format!(
-                "{limit} blocking handlers are under way, the limit of \
+                "{limit} blocking handlers are running, the limit of \
                  ClientOptions::with_max_blocking_handlers"
             ))));
         };
@@ -130,12 +137,12 @@ impl ServerRequest {
         });
     }
 
-    /// Waits for the outcome in a task, no longer than allowed.
+    /// Waits for the outcome in a task, up to the deadline.
     fn wait(self, handler: impl Future<Output = Outcome> + Send + 'static) {
         let state = Arc::clone(&self.state);
         state.incoming.insert(&self.exchange);
         if state.closed().is_some() {
-            // Closing took the table before this one was on it.
+            // The connection was closed before the exchange was in the table.
             self.exchange.cancel();
         }
         state.tasks.spawn(async move {
@@ -154,7 +161,7 @@ impl ServerRequest {
         });
     }
 
-    /// Sends the outcome from a task: whoever reads the stream does not wait for it.
+    /// Sends the response from a task, so that the stream is read on meanwhile.
     fn settle(self, outcome: &Outcome) {
         if let Some(message) = self.answer(outcome) {
             let state = Arc::clone(&self.state);
@@ -165,7 +172,7 @@ impl ServerRequest {
         }
     }
 
-    /// The message that answers, unless nobody wants it any more.
+    /// Returns the response message, unless the request was cancelled.
     fn answer(&self, outcome: &Outcome) -> Option<Bytes> {
         if !self.exchange.settle() {
             return None;
@@ -184,11 +191,11 @@ async fn post(state: &Arc<ClientState>, session: &Arc<Session>, message: Bytes) 
     match deliver(state, session, message).await {
         Ok(()) => {}
         Err(DeliveryError::SessionLost) => {
-            tracing::debug!("an answer was not delivered, the server forgot the session");
+            tracing::debug!("a response was not delivered: the server has lost the session");
             state.session_lost(session);
         }
         Err(DeliveryError::Failed(error)) => {
-            tracing::warn!(%error, "an answer was not delivered");
+            tracing::warn!(%error, "a response was not delivered");
         }
     }
 }

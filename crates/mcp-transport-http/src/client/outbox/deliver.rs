@@ -1,4 +1,4 @@
-//! Messages that are answered with no more than a status: notifications and answers.
+//! Delivery of messages that are answered with a status only: notifications and responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use bytes::Bytes;
 use mcp_protocol::{Delivery, TransportError};
 use tokio::time::{sleep, timeout};
 
-/// How much of a body that nobody wants is read for the sake of the connection, and how long.
+/// How many bytes of an unused body are read, and for how long, so that the connection can be used
+/// again.
 const DRAIN_BYTES: usize = 64 << 10;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
@@ -24,7 +25,7 @@ pub(crate) enum DeliveryError {
     Failed(TransportError),
 }
 
-/// Queues a message, and starts a task to send it if none is at work.
+/// Queues a message, and starts the sending task if it is not running.
 pub(crate) fn enqueue(
     state: &Arc<ClientState>,
     outbox: fn(&ClientState) -> &Outbox,
@@ -43,7 +44,7 @@ pub(crate) fn enqueue(
 }
 
 async fn send(state: &Arc<ClientState>, note: QueuedMessage) {
-    // At most one more session: the next message finds out about the one after that.
+    // One retry in a new session. The next message handles a session that is lost again.
     for _ in 0..2 {
         let session = match &note.session {
             Some(session) => Arc::clone(session),
@@ -51,7 +52,7 @@ async fn send(state: &Arc<ClientState>, note: QueuedMessage) {
         };
         match deliver(state, &session, note.message.clone()).await {
             Ok(()) => {
-                if note.opens {
+                if note.is_initialized {
                     wait_for_listening(state).await;
                 }
                 return;
@@ -62,19 +63,19 @@ async fn send(state: &Arc<ClientState>, note: QueuedMessage) {
             }
             Err(DeliveryError::SessionLost) => {
                 state.session_lost(&session);
-                // Handshake a session says `initialized` by itself, and what belonged to the lost
-                // one is of no use to the next.
-                if note.opens || note.session.is_some() {
+                // Opening a session sends `notifications/initialized` itself, and messages of the
+                // lost session are useless in the next.
+                if note.is_initialized || note.session.is_some() {
                     return;
                 }
             }
         }
     }
-    tracing::warn!("a notification was not delivered, the server forgot the session twice");
+    tracing::warn!("a notification was not delivered: the server lost the session twice");
 }
 
-/// Starts listening, and gives that a lead: a server that asks outside the call it works on loses
-/// the question if nobody listens yet.
+/// Starts listening and waits until the GET stream is open, up to `listen_wait`. Some servers send
+/// requests on that stream and lose them while it is not open.
 async fn wait_for_listening(state: &Arc<ClientState>) {
     if state.options.listen {
         state.start_listening();
@@ -82,8 +83,8 @@ async fn wait_for_listening(state: &Arc<ClientState>) {
     }
 }
 
-/// Sends a message within a session and waits until it is accepted. What breaks on the way is
-/// sent once more: nothing here does harm if it arrives twice.
+/// Sends a message within a session and waits until the server has accepted it. An interrupted
+/// delivery is repeated once, which is safe for the messages sent here.
 pub(crate) async fn deliver(
     state: &ClientState,
     session: &Session,
@@ -93,7 +94,7 @@ pub(crate) async fn deliver(
     let attempt = async {
         match once(state, session, message.clone()).await {
             Err(SendError::Unreachable(error) | SendError::Interrupted(error)) => {
-                tracing::debug!(%error, "sending a message once more");
+                tracing::debug!(%error, "repeating the delivery of a message");
                 sleep(state.options.reconnect.delay(0)).await;
                 once(state, session, message).await
             }
@@ -130,7 +131,7 @@ async fn once(
     Ok(Err(DeliveryError::Failed(error)))
 }
 
-/// Reads a body to its end, if that is near: the connection can be used again then.
+/// Reads a short body to its end, so that the connection can be used again.
 async fn drain(mut body: ResponseBody) {
     let read = async {
         let mut read = 0;

@@ -1,4 +1,4 @@
-//! Messages that wait to be sent, one after the other.
+//! A queue of messages that are sent one after the other.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use mcp_protocol::Delivery;
 use tokio::sync::watch;
 
-/// A queue in order. Whoever sends what is in it counts how far that has come.
+/// A queue of outgoing messages. The sending task counts the messages that it has sent.
 pub(crate) struct Outbox {
     limit: usize,
     state: Mutex<State>,
@@ -21,22 +21,22 @@ struct State {
     queue: VecDeque<QueuedMessage>,
     bytes: usize,
     pushed: u64,
-    /// A task is at work on it.
+    /// Whether a task is sending.
     sending: bool,
 }
 
 /// One message to deliver.
 pub(crate) struct QueuedMessage {
     pub(crate) message: Bytes,
-    /// The session it belongs to; `None` for whichever is open.
+    /// The session of the message, or `None` for the current one.
     pub(crate) session: Option<Arc<Session>>,
-    /// It says that the handshake is complete.
-    pub(crate) opens: bool,
+    /// Whether the message is `notifications/initialized`.
+    pub(crate) is_initialized: bool,
 }
 
 impl Outbox {
-    /// A queue that drops what can be dropped from `limit` bytes on, and everything from twice as
-    /// many.
+    /// Creates a queue that drops lossy messages above `limit` bytes, and all messages above twice
+    /// that.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -45,7 +45,7 @@ impl Outbox {
         }
     }
 
-    /// Queues a message; `true` if somebody has to start sending.
+    /// Queues a message. Returns `true` if the caller has to start the sending task.
     pub(crate) fn push(&self, note: QueuedMessage, delivery: Delivery) -> bool {
         let mut state = lock(&self.state);
         let limit = match delivery {
@@ -54,12 +54,12 @@ impl Outbox {
         };
         if state.bytes >= limit {
             if delivery == Delivery::Lossy {
-                tracing::trace!("dropped a notification, the server does not accept them");
+                tracing::trace!("dropped a lossy notification: the queue is full");
             } else {
                 tracing::warn!(
                     limit,
-                    "dropped a notification that matters, the server does not accept them; \
-                     twice MuxLimits::queue_bytes are waiting"
+                    "dropped a notification: the server does not accept messages, and twice \
+                     MuxLimits::queue_bytes are queued"
                 );
             }
             return false;
@@ -70,7 +70,7 @@ impl Outbox {
         !std::mem::replace(&mut state.sending, true)
     }
 
-    /// The next message; `None` if there is none, and whoever asked is done.
+    /// Returns the next message, or `None` if the queue is empty and the sending task ends.
     pub(crate) fn next(&self) -> Option<QueuedMessage> {
         let mut state = lock(&self.state);
         let note = state.queue.pop_front();
@@ -81,24 +81,24 @@ impl Outbox {
         note
     }
 
-    /// The message that [`next`](Self::next) gave was accepted, or was given up.
+    /// Counts the message returned by [`next`](Self::next) as sent or given up.
     pub(crate) fn mark_sent(&self) {
         self.sent.send_modify(|sent| *sent += 1);
     }
 
-    /// What was queued so far, for [`sent_up_to`](Self::sent_up_to).
+    /// Returns the number of messages queued so far, for [`sent_up_to`](Self::sent_up_to).
     pub(crate) fn position(&self) -> u64 {
         lock(&self.state).pushed
     }
 
-    /// Completes when everything up to a position was sent. Cancel safe.
+    /// Completes when all messages up to a position are sent. Cancel safe.
     pub(crate) async fn sent_up_to(&self, position: u64) {
         if *self.sent.borrow() < position {
             let _ = self.sent.subscribe().wait_for(|it| *it >= position).await;
         }
     }
 
-    /// Completes when everything queued so far was sent. Cancel safe.
+    /// Completes when all messages queued so far are sent. Cancel safe.
     pub(crate) async fn sent(&self) {
         self.sent_up_to(self.position()).await;
     }
@@ -112,7 +112,7 @@ mod tests {
         QueuedMessage {
             message: vec![b'x'; bytes].into(),
             session: None,
-            opens: false,
+            is_initialized: false,
         }
     }
 

@@ -1,6 +1,7 @@
-//! What the server knows this client by.
+//! The session of a connection and its replacement.
 //!
-//! Specification: [session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
+//! Specification: [session
+//! management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
 
 use std::sync::{Arc, Mutex};
 
@@ -12,38 +13,39 @@ use crate::client::session::replay::ReplayState;
 use crate::headers::SESSION_ID;
 use crate::sync::lock;
 
-/// One session, as long as the server remembers it.
+/// One session at the server, or none on the stateless revision.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    /// Counts the sessions of this connection.
+    /// The number of this session within the connection.
     pub(crate) generation: u64,
-    /// Prints as nothing: whoever has it can speak for this client.
+    /// The session id. It is marked as sensitive, because it authorizes messages in the client's
+    /// name.
     pub(crate) id: Option<HeaderValue>,
-    /// No session at all: what is sent says itself what there is to know, and nothing is resumed,
-    /// cancelled by a message, or answered.
+    /// Whether the messages belong to the stateless revision: they are not resumed, not cancelled
+    /// by a notification, and the server sends no requests.
     pub(crate) is_stateless: bool,
 }
 
-/// Where the session stands.
+/// The current session, or the search for a new one.
 #[derive(Debug, Clone)]
 pub(crate) enum SessionPhase {
     Open(Arc<Session>),
-    /// The server has forgotten a session, and another is being opened.
+    /// The server has lost a session, and a new one is being opened.
     Reinitializing {
         lost: Arc<Session>,
-        /// The other, once the server knows it.
+        /// The new session, once the server has accepted `initialize`.
         next: Option<Arc<Session>>,
     },
 }
 
-/// The session of a connection, through all its lives.
+/// The sessions of a connection, one after the other.
 pub(crate) struct Sessions {
     phase: watch::Sender<SessionPhase>,
     handshake: Mutex<Handshake>,
     pub(crate) replay: ReplayState,
 }
 
-/// What was agreed when the session was opened.
+/// What `initialize` sent and negotiated.
 #[derive(Default, Clone)]
 struct Handshake {
     params: Option<Arc<[u8]>>,
@@ -59,7 +61,7 @@ impl Sessions {
         }
     }
 
-    /// The session to use now; waits while a new one is being opened. Cancel safe.
+    /// Returns the current session, after a new one is open if the last was lost. Cancel safe.
     pub(crate) async fn current(&self) -> Arc<Session> {
         if let SessionPhase::Open(session) = &*self.phase.borrow() {
             return Arc::clone(session);
@@ -76,7 +78,7 @@ impl Sessions {
         }
     }
 
-    /// The session the server knows, as far as this side can tell.
+    /// Returns the session that exists at the server, as far as the client knows.
     pub(crate) fn known_session(&self) -> Option<Arc<Session>> {
         match &*self.phase.borrow() {
             SessionPhase::Open(session) => Some(Arc::clone(session)),
@@ -84,18 +86,18 @@ impl Sessions {
         }
     }
 
-    /// Completes when `session` are not the session any more. Cancel safe.
+    /// Completes when a newer session than `session` is open. Cancel safe.
     pub(crate) async fn replaced(&self, session: &Session) {
         let newer = |phase: &SessionPhase| matches!(phase, SessionPhase::Open(open) if open.generation > session.generation);
         let _ = self.phase.subscribe().wait_for(newer).await;
     }
 
-    /// A session that was opened: the first, or the next.
+    /// Sets the current session.
     pub(crate) fn open(&self, session: Arc<Session>) {
         self.phase.send_replace(SessionPhase::Open(session));
     }
 
-    /// The server knows a new session, which is not ready yet.
+    /// Records a new session that is not ready yet.
     pub(crate) fn set_next(&self, session: &Arc<Session>) {
         self.phase.send_modify(|phase| {
             if let SessionPhase::Reinitializing { next, .. } = phase {
@@ -104,7 +106,7 @@ impl Sessions {
         });
     }
 
-    /// Marks a session as forgotten; `true` for the first who says so.
+    /// Marks a session as lost. Returns `true` for the first caller.
     pub(crate) fn mark_lost(&self, lost: &Session) -> bool {
         self.phase.send_if_modified(|phase| match phase {
             SessionPhase::Open(open) if open.generation == lost.generation => {
@@ -116,13 +118,13 @@ impl Sessions {
         })
     }
 
-    /// Completes when a session was marked as forgotten. Cancel safe.
+    /// Completes when a session is marked as lost. Cancel safe.
     pub(crate) async fn wait_lost(&self) {
         let lost = |phase: &SessionPhase| matches!(phase, SessionPhase::Reinitializing { .. });
         let _ = self.phase.subscribe().wait_for(lost).await;
     }
 
-    /// The number of the session after this one.
+    /// Returns the number of the next session.
     pub(crate) fn next_generation(&self) -> u64 {
         match &*self.phase.borrow() {
             SessionPhase::Open(last) | SessionPhase::Reinitializing { lost: last, .. } => {
@@ -131,12 +133,12 @@ impl Sessions {
         }
     }
 
-    /// Remembers what `initialize` said, to say it again.
+    /// Stores the params of `initialize` for a new session.
     pub(crate) fn set_initialize_params(&self, params: Option<&[u8]>) {
         lock(&self.handshake).params = Some(params.unwrap_or(b"{}").into());
     }
 
-    /// What `initialize` said.
+    /// Returns the params of `initialize`.
     pub(crate) fn initialize_params(&self) -> Option<Arc<[u8]>> {
         lock(&self.handshake).params.clone()
     }
@@ -150,10 +152,10 @@ impl Sessions {
     }
 }
 
-/// The session id that the response to `initialize` brings, if it does.
+/// Returns the session id in the response to `initialize`, if there is one.
 ///
 /// # Errors
-/// It is not one that may be used. The error does not quote it.
+/// Returns an error, which does not quote the id, if the id is not valid.
 pub(crate) fn session_id(
     headers: &HeaderMap,
     limit: usize,
@@ -164,7 +166,7 @@ pub(crate) fn session_id(
     };
     let bytes = value.as_bytes();
     let problem = if values.next().is_some() {
-        "stands twice in the response".to_owned()
+        "appears more than once in the response".to_owned()
     } else if bytes.is_empty() {
         "is empty".to_owned()
     } else if bytes.len() > limit {
@@ -179,6 +181,6 @@ pub(crate) fn session_id(
         return Ok(Some(id));
     };
     Err(TransportError::new(format!(
-        "the server opened a session whose {SESSION_ID} {problem}; it cannot be used"
+        "the server opened a session whose {SESSION_ID} {problem}; the session cannot be used"
     )))
 }

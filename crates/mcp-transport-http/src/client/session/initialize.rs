@@ -1,6 +1,7 @@
-//! Handshake a session.
+//! Opening a session with `initialize`.
 //!
-//! Specification: [session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
+//! Specification: [session
+//! management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
 
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ use mcp_protocol::Link as _;
 use mcp_protocol::{Answer, CallError, TransportError};
 use mcp_types::method;
 
-/// The first session of a connection, for whoever calls `initialize`.
-pub(crate) async fn first(
+/// Opens the first session of a connection.
+pub(crate) async fn open_first(
     state: &Arc<ClientState>,
     params: Option<Vec<u8>>,
 ) -> Result<Answer, CallError> {
@@ -40,9 +41,9 @@ pub(crate) async fn first(
                 return connect_legacy(state, params, error).await;
             }
             Err(CallFailure::Final(error)) => return Err(error),
-            // A session that nobody uses ends by itself.
+            // A session that is never used expires at the server.
             Err(CallFailure::ResponseLost(error)) if may_repeat => {
-                tracing::debug!(%error, "asking again for a session");
+                tracing::debug!(%error, "repeating initialize, because its response is lost");
                 may_repeat = false;
                 continue;
             }
@@ -52,7 +53,7 @@ pub(crate) async fn first(
                 | CallFailure::Unavailable(_, error),
             ) => error,
             Err(CallFailure::SessionLost { .. }) => TransportError::new(format!(
-                "{} forgot the session while it was being opened",
+                "{} lost the session while it was being opened",
                 state.http.endpoint
             )),
         };
@@ -60,8 +61,8 @@ pub(crate) async fn first(
     }
 }
 
-/// A server that refused `initialize` may be of an age that had two endpoints. If it is not, its
-/// refusal stands.
+/// Tries the HTTP+SSE transport of 2024-11-05 after the server has refused `initialize`. If that
+/// fails too, the call fails with the first error.
 #[cfg(feature = "legacy")]
 async fn connect_legacy(
     state: &Arc<ClientState>,
@@ -70,7 +71,8 @@ async fn connect_legacy(
 ) -> Result<Answer, CallError> {
     match legacy::connect(state).await {
         Ok(mux) => {
-            tracing::debug!(endpoint = %state.http.endpoint, "the server is of 2024-11-05");
+            tracing::debug!(endpoint = %state.http.endpoint, "the server uses the HTTP+SSE \
+             transport of 2024-11-05");
             let mux = state.legacy.get_or_init(|| mux);
             if let Some(reason) = state.closed() {
                 mux.close(reason.clone());
@@ -78,29 +80,30 @@ async fn connect_legacy(
             mux.request(method::INITIALIZE, params).await
         }
         Err(error) => {
-            tracing::debug!(%error, "the server is not of 2024-11-05 either");
+            tracing::debug!(%error, "the server does not support the HTTP+SSE transport of \
+             2024-11-05 either");
             Err(refused)
         }
     }
 }
 
-/// Opens a session again.
-pub(crate) async fn open(
+/// Opens a session that replaces a lost one.
+pub(crate) async fn reopen(
     state: &Arc<ClientState>,
     params: Option<&[u8]>,
 ) -> Result<(Answer, Arc<Session>), CallFailure> {
     attempt(state, params, &mut None).await
 }
 
-/// Sends `initialize` outside any session, and waits for the answer and the session it opens.
-/// Tells the status of the response, if there is one.
+/// Sends `initialize` and waits for the response and the new session. Stores the HTTP status in
+/// `status`.
 async fn attempt(
     state: &Arc<ClientState>,
     params: Option<&[u8]>,
     status: &mut Option<StatusCode>,
 ) -> Result<(Answer, Arc<Session>), CallFailure> {
-    let nobody = Arc::default();
-    let pending = PendingRequest::open(state, &nobody, method::INITIALIZE)?;
+    let no_session = Arc::default();
+    let pending = PendingRequest::open(state, &no_session, method::INITIALIZE)?;
     let id = pending.id;
     let mut message = Vec::new();
     write_request(
@@ -109,7 +112,7 @@ async fn attempt(
         method::INITIALIZE,
         params,
     );
-    let mut opened = Arc::clone(&nobody);
+    let mut opened = Arc::clone(&no_session);
     let exchange = async {
         let response = state.post_initialize(message.into()).await?;
         *status = Some(response.status());

@@ -1,10 +1,11 @@
-//! Servers of revision 2024-11-05: a stream to listen to, and an address to send to, which the
-//! stream tells first.
+//! The HTTP+SSE transport of 2024-11-05: one event stream, whose first event names the URL for
+//! messages.
 //!
-//! The two together are a pipe, so a [`Mux`] does the work. It lives as long as the stream: such a
-//! stream cannot be come back to, so its end is the end of the connection.
+//! The stream and that URL form one pipe, so a [`Mux`] carries the messages. The stream cannot be
+//! resumed, so its end is the end of the connection.
 //!
-//! Specification: [backwards compatibility](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility).
+//! Specification: [backwards
+//! compatibility](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility).
 
 use futures_util::future::{Either, select};
 use std::future::poll_fn;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use ::http::StatusCode;
 use bytes::Bytes;
-use mcp_jsonrpc::{Frame, Message, Notification, ParseError, Request, parse};
+use mcp_jsonrpc::{Frame, Message, Notification, ParseError, Request, parse, quote};
 use mcp_protocol::{CallError, Closed, Exchange, Inbound, Mux, Reply, TransportError};
 use tokio::time::timeout;
 
@@ -23,12 +24,13 @@ use crate::client::state::ClientState;
 use crate::client::wire::connection::{OutgoingRequest, RequestKind, SendError};
 use crate::client::wire::content::ContentKind;
 use crate::client::wire::events::EventReader;
-use crate::client::wire::service::quoted;
+use crate::client::wire::service::MAX_QUOTED;
 use crate::client::wire::url::ServerUrl;
 use crate::legacy::work::spawn;
 use crate::permit::Capacity;
 
-/// Whether a server that answers `initialize` like this may be of that age.
+/// Returns whether a server that answers `initialize` with this status may use the transport of
+/// 2024-11-05.
 pub(crate) fn may_be_legacy(status: StatusCode) -> bool {
     matches!(
         status,
@@ -36,15 +38,15 @@ pub(crate) fn may_be_legacy(status: StatusCode) -> bool {
     )
 }
 
-/// Opens the stream, waits for the address, and starts to carry messages.
+/// Opens the stream, waits for the URL, and starts to carry messages.
 ///
 /// # Errors
-/// There is no such stream, or it tells no address of the same origin in time.
+/// Returns an error if there is no such stream, or if it names no URL of the same origin in time.
 pub(crate) async fn connect(state: &Arc<ClientState>) -> Result<Arc<Mux>, TransportError> {
     let opened = timeout(state.options.renewal_timeout, open(state)).await;
     let (events, target) = opened.map_err(|_| {
         TransportError::new(format!(
-            "{} told no address within ClientOptions::with_reinitialize_timeout",
+            "{} sent no endpoint event within ClientOptions::with_reinitialize_timeout",
             state.http.endpoint
         ))
     })??;
@@ -74,7 +76,7 @@ async fn open(state: &ClientState) -> Result<(EventReader, ServerUrl), Transport
             ContentKind::EventReader
         )
     {
-        let problem = format!("{endpoint} answered GET with {status} and no stream of events");
+        let problem = format!("{endpoint} answered GET with {status} and without an event stream");
         return Err(TransportError::new(problem));
     }
     let mut events = EventReader::new(response.into_body(), &state.options);
@@ -84,7 +86,7 @@ async fn open(state: &ClientState) -> Result<(EventReader, ServerUrl), Transport
             .await
             .map_err(crate::client::wire::events::ReadError::into_error)?;
         let Some(event) = event else {
-            let problem = format!("{endpoint} ended its stream before it told an address");
+            let problem = format!("{endpoint} closed its stream before the endpoint event");
             return Err(TransportError::new(problem));
         };
         if event.name != b"endpoint" {
@@ -93,18 +95,18 @@ async fn open(state: &ClientState) -> Result<(EventReader, ServerUrl), Transport
         let said = String::from_utf8_lossy(event.data).trim().to_owned();
         let target = endpoint.join(&said).filter(|it| it.has_origin_of(endpoint));
         let target = target.ok_or_else(|| {
-            // What follows the question mark is as good as a session id.
+            // The query may contain a session id.
             let said = said.split('?').next().unwrap_or_default();
             TransportError::new(format!(
-                "{endpoint} wants messages sent to {}, which is no address of the same origin",
-                quoted(said)
+                "{endpoint} wants messages sent to {}, which is not a URL of the same origin",
+                quote(said, MAX_QUOTED)
             ))
         })?;
         return Ok((events, target));
     }
 }
 
-/// Carries messages both ways until the stream ends; then the connection does.
+/// Carries messages in both directions until the stream ends, then closes the connection.
 async fn carry(state: Arc<ClientState>, mux: Arc<Mux>, events: EventReader, target: ServerUrl) {
     let hearing = receive(&state, &mux, events);
     let ended = match select(pin!(hearing), pin!(send(&state, &mux, &target))).await {
@@ -114,7 +116,7 @@ async fn carry(state: Arc<ClientState>, mux: Arc<Mux>, events: EventReader, targ
     state.close(ended);
 }
 
-/// What the server says.
+/// Processes the messages from the server.
 async fn receive(state: &ClientState, mux: &Arc<Mux>, mut events: EventReader) -> Closed {
     let threads = Capacity::new(state.options.blocking);
     loop {
@@ -123,13 +125,13 @@ async fn receive(state: &ClientState, mux: &Arc<Mux>, mut events: EventReader) -
                 mux.receive(event.data, &mut |work| spawn(work, &threads, ()));
             }
             Ok(Some(_)) => {}
-            Ok(None) => return Closed::eof().with_detail("the stream of the session ended"),
+            Ok(None) => return Closed::eof().with_detail("the event stream of the session ended"),
             Err(broken) => return Closed::eof().with_detail(broken.into_error().to_string()),
         }
     }
 }
 
-/// What this side says, one message after the other, because their order matters.
+/// Sends the queued messages one after the other, in order.
 async fn send(state: &ClientState, mux: &Mux, target: &ServerUrl) {
     let mut lines = Vec::new();
     while poll_fn(|cx| mux.poll_output(cx, &mut lines)).await {
@@ -159,7 +161,7 @@ async fn deliver(
     let response = sent
         .map_err(|_| {
             TransportError::new(format!(
-                "{target} took no message within ClientOptions::with_delivery_timeout"
+                "{target} did not accept a message within ClientOptions::with_delivery_timeout"
             ))
         })?
         .map_err(SendError::into_error)?;
@@ -172,19 +174,19 @@ async fn deliver(
     )))
 }
 
-/// A message that was not taken: if it is a request, its call fails.
+/// Fails the call of a request that could not be delivered.
 fn lost(state: &ClientState, mux: &Mux, line: &[u8], error: TransportError) {
     let id = match parse(line, &state.options.limits.frame) {
         Ok(Frame::Single(Message::Request(request))) => request.id,
         _ => {
-            tracing::warn!(%error, "a message was lost");
+            tracing::warn!(%error, "a message could not be delivered");
             return;
         }
     };
     mux.fail(&id, CallError::Failed(Arc::new(error)));
 }
 
-/// The inbound side, which hears of the beginning and the end from the connection itself.
+/// The client's inbound side without `opened` and `closed`, which the connection itself calls.
 struct ForwardInbound(Arc<dyn Inbound>);
 
 impl Inbound for ForwardInbound {

@@ -1,4 +1,4 @@
-//! Sessions.
+//! Sessions: opening, losing, replacing and restoring them.
 
 pub(crate) mod current;
 pub(crate) mod initialize;

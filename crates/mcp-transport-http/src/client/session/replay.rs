@@ -1,4 +1,4 @@
-//! What a server was asked to remember for a session, to ask for it again.
+//! The requests that are replayed in a new session.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use crate::sync::lock;
 use mcp_types::method;
 
-/// The log level and the subscriptions of a session, as they were asked for.
+/// The log level and the subscriptions that a session has requested.
 pub(crate) struct ReplayState {
     limit: usize,
     state: Mutex<State>,
@@ -18,7 +18,7 @@ struct State {
     subscriptions: BTreeMap<String, Vec<u8>>,
 }
 
-/// A request to make again.
+/// A request to replay: method and params.
 pub(crate) type ReplayRequest = (&'static str, Vec<u8>);
 
 impl ReplayState {
@@ -29,7 +29,7 @@ impl ReplayState {
         }
     }
 
-    /// Whether the server remembers something after this.
+    /// Returns whether requests of this method are replayed.
     pub(crate) fn is_replayed(method: &str) -> bool {
         matches!(
             method,
@@ -37,7 +37,7 @@ impl ReplayState {
         )
     }
 
-    /// Takes note of a request that was answered with a result.
+    /// Records a request that has succeeded.
     pub(crate) fn record(&self, method: &str, params: &[u8]) {
         let mut state = lock(&self.state);
         match method {
@@ -52,8 +52,8 @@ impl ReplayState {
                 } else {
                     tracing::warn!(
                         limit = self.limit,
-                        "a subscription will not outlive the session, \
-                         the limit of ClientOptions::with_max_restored_subscriptions is reached"
+                        "a subscription will not be restored in a new session; the limit of \
+                         ClientOptions::with_max_restored_subscriptions is reached"
                     );
                 }
             }
@@ -66,7 +66,7 @@ impl ReplayState {
         }
     }
 
-    /// Everything to ask a new session for.
+    /// Returns the requests to replay.
     pub(crate) fn requests(&self) -> Vec<ReplayRequest> {
         let state = lock(&self.state);
         let level = state

@@ -1,29 +1,30 @@
-//! Who says on whose behalf a message is sent.
+//! The hook that adds credentials to messages.
 
 use http::HeaderValue;
 use mcp_protocol::{BoxFuture, TransportError};
 
-/// Puts credentials on messages, and decides what to do if the server does not accept them.
+/// An authorizer: adds credentials to messages and decides what happens after a refusal.
 ///
-/// One authorizer serves a whole connection, so its methods run at the same time: many messages
-/// may be refused at once because of one expired token. It sees the method, the URL and all
-/// headers of each message as it is sent, after redirects too, so that a proof can be bound to
-/// them; and the headers of each response, so that it can take a nonce from them.
+/// One authorizer serves all messages of a connection, and its methods are called concurrently: one
+/// expired token may cause many refusals at once. It sees the method, the URL and all headers of
+/// each message as it is sent, also after redirects, so that a proof can be bound to them; and the
+/// headers of each response, so that it can read a nonce.
 pub trait Authorize: Send + Sync + 'static {
-    /// Puts credentials on a message that is about to be sent.
+    /// Adds credentials to a message before it is sent.
     ///
     /// # Errors
-    /// There are none to be had; the message is not sent and fails with this error.
+    /// Returns an error if no credentials can be obtained. The message is not sent and fails with
+    /// this error.
     fn authorize<'a>(
         &'a self,
         request: &'a mut http::request::Parts,
     ) -> BoxFuture<'a, Result<(), TransportError>>;
 
-    /// Sees every response. Default: nothing is done.
+    /// Observes every response. Default: does nothing.
     fn responded(&self, _response: &http::response::Parts) {}
 
-    /// The server refused a message with 401 or 403. `request` is how it was sent, to tell a
-    /// token that expired from one that was replaced since. Default: give up.
+    /// Handles a response with 401 or 403. `request` is the message as it was sent, which
+    /// distinguishes an expired token from one that was replaced meanwhile. Default: gives up.
     ///
     /// # Errors
     /// The message fails with this error instead of one that describes the refusal.
@@ -36,21 +37,22 @@ pub trait Authorize: Send + Sync + 'static {
     }
 }
 
-/// What to do with a message the server did not authorize.
+/// What happens to a message after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AfterRefusal {
-    /// It fails, and the error says what the server said.
+    /// The message fails with an error that quotes the server.
     GiveUp,
-    /// It is authorized and sent again; the fourth refusal of a message is final. It did not run,
-    /// so this is safe for tools too.
+    /// The message is authorized and sent again. The fourth refusal of a message is final. The
+    /// server has not executed the message, so this is safe for tools too.
     SendAgain,
 }
 
-/// The header value of a bearer token; prints as nothing.
+/// Returns the `Authorization` value of a bearer token, marked as sensitive.
 ///
 /// # Errors
-/// The token has characters that may not stand in a header. The error does not quote it.
+/// Returns an error, which does not quote the token, if it has characters that are not valid in a
+/// header.
 pub(crate) fn bearer(token: &str) -> Result<HeaderValue, TransportError> {
     let visible = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     let value = HeaderValue::try_from(format!("Bearer {token}"));
@@ -60,8 +62,8 @@ pub(crate) fn bearer(token: &str) -> Result<HeaderValue, TransportError> {
             Ok(value)
         }
         _ => Err(TransportError::new(
-            "the bearer token is empty or has characters other than visible ASCII; \
-             a line break at its end, perhaps?",
+            "the bearer token is empty or has characters other than visible ASCII; check for a \
+             trailing line break",
         )),
     }
 }

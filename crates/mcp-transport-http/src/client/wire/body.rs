@@ -1,4 +1,4 @@
-//! The bodies of messages, both ways.
+//! Request and response bodies.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::client::wire::service::BoxError;
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 
-/// The body of a request a client sends: one message in one piece, or nothing.
+/// The body of a request: one message, or empty.
 #[derive(Clone, Default)]
 pub struct RequestBody(Bytes);
 
@@ -19,7 +19,7 @@ impl RequestBody {
         Self(message)
     }
 
-    /// The message, unless it was sent already.
+    /// Returns the message, or an empty slice if it was already sent.
     pub fn as_bytes(&self) -> &Bytes {
         &self.0
     }
@@ -47,13 +47,13 @@ impl Body for RequestBody {
 }
 
 impl fmt::Debug for RequestBody {
-    /// Its length alone: what is in it may be private.
+    /// Prints only the length, because the message may be private.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RequestBody({} bytes)", self.0.len())
     }
 }
 
-/// The body of a response, of whatever kind.
+/// A response body of any type.
 pub(crate) struct ResponseBody(Pin<Box<dyn DataSource>>);
 
 impl ResponseBody {
@@ -65,12 +65,12 @@ impl ResponseBody {
         Self(Box::pin(body))
     }
 
-    /// The next piece of data; `None` at the end. Cancel safe.
+    /// Returns the next chunk, or `None` at the end. Cancel safe.
     pub(crate) async fn data(&mut self) -> Option<Result<Bytes, BoxError>> {
         poll_fn(|cx| self.0.as_mut().poll_data(cx)).await
     }
 
-    /// How long it says that it is.
+    /// Returns the announced length.
     pub(crate) fn announced(&self) -> Option<u64> {
         self.0.announced()
     }
@@ -82,7 +82,7 @@ impl fmt::Debug for ResponseBody {
     }
 }
 
-/// What is read of a body, whatever its types are.
+/// Type-erased access to a response body.
 trait DataSource: Send {
     fn poll_data(
         self: Pin<&mut Self>,
@@ -109,7 +109,7 @@ where
                 Ok(Ok(mut data)) if data.has_remaining() => {
                     return Poll::Ready(Some(Ok(data.copy_to_bytes(data.remaining()))));
                 }
-                // Nothing, or trailers, which say nothing here.
+                // Skips empty chunks and trailers.
                 Ok(_) => {}
                 Err(error) => return Poll::Ready(Some(Err(error.into()))),
             }

@@ -1,4 +1,4 @@
-//! The HTTP client that comes with this crate: pooled connections, HTTP/1.1.
+//! The built-in HTTP client: HTTP/1.1 with a connection pool.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -16,15 +16,14 @@ use mcp_protocol::{BoxFuture, TransportError};
 use tokio::time::timeout;
 use tower_service::Service;
 
-/// How often the system asks whether the other end of a silent connection is there, and how often
-/// in vain until the connection is given up.
+/// Interval of TCP keep-alive probes, and how many may fail before the connection is closed.
 const PROBE: Duration = Duration::from_secs(20);
 const PROBES: u32 = 3;
 
-/// A carrier for this endpoint.
+/// Creates the built-in HTTP client for a server.
 ///
 /// # Errors
-/// The endpoint needs TLS, and that is not built in or cannot be set up.
+/// Returns an error if the URL needs TLS and TLS is not enabled or cannot be set up.
 pub(crate) fn default_service(
     endpoint: &ServerUrl,
     options: &Options,
@@ -60,13 +59,13 @@ fn secure(
     use rustls_platform_verifier::BuilderVerifierExt;
 
     tcp.enforce_http(false);
-    // A provider of our own: one that is installed for the process belongs to the program.
+    // Uses its own provider: the process-wide default belongs to the program.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(BuilderVerifierExt::with_platform_verifier)
         .map_err(|error| {
-            TransportError::new("the certificates of this system cannot be used").with_source(error)
+            TransportError::new("cannot use the certificates of this system").with_source(error)
         })?
         .with_no_client_auth();
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
@@ -85,12 +84,12 @@ fn secure(
     _limit: Duration,
 ) -> Result<Box<dyn HttpService>, TransportError> {
     Err(TransportError::new(
-        "https needs TLS: enable the feature \"tls\" of mcp-transport-http, or bring an HTTP \
-         client of your own with Http::service",
+        "https needs TLS: enable the feature \"tls\" of mcp-transport-http, or set another HTTP \
+         client with Http::service",
     ))
 }
 
-/// A connector with a limit on all it does: names, sockets and TLS.
+/// A connector with a timeout for name resolution, TCP and TLS together.
 #[derive(Clone)]
 struct ConnectTimeout<C> {
     inner: C,
@@ -134,7 +133,7 @@ where
     }
 }
 
-/// Whether an error says that no connection could be made, so that nothing was sent.
+/// Returns whether an error means that no connection was made, so that nothing was sent.
 pub(crate) fn is_unreached(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut error = Some(error);
     while let Some(current) = error {

@@ -1,5 +1,6 @@
-//! One HTTP message to the server and the head of its response: headers, credentials, redirects.
+//! One HTTP request to the server and the head of its response: headers, credentials, redirects.
 
+use mcp_jsonrpc::quote;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,20 +11,20 @@ use mcp_protocol::TransportError;
 use crate::client::wire::authorize::{AfterRefusal, Authorize};
 use crate::client::wire::body::{RequestBody, ResponseBody};
 use crate::client::wire::connect::is_unreached;
-use crate::client::wire::service::{BoxError, HttpService, chain, quoted};
+use crate::client::wire::service::{BoxError, HttpService, MAX_QUOTED, chain};
 use crate::client::wire::url::ServerUrl;
 use crate::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
-/// Both ways in which a request may be answered.
+/// Both media types of a response.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("mcp-transport-http/", env!("CARGO_PKG_VERSION")));
 
-/// How often an authorizer may have one message sent again: for a token, for more scopes, for the
-/// nonce of a proof.
+/// How many times the authorizer may have one message sent again: for a token, for more scopes, for
+/// the nonce of a proof.
 const REPAIRS: u32 = 3;
 
-/// The way to one server.
+/// The connection to one server: URL, headers, credentials and HTTP client.
 pub(crate) struct HttpConnection {
     pub(crate) endpoint: ServerUrl,
     pub(crate) headers: HeaderMap,
@@ -32,35 +33,35 @@ pub(crate) struct HttpConnection {
     pub(crate) redirects: usize,
 }
 
-/// What is sent.
+/// A message to send, and the headers it needs.
 #[derive(Default)]
 pub(crate) struct OutgoingRequest {
     pub(crate) kind: RequestKind,
     pub(crate) session: Option<HeaderValue>,
     pub(crate) revision: Option<&'static str>,
-    /// Headers that repeat what stands in the body.
+    /// Headers that repeat values of the body.
     pub(crate) stateless_headers: HeaderMap,
 }
 
 #[derive(Default)]
 pub(crate) enum RequestKind {
-    /// One message.
+    /// Sends one message.
     Post(Bytes),
-    /// Asks for a stream, or for the rest of one.
+    /// Opens an event stream, or resumes one after this event.
     Get(Option<HeaderValue>),
     /// Ends the session.
     #[default]
     Delete,
 }
 
-/// Why there is no response.
+/// Why there is no HTTP response.
 #[derive(Debug)]
 pub(crate) enum SendError {
-    /// The server was not reached, so it has seen nothing.
+    /// The server was not reached and has not received the message.
     Unreachable(TransportError),
-    /// The connection broke; nobody knows what the server has seen.
+    /// The connection was interrupted. The server may have received the message.
     Interrupted(TransportError),
-    /// The message was not accepted, or not sent to where it should have gone.
+    /// The message was rejected: by the authorizer, or because of an invalid redirect.
     Rejected(TransportError),
 }
 
@@ -83,8 +84,8 @@ impl OutgoingRequest {
 }
 
 impl HttpConnection {
-    /// Sends a message and waits for the head of the response, as long as it takes. Dropping the
-    /// future abandons the exchange.
+    /// Sends a message and waits for the head of the response. Dropping the future aborts the
+    /// exchange.
     pub(crate) async fn send(
         &self,
         request: &OutgoingRequest,
@@ -92,7 +93,7 @@ impl HttpConnection {
         self.send_to(&self.endpoint, request).await
     }
 
-    /// The same to another address of the server.
+    /// Sends a message to another URL of the server.
     pub(crate) async fn send_to(
         &self,
         target: &ServerUrl,
@@ -128,14 +129,14 @@ impl HttpConnection {
             if redirects > self.redirects {
                 return Err(SendError::Rejected(TransportError::new(format!(
                     "{} was redirected more than {} times, the limit of \
-                     ClientOptions::with_max_redirects; the last time to {target}",
+                     ClientOptions::with_max_redirects; the last target was {target}",
                     self.endpoint, self.redirects
                 ))));
             }
         }
     }
 
-    /// The request as it is sent, and what an authorizer needs to know of it later.
+    /// Builds the HTTP request, and a copy of its head for the authorizer.
     async fn request(
         &self,
         request: &OutgoingRequest,
@@ -180,7 +181,7 @@ impl HttpConnection {
         Ok((Request::from_parts(head, body), sent))
     }
 
-    /// Where to send it instead.
+    /// Returns the target of a redirect.
     fn redirected(
         &self,
         request: &OutgoingRequest,
@@ -193,14 +194,14 @@ impl HttpConnection {
         let location = String::from_utf8_lossy(location.unwrap_or_default());
         let Some(target) = from.join(location.trim()) else {
             return refused(format!(
-                "{from} redirects ({status}) to {}, which is no address",
-                quoted(location.split('?').next().unwrap_or_default())
+                "{from} redirects ({status}) to {}, which is not a URL",
+                quote(location.split('?').next().unwrap_or_default(), MAX_QUOTED)
             ));
         };
         if !target.has_origin_of(&self.endpoint) {
             return refused(format!(
-                "{from} redirects ({status}) to {target}, which is another origin and gets none \
-                 of this client's headers; if you trust it, connect to that URL"
+                "{from} redirects ({status}) to {target}, which is a different origin and must \
+                 not receive this client's headers; if you trust it, connect to that URL"
             ));
         }
         let keeps_method = matches!(
@@ -209,8 +210,8 @@ impl HttpConnection {
         );
         if !keeps_method && !matches!(request.kind, RequestKind::Get(_)) {
             return refused(format!(
-                "{from} redirects ({status}) to {target} in a way that drops the message; \
-                 connect to that URL"
+                "{from} redirects ({status}) to {target}, which drops the message; connect to \
+                 that URL"
             ));
         }
         Ok(target)

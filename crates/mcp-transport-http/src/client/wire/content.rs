@@ -2,15 +2,16 @@
 
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
+use mcp_jsonrpc::quote;
 
-use crate::client::wire::service::quoted;
+use crate::client::wire::service::MAX_QUOTED;
 use crate::headers::{EVENT_STREAM, JSON};
 
-/// The form of a body.
+/// The kind of a response body.
 pub(crate) enum ContentKind {
     Json,
     EventReader,
-    /// Something else; for people.
+    /// Any other body, described for the error message.
     Other(String),
 }
 
@@ -21,8 +22,8 @@ impl ContentKind {
             && !encoding.eq_ignore_ascii_case("identity")
         {
             return Self::Other(format!(
-                "a body of encoding {}, which was not asked for",
-                quoted(&encoding)
+                "a body of encoding {}, which the client does not accept",
+                quote(&encoding, MAX_QUOTED)
             ));
         }
         let Some(media) = headers.get(CONTENT_TYPE).map(text) else {
@@ -35,9 +36,9 @@ impl ContentKind {
             Self::EventReader
         } else {
             Self::Other(format!(
-                "Content-Type {}, neither {JSON} nor {EVENT_STREAM}; \
-                 is the URL that of an MCP endpoint?",
-                quoted(&media)
+                "Content-Type {} instead of {JSON} or {EVENT_STREAM}; check that the URL is an \
+                 MCP endpoint",
+                quote(&media, MAX_QUOTED)
             ))
         }
     }

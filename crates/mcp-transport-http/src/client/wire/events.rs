@@ -1,4 +1,4 @@
-//! The events of one response.
+//! Server-Sent Events in a response body.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::client::wire::body::ResponseBody;
 use crate::client::wire::service::chain;
 use crate::sse::{Decoder, Event, TooLong};
 
-/// Reads events off a body.
+/// Reads events from a response body.
 pub(crate) struct EventReader {
     body: ResponseBody,
     chunk: Bytes,
@@ -19,9 +19,9 @@ pub(crate) struct EventReader {
 
 /// Why a body has no further events.
 pub(crate) enum ReadError {
-    /// The connection broke.
+    /// The connection was interrupted.
     Interrupted(TransportError),
-    /// An event is over a limit, and what follows it cannot be told from it.
+    /// An event exceeds a limit, and the start of the next one is unknown.
     TooLong(TransportError),
 }
 
@@ -42,7 +42,7 @@ impl EventReader {
         }
     }
 
-    /// Reads until an event is complete; `None` at the end of the body. Cancel safe.
+    /// Reads until an event is complete, or returns `None` at the end of the body. Cancel safe.
     pub(crate) async fn next(&mut self) -> Result<Option<Event<'_>>, ReadError> {
         loop {
             let mut rest = &*self.chunk;
@@ -58,7 +58,7 @@ impl EventReader {
             match self.body.data().await {
                 Some(Ok(data)) => self.chunk = data,
                 Some(Err(error)) => {
-                    let text = format!("the stream broke: {}", chain(&*error));
+                    let text = format!("the stream was interrupted: {}", chain(&*error));
                     return Err(ReadError::Interrupted(
                         TransportError::new(text).with_source(error),
                     ));
@@ -68,7 +68,7 @@ impl EventReader {
         }
     }
 
-    /// The last `retry` of the stream.
+    /// Returns the last `retry` value of the stream.
     pub(crate) fn retry(&self) -> Option<Duration> {
         self.decoder.retry()
     }

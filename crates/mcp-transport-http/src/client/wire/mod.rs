@@ -1,4 +1,4 @@
-//! HTTP on the wire.
+//! HTTP requests, responses and their bodies.
 
 pub(crate) mod authorize;
 pub(crate) mod body;

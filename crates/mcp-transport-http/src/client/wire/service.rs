@@ -1,4 +1,4 @@
-//! Whatever carries HTTP, behind one face.
+//! The HTTP client behind the transport: any tower service.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -20,8 +20,7 @@ pub(crate) trait HttpService: Send + Sync {
     ) -> BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>;
 }
 
-/// A tower service as a carrier. It is behind a lock to be cloned, because services need not be
-/// `Sync`.
+/// A tower service as an [`HttpService`]. The mutex allows cloning a service that is not `Sync`.
 pub(crate) struct TowerService<S>(Mutex<S>);
 
 impl<S> TowerService<S> {
@@ -54,7 +53,7 @@ where
     }
 }
 
-/// What an error and its causes say, without saying anything twice.
+/// Formats an error and its causes without repetition.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     use fmt::Write;
     let mut text = error.to_string();
@@ -69,11 +68,5 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// What a peer says, on one line and cut to what people read.
-pub(crate) fn quoted(text: &str) -> String {
-    const MAX_BYTES: usize = 256;
-    let mut chars = text.trim().chars();
-    let head: String = chars.by_ref().take(MAX_BYTES).collect();
-    let rest = if chars.next().is_some() { "…" } else { "" };
-    format!("{:?}", head + rest)
-}
+/// Maximum number of characters of a server's text in a log or error message.
+pub(crate) const MAX_QUOTED: usize = 256;

@@ -1,4 +1,4 @@
-//! The address of a server.
+//! The URL of a server.
 
 use std::fmt;
 
@@ -8,18 +8,20 @@ use iri_string::format::ToDedicatedString;
 use iri_string::types::{UriAbsoluteString, UriReferenceStr};
 use mcp_protocol::TransportError;
 
-/// A URL of a server, or what it redirects to. Prints without its query, which may hold a key.
+/// A URL of a server or of a redirect. Its `Display` omits the query, which may contain a key.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ServerUrl(Uri);
 
 impl ServerUrl {
+    /// Parses a URL.
+    ///
     /// # Errors
-    /// It is no `http` or `https` URL, or it holds credentials.
+    /// Returns an error if it is not an `http` or `https` URL, or contains credentials.
     pub(crate) fn parse(url: &str) -> Result<Self, TransportError> {
         let shown = redacted(url);
         let wrong = |what: &str| Err(TransportError::new(format!("{shown:?}: {what}")));
         if !url.contains("://") {
-            return wrong("the scheme is missing, put http:// or https:// in front");
+            return wrong("the scheme is missing; write http:// or https:// before the host");
         }
         let uri = url.trim().parse::<Uri>().map_err(|error| {
             TransportError::new(format!(
@@ -31,14 +33,14 @@ impl ServerUrl {
             .scheme()
             .is_some_and(|it| *it == Scheme::HTTP || *it == Scheme::HTTPS)
         {
-            return wrong("only http:// and https:// can be reached");
+            return wrong("only http:// and https:// are supported");
         }
         if uri.host().is_none_or(str::is_empty) {
             return wrong("the host is missing");
         }
         if uri.authority().is_some_and(|it| it.as_str().contains('@')) {
             return wrong(
-                "credentials in a URL end up in logs; take them out and use Http::header or \
+                "credentials in a URL appear in logs; remove them and use Http::header or \
                  Http::bearer",
             );
         }
@@ -49,12 +51,12 @@ impl ServerUrl {
         &self.0
     }
 
-    /// Whether it is reached by TLS.
+    /// Returns whether the scheme is `https`.
     pub(crate) fn is_secure(&self) -> bool {
         self.0.scheme() == Some(&Scheme::HTTPS)
     }
 
-    /// Whether it names this machine.
+    /// Returns whether the host is this machine.
     pub(crate) fn is_local(&self) -> bool {
         let host = self.0.host().unwrap_or_default();
         let address = host.trim_start_matches('[').trim_end_matches(']');
@@ -76,8 +78,8 @@ impl ServerUrl {
         self.0.port_u16().unwrap_or(default)
     }
 
-    /// Resolves a reference that the server sent against this URL. `None` if the result is not a
-    /// URL that can be reached.
+    /// Resolves a reference that the server sent against this URL. Returns `None` if the result is
+    /// not a valid URL.
     ///
     /// Specification: [RFC 3986, section 5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2).
     pub(crate) fn join(&self, reference: &str) -> Option<Self> {
@@ -101,7 +103,7 @@ impl fmt::Debug for ServerUrl {
     }
 }
 
-/// A URL without what may be secret in it, cut to what people read.
+/// Removes the secrets of a URL and clips it to 256 characters.
 fn redacted(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = match url.split_once("://") {
