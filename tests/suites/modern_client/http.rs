@@ -244,7 +244,7 @@ async fn a_stream_that_breaks_is_a_call_that_is_lost() {
     stream.raw(&format!("data: {question}\n\n")).await;
     drop(stream);
     let error = calling.await.unwrap().unwrap_err().to_string();
-    assert!(error.contains("before the answer"), "{error}");
+    assert!(error.contains("before the response"), "{error}");
     assert!(error.contains("may have run"), "{error}");
     // What does no harm is not asked again either.
     let listed = listing(&client);

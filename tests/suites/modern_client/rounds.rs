@@ -333,7 +333,7 @@ async fn a_user_may_be_slow_up_to_the_cap() {
     wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
         .await;
     let error = calling.await.unwrap().unwrap_err();
-    assert!(error.to_string().contains("Timeouts::cap"), "{error}");
+    assert!(error.to_string().contains("Timeouts::total"), "{error}");
     client.close().await.unwrap();
     wire.ended().await;
 }
