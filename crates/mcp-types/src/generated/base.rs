@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! What every other message is built from.
+//! Types that other messages are built from.
 
 use crate::{JsonObject, Meta, OutOfRange, ProgressToken, RequestId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,13 +14,13 @@ use std::ops::{Deref, DerefMut};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// Who it is meant for; absent means nobody in particular.
+    /// The intended audience; absent means that none is stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audience: Option<Vec<Role>>,
-    /// When it was last changed, as an ISO 8601 timestamp.
+    /// The time of the last change, as an ISO 8601 timestamp.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
-    /// Its weight, from 0 (can be left out) to 1 (needed).
+    /// The importance, from 0 (can be left out) to 1 (required).
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
@@ -55,7 +55,7 @@ impl Annotations {
     }
 }
 
-/// Which request its sender no longer waits for.
+/// The request that its sender has cancelled.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ pub struct CancelledNotificationParams {
     /// The id of a request sent earlier in the same direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
-    /// Why, for logs and for people.
+    /// The reason, for logs and for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -101,12 +101,12 @@ impl CancelledNotificationParams {
     }
 }
 
-/// An opaque mark of a place in a list; only the server that made it can read it.
+/// An opaque position in a list; only the server that created it can read it.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination>
 pub type Cursor = String;
 
-/// A success with nothing to say.
+/// A successful result without content.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -131,22 +131,22 @@ impl EmptyResult {
     }
 }
 
-/// A picture that stands for a tool, a prompt, a resource or an implementation.
+/// An icon of a tool, a prompt, a resource or an implementation.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index#icons>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Icon {
-    /// Where the picture is: an `https:` or a `data:` URI, see [`Icon::is_safe_src`].
+    /// The location of the image: an `https:` or a `data:` URI, see [`Icon::is_safe_src`].
     pub src: String,
-    /// The image type, where the one the source states is missing or too vague.
+    /// The image type, if the source does not state it or is too general.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The sizes it is made for, as `48x48`, or `any` for one that scales.
+    /// The intended sizes, such as `48x48`, or `any` for a scalable image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Vec<String>>,
-    /// The background it is drawn for; absent means both.
+    /// The background that the icon is designed for; absent means both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theme: Option<IconTheme>,
 }
@@ -184,15 +184,15 @@ impl Icon {
     }
 }
 
-/// The background an icon is drawn for.
+/// The background that an icon is designed for.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index#icons>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IconTheme {
-    /// For a dark background.
+    /// A dark background.
     Dark,
-    /// For a light background.
+    /// A light background.
     Light,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -237,7 +237,7 @@ impl Serialize for IconTheme {
     }
 }
 
-/// The params of a notification that has none of its own.
+/// The params of a notification without specific params.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -262,7 +262,7 @@ impl NotificationParams {
     }
 }
 
-/// A result of any shape, for methods the schema does not know.
+/// A result of any shape, for methods that the schema does not define.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -341,25 +341,25 @@ impl PaginatedRequestParams {
     }
 }
 
-/// How far a request has come.
+/// The progress of a request.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ProgressNotificationParams {
-    /// The token from the metadata of the request this is about.
+    /// The token from the metadata of the request.
     pub progress_token: ProgressToken,
-    /// What is done so far; grows with every notification.
+    /// The progress so far; grows with every notification.
     #[serde(serialize_with = "crate::number::serialize")]
     pub progress: f64,
-    /// What there is to do, in the same unit, if that is known.
+    /// The total amount, in the same unit, if it is known.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
     )]
     pub total: Option<f64>,
-    /// What is going on, for people.
+    /// A description of the progress, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -401,7 +401,7 @@ impl ProgressNotificationParams {
     }
 }
 
-/// The params of a request that has none of its own.
+/// The params of a request without specific params.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -426,7 +426,7 @@ impl RequestParams {
     }
 }
 
-/// Who speaks, or who is spoken to.
+/// The sender or the recipient of a message in a conversation.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/schema#role>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

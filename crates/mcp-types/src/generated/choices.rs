@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One choice with a label.
+/// A choice with a label.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,10 +34,10 @@ impl EnumOption {
 #[serde(tag = "type", rename = "string", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct LegacyTitledEnumSchema {
-    /// Its label.
+    /// The label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to choose.
+    /// The description of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The values that are sent.
@@ -46,7 +46,7 @@ pub struct LegacyTitledEnumSchema {
     /// The labels that are shown, in the order of the values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enum_names: Option<Vec<String>>,
-    /// What is preselected.
+    /// The preselected value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
@@ -99,21 +99,21 @@ impl LegacyTitledEnumSchema {
 #[serde(tag = "type", rename = "array", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TitledMultiSelectEnumSchema {
-    /// Its label.
+    /// The label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to choose.
+    /// The description of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The choices.
     pub items: TitledMultiSelectItems,
-    /// The least number of choices to make.
+    /// The minimum number of selected choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_items: Option<u64>,
-    /// The greatest number of choices to make.
+    /// The maximum number of selected choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<u64>,
-    /// What is preselected.
+    /// The preselected values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Vec<String>>,
 }
@@ -192,15 +192,15 @@ impl TitledMultiSelectItems {
 #[serde(tag = "type", rename = "string", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TitledSingleSelectEnumSchema {
-    /// Its label.
+    /// The label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to choose.
+    /// The description of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The choices.
     pub one_of: Vec<EnumOption>,
-    /// What is preselected.
+    /// The preselected value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
@@ -245,21 +245,21 @@ impl TitledSingleSelectEnumSchema {
 #[serde(tag = "type", rename = "array", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UntitledMultiSelectEnumSchema {
-    /// Its label.
+    /// The label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to choose.
+    /// The description of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The choices.
     pub items: UntitledMultiSelectItems,
-    /// The least number of choices to make.
+    /// The minimum number of selected choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_items: Option<u64>,
-    /// The greatest number of choices to make.
+    /// The maximum number of selected choices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<u64>,
-    /// What is preselected.
+    /// The preselected values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Vec<String>>,
 }
@@ -320,7 +320,7 @@ impl UntitledMultiSelectEnumSchema {
 #[serde(tag = "type", rename = "string")]
 #[non_exhaustive]
 pub struct UntitledMultiSelectItems {
-    /// The values that are sent, and shown.
+    /// The values that are sent and shown.
     #[serde(rename = "enum")]
     pub values: Vec<String>,
 }
@@ -339,16 +339,16 @@ impl UntitledMultiSelectItems {
 #[serde(tag = "type", rename = "string")]
 #[non_exhaustive]
 pub struct UntitledSingleSelectEnumSchema {
-    /// Its label.
+    /// The label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to choose.
+    /// The description of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The values that are sent, and shown.
+    /// The values that are sent and shown.
     #[serde(rename = "enum")]
     pub values: Vec<String>,
-    /// What is preselected.
+    /// The preselected value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }

@@ -7,18 +7,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Which argument to complete.
+/// The argument to complete.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompleteRequestParams {
-    /// The prompt or template the argument belongs to.
+    /// The prompt or resource template that the argument belongs to.
     #[serde(rename = "ref")]
     pub reference: CompletionReference,
-    /// The argument and what was typed so far.
+    /// The argument and its current value.
     pub argument: CompletionArgument,
-    /// What is known about the other arguments.
+    /// The other arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompletionContext>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -52,13 +52,13 @@ impl CompleteRequestParams {
     }
 }
 
-/// Suggestions for an argument.
+/// Suggested values for an argument.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompleteResult {
-    /// The suggestions.
+    /// The suggested values.
     pub completion: Completion,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -82,19 +82,19 @@ impl CompleteResult {
     }
 }
 
-/// Suggestions, best first.
+/// Suggested values, the best first.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Completion {
-    /// How many there are in all, if that is known.
+    /// The total number of values, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// At most 100 of them.
+    /// At most 100 values.
     pub values: Vec<String>,
-    /// Whether there are more than were sent.
+    /// Whether there are further values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
 }
@@ -124,15 +124,15 @@ impl Completion {
     }
 }
 
-/// The argument being typed.
+/// The argument that is being completed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionArgument {
-    /// Its name.
+    /// The name of the argument.
     pub name: String,
-    /// What was typed so far.
+    /// The current value.
     pub value: String,
 }
 
@@ -146,13 +146,13 @@ impl CompletionArgument {
     }
 }
 
-/// What is known while an argument is typed.
+/// The other arguments of the same prompt or template.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionContext {
-    /// Arguments already settled, by name.
+    /// The values of completed arguments, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<BTreeMap<String, String>>,
 }
@@ -171,7 +171,7 @@ impl CompletionContext {
     }
 }
 
-/// What the completed argument belongs to.
+/// The prompt or resource template that an argument belongs to.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq)]
@@ -234,16 +234,16 @@ impl crate::union::TaggedUnion for CompletionReference {
     }
 }
 
-/// Points to a prompt.
+/// A reference to a prompt.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "ref/prompt")]
 #[non_exhaustive]
 pub struct PromptReference {
-    /// The prompt's name.
+    /// The name of the prompt.
     pub name: String,
-    /// Its name for people.
+    /// The name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -265,7 +265,7 @@ impl PromptReference {
     }
 }
 
-/// Points to a resource or a template of resources.
+/// A reference to a resource or a resource template.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,23 +1,23 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Content blocks, which tools and prompts hand out.
+//! Content blocks, which tools and prompts return.
 
 use crate::{Annotations, Icon, Meta, ResourceContents};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A block of sound.
+/// A content block with audio.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "audio", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AudioContent {
-    /// The sound, in base64.
+    /// The audio data, in base64.
     pub data: String,
     /// The audio type, such as `audio/wav`.
     pub mime_type: String,
-    /// Hints on audience, weight and age.
+    /// Hints on audience, priority and last modification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -51,7 +51,7 @@ impl AudioContent {
     }
 }
 
-/// One piece of content.
+/// A block of content.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq)]
@@ -144,16 +144,16 @@ impl crate::union::TaggedUnion for ContentBlock {
     }
 }
 
-/// A block with a resource, contents included.
+/// A content block with a resource and its contents.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "resource")]
 #[non_exhaustive]
 pub struct EmbeddedResource {
-    /// The contents, with the URI they come from.
+    /// The contents, with the URI of the resource.
     pub resource: ResourceContents,
-    /// Hints on audience, weight and age.
+    /// Hints on audience, priority and last modification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -186,18 +186,18 @@ impl EmbeddedResource {
     }
 }
 
-/// A block with a picture.
+/// A content block with an image.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "image", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ImageContent {
-    /// The picture, in base64.
+    /// The image data, in base64.
     pub data: String,
     /// The image type, such as `image/png`.
     pub mime_type: String,
-    /// Hints on audience, weight and age.
+    /// Hints on audience, priority and last modification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -231,33 +231,33 @@ impl ImageContent {
     }
 }
 
-/// A block that points to a resource, which need not be in any list.
+/// A content block with a link to a resource, which does not have to be listed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "resource_link", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceLink {
-    /// What it is read by.
+    /// The URI of the resource.
     pub uri: String,
-    /// Its name, for programs, and for people if there is no title.
+    /// The name for programs, and for people if there is no title.
     pub name: String,
-    /// The name people see.
+    /// The name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it holds, for people and models.
+    /// A description for people and models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The type of its contents, if known.
+    /// The type of the contents, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Pictures a user interface may show, in any number of sizes.
+    /// Icons that a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    /// The length of its raw contents in bytes, before any base64.
+    /// The length of the raw contents in bytes, before base64 encoding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Hints on audience, weight and age.
+    /// Hints on audience, priority and last modification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -331,7 +331,7 @@ impl ResourceLink {
     }
 }
 
-/// A block of text.
+/// A content block with text.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -340,7 +340,7 @@ impl ResourceLink {
 pub struct TextContent {
     /// The text.
     pub text: String,
-    /// Hints on audience, weight and age.
+    /// Hints on audience, priority and last modification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).

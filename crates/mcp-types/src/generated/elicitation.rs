@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Questions a server puts to the user.
+//! Requests of a server for input from the user.
 
 use crate::{ElicitValue, FormProperties, Meta, TaskMetadata};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,17 +8,17 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What the user did with a question.
+/// The reaction of the user to an elicitation.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ElicitAction {
-    /// Sent the form, or agreed to open the URL.
+    /// The user submitted the form, or agreed to open the URL.
     Accept,
-    /// Left without a choice.
+    /// The user dismissed the request without a decision.
     Cancel,
-    /// Said no.
+    /// The user declined.
     Decline,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -65,18 +65,18 @@ impl Serialize for ElicitAction {
     }
 }
 
-/// A question answered by a form inside the host.
+/// An elicitation by a form in the host.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitRequestFormParams {
-    /// What to tell the user.
+    /// The message for the user.
     pub message: String,
-    /// The fields to fill in.
+    /// The fields of the form.
     pub requested_schema: RequestedSchema,
-    /// Asks for a task instead of an immediate result.
+    /// Requests execution as a task instead of an immediate result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -110,7 +110,7 @@ impl ElicitRequestFormParams {
     }
 }
 
-/// A question to the user, by form or by URL.
+/// A request for input from the user, by form or by URL.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq)]
@@ -174,21 +174,21 @@ impl crate::union::TaggedUnion for ElicitRequestParams {
     }
 }
 
-/// A question answered outside the host, for what a host must not see.
+/// An elicitation outside the host, for data that the host must not see.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename = "url", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitRequestUrlParams {
-    /// Why the user should go there.
+    /// The message for the user, which states the reason.
     pub message: String,
-    /// Where to go.
+    /// The URL to open.
     pub url: String,
-    /// The id that the completion notification repeats, unique in its server.
+    /// The id that the completion notification repeats, unique within the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
-    /// Asks for a task instead of an immediate result.
+    /// Requests execution as a task instead of an immediate result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -230,15 +230,15 @@ impl ElicitRequestUrlParams {
     }
 }
 
-/// How the user answered.
+/// The response of the user.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ElicitResult {
-    /// What the user did.
+    /// The reaction of the user.
     pub action: ElicitAction,
-    /// The answers by field; only for an accepted form.
+    /// The values of the fields; only for an accepted form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<BTreeMap<String, ElicitValue>>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -271,7 +271,7 @@ impl ElicitResult {
     }
 }
 
-/// Which question was answered outside the host.
+/// The elicitation that was completed outside the host.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -302,7 +302,7 @@ impl ElicitationCompleteNotificationParams {
     }
 }
 
-/// A flat form: an object of primitive fields.
+/// The schema of a form: a flat object of primitive fields.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -312,7 +312,7 @@ pub struct RequestedSchema {
     /// The JSON Schema dialect; absent means 2020-12.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// The fields, in the order they are shown.
+    /// The fields, in the order in which they are shown.
     pub properties: FormProperties,
     /// The fields the user must fill in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -344,13 +344,13 @@ impl RequestedSchema {
     }
 }
 
-/// The data of an error that says: ask the user these first, then try again.
+/// The data of the error for a request that requires elicitations by URL before it is retried.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UrlElicitationRequired {
-    /// The questions, all to be answered at a URL.
+    /// The required elicitations, all by URL.
     pub elicitations: Vec<ElicitRequestUrlParams>,
 }
 

@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! The fields an elicitation form may have.
+//! The fields of an elicitation form.
 
 use crate::{
     LegacyTitledEnumSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
@@ -17,13 +17,13 @@ use std::fmt;
 #[serde(tag = "type", rename = "boolean")]
 #[non_exhaustive]
 pub struct BooleanSchema {
-    /// Its label.
+    /// The label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to fill in.
+    /// The description of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is preselected.
+    /// The preselected value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<bool>,
 }
@@ -56,7 +56,7 @@ impl BooleanSchema {
     }
 }
 
-/// Whether a number field takes fractions.
+/// Whether a number field accepts fractions.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -120,22 +120,22 @@ impl Serialize for NumberKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NumberSchema {
-    /// Its label.
+    /// The label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to fill in.
+    /// The description of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether fractions are allowed.
     #[serde(rename = "type")]
     pub kind: NumberKind,
-    /// The least value allowed.
+    /// The smallest allowed value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<Number>,
-    /// The greatest value allowed.
+    /// The largest allowed value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<Number>,
-    /// What is prefilled.
+    /// The default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Number>,
 }
@@ -354,15 +354,15 @@ impl crate::union::ShapedUnion for PrimitiveSchemaDefinition {
     }
 }
 
-/// What kind of text a field takes.
+/// The format of a text field.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StringFormat {
-    /// A calendar date, `2025-11-25`.
+    /// A calendar date, such as `2025-11-25`.
     Date,
-    /// A timestamp with a time zone, as RFC 3339 writes it.
+    /// A timestamp with a time zone, in the format of RFC 3339.
     DateTime,
     /// An e-mail address.
     Email,
@@ -422,25 +422,25 @@ impl Serialize for StringFormat {
 #[serde(tag = "type", rename = "string", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct StringSchema {
-    /// Its label.
+    /// The label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to fill in.
+    /// The description of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What kind of text.
+    /// The format of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<StringFormat>,
     /// A regular expression the text must match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// The least length, in characters.
+    /// The minimum length, in characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_length: Option<u64>,
-    /// The greatest length, in characters.
+    /// The maximum length, in characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_length: Option<u64>,
-    /// What is prefilled.
+    /// The default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }

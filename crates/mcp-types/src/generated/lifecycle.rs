@@ -1,27 +1,27 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! The handshake and the capabilities it settles.
+//! The handshake and the capabilities that it negotiates.
 
 use crate::{Icon, JsonObject, Meta};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a client offers to a server; an absent member is not offered.
+/// The capabilities of a client; an absent member is not supported.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// Questions to the user.
+    /// Requests for input from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
     /// Features outside the specification, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<BTreeMap<String, JsonObject>>,
-    /// Extensions that are spoken, each with its settings, by name.
+    /// Supported extensions by name, each with its settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<BTreeMap<String, JsonObject>>,
-    /// Places the server may work in.
+    /// Folders and files that the server may work in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<RootsCapability>,
     /// Model calls on the server's behalf.
@@ -84,7 +84,7 @@ impl ClientCapabilities {
     }
 }
 
-/// Which requests to a client may run as tasks.
+/// The requests to a client that may run as tasks.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -128,13 +128,13 @@ impl ClientTaskRequests {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientTasksCapability {
-    /// Present if `tasks/cancel` is answered.
+    /// Present if the client supports `tasks/cancel`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel: Option<JsonObject>,
-    /// Present if `tasks/list` is answered.
+    /// Present if the client supports `tasks/list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<JsonObject>,
-    /// Which requests may ask for a task.
+    /// The requests that may run as tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<ClientTaskRequests>,
     /// Members this revision does not know, kept as they came.
@@ -170,16 +170,16 @@ impl ClientTasksCapability {
     }
 }
 
-/// Which kinds of question a client can put to its user; empty means forms.
+/// The elicitation modes that a client supports; empty means forms only.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ElicitationCapability {
-    /// Present if the client sends the user to a URL.
+    /// Present if the client can direct the user to a URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<JsonObject>,
-    /// Present if the client shows forms.
+    /// Present if the client supports forms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<JsonObject>,
     /// Members this revision does not know, kept as they came.
@@ -208,13 +208,13 @@ impl ElicitationCapability {
     }
 }
 
-/// Which elicitation requests may run as tasks.
+/// The elicitation requests that may run as tasks.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ElicitationTaskRequests {
-    /// Present if `elicitation/create` may.
+    /// Present if `elicitation/create` may run as a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create: Option<JsonObject>,
     /// Members this revision does not know, kept as they came.
@@ -243,20 +243,20 @@ impl ElicitationTaskRequests {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Implementation {
-    /// Its name, for programs.
+    /// The name, for programs.
     pub name: String,
-    /// Its name, for people.
+    /// The name, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Its version, in a scheme of its own.
+    /// The version, in any format.
     pub version: String,
-    /// What it is for.
+    /// The purpose of the software.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Pictures a user interface may show, in any number of sizes.
+    /// Icons that a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    /// Where people can read more about it.
+    /// A page with more information, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
 }
@@ -303,16 +303,16 @@ impl Implementation {
     }
 }
 
-/// How a client introduces itself.
+/// The client's side of the handshake.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InitializeRequestParams {
-    /// The newest revision the client would like to speak.
+    /// The newest revision that the client supports.
     pub protocol_version: String,
-    /// What the client offers.
+    /// The capabilities of the client.
     pub capabilities: ClientCapabilities,
     /// The client software.
     pub client_info: Implementation,
@@ -344,20 +344,20 @@ impl InitializeRequestParams {
     }
 }
 
-/// How a server introduces itself.
+/// The server's side of the handshake.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct InitializeResult {
-    /// The revision both will speak; a client that cannot must disconnect.
+    /// The negotiated revision; a client that does not support it must disconnect.
     pub protocol_version: String,
-    /// What the server offers.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
     /// The server software.
     pub server_info: Implementation,
-    /// How to make good use of the server; a host may add it to the system prompt.
+    /// Instructions for the use of the server; a host may add them to the system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -403,7 +403,7 @@ impl InitializeResult {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PromptsCapability {
-    /// Whether a notification tells when the list changes.
+    /// Whether a notification is sent when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
     /// Members this revision does not know, kept as they came.
@@ -432,10 +432,10 @@ impl PromptsCapability {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourcesCapability {
-    /// Whether a notification tells when the list changes.
+    /// Whether a notification is sent when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
-    /// Whether single resources can be watched.
+    /// Whether a client can subscribe to single resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribe: Option<bool>,
     /// Members this revision does not know, kept as they came.
@@ -471,7 +471,7 @@ impl ResourcesCapability {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RootsCapability {
-    /// Whether a notification tells when the list changes.
+    /// Whether a notification is sent when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
     /// Members this revision does not know, kept as they came.
@@ -531,14 +531,14 @@ impl SamplingCapability {
     }
 }
 
-/// Which sampling requests may run as tasks.
+/// The sampling requests that may run as tasks.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SamplingTaskRequests {
-    /// Present if `sampling/createMessage` may.
+    /// Present if `sampling/createMessage` may run as a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create_message: Option<JsonObject>,
     /// Members this revision does not know, kept as they came.
@@ -560,7 +560,7 @@ impl SamplingTaskRequests {
     }
 }
 
-/// What a server offers to a client; an absent member is not offered.
+/// The capabilities of a server; an absent member is not supported.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -572,22 +572,22 @@ pub struct ServerCapabilities {
     /// Features outside the specification, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<BTreeMap<String, JsonObject>>,
-    /// Extensions that are spoken, each with its settings, by name.
+    /// Supported extensions by name, each with its settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<BTreeMap<String, JsonObject>>,
     /// Present if the server sends log messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<JsonObject>,
-    /// Prompt templates.
+    /// Prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts: Option<PromptsCapability>,
-    /// Resources to read.
+    /// Resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesCapability>,
     /// Requests of the client that may run as tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<ServerTasksCapability>,
-    /// Tools to call.
+    /// Tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolsCapability>,
     /// Members this revision does not know, kept as they came.
@@ -658,7 +658,7 @@ impl ServerCapabilities {
     }
 }
 
-/// Which requests to a server may run as tasks.
+/// The requests to a server that may run as tasks.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -692,13 +692,13 @@ impl ServerTaskRequests {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ServerTasksCapability {
-    /// Present if `tasks/cancel` is answered.
+    /// Present if the server supports `tasks/cancel`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel: Option<JsonObject>,
-    /// Present if `tasks/list` is answered.
+    /// Present if the server supports `tasks/list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<JsonObject>,
-    /// Which requests may ask for a task.
+    /// The requests that may run as tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<ServerTaskRequests>,
     /// Members this revision does not know, kept as they came.
@@ -741,7 +741,7 @@ impl ServerTasksCapability {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolsCapability {
-    /// Whether a notification tells when the list changes.
+    /// Whether a notification is sent when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
     /// Members this revision does not know, kept as they came.
@@ -763,13 +763,13 @@ impl ToolsCapability {
     }
 }
 
-/// Which tool requests may run as tasks.
+/// The tool requests that may run as tasks.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolsTaskRequests {
-    /// Present if `tools/call` may.
+    /// Present if `tools/call` may run as a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<JsonObject>,
     /// Members this revision does not know, kept as they came.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
 
-/// How serious a log message is; the levels of RFC 5424, compared by severity.
+/// The severity of a log message; the levels of RFC 5424, ordered by severity.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging>
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,21 +16,21 @@ use std::fmt;
     reason = "closed on purpose, see overrides.toml"
 )]
 pub enum LoggingLevel {
-    /// For finding faults.
+    /// Details for debugging.
     Debug,
-    /// Things going as they should.
+    /// Normal operation.
     Info,
-    /// Normal, yet worth a look.
+    /// Normal but significant events.
     Notice,
-    /// Something may be wrong.
+    /// A possible problem.
     Warning,
-    /// Something failed.
+    /// A failure.
     Error,
-    /// A part stopped working.
+    /// The failure of a component.
     Critical,
-    /// Somebody must act now.
+    /// A problem that requires immediate action.
     Alert,
-    /// Nothing works.
+    /// The system is unusable.
     Emergency,
 }
 
@@ -98,18 +98,18 @@ impl Serialize for LoggingLevel {
     }
 }
 
-/// One log message.
+/// A log message.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LoggingMessageNotificationParams {
-    /// How serious it is.
+    /// The severity.
     pub level: LoggingLevel,
-    /// The part of the server that speaks.
+    /// The name of the logger in the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logger: Option<String>,
-    /// What it has to say: any JSON value.
+    /// The content: any JSON value.
     pub data: Value,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -142,13 +142,13 @@ impl LoggingMessageNotificationParams {
     }
 }
 
-/// From which level on a client wants log messages.
+/// The minimum severity of the log messages that a client receives.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SetLevelRequestParams {
-    /// The least serious level to send.
+    /// The minimum severity.
     pub level: LoggingLevel,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

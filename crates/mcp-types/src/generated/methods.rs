@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Method names, markers that tie them to their types, and who may send them.
+//! Method names, markers that connect them to their types, and the direction of each method.
 
 use crate::method::{Direction, Notification, Request};
 
@@ -135,7 +135,7 @@ impl Request for CompleteRequest {
     type Result = crate::CompleteResult;
 }
 
-/// `elicitation/create`: asks the user a question.
+/// `elicitation/create`: requests input from the user.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug)]
@@ -159,7 +159,7 @@ impl Request for InitializeRequest {
     type Result = crate::InitializeResult;
 }
 
-/// `logging/setLevel`: from which level on to send log messages.
+/// `logging/setLevel`: sets the minimum severity of log messages.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging#setting-log-level>
 #[derive(Debug)]
@@ -171,7 +171,7 @@ impl Request for SetLevelRequest {
     type Result = crate::EmptyResult;
 }
 
-/// `notifications/cancelled`: gives a request up.
+/// `notifications/cancelled`: cancels a request.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation>
 #[derive(Debug)]
@@ -182,7 +182,7 @@ impl Notification for CancelledNotification {
     type Params = crate::CancelledNotificationParams;
 }
 
-/// `notifications/elicitation/complete`: a question was answered outside the host.
+/// `notifications/elicitation/complete`: reports that an elicitation was completed outside the host.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug)]
@@ -205,7 +205,7 @@ impl Notification for InitializedNotification {
     type Params = crate::NotificationParams;
 }
 
-/// `notifications/message`: one log message.
+/// `notifications/message`: a log message.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging#log-message-notifications>
 #[derive(Debug)]
@@ -216,7 +216,7 @@ impl Notification for LoggingMessageNotification {
     type Params = crate::LoggingMessageNotificationParams;
 }
 
-/// `notifications/progress`: how far a request has come.
+/// `notifications/progress`: reports the progress of a request.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress>
 #[derive(Debug)]
@@ -227,7 +227,7 @@ impl Notification for ProgressNotification {
     type Params = crate::ProgressNotificationParams;
 }
 
-/// `notifications/prompts/list_changed`: the prompts are no longer the same.
+/// `notifications/prompts/list_changed`: the list of prompts changed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts#list-changed-notification>
 #[derive(Debug)]
@@ -239,7 +239,7 @@ impl Notification for PromptListChangedNotification {
     type Params = crate::NotificationParams;
 }
 
-/// `notifications/resources/list_changed`: the resources are no longer the same.
+/// `notifications/resources/list_changed`: the list of resources changed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#list-changed-notification>
 #[derive(Debug)]
@@ -251,7 +251,7 @@ impl Notification for ResourceListChangedNotification {
     type Params = crate::NotificationParams;
 }
 
-/// `notifications/resources/updated`: a watched resource has changed.
+/// `notifications/resources/updated`: a subscribed resource changed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
 #[derive(Debug)]
@@ -262,7 +262,7 @@ impl Notification for ResourceUpdatedNotification {
     type Params = crate::ResourceUpdatedNotificationParams;
 }
 
-/// `notifications/roots/list_changed`: the roots are no longer the same.
+/// `notifications/roots/list_changed`: the list of roots changed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/roots#root-list-changes>
 #[derive(Debug)]
@@ -274,7 +274,7 @@ impl Notification for RootsListChangedNotification {
     type Params = crate::NotificationParams;
 }
 
-/// `notifications/tasks/status`: the status of a task has changed.
+/// `notifications/tasks/status`: the status of a task changed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug)]
@@ -285,7 +285,7 @@ impl Notification for TaskStatusNotification {
     type Params = crate::TaskStatusNotificationParams;
 }
 
-/// `notifications/tools/list_changed`: the tools are no longer the same.
+/// `notifications/tools/list_changed`: the list of tools changed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#list-changed-notification>
 #[derive(Debug)]
@@ -297,7 +297,7 @@ impl Notification for ToolListChangedNotification {
     type Params = crate::NotificationParams;
 }
 
-/// `ping`: asks for a sign of life.
+/// `ping`: checks that the peer responds.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping>
 #[derive(Debug)]
@@ -360,7 +360,7 @@ impl Request for ReadResourceRequest {
     type Result = crate::ReadResourceResult;
 }
 
-/// `resources/subscribe`: watches a resource.
+/// `resources/subscribe`: subscribes to a resource.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
 #[derive(Debug)]
@@ -385,7 +385,7 @@ impl Request for ListResourceTemplatesRequest {
     type Result = crate::ListResourceTemplatesResult;
 }
 
-/// `resources/unsubscribe`: watches a resource no longer.
+/// `resources/unsubscribe`: ends the subscription to a resource.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
 #[derive(Debug)]
@@ -397,7 +397,7 @@ impl Request for UnsubscribeRequest {
     type Result = crate::EmptyResult;
 }
 
-/// `roots/list`: lists the places a server may work in.
+/// `roots/list`: lists the folders and files that a server may work in.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/roots#listing-roots>
 #[derive(Debug)]
@@ -410,7 +410,7 @@ impl Request for ListRootsRequest {
     type Result = crate::ListRootsResult;
 }
 
-/// `sampling/createMessage`: asks for a model call.
+/// `sampling/createMessage`: requests a model call.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug)]
@@ -422,7 +422,7 @@ impl Request for CreateMessageRequest {
     type Result = crate::CreateMessageResult;
 }
 
-/// `tasks/cancel`: gives a task up.
+/// `tasks/cancel`: cancels a task.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug)]
@@ -434,7 +434,7 @@ impl Request for CancelTaskRequest {
     type Result = crate::CancelTaskResult;
 }
 
-/// `tasks/get`: looks at a task.
+/// `tasks/get`: polls a task.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug)]

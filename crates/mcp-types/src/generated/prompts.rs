@@ -6,15 +6,15 @@ use crate::{ContentBlock, Icon, Meta, Role};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which prompt to expand, and with what.
+/// The prompt to expand and its arguments.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GetPromptRequestParams {
-    /// The prompt's name.
+    /// The name of the prompt.
     pub name: String,
-    /// Values for its arguments, by name.
+    /// The values of the arguments, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<BTreeMap<String, String>>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -47,16 +47,16 @@ impl GetPromptRequestParams {
     }
 }
 
-/// A prompt with its arguments filled in.
+/// An expanded prompt.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GetPromptResult {
-    /// What it is for.
+    /// The purpose of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The messages to hand to a model, in order.
+    /// The messages for a model, in order.
     pub messages: Vec<PromptMessage>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ impl GetPromptResult {
 pub struct ListPromptsResult {
     /// The prompts.
     pub prompts: Vec<Prompt>,
-    /// Where the next page begins; absent on the last page.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -130,24 +130,24 @@ impl ListPromptsResult {
     }
 }
 
-/// A prompt template that a user may pick.
+/// A prompt template that a user may select.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Prompt {
-    /// The name requests use.
+    /// The name in requests.
     pub name: String,
-    /// The name people see; see [`Prompt::display_name`].
+    /// The name for people; see [`Prompt::display_name`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// The purpose of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What can be filled in.
+    /// The arguments of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<PromptArgument>>,
-    /// Pictures a user interface may show, in any number of sizes.
+    /// Icons that a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -204,21 +204,21 @@ impl Prompt {
     }
 }
 
-/// Something to fill in before a prompt is used.
+/// An argument of a prompt.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptArgument {
-    /// The name requests use.
+    /// The name in requests.
     pub name: String,
-    /// The name people see.
+    /// The name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What to fill in.
+    /// The meaning of the argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the prompt cannot do without; absent means no.
+    /// Whether the argument is required; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
 }
@@ -262,9 +262,9 @@ impl PromptArgument {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// Who says it.
+    /// The sender of the message.
     pub role: Role,
-    /// What is said: a single block.
+    /// The content: a single block.
     pub content: ContentBlock,
 }
 

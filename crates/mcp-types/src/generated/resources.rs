@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Resources, templates of them and their contents.
+//! Resources, resource templates and their contents.
 
 use crate::{Annotations, Icon, Meta};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +13,7 @@ use serde_json::Value;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct BlobResourceContents {
-    /// Which resource, or which part of it.
+    /// The URI of the resource, or of a part of it.
     pub uri: String,
     /// The type of the decoded bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ impl BlobResourceContents {
 pub struct ListResourceTemplatesResult {
     /// The templates.
     pub resource_templates: Vec<ResourceTemplate>,
-    /// Where the next page begins; absent on the last page.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -102,7 +102,7 @@ impl ListResourceTemplatesResult {
 pub struct ListResourcesResult {
     /// The resources.
     pub resources: Vec<Resource>,
-    /// Where the next page begins; absent on the last page.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -135,13 +135,13 @@ impl ListResourcesResult {
     }
 }
 
-/// Which resource to read.
+/// The resource to read.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReadResourceRequestParams {
-    /// The resource, listed or not; the server knows what it means.
+    /// The URI of the resource, which does not have to be listed.
     pub uri: String,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -165,13 +165,13 @@ impl ReadResourceRequestParams {
     }
 }
 
-/// What a resource holds.
+/// The contents of a resource.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReadResourceResult {
-    /// Its contents; a folder may answer with several.
+    /// The contents; a folder may have several.
     pub contents: Vec<ResourceContents>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -195,33 +195,33 @@ impl ReadResourceResult {
     }
 }
 
-/// Something a server can be asked to read.
+/// A resource that clients can read from a server.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Resource {
-    /// What it is read by.
+    /// The URI of the resource.
     pub uri: String,
-    /// Its name, for programs, and for people if there is no title.
+    /// The name for programs, and for people if there is no title.
     pub name: String,
-    /// The name people see; see [`Resource::display_name`].
+    /// The name for people; see [`Resource::display_name`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it holds, for people and models.
+    /// A description for people and models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The type of its contents, if known.
+    /// The type of the contents, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Pictures a user interface may show, in any number of sizes.
+    /// Icons that a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    /// The length of its raw contents in bytes, before any base64.
+    /// The length of the raw contents in bytes, before base64 encoding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Hints on audience, weight and age.
+    /// Hints on audience, priority and last modification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -295,7 +295,7 @@ impl Resource {
     }
 }
 
-/// Text or bytes of one resource.
+/// The text or the bytes of a resource.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq)]
@@ -366,30 +366,30 @@ impl crate::union::ShapedUnion for ResourceContents {
     }
 }
 
-/// A family of resources, named by a URI template.
+/// A family of resources, identified by a URI template.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceTemplate {
-    /// An RFC 6570 template that the reader fills in.
+    /// An RFC 6570 URI template.
     pub uri_template: String,
-    /// Its name, for programs, and for people if there is no title.
+    /// The name for programs, and for people if there is no title.
     pub name: String,
-    /// The name people see; see [`ResourceTemplate::display_name`].
+    /// The name for people; see [`ResourceTemplate::display_name`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What its resources hold, for people and models.
+    /// A description of the resources, for people and models.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The type of its resources, if all have the same.
+    /// The type of the resources, if all have the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Pictures a user interface may show, in any number of sizes.
+    /// Icons that a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    /// Hints on audience, weight and age.
+    /// Hints on audience, priority and last modification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -455,13 +455,13 @@ impl ResourceTemplate {
     }
 }
 
-/// Which watched resource has changed.
+/// The resource that has changed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResourceUpdatedNotificationParams {
-    /// The resource; may be a part of the one that was subscribed to.
+    /// The URI of the resource; may be a part of the subscribed resource.
     pub uri: String,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -485,13 +485,13 @@ impl ResourceUpdatedNotificationParams {
     }
 }
 
-/// Which resource to watch.
+/// The resource to subscribe to.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscribeRequestParams {
-    /// The resource.
+    /// The URI of the resource.
     pub uri: String,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -522,12 +522,12 @@ impl SubscribeRequestParams {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TextResourceContents {
-    /// Which resource, or which part of it.
+    /// The URI of the resource, or of a part of it.
     pub uri: String,
     /// The type of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The text; only for contents that really are text.
+    /// The text; only for contents that can be represented as text.
     pub text: String,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -560,13 +560,13 @@ impl TextResourceContents {
     }
 }
 
-/// Which resource to watch no longer.
+/// The resource to unsubscribe from.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UnsubscribeRequestParams {
-    /// The resource of an earlier subscription.
+    /// The URI of an earlier subscription.
     pub uri: String,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]

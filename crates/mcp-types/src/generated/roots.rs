@@ -1,11 +1,11 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! The places a client opens to the server.
+//! Folders and files that a client exposes to the server.
 
 use crate::Meta;
 use serde::{Deserialize, Serialize};
 
-/// The places a server may work in.
+/// The folders and files that a server may work in.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/roots>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,9 +38,9 @@ impl ListRootsResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Root {
-    /// Where it is; a `file:` URI.
+    /// The location, a `file:` URI.
     pub uri: String,
-    /// Its name for people.
+    /// The name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).

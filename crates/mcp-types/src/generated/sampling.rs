@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Model calls a server asks its client to make.
+//! Model calls that a server requests from its client.
 
 use crate::{
     AudioContent, ContentBlock, ImageContent, JsonObject, Meta, OneOrMany, OutOfRange, Role,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
 
-/// A model call that a server asks for.
+/// A model call that a server requests.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,24 +19,24 @@ use std::fmt;
 pub struct CreateMessageRequestParams {
     /// The conversation so far.
     pub messages: Vec<SamplingMessage>,
-    /// The most tokens to sample; the client may stop earlier.
+    /// The maximum number of tokens to sample; the client may stop earlier.
     pub max_tokens: u64,
-    /// What matters in the choice of a model; advice only.
+    /// Preferences for the choice of the model; the client may ignore them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_preferences: Option<ModelPreferences>,
     /// A system prompt; the client may change it or leave it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// How much other context to add; needs `sampling.context` unless it is `none`.
+    /// The additional context to include; values other than `none` need `sampling.context`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
-    /// Settings for the provider behind the client, in a form of its own.
+    /// Settings for the model provider of the client, in a provider-specific format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
     /// Texts that end the sampling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
-    /// How freely to sample; the scale is the model's.
+    /// The sampling temperature; the scale depends on the model.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
@@ -45,10 +45,10 @@ pub struct CreateMessageRequestParams {
     /// Whether the model may or must call tools; needs `sampling.tools`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Tools the model may call; needs `sampling.tools`. They live in this request only.
+    /// Tools that the model may call; needs `sampling.tools`. They are valid for this request only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
-    /// Asks for a task instead of an immediate result.
+    /// Requests execution as a task instead of an immediate result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -146,20 +146,20 @@ impl CreateMessageRequestParams {
     }
 }
 
-/// What the model said.
+/// The response of the model.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CreateMessageResult {
-    /// Who says it, normally the assistant.
+    /// The sender of the message, normally the assistant.
     pub role: Role,
-    /// What was said: one block, or several.
+    /// The content: one block, or several.
     pub content: OneOrMany<SamplingMessageContentBlock>,
-    /// The name of the model that said it.
+    /// The name of the model.
     pub model: String,
-    /// Why the model stopped, if known.
+    /// The reason why the model stopped, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -198,17 +198,17 @@ impl CreateMessageResult {
     }
 }
 
-/// Whose context a client adds to a model call.
+/// The servers whose context a client adds to a model call.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IncludeContext {
-    /// That of every connected server; on its way out of the protocol.
+    /// The context of all connected servers; deprecated by the specification.
     AllServers,
-    /// Nobody's; this is what a missing value means.
+    /// No context; this is the default for a missing value.
     None,
-    /// That of the asking server; on its way out of the protocol.
+    /// The context of the requesting server; deprecated by the specification.
     ThisServer,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -255,7 +255,7 @@ impl Serialize for IncludeContext {
     }
 }
 
-/// A hint at a model or a family of models.
+/// A hint for a model or a family of models.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -280,29 +280,29 @@ impl ModelHint {
     }
 }
 
-/// What matters to a server in the choice of a model; the client decides.
+/// The preferences of a server for the choice of a model; the client decides.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModelPreferences {
-    /// How much low cost matters, from 0 to 1.
+    /// The importance of low cost, from 0 to 1.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
     )]
     pub cost_priority: Option<f64>,
-    /// Models to try, best first; the first that fits is taken.
+    /// Preferred models, the best first; the first match is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hints: Option<Vec<ModelHint>>,
-    /// How much capability matters, from 0 to 1.
+    /// The importance of capability, from 0 to 1.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
     )]
     pub intelligence_priority: Option<f64>,
-    /// How much speed matters, from 0 to 1.
+    /// The importance of speed, from 0 to 1.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
@@ -346,15 +346,15 @@ impl ModelPreferences {
     }
 }
 
-/// One message of a conversation with a model.
+/// A message of a conversation with a model.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SamplingMessage {
-    /// Who says it.
+    /// The sender of the message.
     pub role: Role,
-    /// What is said: one block, or several.
+    /// The content: one block, or several.
     pub content: OneOrMany<SamplingMessageContentBlock>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -382,7 +382,7 @@ impl SamplingMessage {
     }
 }
 
-/// One piece of a conversation with a model.
+/// A content block of a conversation with a model.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq)]
@@ -475,19 +475,19 @@ impl crate::union::TaggedUnion for SamplingMessageContentBlock {
     }
 }
 
-/// Why a model stopped; providers may have reasons of their own.
+/// The reason why a model stopped; providers may define further reasons.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// It had said what it wanted.
+    /// The model finished its turn.
     EndTurn,
-    /// It came to one of the stop sequences.
+    /// The model reached a stop sequence.
     StopSequence,
-    /// It ran into the token limit.
+    /// The model reached the token limit.
     MaxTokens,
-    /// It wants tools to be called.
+    /// The model requests tool calls.
     ToolUse,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -567,11 +567,11 @@ impl ToolChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolChoiceMode {
-    /// It may.
+    /// The model may call tools.
     Auto,
-    /// It must not.
+    /// The model must not call tools.
     None,
-    /// It must call at least one.
+    /// The model must call at least one tool.
     Required,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -618,18 +618,18 @@ impl Serialize for ToolChoiceMode {
     }
 }
 
-/// What came of a tool call that the model asked for.
+/// The result of a tool call that the model requested.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "tool_result", rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolResultContent {
-    /// The id of the [`ToolUseContent`] it answers.
+    /// The id of the [`ToolUseContent`].
     pub tool_use_id: String,
-    /// The result for the model to read.
+    /// The result for the model.
     pub content: Vec<ContentBlock>,
-    /// The result for a program to read.
+    /// The result for a program.
     #[serde(
         default,
         deserialize_with = "crate::presence::kept",
@@ -678,16 +678,16 @@ impl ToolResultContent {
     }
 }
 
-/// A tool call that the model asks for.
+/// A tool call that the model requests.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "tool_use")]
 #[non_exhaustive]
 pub struct ToolUseContent {
-    /// What the answer refers to.
+    /// The id that the tool result refers to.
     pub id: String,
-    /// The tool's name.
+    /// The name of the tool.
     pub name: String,
     /// The arguments.
     pub input: JsonObject,

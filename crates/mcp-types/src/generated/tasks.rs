@@ -7,14 +7,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// Which task to cancel.
+/// The task to cancel.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelTaskRequestParams {
-    /// The id the receiver gave to the task.
+    /// The id that the receiver gave to the task.
     pub task_id: String,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -38,25 +38,25 @@ impl CancelTaskRequestParams {
     }
 }
 
-/// The task after it was cancelled.
+/// The task after its cancellation.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelTaskResult {
-    /// The id the receiver gave to the task.
+    /// The id that the receiver gave to the task.
     pub task_id: String,
-    /// How far the task has come.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// A sentence on the status, for people.
+    /// A description of the status, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
     /// When the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
     /// When the status last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// How long the task is kept after its creation, in milliseconds; null is without limit.
+    /// How long the task is kept after its creation, in milliseconds; null means without limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl: Option<u64>,
     /// How long the requester should wait between two polls, in milliseconds.
@@ -110,7 +110,7 @@ impl CancelTaskResult {
     }
 }
 
-/// The immediate answer to a request that runs as a task.
+/// The immediate result of a request that runs as a task.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -137,14 +137,14 @@ impl CreateTaskResult {
     }
 }
 
-/// Which task's result to wait for.
+/// The task whose result to wait for.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetTaskPayloadRequestParams {
-    /// The id the receiver gave to the task.
+    /// The id that the receiver gave to the task.
     pub task_id: String,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -168,7 +168,7 @@ impl GetTaskPayloadRequestParams {
     }
 }
 
-/// The result of a task: whatever the original request would have answered.
+/// The result of a task: the result of the original request.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -212,14 +212,14 @@ impl From<GetTaskPayloadResult> for JsonObject {
     }
 }
 
-/// Which task to look at.
+/// The task to poll.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetTaskRequestParams {
-    /// The id the receiver gave to the task.
+    /// The id that the receiver gave to the task.
     pub task_id: String,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -243,25 +243,25 @@ impl GetTaskRequestParams {
     }
 }
 
-/// The task as it stands.
+/// The current state of the task.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetTaskResult {
-    /// The id the receiver gave to the task.
+    /// The id that the receiver gave to the task.
     pub task_id: String,
-    /// How far the task has come.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// A sentence on the status, for people.
+    /// A description of the status, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
     /// When the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
     /// When the status last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// How long the task is kept after its creation, in milliseconds; null is without limit.
+    /// How long the task is kept after its creation, in milliseconds; null means without limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl: Option<u64>,
     /// How long the requester should wait between two polls, in milliseconds.
@@ -315,7 +315,7 @@ impl GetTaskResult {
     }
 }
 
-/// One page of the tasks the receiver keeps.
+/// One page of the tasks of the receiver.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -324,7 +324,7 @@ impl GetTaskResult {
 pub struct ListTasksResult {
     /// The tasks.
     pub tasks: Vec<Task>,
-    /// Where the next page begins; absent on the last page.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -357,14 +357,14 @@ impl ListTasksResult {
     }
 }
 
-/// The metadata entry that ties a message to a task, see [`Meta::related_task`](crate::Meta::related_task).
+/// The metadata entry that connects a message to a task, see [`Meta::related_task`](crate::Meta::related_task).
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RelatedTaskMetadata {
-    /// The id the receiver gave to the task.
+    /// The id that the receiver gave to the task.
     pub task_id: String,
 }
 
@@ -377,25 +377,25 @@ impl RelatedTaskMetadata {
     }
 }
 
-/// A request that goes on after its first answer.
+/// A request that continues after its first response.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Task {
-    /// The id the receiver gave to the task.
+    /// The id that the receiver gave to the task.
     pub task_id: String,
-    /// How far the task has come.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// A sentence on the status, for people.
+    /// A description of the status, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
     /// When the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
     /// When the status last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// How long the task is kept after its creation, in milliseconds; null is without limit.
+    /// How long the task is kept after its creation, in milliseconds; null means without limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl: Option<u64>,
     /// How long the requester should wait between two polls, in milliseconds.
@@ -438,13 +438,13 @@ impl Task {
     }
 }
 
-/// How a requester would like its task to be kept.
+/// The requested retention of a task.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TaskMetadata {
-    /// How long to keep it after its creation, in milliseconds; the receiver may decide otherwise.
+    /// How long to keep the task after its creation, in milliseconds; the receiver may choose another value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
 }
@@ -463,21 +463,21 @@ impl TaskMetadata {
     }
 }
 
-/// How far a task has come; the last three are final.
+/// The status of a task; the last three are final.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskStatus {
-    /// It was cancelled before it was done.
+    /// The task was cancelled before it completed.
     Cancelled,
-    /// It is done and its result can be fetched.
+    /// The task succeeded and its result can be fetched.
     Completed,
-    /// It is done and came to nothing.
+    /// The task failed.
     Failed,
-    /// It waits for an answer from the requester.
+    /// The task waits for input from the requester.
     InputRequired,
-    /// It runs.
+    /// The task is running.
     Working,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -535,18 +535,18 @@ impl Serialize for TaskStatus {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaskStatusNotificationParams {
-    /// The id the receiver gave to the task.
+    /// The id that the receiver gave to the task.
     pub task_id: String,
-    /// How far the task has come.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// A sentence on the status, for people.
+    /// A description of the status, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
     /// When the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
     /// When the status last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// How long the task is kept after its creation, in milliseconds; null is without limit.
+    /// How long the task is kept after its creation, in milliseconds; null means without limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl: Option<u64>,
     /// How long the requester should wait between two polls, in milliseconds.

@@ -7,18 +7,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
 
-/// Which tool to call, and with what.
+/// The tool to call and its arguments.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CallToolRequestParams {
-    /// The tool's name.
+    /// The name of the tool.
     pub name: String,
-    /// Its arguments, which fit the tool's input schema; absent is an empty object.
+    /// The arguments, which must match the tool's input schema; absent means an empty object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<JsonObject>,
-    /// Asks for a task instead of an immediate result.
+    /// Requests execution as a task instead of an immediate result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -59,16 +59,16 @@ impl CallToolRequestParams {
     }
 }
 
-/// What a tool call came to, failures included.
+/// The result of a tool call, including failures of the tool.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// The result for a model to read.
+    /// The result for a model.
     pub content: Vec<ContentBlock>,
-    /// The result for a program to read; fits the output schema if the tool has one.
+    /// The result for a program; matches the output schema if the tool has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
     /// Whether the tool failed; see [`CallToolResult::is_error`] for the default.
@@ -121,7 +121,7 @@ impl CallToolResult {
 pub struct ListToolsResult {
     /// The tools.
     pub tools: Vec<Tool>,
-    /// Where the next page begins; absent on the last page.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -154,17 +154,17 @@ impl ListToolsResult {
     }
 }
 
-/// Whether a tool runs as a task.
+/// Whether calls of a tool may run as tasks.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskSupport {
-    /// Never; this is what a missing value means.
+    /// Never; this is the default for a missing value.
     Forbidden,
-    /// If the caller asks for it.
+    /// If the caller requests it.
     Optional,
-    /// Always; a plain call is refused.
+    /// Always; a call that does not request a task is rejected.
     Required,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -218,26 +218,26 @@ impl Serialize for TaskSupport {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Tool {
-    /// The name calls use, unique in its server.
+    /// The name in calls, unique within the server.
     pub name: String,
-    /// The name people see; see [`Tool::display_name`].
+    /// The name for people; see [`Tool::display_name`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the tool does, for the model to choose by.
+    /// A description for the model, which selects tools by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A JSON Schema of type object for the arguments, passed through as it is.
+    /// A JSON Schema of type object for the arguments, passed through unchanged.
     pub input_schema: JsonObject,
-    /// A JSON Schema for the structured content, passed through as it is.
+    /// A JSON Schema for the structured content, passed through unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<JsonObject>,
-    /// How calls are carried out.
+    /// How calls are executed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution: Option<ToolExecution>,
-    /// Pictures a user interface may show, in any number of sizes.
+    /// Icons that a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    /// Hints on what a call does; not to be trusted unless the server is.
+    /// Hints on the effects of a call; not to be trusted unless the server is trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
     /// Free metadata; keys follow the grammar of [`MetaKey`](crate::MetaKey).
@@ -311,26 +311,26 @@ impl Tool {
     }
 }
 
-/// Hints on what a tool does to the world; a claim of the server, not a promise.
+/// Hints on the effects of a tool; statements of the server without a guarantee.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolAnnotations {
-    /// A name for people, second to [`Tool::title`].
+    /// A name for people, used if [`Tool::title`] is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Whether it may delete or overwrite, if it changes anything; absent means yes.
+    /// Whether the tool may delete or overwrite data, if it is not read-only; absent means yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Whether repeating a call changes nothing more; absent means no.
+    /// Whether repeated calls with the same arguments have no further effect; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// Whether it touches things outside a closed domain, as a web search does; absent means yes.
+    /// Whether the tool interacts with external systems, such as a web search; absent means yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
-    /// Whether it changes nothing; absent means no.
+    /// Whether the tool changes nothing; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
 }
@@ -377,14 +377,14 @@ impl ToolAnnotations {
     }
 }
 
-/// How calls of a tool are carried out.
+/// How calls of a tool are executed.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolExecution {
-    /// Whether calls run as tasks; absent means [`TaskSupport::Forbidden`].
+    /// Whether calls may run as tasks; absent means [`TaskSupport::Forbidden`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_support: Option<TaskSupport>,
 }

@@ -1,21 +1,21 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! What every other message is built from.
+//! Types that other messages are built from.
 
 use crate::v2026_07_28::ClientCapabilities;
 use crate::{Implementation, JsonObject, LoggingLevel, Meta, ProgressToken, RequestId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Whose requests a cached result may answer.
+/// The requests that a cached result may answer.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching#cache-scope-field>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CacheScope {
-    /// Those of the same authorization only.
+    /// Requests with the same authorization only.
     Private,
-    /// Anybody's.
+    /// All requests.
     Public,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),
@@ -60,7 +60,7 @@ impl Serialize for CacheScope {
     }
 }
 
-/// Which request its sender no longer waits for.
+/// The request that its sender has cancelled.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,10 +69,10 @@ impl Serialize for CacheScope {
 pub struct CancelledNotificationParams {
     /// The id of a request sent earlier in the same direction.
     pub request_id: RequestId,
-    /// Why, for logs and for people.
+    /// The reason, for logs and for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -102,7 +102,7 @@ impl CancelledNotificationParams {
     }
 }
 
-/// A success with nothing to say.
+/// A successful result without content.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/index>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -110,7 +110,7 @@ impl CancelledNotificationParams {
 pub struct EmptyResult {
     #[serde(rename = "resultType", default)]
     pub(crate) result_type: crate::constant::Complete,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -138,7 +138,7 @@ pub struct PaginatedRequestParams {
     /// The [`Cursor`](crate::Cursor) of the page to read; absent for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -157,29 +157,29 @@ impl PaginatedRequestParams {
     }
 }
 
-/// What every request says about itself and its sender, beside free metadata.
+/// The metadata of every request: the client's identity and capabilities, and free metadata.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/index#_meta>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RequestMeta {
-    /// The revision the request is written in.
+    /// The revision of the request.
     #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
     pub protocol_version: String,
-    /// The client software, by its own account.
+    /// The client software, as the client states it; not verified.
     #[serde(
         rename = "io.modelcontextprotocol/clientInfo",
         skip_serializing_if = "Option::is_none"
     )]
     pub client_info: Option<Implementation>,
-    /// What the client offers while this request runs.
+    /// The capabilities of the client for this request.
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
     pub client_capabilities: ClientCapabilities,
-    /// Asks for progress notifications under this token.
+    /// Requests progress notifications with this token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_token: Option<ProgressToken>,
-    /// The least serious log message to send along; absent means none at all.
+    /// The least severe log message to send; absent means that no log messages are sent.
     #[serde(
         rename = "io.modelcontextprotocol/logLevel",
         skip_serializing_if = "Option::is_none"
@@ -228,13 +228,13 @@ impl RequestMeta {
     }
 }
 
-/// The params of a request that has none of its own.
+/// The params of a request without specific params.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/index>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequestParams {
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -246,7 +246,7 @@ impl RequestParams {
     }
 }
 
-/// What kind of result an answer holds; extensions have kinds of their own.
+/// The kind of a result; extensions may define further kinds.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/index#resulttype>
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -254,7 +254,7 @@ impl RequestParams {
 pub enum ResultType {
     /// The result of the request.
     Complete,
-    /// Questions to answer before the request is sent again, see [`InputRequiredResult`](crate::v2026_07_28::InputRequiredResult).
+    /// Input requests that the client has to answer before it retries the request, see [`InputRequiredResult`](crate::v2026_07_28::InputRequiredResult).
     InputRequired,
     /// A value this crate does not know, kept as it came.
     Unknown(Box<str>),

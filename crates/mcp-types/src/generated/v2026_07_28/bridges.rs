@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! How the types of the crate root turn into those of this revision, and back.
+//! Conversions between the types of the crate root and the types of this revision.
 
 impl From<crate::CallToolResult> for crate::v2026_07_28::CallToolResult {
     fn from(other: crate::CallToolResult) -> Self {

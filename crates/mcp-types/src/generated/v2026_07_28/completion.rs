@@ -6,21 +6,21 @@ use crate::v2026_07_28::RequestMeta;
 use crate::{Completion, CompletionArgument, CompletionContext, CompletionReference, Meta};
 use serde::{Deserialize, Serialize};
 
-/// Which argument to complete.
+/// The argument to complete.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CompleteRequestParams {
-    /// The prompt or template the argument belongs to.
+    /// The prompt or resource template that the argument belongs to.
     #[serde(rename = "ref")]
     pub reference: CompletionReference,
-    /// The argument and what was typed so far.
+    /// The argument and its current value.
     pub argument: CompletionArgument,
-    /// What is known about the other arguments.
+    /// The other arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompletionContext>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -48,7 +48,7 @@ impl CompleteRequestParams {
     }
 }
 
-/// Suggestions for an argument.
+/// Suggested values for an argument.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,9 +56,9 @@ impl CompleteRequestParams {
 pub struct CompleteResult {
     #[serde(rename = "resultType", default)]
     pub(crate) result_type: crate::constant::Complete,
-    /// The suggestions.
+    /// The suggested values.
     pub completion: Completion,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }

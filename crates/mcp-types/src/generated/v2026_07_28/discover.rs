@@ -1,12 +1,12 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! What a server says about itself, and how it refuses a revision or a client.
+//! Discovery of a server, and the errors for an unsupported revision or a missing client capability.
 
 use crate::Meta;
 use crate::v2026_07_28::{CacheScope, ClientCapabilities, ServerCapabilities};
 use serde::{Deserialize, Serialize};
 
-/// What a server is and what it offers.
+/// The identity and the capabilities of a server.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/discover>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,20 +15,20 @@ use serde::{Deserialize, Serialize};
 pub struct DiscoverResult {
     #[serde(rename = "resultType", default)]
     pub(crate) result_type: crate::constant::Complete,
-    /// Every revision the server speaks.
+    /// The revisions that the server supports.
     pub supported_versions: Vec<String>,
-    /// What the server offers.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// How to make good use of the server; a host may add it to the system prompt.
+    /// Instructions for the use of the server; a host may add them to the system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative values read as 0.
     #[serde(default, deserialize_with = "crate::number::at_least_zero")]
     pub ttl_ms: u64,
-    /// Who may be served from a cache; a result that does not say so is private.
+    /// The requests that a cached result may answer; absent means private.
     #[serde(default)]
     pub cache_scope: CacheScope,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -67,14 +67,14 @@ impl DiscoverResult {
     }
 }
 
-/// The data of an error that says: the client has to offer more than it did.
+/// The data of the error for a client that lacks a required capability.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct MissingRequiredClientCapability {
-    /// What is missing.
+    /// The missing capabilities.
     pub required_capabilities: ClientCapabilities,
 }
 
@@ -87,13 +87,13 @@ impl MissingRequiredClientCapability {
     }
 }
 
-/// The data of an error that says: not in this revision.
+/// The data of the error for an unsupported revision.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UnsupportedProtocolVersion {
-    /// The revisions the server speaks; the client may try again in one of them.
+    /// The revisions that the server supports; the client may retry with one of them.
     pub supported: Vec<String>,
     /// The revision of the request.
     pub requested: String,

@@ -1,22 +1,22 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Questions a server puts to the user.
+//! Requests of a server for input from the user.
 
 use crate::{ElicitAction, ElicitValue, RequestedSchema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A question answered by a form inside the host.
+/// An elicitation by a form in the host.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ElicitRequestFormParams {
-    /// What to tell the user.
+    /// The message for the user.
     pub message: String,
-    /// The fields to fill in.
+    /// The fields of the form.
     pub requested_schema: RequestedSchema,
 }
 
@@ -30,7 +30,7 @@ impl ElicitRequestFormParams {
     }
 }
 
-/// A question to the user, by form or by URL.
+/// A request for input from the user, by form or by URL.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 #[derive(Debug, Clone, PartialEq)]
@@ -94,16 +94,16 @@ impl crate::union::TaggedUnion for ElicitRequestParams {
     }
 }
 
-/// A question answered outside the host, for what a host must not see.
+/// An elicitation outside the host, for data that the host must not see.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename = "url")]
 #[non_exhaustive]
 pub struct ElicitRequestUrlParams {
-    /// Why the user should go there.
+    /// The message for the user, which states the reason.
     pub message: String,
-    /// Where to go.
+    /// The URL to open.
     pub url: String,
 }
 
@@ -117,15 +117,15 @@ impl ElicitRequestUrlParams {
     }
 }
 
-/// How the user answered.
+/// The response of the user.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ElicitResult {
-    /// What the user did.
+    /// The reaction of the user.
     pub action: ElicitAction,
-    /// The answers by field; only for an accepted form.
+    /// The values of the fields; only for an accepted form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<BTreeMap<String, ElicitValue>>,
 }

@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Results that ask back, and the answers a retry brings.
+//! Results that request input from the client, and the responses in the retried request.
 
 use crate::v2026_07_28::{
     CallToolResult, CreateMessageRequestParams, ElicitRequestParams, ElicitResult, GetPromptResult,
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How a tool call may be answered.
+/// The result of a tool call: complete, or a request for input.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +75,7 @@ impl crate::union::TaggedUnion for CallToolOutcome {
     }
 }
 
-/// How a request for a prompt may be answered.
+/// The result of `prompts/get`: complete, or a request for input.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 #[derive(Debug, Clone, PartialEq)]
@@ -139,7 +139,7 @@ impl crate::union::TaggedUnion for GetPromptOutcome {
     }
 }
 
-/// A question to the client that stands inside a result, without an id of its own.
+/// A request for input from the client. It is part of a result and has no id.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 #[derive(Debug, Clone, PartialEq)]
@@ -231,12 +231,12 @@ impl crate::embedded::EmbeddedUnion for InputRequest {
     }
 }
 
-/// Questions to the client, under keys that the server picks.
+/// Input requests under keys that the server chooses.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 pub type InputRequests = BTreeMap<String, InputRequest>;
 
-/// Asks for answers, for patience, or both, before the request is sent again.
+/// A result that requires a retry of the request, with responses to its input requests if it has any.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -245,13 +245,13 @@ pub type InputRequests = BTreeMap<String, InputRequest>;
 pub struct InputRequiredResult {
     #[serde(rename = "resultType", default)]
     pub(crate) result_type: crate::constant::InputRequired,
-    /// The questions; absent if the client only has to come back.
+    /// The input requests; absent if the client only has to retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<InputRequests>,
-    /// What to bring along next time, unchanged; only the server can read it.
+    /// The state that the client sends with the retry, unchanged; only the server can read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -284,7 +284,7 @@ impl InputRequiredResult {
     }
 }
 
-/// The answer to an [`InputRequest`]: the bare result of that method.
+/// The response to an [`InputRequest`]: the result of that method without an envelope.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 #[derive(Debug, Clone, PartialEq)]
@@ -368,12 +368,12 @@ impl crate::union::ShapedUnion for InputResponse {
     }
 }
 
-/// Answers to [`InputRequests`], under the same keys.
+/// Responses to [`InputRequests`], under the same keys.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 pub type InputResponses = BTreeMap<String, InputResponse>;
 
-/// How a request to read a resource may be answered.
+/// The result of `resources/read`: complete, or a request for input.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 #[derive(Debug, Clone, PartialEq)]

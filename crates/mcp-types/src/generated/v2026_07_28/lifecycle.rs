@@ -9,22 +9,22 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a client offers to a server; an absent member is not offered.
+/// The capabilities of a client; an absent member is not supported.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// Questions to the user.
+    /// Requests for input from the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
     /// Features outside the specification, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<BTreeMap<String, JsonObject>>,
-    /// Extensions that are spoken, each with its settings, by name.
+    /// Supported extensions by name, each with its settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<BTreeMap<String, JsonObject>>,
-    /// Places the server may work in.
+    /// Folders and files that the server may work in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<RootsCapability>,
     /// Model calls on the server's behalf.
@@ -95,7 +95,7 @@ impl RootsCapability {
     }
 }
 
-/// What a server offers to a client; an absent member is not offered.
+/// The capabilities of a server; an absent member is not supported.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -107,19 +107,19 @@ pub struct ServerCapabilities {
     /// Features outside the specification, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experimental: Option<BTreeMap<String, JsonObject>>,
-    /// Extensions that are spoken, each with its settings, by name.
+    /// Supported extensions by name, each with its settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<BTreeMap<String, JsonObject>>,
     /// Present if the server sends log messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<JsonObject>,
-    /// Prompt templates.
+    /// Prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts: Option<PromptsCapability>,
-    /// Resources to read.
+    /// Resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesCapability>,
-    /// Tools to call.
+    /// Tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolsCapability>,
     /// Members this revision does not know, kept as they came.

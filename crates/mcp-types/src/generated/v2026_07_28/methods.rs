@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Method names, markers that tie them to their types, and who may send them.
+//! Method names, markers that connect them to their types, and the direction of each method.
 
 use crate::method::{self, Direction, Notification, Request};
 
@@ -48,7 +48,7 @@ impl Request for CompleteRequest {
     type Result = crate::v2026_07_28::CompleteResult;
 }
 
-/// `elicitation/create`: asks the user a question.
+/// `elicitation/create`: requests input from the user.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Request for ElicitRequest {
     type Result = crate::v2026_07_28::ElicitResult;
 }
 
-/// `notifications/cancelled`: gives a request up.
+/// `notifications/cancelled`: cancels a request.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Notification for CancelledNotification {
     type Params = crate::v2026_07_28::CancelledNotificationParams;
 }
 
-/// `notifications/subscriptions/acknowledged`: a subscription has begun.
+/// `notifications/subscriptions/acknowledged`: confirms the start of a subscription.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment>
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl Request for ListResourceTemplatesRequest {
     type Result = crate::v2026_07_28::ListResourceTemplatesResult;
 }
 
-/// `roots/list`: lists the places a server may work in.
+/// `roots/list`: lists the folders and files that a server may work in.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/roots#listing-roots>
 #[derive(Debug)]
@@ -155,7 +155,7 @@ impl Request for ListRootsRequest {
     type Result = crate::v2026_07_28::ListRootsResult;
 }
 
-/// `sampling/createMessage`: asks for a model call.
+/// `sampling/createMessage`: requests a model call.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/sampling>
 #[derive(Debug)]
@@ -167,7 +167,7 @@ impl Request for CreateMessageRequest {
     type Result = crate::CreateMessageResult;
 }
 
-/// `server/discover`: asks a server what it is.
+/// `server/discover`: requests the identity and the capabilities of a server.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/discover#request>
 #[derive(Debug)]
@@ -179,7 +179,7 @@ impl Request for DiscoverRequest {
     type Result = crate::v2026_07_28::DiscoverResult;
 }
 
-/// `subscriptions/listen`: asks for notifications; the answer is their end.
+/// `subscriptions/listen`: subscribes to notifications; its result ends the subscription.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#opening-a-stream>
 #[derive(Debug)]

@@ -7,25 +7,25 @@ use crate::{Meta, Prompt, PromptMessage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which prompt to expand, and with what.
+/// The prompt to expand and its arguments.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetPromptRequestParams {
-    /// The prompt's name.
+    /// The name of the prompt.
     pub name: String,
-    /// Values for its arguments, by name.
+    /// The values of the arguments, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<BTreeMap<String, String>>,
-    /// Answers to what an earlier round asked, under the same keys.
+    /// Responses to the input requests of the earlier result, under the same keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// What an earlier round handed out, unchanged; only the server can read it.
+    /// The request state of the earlier result, unchanged; only the server can read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -64,7 +64,7 @@ impl GetPromptRequestParams {
     }
 }
 
-/// A prompt with its arguments filled in.
+/// An expanded prompt.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/prompts>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,12 +72,12 @@ impl GetPromptRequestParams {
 pub struct GetPromptResult {
     #[serde(rename = "resultType", default)]
     pub(crate) result_type: crate::constant::Complete,
-    /// What it is for.
+    /// The purpose of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The messages to hand to a model, in order.
+    /// The messages for a model, in order.
     pub messages: Vec<PromptMessage>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -119,16 +119,16 @@ pub struct ListPromptsResult {
     pub(crate) result_type: crate::constant::Complete,
     /// The prompts.
     pub prompts: Vec<Prompt>,
-    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative values read as 0.
     #[serde(default, deserialize_with = "crate::number::at_least_zero")]
     pub ttl_ms: u64,
-    /// Who may be served from a cache; a result that does not say so is private.
+    /// The requests that a cached result may answer; absent means private.
     #[serde(default)]
     pub cache_scope: CacheScope,
-    /// Where the next page begins; absent on the last page.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }

@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Resources, templates of them and their contents.
+//! Resources, resource templates and their contents.
 
 use crate::v2026_07_28::{CacheScope, InputResponses, RequestMeta};
 use crate::{Meta, Resource, ResourceContents, ResourceTemplate};
@@ -17,16 +17,16 @@ pub struct ListResourceTemplatesResult {
     pub(crate) result_type: crate::constant::Complete,
     /// The templates.
     pub resource_templates: Vec<ResourceTemplate>,
-    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative values read as 0.
     #[serde(default, deserialize_with = "crate::number::at_least_zero")]
     pub ttl_ms: u64,
-    /// Who may be served from a cache; a result that does not say so is private.
+    /// The requests that a cached result may answer; absent means private.
     #[serde(default)]
     pub cache_scope: CacheScope,
-    /// Where the next page begins; absent on the last page.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -74,16 +74,16 @@ pub struct ListResourcesResult {
     pub(crate) result_type: crate::constant::Complete,
     /// The resources.
     pub resources: Vec<Resource>,
-    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative values read as 0.
     #[serde(default, deserialize_with = "crate::number::at_least_zero")]
     pub ttl_ms: u64,
-    /// Who may be served from a cache; a result that does not say so is private.
+    /// The requests that a cached result may answer; absent means private.
     #[serde(default)]
     pub cache_scope: CacheScope,
-    /// Where the next page begins; absent on the last page.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -116,22 +116,22 @@ impl ListResourcesResult {
     }
 }
 
-/// Which resource to read.
+/// The resource to read.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadResourceRequestParams {
-    /// The resource, listed or not; the server knows what it means.
+    /// The URI of the resource, which does not have to be listed.
     pub uri: String,
-    /// Answers to what an earlier round asked, under the same keys.
+    /// Responses to the input requests of the earlier result, under the same keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// What an earlier round handed out, unchanged; only the server can read it.
+    /// The request state of the earlier result, unchanged; only the server can read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -162,7 +162,7 @@ impl ReadResourceRequestParams {
     }
 }
 
-/// What a resource holds.
+/// The contents of a resource.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -171,15 +171,15 @@ impl ReadResourceRequestParams {
 pub struct ReadResourceResult {
     #[serde(rename = "resultType", default)]
     pub(crate) result_type: crate::constant::Complete,
-    /// Its contents; a folder may answer with several.
+    /// The contents; a folder may have several.
     pub contents: Vec<ResourceContents>,
-    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative values read as 0.
     #[serde(default, deserialize_with = "crate::number::at_least_zero")]
     pub ttl_ms: u64,
-    /// Who may be served from a cache; a result that does not say so is private.
+    /// The requests that a cached result may answer; absent means private.
     #[serde(default)]
     pub cache_scope: CacheScope,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }

@@ -1,17 +1,17 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! The places a client opens to the server.
+//! Folders and files that a client exposes to the server.
 
 use crate::{Meta, Root};
 use serde::{Deserialize, Serialize};
 
-/// The params of the question for roots.
+/// The params of `roots/list`.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/roots>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ListRootsRequestParams {
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -30,7 +30,7 @@ impl ListRootsRequestParams {
     }
 }
 
-/// The places a server may work in.
+/// The folders and files that a server may work in.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/roots>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,12 +1,12 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Model calls a server asks its client to make.
+//! Model calls that a server requests from its client.
 
 use crate::v2026_07_28::Tool;
 use crate::{IncludeContext, JsonObject, ModelPreferences, SamplingMessage, ToolChoice};
 use serde::{Deserialize, Serialize};
 
-/// A model call that a server asks for.
+/// A model call that a server requests.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/client/sampling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,24 +15,24 @@ use serde::{Deserialize, Serialize};
 pub struct CreateMessageRequestParams {
     /// The conversation so far.
     pub messages: Vec<SamplingMessage>,
-    /// The most tokens to sample; the client may stop earlier.
+    /// The maximum number of tokens to sample; the client may stop earlier.
     pub max_tokens: u64,
-    /// What matters in the choice of a model; advice only.
+    /// Preferences for the choice of the model; the client may ignore them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_preferences: Option<ModelPreferences>,
     /// A system prompt; the client may change it or leave it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// How much other context to add; needs `sampling.context` unless it is `none`.
+    /// The additional context to include; values other than `none` need `sampling.context`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_context: Option<IncludeContext>,
-    /// Settings for the provider behind the client, in a form of its own.
+    /// Settings for the model provider of the client, in a provider-specific format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<JsonObject>,
     /// Texts that end the sampling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
-    /// How freely to sample; the scale is the model's.
+    /// The sampling temperature; the scale depends on the model.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "crate::number::serialize_optional"
@@ -41,7 +41,7 @@ pub struct CreateMessageRequestParams {
     /// Whether the model may or must call tools; needs `sampling.tools`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Tools the model may call; needs `sampling.tools`. They live in this request only.
+    /// Tools that the model may call; needs `sampling.tools`. They are valid for this request only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
 }

@@ -1,28 +1,28 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! Notifications that a client listens for.
+//! Subscriptions of a client to notifications.
 
 use crate::v2026_07_28::RequestMeta;
 use crate::{Implementation, JsonObject, Meta, RequestId};
 use serde::{Deserialize, Serialize};
 
-/// Which notifications to send; absent and false both mean no.
+/// The notifications to send; absent and false both mean no.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#notification-filter>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SubscriptionFilter {
-    /// Whether to tell when the list of prompts changes.
+    /// Whether to notify when the list of prompts changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts_list_changed: Option<bool>,
-    /// The URIs of resources to watch.
+    /// The URIs of the resources to watch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_subscriptions: Option<Vec<String>>,
-    /// Whether to tell when the list of resources changes.
+    /// Whether to notify when the list of resources changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources_list_changed: Option<bool>,
-    /// Whether to tell when the list of tools changes.
+    /// Whether to notify when the list of tools changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools_list_changed: Option<bool>,
     /// Members this revision does not know, kept as they came.
@@ -65,15 +65,15 @@ impl SubscriptionFilter {
     }
 }
 
-/// What a server will send on a subscription.
+/// The notifications that a server will send on a subscription.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#acknowledgment>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscriptionsAcknowledgedNotificationParams {
-    /// The part of the filter that the server honours.
+    /// The supported part of the requested filter.
     pub notifications: SubscriptionFilter,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -95,15 +95,15 @@ impl SubscriptionsAcknowledgedNotificationParams {
     }
 }
 
-/// What a client wants to hear of.
+/// The notifications that a client subscribes to.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#opening-a-stream>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscriptionsListenRequestParams {
-    /// What to send.
+    /// The notifications to send.
     pub notifications: SubscriptionFilter,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -118,7 +118,7 @@ impl SubscriptionsListenRequestParams {
     }
 }
 
-/// The end of a subscription that its server ends.
+/// The result that ends a subscription from the server's side.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ impl SubscriptionsListenRequestParams {
 pub struct SubscriptionsListenResult {
     #[serde(rename = "resultType", default)]
     pub(crate) result_type: crate::constant::Complete,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: SubscriptionsListenResultMeta,
 }
@@ -141,16 +141,16 @@ impl SubscriptionsListenResult {
     }
 }
 
-/// The metadata that ends a subscription.
+/// The metadata of the result that ends a subscription.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions#graceful-closure>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubscriptionsListenResultMeta {
-    /// Which subscription: the id of its `subscriptions/listen` request.
+    /// The subscription: the id of its `subscriptions/listen` request.
     #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
     pub subscription_id: RequestId,
-    /// The server software, by its own account.
+    /// The server software, as the server states it; not verified.
     #[serde(
         rename = "io.modelcontextprotocol/serverInfo",
         skip_serializing_if = "Option::is_none"

@@ -7,25 +7,25 @@ use crate::{ContentBlock, Icon, JsonObject, Meta, ToolAnnotations};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Which tool to call, and with what.
+/// The tool to call and its arguments.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/tools>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CallToolRequestParams {
-    /// The tool's name.
+    /// The name of the tool.
     pub name: String,
-    /// Its arguments, which fit the tool's input schema; absent is an empty object.
+    /// The arguments, which must match the tool's input schema; absent means an empty object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<JsonObject>,
-    /// Answers to what an earlier round asked, under the same keys.
+    /// Responses to the input requests of the earlier result, under the same keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<InputResponses>,
-    /// What an earlier round handed out, unchanged; only the server can read it.
+    /// The request state of the earlier result, unchanged; only the server can read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
@@ -64,7 +64,7 @@ impl CallToolRequestParams {
     }
 }
 
-/// What a tool call came to, failures included.
+/// The result of a tool call, including failures of the tool.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2026-07-28/server/tools>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,9 +73,9 @@ impl CallToolRequestParams {
 pub struct CallToolResult {
     #[serde(rename = "resultType", default)]
     pub(crate) result_type: crate::constant::Complete,
-    /// The result for a model to read.
+    /// The result for a model.
     pub content: Vec<ContentBlock>,
-    /// The result for a program to read, any JSON value; fits the output schema if the tool has one.
+    /// The result for a program, any JSON value; matches the output schema if the tool has one.
     #[serde(
         default,
         deserialize_with = "crate::presence::kept",
@@ -85,7 +85,7 @@ pub struct CallToolResult {
     /// Whether the tool failed; absent means no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -135,16 +135,16 @@ pub struct ListToolsResult {
     pub(crate) result_type: crate::constant::Complete,
     /// The tools.
     pub tools: Vec<Tool>,
-    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative ones read as 0.
+    /// How long the result stays fresh after its receipt, in milliseconds; missing and negative values read as 0.
     #[serde(default, deserialize_with = "crate::number::at_least_zero")]
     pub ttl_ms: u64,
-    /// Who may be served from a cache; a result that does not say so is private.
+    /// The requests that a cached result may answer; absent means private.
     #[serde(default)]
     pub cache_scope: CacheScope,
-    /// Where the next page begins; absent on the last page.
+    /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
@@ -184,26 +184,26 @@ impl ListToolsResult {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Tool {
-    /// The name calls use, unique in its server.
+    /// The name in calls, unique within the server.
     pub name: String,
-    /// The name people see.
+    /// The name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the tool does, for the model to choose by.
+    /// A description for the model, which selects tools by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A JSON Schema of type object for the arguments, passed through as it is.
+    /// A JSON Schema of type object for the arguments, passed through unchanged.
     pub input_schema: JsonObject,
-    /// A JSON Schema for the structured content, passed through as it is.
+    /// A JSON Schema for the structured content, passed through unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<JsonObject>,
-    /// Pictures a user interface may show, in any number of sizes.
+    /// Icons that a user interface may show, in any number of sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub icons: Option<Vec<Icon>>,
-    /// Hints on what a call does; not to be trusted unless the server is.
+    /// Hints on the effects of a call; not to be trusted unless the server is trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
 }
