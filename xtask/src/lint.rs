@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::steps::{Steps, say};
-use crate::{codegen, flags, root, support, tidy};
+use crate::workspace::{flags, root};
+use crate::{codegen, support, tidy};
 
 /// Name and arguments of each clippy run: the combinations of features that compile different code.
 const CLIPPY: &[(&str, &str)] = &[

@@ -11,8 +11,8 @@ mod steps;
 mod support;
 mod test;
 mod tidy;
+mod workspace;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -70,27 +70,6 @@ fn run(command: &str, rest: &[String]) -> Result<(), String> {
     }
 }
 
-/// The root folder of the workspace.
-fn root() -> &'static Path {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.parent().unwrap_or(own)
-}
-
-/// Returns which of the known flags are in `args`; rejects other arguments.
-fn flags<const N: usize>(
-    command: &str,
-    known: [&str; N],
-    args: &[String],
-) -> Result<[bool; N], String> {
-    if let Some(unknown) = args.iter().find(|arg| !known.contains(&arg.as_str())) {
-        let list = known.join(", ");
-        return Err(format!(
-            "unknown argument {unknown}; {command} accepts [{list}]"
-        ));
-    }
-    Ok(known.map(|flag| args.iter().any(|arg| arg == flag)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,9 +80,5 @@ mod tests {
         assert!(error.contains("tset") && error.contains("usage"), "{error}");
         let error = run("test", &["--fast".to_owned()]).unwrap_err();
         assert!(error.contains("--fast"), "{error}");
-        assert_eq!(
-            flags("x", ["--a", "--b"], &["--b".to_owned()]),
-            Ok([false, true])
-        );
     }
 }

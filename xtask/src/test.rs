@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use crate::programs::target;
 use crate::steps::{Steps, cargo};
-use crate::{flags, root};
+use crate::workspace::{flags, root};
 
 pub(crate) use watchdog::run as watchdog;
 

@@ -1,6 +1,6 @@
-//! What `cargo xtask bench` measures with: a server, the floors below it, and the load.
+//! What `cargo xtask bench` measures with: a server, the baselines below it, and the load.
 //!
-//! A floor is a server without an SDK: it parses the same bytes with `serde_json` and answers the same. The load checks
+//! A baseline is a server without an SDK: it parses the same bytes with `serde_json` and answers the same. The load checks
 //! every answer. Which programs meet, and what becomes of the figures, is the business of `xtask/src/bench`.
 
 pub mod listen;
@@ -8,7 +8,7 @@ pub mod server;
 pub mod words;
 
 #[cfg(unix)]
-pub mod floor;
+pub mod baseline;
 #[cfg(target_os = "linux")]
 pub mod load;
 

@@ -1,4 +1,4 @@
-//! What the measured server offers; the floors and the peers offer the same.
+//! What the measured server offers; the baselines and the peers offer the same.
 
 use mcp_server::{Args, Ctx, Server, Tool};
 use schemars::JsonSchema;

@@ -37,7 +37,7 @@ impl Wanted {
 
 fn main() -> Result<(), Fault> {
     let wanted = Wanted::parse(std::env::args().skip(1))?;
-    // A pipe has one client, and one thread serves it best; so do both floors.
+    // A pipe has one client, and one thread serves it best; so do both baselines.
     let mut runtime = match wanted.http {
         Some(_) => Builder::new_multi_thread(),
         None => Builder::new_current_thread(),

@@ -29,7 +29,7 @@ impl Built {
         build(
             root,
             &this.own,
-            &format!("{OWN} --bin bench-server --bin bench-floor --bin bench-load"),
+            &format!("{OWN} --bin bench-server --bin bench-baseline --bin bench-load"),
         )?;
         Ok(this)
     }

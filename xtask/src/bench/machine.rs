@@ -3,13 +3,13 @@
 use std::fs;
 use std::process::Command;
 
-use crate::programs::{SHORT, ask};
+use crate::programs::{SHORT, output_of};
 
 /// One line: cores, memory, system, compiler.
 pub(super) fn class() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let rust = ask(Command::new("rustc").arg("--version"), SHORT).unwrap_or_default();
+    let rust = output_of(Command::new("rustc").arg("--version"), SHORT).unwrap_or_default();
     describe(
         cores,
         &read("/proc/cpuinfo"),

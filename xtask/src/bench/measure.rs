@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::built::Built;
 use super::plan::{Group, Row};
-use super::who::{ALL, Who};
-use crate::programs::ask;
+use super::subject::{ALL, Subject};
+use crate::programs::output_of;
 use crate::steps::say;
 
 /// What the load prints of calls.
@@ -73,7 +73,7 @@ pub(super) enum Cell {
 }
 
 /// A row, measured.
-pub(super) type Cells = BTreeMap<Who, Cell>;
+pub(super) type Cells = BTreeMap<Subject, Cell>;
 
 /// How long the load may take, whatever it does; it has shorter limits of its own.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -95,36 +95,38 @@ impl Load<'_> {
     fn row(&self, row: &Row) -> Result<Cells, String> {
         let mut cells = Cells::new();
         for _ in 0..row.rounds.min(self.pace.rounds) {
-            for who in ALL {
-                if matches!(cells.get(&who), Some(Cell::Absent(_))) {
+            for subject in ALL {
+                if matches!(cells.get(&subject), Some(Cell::Absent(_))) {
                     continue;
                 }
-                match (self.calls(who, row), cells.get_mut(&who)) {
+                match (self.calls(subject, row), cells.get_mut(&subject)) {
                     (Ok(figures), Some(Cell::Rounds(rounds))) => rounds.push(figures),
                     (Ok(figures), _) => {
-                        cells.insert(who, Cell::Rounds(vec![figures]));
+                        cells.insert(subject, Cell::Rounds(vec![figures]));
                     }
-                    (Err(why), _) if who > Who::Ours => {
-                        cells.insert(who, Cell::Absent(reason(&why)));
+                    (Err(why), _) if subject > Subject::Ours => {
+                        cells.insert(subject, Cell::Absent(reason(&why)));
                     }
-                    (Err(why), _) => return Err(format!("{}, {}: {why}", who.name(), row.name)),
+                    (Err(why), _) => {
+                        return Err(format!("{}, {}: {why}", subject.name(), row.name));
+                    }
                 }
             }
         }
-        let brief = |(who, cell): (&Who, &Cell)| match cell {
+        let brief = |(subject, cell): (&Subject, &Cell)| match cell {
             Cell::Rounds(rounds) => {
                 let cpu = Spread::of(rounds.iter().map(|figures| figures.server_us));
-                format!("{} {:.2} us", who.name(), cpu.median)
+                format!("{} {:.2} us", subject.name(), cpu.median)
             }
-            Cell::Absent(why) => format!("{} n/a ({why})", who.name()),
+            Cell::Absent(why) => format!("{} n/a ({why})", subject.name()),
         };
         let cells_in_words: Vec<String> = cells.iter().map(brief).collect();
         say(&format!("  {}: {}", row.name, cells_in_words.join(", ")));
         Ok(cells)
     }
 
-    fn calls(&self, who: Who, row: &Row) -> Result<Figures, String> {
-        let args = who.args(&row.needs)?;
+    fn calls(&self, subject: Subject, row: &Row) -> Result<Figures, String> {
+        let args = subject.args(&row.needs)?;
         let mut command = self.load("calls", row.needs.wire);
         command
             .args(["--ask", &row.ask])
@@ -133,7 +135,7 @@ impl Load<'_> {
             .args(["--seconds", &self.pace.time.to_string()])
             .args(["--warm", &self.pace.warm.to_string()])
             .arg("--")
-            .arg(who.program(self.built))
+            .arg(subject.program(self.built))
             .args(args);
         let figures: Figures = read(&mut command)?;
         if figures.calls == 0 {
@@ -143,18 +145,23 @@ impl Load<'_> {
     }
 
     /// The memory of a server over HTTP.
-    pub(super) fn memory(&self, who: Who, sessions: u32) -> Result<Memory, String> {
+    pub(super) fn memory(&self, subject: Subject, sessions: u32) -> Result<Memory, String> {
         let mut command = self.load("memory", "http");
         command
             .args(["--inflight", &sessions.to_string()])
             .arg("--")
-            .arg(who.program(self.built))
+            .arg(subject.program(self.built))
             .args(["--http", "127.0.0.1:0"]);
         read(&mut command)
     }
 
     /// How long a server takes to start.
-    pub(super) fn start(&self, who: Who, wire: &'static str, times: u32) -> Result<Start, String> {
+    pub(super) fn start(
+        &self,
+        subject: Subject,
+        wire: &'static str,
+        times: u32,
+    ) -> Result<Start, String> {
         let mut command = self.load("start", wire);
         let how = match wire {
             "stdio" => &["--stdio"][..],
@@ -163,7 +170,7 @@ impl Load<'_> {
         command
             .args(["--calls", &times.to_string()])
             .arg("--")
-            .arg(who.program(self.built))
+            .arg(subject.program(self.built))
             .args(how);
         read(&mut command)
     }
@@ -185,7 +192,7 @@ fn reason(why: &str) -> String {
 
 /// Runs a program that prints one line of JSON.
 pub(super) fn read<T: for<'de> Deserialize<'de>>(command: &mut Command) -> Result<T, String> {
-    let said = ask(command, LIMIT)?;
+    let said = output_of(command, LIMIT)?;
     serde_json::from_str(&said).map_err(|error| format!("{error}: {said}"))
 }
 

@@ -13,13 +13,14 @@ mod measure;
 mod page;
 mod plan;
 mod plot;
+mod results;
 mod run;
 mod size;
+mod subject;
 mod svg;
 mod valgrind;
-mod who;
 
-use crate::root;
+use crate::workspace::root;
 use run::Wanted;
 
 const USAGE: &str = "\

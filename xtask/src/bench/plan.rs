@@ -1,6 +1,6 @@
 //! The rows of the table.
 
-use super::who::Needs;
+use super::subject::Needs;
 
 /// A heading with rows below it.
 #[derive(Debug)]

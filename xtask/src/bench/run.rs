@@ -6,12 +6,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::built::Built;
-use super::clients::{self, WAYS};
-use super::gate::{PATHS, Path as Counted};
-use super::measure::{Cells, Figures, Load, Memory, Pace, Start};
-use super::plan::{self, Group};
-use super::valgrind::{self, Heap, Valgrind};
-use super::who::{ALL, Who};
+use super::clients::{self, CALL_PATHS};
+use super::gate::PATHS;
+use super::measure::{Load, Pace};
+use super::plan;
+use super::results::{CountTable, Counts, Results, Weight};
+use super::subject::{ALL, Subject};
+use super::valgrind::{self, Valgrind};
 use super::{budgets, machine, page, plot, size};
 use crate::programs::target;
 use crate::steps::say;
@@ -35,42 +36,6 @@ pub(super) struct Wanted {
     pub(super) build_time: bool,
 }
 
-/// Exact counts of one path.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Counts {
-    pub(super) instructions: u64,
-    pub(super) heap: Heap,
-}
-
-/// What one server weighs.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Weight {
-    /// With most sessions.
-    pub(super) memory: Memory,
-    /// With each number of them.
-    pub(super) growth: Vec<(u32, Memory)>,
-    pub(super) stdio: Start,
-    pub(super) http: Start,
-    pub(super) program: u64,
-    pub(super) crates: Option<usize>,
-    pub(super) build: Option<f64>,
-}
-
-/// Paths, and the counts of whoever can go them.
-pub(super) type CountTable = Vec<(&'static Counted, BTreeMap<Who, Counts>)>;
-
-/// Everything that was measured.
-#[derive(Debug, Default)]
-pub(super) struct Results {
-    pub(super) machine: String,
-    pub(super) groups: Vec<(Group, Vec<Cells>)>,
-    pub(super) counts: CountTable,
-    pub(super) weights: BTreeMap<Who, Weight>,
-    pub(super) clients: Vec<(&'static str, [Vec<Figures>; 3])>,
-    /// Uses of the SDK, how many crates each costs, and how many it may.
-    pub(super) crates: Vec<(&'static str, usize, usize)>,
-}
-
 /// Builds, measures, writes.
 pub(super) fn run(root: &Path, wanted: Wanted) -> Result<(), String> {
     let built = Built::all(root)?;
@@ -90,12 +55,12 @@ pub(super) fn run(root: &Path, wanted: Wanted) -> Result<(), String> {
     }
     say("\nClients");
     let mut clients = Vec::new();
-    for way in &WAYS {
-        clients.push((way.name, clients::measure(&load, way)?));
+    for path in &CALL_PATHS {
+        clients.push((path.name, clients::measure(&load, path)?));
     }
     let mut weights = BTreeMap::new();
-    for who in ALL {
-        weights.insert(who, weigh(root, &load, who, wanted)?);
+    for subject in ALL {
+        weights.insert(subject, weigh(root, &load, subject, wanted)?);
     }
     let results = Results {
         machine: machine::class(),
@@ -136,32 +101,32 @@ fn write(docs: &Path, place: &str, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(failed)
 }
 
-fn weigh(root: &Path, load: &Load<'_>, who: Who, wanted: Wanted) -> Result<Weight, String> {
+fn weigh(root: &Path, load: &Load<'_>, subject: Subject, wanted: Wanted) -> Result<Weight, String> {
     let (sessions, starts) = match wanted.quick {
         true => (&SESSIONS[..2], 3),
         false => (&SESSIONS[..], STARTS),
     };
-    let failed = |error: String| format!("{}: {error}", who.name());
+    let failed = |error: String| format!("{}: {error}", subject.name());
     let mut growth = Vec::new();
     for count in sessions {
-        growth.push((*count, load.memory(who, *count).map_err(failed)?));
+        growth.push((*count, load.memory(subject, *count).map_err(failed)?));
     }
     let memory = growth.last().ok_or("no sessions are to be opened")?.1;
     let weight = Weight {
         memory,
         growth,
-        stdio: load.start(who, "stdio", starts).map_err(failed)?,
-        http: load.start(who, "http", starts).map_err(failed)?,
-        program: size::stripped(&who.program(load.built))?,
-        crates: size::crates(root, who)?,
+        stdio: load.start(subject, "stdio", starts).map_err(failed)?,
+        http: load.start(subject, "http", starts).map_err(failed)?,
+        program: size::stripped(&subject.program(load.built))?,
+        crates: size::crates(root, subject)?,
         build: match wanted.build_time {
-            true => size::build_time(root, who)?,
+            true => size::build_time(root, subject)?,
             false => None,
         },
     };
     say(&format!(
         "\n{}: {} KiB idle, {} bytes of program, first answer after {:.1} ms",
-        who.name(),
+        subject.name(),
         weight.memory.idle,
         weight.program,
         weight.stdio.answer_ms
@@ -183,16 +148,19 @@ fn counts(built: &Built, quick: bool) -> Result<CountTable, String> {
     for path in paths {
         let brief = path.brief();
         let mut row = BTreeMap::new();
-        for who in ALL.into_iter().filter(|who| who.args(&path.needs).is_ok()) {
-            let heap = valgrind.heap(who, &brief)?;
-            let instructions = valgrind.instructions(who, &brief)?;
+        for subject in ALL
+            .into_iter()
+            .filter(|subject| subject.args(&path.needs).is_ok())
+        {
+            let heap = valgrind.heap(subject, &brief)?;
+            let instructions = valgrind.instructions(subject, &brief)?;
             say(&format!(
                 "  {}, {}: {instructions} instructions, {:.1} allocations",
                 path.name,
-                who.name(),
+                subject.name(),
                 heap.allocations
             ));
-            row.insert(who, Counts { instructions, heap });
+            row.insert(subject, Counts { instructions, heap });
         }
         counts.push((path, row));
     }

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use super::built::{OWN, PEERS, build};
-use super::who::Who;
-use crate::programs::{SHORT, ask, run, target};
+use super::subject::Subject;
+use crate::programs::{SHORT, output_of, run, target};
 use crate::steps::{cargo, say};
 
 /// The size of a program without its symbols, in bytes.
@@ -18,35 +18,35 @@ pub(super) fn stripped(program: &Path) -> Result<u64, String> {
     let out = folder.join("stripped");
     let mut command = Command::new("strip");
     command.arg("-o").arg(&out).arg(program);
-    ask(&mut command, SHORT).map_err(|error| format!("strip, of the binutils: {error}"))?;
+    output_of(&mut command, SHORT).map_err(|error| format!("strip, of the binutils: {error}"))?;
     let size = fs::metadata(&out).map_err(failed)?.len();
     fs::remove_file(&out).map_err(failed)?;
     Ok(size)
 }
 
-/// Where a server is built, and with which words. The floor is no package of its own.
-fn package(root: &Path, who: Who) -> Option<(PathBuf, String)> {
+/// Where a server is built, and with which words. The baseline is no package of its own.
+fn package(root: &Path, subject: Subject) -> Option<(PathBuf, String)> {
     let peers = root.join(PEERS);
-    match who {
-        Who::Floor => None,
-        Who::Ours => Some((root.to_owned(), format!("{OWN} --bin bench-server"))),
-        Who::Rmcp => Some((peers, "--locked -p bench-rmcp-server".to_owned())),
-        Who::Tower => Some((peers, "--locked -p bench-tower-mcp-server".to_owned())),
+    match subject {
+        Subject::Baseline => None,
+        Subject::Ours => Some((root.to_owned(), format!("{OWN} --bin bench-server"))),
+        Subject::Rmcp => Some((peers, "--locked -p bench-rmcp-server".to_owned())),
+        Subject::Tower => Some((peers, "--locked -p bench-tower-mcp-server".to_owned())),
     }
 }
 
-/// How many crates a server over both transports is made of, the bench's own left out; of the floor nothing.
-pub(super) fn crates(root: &Path, who: Who) -> Result<Option<usize>, String> {
-    let what = match who {
-        Who::Floor => return Ok(None),
-        Who::Ours => {
+/// How many crates a server over both transports is made of, the bench's own left out; of the baseline nothing.
+pub(super) fn crates(root: &Path, subject: Subject) -> Result<Option<usize>, String> {
+    let what = match subject {
+        Subject::Baseline => return Ok(None),
+        Subject::Ours => {
             "-p mcp-server -p mcp-transport-http -p mcp-transport-stdio --no-default-features \
              --features mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server"
         }
-        Who::Rmcp => "--locked -p bench-rmcp-server",
-        Who::Tower => "--locked -p bench-tower-mcp-server",
+        Subject::Rmcp => "--locked -p bench-rmcp-server",
+        Subject::Tower => "--locked -p bench-tower-mcp-server",
     };
-    let Some((folder, _)) = package(root, who) else {
+    let Some((folder, _)) = package(root, subject) else {
         return Ok(None);
     };
     let mut command = Command::new(cargo());
@@ -66,9 +66,9 @@ pub(super) fn crates(root: &Path, who: Who) -> Result<Option<usize>, String> {
     Ok(Some(crates.len()))
 }
 
-/// How long a server takes to be built for release from nothing, in seconds; of the floor nothing.
-pub(super) fn build_time(root: &Path, who: Who) -> Result<Option<f64>, String> {
-    let Some((workspace, what)) = package(root, who) else {
+/// How long a server takes to be built for release from nothing, in seconds; of the baseline nothing.
+pub(super) fn build_time(root: &Path, subject: Subject) -> Result<Option<f64>, String> {
+    let Some((workspace, what)) = package(root, subject) else {
         return Ok(None);
     };
     let folder = target().join("bench-clean");
@@ -77,7 +77,7 @@ pub(super) fn build_time(root: &Path, who: Who) -> Result<Option<f64>, String> {
         _ => Ok(()),
     };
     gone(&folder)?;
-    say(&format!("\nbuilding from nothing: {}", who.name()));
+    say(&format!("\nbuilding from nothing: {}", subject.name()));
     let start = Instant::now();
     build(&workspace, &folder, &what)?;
     let took = start.elapsed().as_secs_f64();

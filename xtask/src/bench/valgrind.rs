@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::built::Built;
 use super::gate::Path as Counted;
-use super::who::Who;
-use crate::programs::{SHORT, ask, run};
+use super::subject::Subject;
+use crate::programs::{SHORT, output_of, run};
 
 /// How long one run may take; a program is some fifty times slower than alone.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -32,7 +32,7 @@ pub(super) struct Heap {
 
 /// Fails where valgrind is not there.
 pub(super) fn is_here() -> Result<(), String> {
-    ask(Command::new("valgrind").arg("--version"), SHORT)
+    output_of(Command::new("valgrind").arg("--version"), SHORT)
         .map(|_| ())
         .map_err(|error| {
             format!(
@@ -50,11 +50,11 @@ impl<'a> Valgrind<'a> {
     }
 
     /// Instructions per call.
-    pub(super) fn instructions(&self, who: Who, path: &Counted) -> Result<u64, String> {
+    pub(super) fn instructions(&self, subject: Subject, path: &Counted) -> Result<u64, String> {
         let once = |calls| {
-            let file = self.file(who, path, calls);
+            let file = self.file(subject, path, calls);
             let out = format!("--callgrind-out-file={}", file.display());
-            self.run(who, path, calls, &["--tool=callgrind", &out])?;
+            self.run(subject, path, calls, &["--tool=callgrind", &out])?;
             read(&file, totals)
         };
         let total = |calls| {
@@ -67,12 +67,12 @@ impl<'a> Valgrind<'a> {
     }
 
     /// Allocations per call.
-    pub(super) fn heap(&self, who: Who, path: &Counted) -> Result<Heap, String> {
+    pub(super) fn heap(&self, subject: Subject, path: &Counted) -> Result<Heap, String> {
         let total = |calls| {
-            let file = self.file(who, path, calls).with_extension("heap");
+            let file = self.file(subject, path, calls).with_extension("heap");
             let log = format!("--log-file={}", file.display());
             let words = ["--tool=memcheck", "--leak-check=no", &log];
-            self.run(who, path, calls, &words)?;
+            self.run(subject, path, calls, &words)?;
             read(&file, heap)
         };
         let (few, many) = (total(path.few)?, total(path.few + path.more)?);
@@ -84,12 +84,18 @@ impl<'a> Valgrind<'a> {
         })
     }
 
-    fn file(&self, who: Who, path: &Counted, calls: u32) -> PathBuf {
+    fn file(&self, subject: Subject, path: &Counted, calls: u32) -> PathBuf {
         self.folder
-            .join(format!("{}.{}.{calls}.out", path.name, who.short()))
+            .join(format!("{}.{}.{calls}.out", path.name, subject.short()))
     }
 
-    fn run(&self, who: Who, path: &Counted, calls: u32, tool: &[&str]) -> Result<(), String> {
+    fn run(
+        &self,
+        subject: Subject,
+        path: &Counted,
+        calls: u32,
+        tool: &[&str],
+    ) -> Result<(), String> {
         let mut command = Command::new(self.built.program("bench-load"));
         command
             .arg("calls")
@@ -98,12 +104,12 @@ impl<'a> Valgrind<'a> {
             .args(["--calls", &calls.to_string()])
             .args(["--", "valgrind"])
             .args(tool)
-            .arg(who.program(self.built))
-            .args(who.args(&path.needs)?)
+            .arg(subject.program(self.built))
+            .args(subject.args(&path.needs)?)
             // One worker, so that nobody's waking up is counted by chance.
             .env("TOKIO_WORKER_THREADS", "1");
         run(&mut command, LIMIT, |_| {})
-            .map_err(|error| format!("{}, {}: {error}", who.name(), path.name))
+            .map_err(|error| format!("{}, {}: {error}", subject.name(), path.name))
     }
 }
 

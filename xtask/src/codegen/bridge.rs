@@ -80,10 +80,10 @@ pub(crate) fn is_turned(ty: &Ty, bridged: &BTreeSet<String>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::model::{Field, Tag};
+    use crate::codegen::model::{Property, Tag};
 
     fn item(name: &str, members: &[(&str, Ty, Presence)]) -> Item {
-        let fields = members.iter().map(|(wire, ty, presence)| Field {
+        let fields = members.iter().map(|(wire, ty, presence)| Property {
             wire: (*wire).to_owned(),
             rust: (*wire).to_owned(),
             ty: ty.clone(),

@@ -101,10 +101,10 @@ fn mentions(items: &[Item], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::model::{Field, Kind, Presence, Struct, Ty};
+    use crate::codegen::model::{Kind, Presence, Property, Struct, Ty};
 
     fn holder(name: &str, members: &[(&str, &str)]) -> Item {
-        let fields = members.iter().map(|(wire, ty)| Field {
+        let fields = members.iter().map(|(wire, ty)| Property {
             wire: (*wire).to_owned(),
             rust: (*wire).to_owned(),
             ty: Ty::Vec(Box::new(Ty::Named((*ty).to_owned()))),

@@ -14,13 +14,13 @@ const FILE: &str = "xtask/schema.lock";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Lock {
-    schema: Vec<Pin>,
+    schema: Vec<LockEntry>,
 }
 
 /// One schema file, at one commit.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Pin {
+pub(crate) struct LockEntry {
     revision: String,
     url: String,
     sha256: String,
@@ -62,7 +62,7 @@ impl Lock {
     }
 }
 
-fn download(pin: &Pin, file: &PathBuf) -> Result<Vec<u8>, String> {
+fn download(pin: &LockEntry, file: &PathBuf) -> Result<Vec<u8>, String> {
     let output = Command::new("curl").args(["-fsSL", &pin.url]).output();
     let output = output.map_err(|error| format!("curl could not be started: {error}"))?;
     if !output.status.success() {
@@ -96,7 +96,7 @@ mod tests {
     const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     fn lock(sha256: &str) -> Lock {
-        let pin = Pin {
+        let pin = LockEntry {
             revision: "r".to_owned(),
             url: "https://example.test".to_owned(),
             sha256: sha256.to_owned(),

@@ -35,7 +35,7 @@ pub(crate) enum Kind {
 pub(crate) struct Struct {
     /// A constant member, written first and ignored on input.
     pub(crate) tag: Option<Tag>,
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<Property>,
     /// Whether unknown members are kept.
     pub(crate) extra: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Tag {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Field {
+pub(crate) struct Property {
     pub(crate) wire: String,
     pub(crate) rust: String,
     pub(crate) ty: Ty,

@@ -24,7 +24,7 @@ struct Check {
 
 /// What became of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Outcome {
     /// How many checks passed, and what is wrong with each of the others.
     Judged {
         passed: usize,
@@ -35,7 +35,7 @@ pub(super) enum Verdict {
     Later,
 }
 
-impl Verdict {
+impl Outcome {
     fn of(checks: &[Check]) -> Self {
         let with = |status: &'static str| checks.iter().filter(move |check| check.status == status);
         let told = |check: &Check| {
@@ -71,48 +71,48 @@ impl Verdict {
     }
 }
 
-/// The verdicts of a run, in the order in which the scenarios were done, and whether any check at all has failed, also
+/// The outcomes of a run, in the order in which the scenarios were done, and whether any check at all has failed, also
 /// one that does not count yet.
 #[derive(Debug, Default)]
-pub(super) struct Verdicts {
-    pub(super) scenarios: Vec<(String, Verdict)>,
+pub(super) struct Outcomes {
+    pub(super) scenarios: Vec<(String, Outcome)>,
     pub(super) any_failed: bool,
 }
 
 /// Reads everything that a run has written into its folder.
-pub(super) fn read(folder: &Path, role: Role) -> Result<Verdicts, String> {
+pub(super) fn read(folder: &Path, role: Role) -> Result<Outcomes, String> {
     let mut found = Vec::new();
     walk(folder, "", &mut found)?;
     // By the time, and then by the name.
     found.sort_by(|a, b| (&a.1, &a.0).cmp(&(&b.1, &b.0)));
-    let mut verdicts = Verdicts::default();
+    let mut outcomes = Outcomes::default();
     for (name, stamp) in found {
         let path = folder.join(format!("{name}{stamp}")).join(FILE);
         let scenario = match role {
             Role::Server => name.strip_prefix("server-").unwrap_or(&name),
             Role::Client => &name,
         };
-        let verdict = match fs::read(&path) {
+        let outcome = match fs::read(&path) {
             Ok(text) => {
                 let checks: Vec<Check> = serde_json::from_slice(&text)
                     .map_err(|error| format!("{}: {error}", path.display()))?;
-                Verdict::of(&checks)
+                Outcome::of(&checks)
             }
-            Err(_) => Verdict::fault("the suite wrote no checks".to_owned()),
+            Err(_) => Outcome::fault("the suite wrote no checks".to_owned()),
         };
-        if let Verdict::Judged {
+        if let Outcome::Judged {
             failures, warnings, ..
-        } = &verdict
+        } = &outcome
         {
-            verdicts.any_failed |= !failures.is_empty() || !warnings.is_empty();
+            outcomes.any_failed |= !failures.is_empty() || !warnings.is_empty();
         }
-        let verdict = match later::reason(role, scenario) {
-            Some(_) => Verdict::Later,
-            None => verdict,
+        let outcome = match later::reason(role, scenario) {
+            Some(_) => Outcome::Later,
+            None => outcome,
         };
-        verdicts.scenarios.push((scenario.to_owned(), verdict));
+        outcomes.scenarios.push((scenario.to_owned(), outcome));
     }
-    Ok(verdicts)
+    Ok(outcomes)
 }
 
 /// The folders of scenarios, split in name and stamp; a slash in the name is a folder in a folder.
@@ -174,7 +174,7 @@ mod tests {
             {"id": "f", "status": "PERHAPS"}
         ]"#;
         let checks: Vec<Check> = serde_json::from_str(checks).unwrap();
-        let expected = Verdict::Judged {
+        let expected = Outcome::Judged {
             passed: 1,
             failures: vec![
                 "d: what went wrong".to_owned(),
@@ -182,6 +182,6 @@ mod tests {
             ],
             warnings: vec!["e: what is checked".to_owned()],
         };
-        assert_eq!(Verdict::of(&checks), expected);
+        assert_eq!(Outcome::of(&checks), expected);
     }
 }

@@ -1,7 +1,7 @@
 //! Scenarios that say nothing yet, because we lack the feature or the suite lacks the checks. They run with their
 //! suite, and do not count.
 
-use super::checks::Verdict;
+use super::checks::Outcome;
 use super::plan::Role;
 use super::table::Column;
 
@@ -26,8 +26,8 @@ pub(super) fn unused(columns: &[Column]) -> Vec<String> {
     let is_used = |(role, names, _): &&Later| {
         columns.iter().any(|column| {
             column.run.role == *role
-                && column.verdicts.iter().any(|(scenario, verdict)| {
-                    matches!(verdict, Verdict::Later) && scenario.starts_with(names)
+                && column.outcomes.iter().any(|(scenario, outcome)| {
+                    matches!(outcome, Outcome::Later) && scenario.starts_with(names)
                 })
         })
     };

@@ -16,10 +16,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::programs::{BUILD, Server, run as run_program, taken, target};
-use crate::root;
+use crate::programs::{BUILD, Server, copy_program, run as run_program, target};
 use crate::steps::{cargo, say};
-use checks::Verdict;
+use crate::workspace::root;
+use checks::Outcome;
 use plan::{Role, Run, Selection};
 use suite::Suites;
 use table::Column;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
     let mut columns = Vec::new();
     for role in wanted.roles() {
-        let program = taken(role.program(), &folder.join("bin"))?;
+        let program = copy_program(role.program(), &folder.join("bin"))?;
         columns.extend(match role {
             Role::Server => test_server(&suites, &program, wanted.revision)?,
             Role::Client => test_client(&suites, &program, wanted.revision)?,
@@ -171,14 +171,14 @@ fn alone(suites: &Suites, columns: &[Column], command: &str) -> Result<Vec<Colum
             all.push(Column::new(run, Vec::new()));
             all.len() - 1
         });
-        for (scenario, verdict) in &column.verdicts {
-            if *verdict != Verdict::Later && !all[at].has(scenario) {
+        for (scenario, outcome) in &column.outcomes {
+            if *outcome != Outcome::Later && !all[at].has(scenario) {
                 let one = suites.alone(run, scenario, command)?;
                 all[at].extend(one);
             }
         }
     }
-    all.retain(|column| !column.verdicts.is_empty());
+    all.retain(|column| !column.outcomes.is_empty());
     Ok(all)
 }
 
@@ -220,7 +220,7 @@ mod tests {
         let lock = std::fs::read_to_string(folder.join("package-lock.json")).unwrap();
         assert!(!lock.contains("\"resolved\"") && lock.contains("\"integrity\""));
         let list = std::fs::read_to_string(folder.join("package.json")).unwrap();
-        for line in plan::Line::ALL {
+        for line in plan::ReleaseLine::ALL {
             assert!(list.contains(&format!("\"{}\"", line.package())), "{list}");
         }
         assert!(!list.contains('^') && !list.contains('~'), "{list}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::checks::Verdict;
+use super::checks::Outcome;
 use super::table::Column;
 
 const FILE: &str = "tests/conformance/passed.txt";
@@ -102,8 +102,8 @@ fn name(column: &Column) -> String {
 fn counts(columns: &[Column]) -> Passed {
     let mut counts = BTreeMap::new();
     for column in columns {
-        for (scenario, verdict) in &column.verdicts {
-            if let Verdict::Judged { passed, .. } = verdict {
+        for (scenario, outcome) in &column.outcomes {
+            if let Outcome::Judged { passed, .. } = outcome {
                 counts.insert((name(column), scenario.clone()), *passed);
             }
         }
@@ -118,15 +118,15 @@ mod tests {
 
     fn column(role: Role, scenarios: &[(&str, usize)]) -> Column {
         let run = runs(role, None).next().unwrap();
-        let verdicts = scenarios.iter().map(|(scenario, passed)| {
-            let verdict = Verdict::Judged {
+        let outcomes = scenarios.iter().map(|(scenario, passed)| {
+            let outcome = Outcome::Judged {
                 passed: *passed,
                 failures: Vec::new(),
                 warnings: Vec::new(),
             };
-            ((*scenario).to_owned(), verdict)
+            ((*scenario).to_owned(), outcome)
         });
-        Column::new(run, verdicts.collect())
+        Column::new(run, outcomes.collect())
     }
 
     #[test]

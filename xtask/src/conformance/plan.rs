@@ -32,14 +32,14 @@ impl Role {
 
 /// A published line of the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ReleaseLine {
     /// What `latest` points at.
     Stable,
     /// The newest one: requirement sets, and the schema of every message is checked.
     Next,
 }
 
-impl Line {
+impl ReleaseLine {
     pub(super) const ALL: [Self; 2] = [Self::Stable, Self::Next];
 
     /// Under which name `tests/conformance/package.json` installs it.
@@ -76,7 +76,7 @@ pub(super) enum Selection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) role: Role,
-    pub(super) line: Line,
+    pub(super) line: ReleaseLine,
     pub(super) revision: &'static str,
     pub(super) selection: Selection,
 }
@@ -103,16 +103,20 @@ pub(super) fn runs(role: Role, revision: Option<&str>) -> impl Iterator<Item = R
         selection,
     };
     // Without a revision the stable line speaks the newest one it knows.
-    let mut runs = vec![of(Line::Stable, "2025-11-25", Selection::Suite("all"))];
+    let mut runs = vec![of(
+        ReleaseLine::Stable,
+        "2025-11-25",
+        Selection::Suite("all"),
+    )];
     for &revision in REVISIONS {
         let suite = match (role, revision) {
             (Role::Client, "2025-03-26") => "backcompat",
             _ => "all",
         };
-        runs.push(of(Line::Next, revision, Selection::SuiteAt(suite)));
+        runs.push(of(ReleaseLine::Next, revision, Selection::SuiteAt(suite)));
     }
     for revision in ["2025-11-25", "2026-07-28"] {
-        runs.push(of(Line::Next, revision, Selection::Required));
+        runs.push(of(ReleaseLine::Next, revision, Selection::Required));
     }
     runs.into_iter()
         .filter(move |run| revision.is_none_or(|revision| revision == run.revision))

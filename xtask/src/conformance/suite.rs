@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::checks::{self, Verdict};
-use super::plan::{Line, Role, Run, Selection};
+use super::checks::{self, Outcome};
+use super::plan::{ReleaseLine, Role, Run, Selection};
 use super::table::Column;
-use crate::programs::{SHORT, ask, end_of, major, npm_ci};
+use crate::programs::{SHORT, major, npm_ci, output_of, run_to_end};
 use crate::steps::say;
 
 /// The oldest Node that npm needs for installing; the suites themselves get one of their own.
@@ -33,7 +33,7 @@ impl Suites {
         npm_ci(lists, &npm, INSTALLER, |_| false)?;
         let packages = npm.join("node_modules");
         let node = node(&packages)?;
-        for line in Line::ALL {
+        for line in ReleaseLine::ALL {
             let version = version(&packages, line)?;
             say(&format!("suite {}: {version}", line.name()));
         }
@@ -56,15 +56,15 @@ impl Suites {
             }
             Selection::Alone => return Err("one scenario has to be named".to_owned()),
         };
-        let ended = end_of(&mut command, LIMIT, |_| {})?;
-        let verdicts = checks::read(&results, run.role)?;
-        let mut column = Column::new(run, verdicts.scenarios);
-        if column.verdicts.is_empty() {
-            column.fault(format!("no scenario was run\n{}", ended.complaint));
-        } else if !ended.status.success() && !verdicts.any_failed {
+        let ended = run_to_end(&mut command, LIMIT, |_| {})?;
+        let outcomes = checks::read(&results, run.role)?;
+        let mut column = Column::new(run, outcomes.scenarios);
+        if column.outcomes.is_empty() {
+            column.fault(format!("no scenario was run\n{}", ended.errors));
+        } else if !ended.status.success() && !outcomes.any_failed {
             column.fault(format!(
                 "the suite ended with {} though no check failed\n{}",
-                ended.status, ended.complaint
+                ended.status, ended.errors
             ));
         }
         say(&column.told());
@@ -76,30 +76,30 @@ impl Suites {
         let results = self.fresh(&run, scenario)?;
         let mut command = self.command(&run, subject, &results);
         command.args(["--scenario", scenario]);
-        if run.line == Line::Next {
+        if run.line == ReleaseLine::Next {
             // Extensions stand beside the revisions; alone they are skipped without this.
             command.args(["--spec-version", run.revision, "--force"]);
         }
         let mut said = String::new();
-        let ended = end_of(&mut command, LIMIT, |line| {
+        let ended = run_to_end(&mut command, LIMIT, |line| {
             said += line;
             said.push('\n');
         })?;
-        let mut verdicts = checks::read(&results, run.role)?.scenarios;
-        if verdicts.is_empty() {
-            let fault = Verdict::fault("the suite wrote nothing".to_owned());
-            verdicts.push((scenario.to_owned(), fault));
+        let mut outcomes = checks::read(&results, run.role)?.scenarios;
+        if outcomes.is_empty() {
+            let fault = Outcome::fault("the suite wrote nothing".to_owned());
+            outcomes.push((scenario.to_owned(), fault));
         }
         if !ended.status.success() {
-            for (_, verdict) in &mut verdicts {
+            for (_, outcome) in &mut outcomes {
                 let status = ended.status;
-                verdict.fail(format!(
+                outcome.fail(format!(
                     "alone it ended with {status}\n{said}{}",
-                    ended.complaint
+                    ended.errors
                 ));
             }
         }
-        let column = Column::new(run, verdicts);
+        let column = Column::new(run, outcomes);
         say(&format!("{} {scenario}", column.told()));
         Ok(column)
     }
@@ -147,7 +147,7 @@ fn node(packages: &Path) -> Result<PathBuf, String> {
         }
     }
     let own = PathBuf::from("node");
-    let version = ask(Command::new(&own).arg("--version"), SHORT)?;
+    let version = output_of(Command::new(&own).arg("--version"), SHORT)?;
     if major(&version) < 22 {
         return Err(format!(
             "the suites need Node 22 or newer: none is published for this machine on npm, and the one on the path is {version}"
@@ -156,7 +156,7 @@ fn node(packages: &Path) -> Result<PathBuf, String> {
     Ok(own)
 }
 
-fn version(packages: &Path, line: Line) -> Result<String, String> {
+fn version(packages: &Path, line: ReleaseLine) -> Result<String, String> {
     let path = packages.join(line.package()).join("package.json");
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = fs::read(&path).map_err(|error| failed(&error))?;

@@ -2,23 +2,23 @@
 
 use std::fmt::Write as _;
 
-use super::checks::Verdict;
+use super::checks::Outcome;
 use super::later;
 use super::plan::{Role, Run};
 
-/// A run and its verdicts.
+/// A run and its outcomes.
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) run: Run,
-    pub(super) verdicts: Vec<(String, Verdict)>,
+    pub(super) outcomes: Vec<(String, Outcome)>,
     faults: Vec<String>,
 }
 
 impl Column {
-    pub(super) fn new(run: Run, verdicts: Vec<(String, Verdict)>) -> Self {
+    pub(super) fn new(run: Run, outcomes: Vec<(String, Outcome)>) -> Self {
         Self {
             run,
-            verdicts,
+            outcomes,
             faults: Vec::new(),
         }
     }
@@ -30,21 +30,21 @@ impl Column {
 
     /// Takes in what another run with the same title brought.
     pub(super) fn extend(&mut self, other: Self) {
-        self.verdicts.extend(other.verdicts);
+        self.outcomes.extend(other.outcomes);
         self.faults.extend(other.faults);
     }
 
     /// Whether the run had the scenario.
     pub(super) fn has(&self, scenario: &str) -> bool {
-        self.verdicts.iter().any(|(name, _)| name == scenario)
+        self.outcomes.iter().any(|(name, _)| name == scenario)
     }
 
     /// One line about the run.
     pub(super) fn told(&self) -> String {
         let (mut passed, mut failed, mut warned, mut later) = (0, 0, 0, 0);
-        for (_, verdict) in &self.verdicts {
-            match verdict {
-                Verdict::Judged {
+        for (_, outcome) in &self.outcomes {
+            match outcome {
+                Outcome::Judged {
                     passed: good,
                     failures,
                     warnings,
@@ -53,12 +53,12 @@ impl Column {
                     failed += failures.len();
                     warned += warnings.len();
                 }
-                Verdict::Later => later += 1,
+                Outcome::Later => later += 1,
             }
         }
         let role = self.run.role.name();
         let title = self.run.title();
-        let scenarios = self.verdicts.len() - later;
+        let scenarios = self.outcomes.len() - later;
         let mut line = format!(
             "{role} {title:24} {scenarios:2} scenarios: {passed} passed, {failed} failed, {warned} warnings"
         );
@@ -76,12 +76,12 @@ impl Column {
             .iter()
             .map(|fault| format!("{run}: {fault}"))
             .collect();
-        for (scenario, verdict) in &self.verdicts {
-            let Verdict::Judged {
+        for (scenario, outcome) in &self.outcomes {
+            let Outcome::Judged {
                 passed,
                 failures,
                 warnings,
-            } = verdict
+            } = outcome
             else {
                 continue;
             };
@@ -96,13 +96,13 @@ impl Column {
     }
 
     fn cell(&self, scenario: &str) -> String {
-        let found = self.verdicts.iter().find(|(name, _)| name == scenario);
+        let found = self.outcomes.iter().find(|(name, _)| name == scenario);
         match found {
             None => String::new(),
-            Some((_, Verdict::Later)) => "later".to_owned(),
+            Some((_, Outcome::Later)) => "later".to_owned(),
             Some((
                 _,
-                Verdict::Judged {
+                Outcome::Judged {
                     passed,
                     failures,
                     warnings,
@@ -132,11 +132,11 @@ pub(super) fn plain(columns: &[Column]) -> String {
 fn table(role: Role, columns: &[&Column], text: &mut String) {
     let mut scenarios: Vec<&str> = Vec::new();
     let mut reasons: Vec<&str> = Vec::new();
-    for (scenario, verdict) in columns.iter().flat_map(|column| &column.verdicts) {
+    for (scenario, outcome) in columns.iter().flat_map(|column| &column.outcomes) {
         if !scenarios.contains(&&**scenario) {
             scenarios.push(scenario);
         }
-        if let (Verdict::Later, Some(reason)) = (verdict, later::reason(role, scenario))
+        if let (Outcome::Later, Some(reason)) = (outcome, later::reason(role, scenario))
             && !reasons.contains(&reason)
         {
             reasons.push(reason);

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::install::Installed;
 use super::peers::{Part, Peer};
 use super::rows::{Section, Transport};
-use crate::programs::{Server, taken};
+use crate::programs::{Server, copy_program};
 
 /// Where our own servers listen.
 const ANY_PORT: &str = "127.0.0.1:0";
@@ -34,9 +34,9 @@ impl Ours {
     /// Takes copies into a folder.
     pub(super) fn new(folder: &Path) -> Result<Self, String> {
         Ok(Self {
-            client: taken("interop-client", folder)?,
-            server: taken("everything-server", folder)?,
-            auth: taken("interop-auth", folder)?,
+            client: copy_program("interop-client", folder)?,
+            server: copy_program("everything-server", folder)?,
+            auth: copy_program("interop-auth", folder)?,
         })
     }
 

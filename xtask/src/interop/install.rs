@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::programs::{BUILD, LIMIT, SHORT, Stamp, ask, copy, npm_ci, run};
+use crate::programs::{BUILD, InstallMarker, LIMIT, SHORT, copy, npm_ci, output_of, run};
 use crate::steps::{cargo, say};
 
 /// The oldest Node that every package from npm runs on.
@@ -86,13 +86,13 @@ impl Installed {
 
     fn venv(&self, scripts: &Path) -> Result<(), String> {
         let python = if cfg!(windows) { "python" } else { "python3" };
-        let version = ask(Command::new(python).arg("--version"), SHORT)
+        let version = output_of(Command::new(python).arg("--version"), SHORT)
             .map_err(|error| format!("{python} is needed, version 3.10 or newer: {error}"))?;
         let folder = self.scripts_for_python();
         copy(scripts, &folder, |name| {
             name.ends_with(".py") || name == "requirements.txt"
         })?;
-        let stamp = Stamp::of(&folder, &["requirements.txt"], &version)?;
+        let stamp = InstallMarker::of(&folder, &["requirements.txt"], &version)?;
         if stamp.is_set() && self.python().is_file() {
             return Ok(());
         }

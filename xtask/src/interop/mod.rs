@@ -19,8 +19,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::programs::{self, BUILD, Server, target};
-use crate::root;
 use crate::steps::{cargo, say};
+use crate::workspace::root;
 use driver::Ours;
 use install::Installed;
 use peers::{PEERS, Peer};

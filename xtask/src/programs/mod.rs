@@ -8,10 +8,10 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::root;
+use crate::workspace::root;
 
-pub(crate) use packages::{LIMIT, SHORT, Stamp, copy, major, npm_ci};
-pub(crate) use process::{ask, end_of, run};
+pub(crate) use packages::{InstallMarker, LIMIT, SHORT, copy, major, npm_ci};
+pub(crate) use process::{output_of, run, run_to_end};
 pub(crate) use server::Server;
 
 /// How long cargo may take to build something.
@@ -27,7 +27,7 @@ pub(crate) fn target() -> PathBuf {
 
 /// Copies a program of this workspace out of cargo's folder, so that nobody else's build changes it on the way. A copy
 /// that an earlier run took, and that still runs, keeps its file: a new one takes its name.
-pub(crate) fn taken(name: &str, folder: &Path) -> Result<PathBuf, String> {
+pub(crate) fn copy_program(name: &str, folder: &Path) -> Result<PathBuf, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use super::process::{ask, run};
+use super::process::{output_of, run};
 use crate::steps::say;
 
 /// How long a package manager may take; the packages are few, but the network may be slow.
@@ -28,13 +28,13 @@ pub(crate) fn npm_ci(
     least: u32,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<(), String> {
-    let version = ask(Command::new("node").arg("--version"), SHORT)
+    let version = output_of(Command::new("node").arg("--version"), SHORT)
         .map_err(|error| format!("node is needed, version {least} or newer: {error}"))?;
     if major(&version) < least {
         return Err(format!("node is {version}, but {least} or newer is needed"));
     }
     copy(from, folder, |name| wanted(name) || LISTS.contains(&name))?;
-    let stamp = Stamp::of(folder, &LISTS, &version)?;
+    let stamp = InstallMarker::of(folder, &LISTS, &version)?;
     if stamp.is_set() && folder.join("node_modules").is_dir() {
         return Ok(());
     }
@@ -74,12 +74,12 @@ pub(crate) fn copy(from: &Path, to: &Path, wanted: impl Fn(&str) -> bool) -> Res
 
 /// A file that says what is installed beside it.
 #[derive(Debug)]
-pub(crate) struct Stamp {
+pub(crate) struct InstallMarker {
     file: PathBuf,
     text: String,
 }
 
-impl Stamp {
+impl InstallMarker {
     /// The stamp for these lists of packages and this version of what runs them.
     pub(crate) fn of(folder: &Path, lists: &[&str], version: &str) -> Result<Self, String> {
         let mut hash = Sha256::new();

@@ -7,13 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How much of what a program complains about is told when it fails.
-pub(super) const COMPLAINT: usize = 40;
+pub(super) const ERROR_LINES: usize = 40;
 
 /// A line of output.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct OutputLine {
     /// Whether it came by stderr.
-    pub(super) aside: bool,
+    pub(super) is_stderr: bool,
     pub(super) text: String,
 }
 
@@ -27,13 +27,13 @@ pub(crate) fn run(
     watch: impl FnMut(&str),
 ) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let ended = end_of(command, limit, watch)?;
+    let ended = run_to_end(command, limit, watch)?;
     if ended.status.success() {
         return Ok(());
     }
     Err(format!(
         "{name} ended with {}\n{}",
-        ended.status, ended.complaint
+        ended.status, ended.errors
     ))
 }
 
@@ -43,43 +43,43 @@ pub(crate) struct Ended {
     /// Success or not.
     pub(crate) status: ExitStatus,
     /// The last lines of its stderr.
-    pub(crate) complaint: String,
+    pub(crate) errors: String,
 }
 
 /// Runs a program as [`run`] does, for those who judge the end by themselves.
 ///
 /// # Errors
 /// It cannot be started, or takes longer than it may.
-pub(crate) fn end_of(
+pub(crate) fn run_to_end(
     command: &mut Command,
     limit: Duration,
     mut watch: impl FnMut(&str),
 ) -> Result<Ended, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let (mut child, lines) = start(command)?;
-    let mut complaint = Vec::new();
+    let mut errors = Vec::new();
     let end = Instant::now() + limit;
     let status = wait(&mut child, &lines, end, |line| {
-        if line.aside {
-            complaint.push(line.text);
+        if line.is_stderr {
+            errors.push(line.text);
         } else {
             watch(&line.text);
         }
     });
-    let complaint = complaint
-        .split_off(complaint.len().saturating_sub(COMPLAINT))
+    let errors = errors
+        .split_off(errors.len().saturating_sub(ERROR_LINES))
         .join("\n");
     match status.map_err(|error| format!("{name}: {error}"))? {
-        Some(status) => Ok(Ended { status, complaint }),
+        Some(status) => Ok(Ended { status, errors }),
         None => Err(format!(
-            "{name} took longer than {} s\n{complaint}",
+            "{name} took longer than {} s\n{errors}",
             limit.as_secs()
         )),
     }
 }
 
 /// Starts a program that is read line by line and has nothing to read.
-pub(super) fn start(command: &mut Command) -> Result<(Child, Receiver<Line>), String> {
+pub(super) fn start(command: &mut Command) -> Result<(Child, Receiver<OutputLine>), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     command
         .stdin(Stdio::null())
@@ -96,14 +96,14 @@ pub(super) fn start(command: &mut Command) -> Result<(Child, Receiver<Line>), St
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) fn ask(command: &mut Command, limit: Duration) -> Result<String, String> {
+pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String, String> {
     let mut said = String::new();
     run(command, limit, |line| said += line)?;
     Ok(said.trim().to_owned())
 }
 
 /// Both outputs, as they come.
-fn lines(child: &mut Child) -> Receiver<Line> {
+fn lines(child: &mut Child) -> Receiver<OutputLine> {
     let (sender, receiver) = sync_channel(1_024);
     if let Some(stdout) = child.stdout.take() {
         forward(stdout, false, sender.clone());
@@ -114,12 +114,12 @@ fn lines(child: &mut Child) -> Receiver<Line> {
     receiver
 }
 
-fn forward(pipe: impl Read + Send + 'static, aside: bool, sender: SyncSender<Line>) {
+fn forward(pipe: impl Read + Send + 'static, is_stderr: bool, sender: SyncSender<OutputLine>) {
     thread::spawn(move || {
         for line in BufReader::new(pipe).split(b'\n') {
             let Ok(line) = line else { break };
             let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-            if sender.send(Line { aside, text }).is_err() {
+            if sender.send(OutputLine { is_stderr, text }).is_err() {
                 break;
             }
         }
@@ -130,9 +130,9 @@ fn forward(pipe: impl Read + Send + 'static, aside: bool, sender: SyncSender<Lin
 /// is no status.
 fn wait(
     child: &mut Child,
-    lines: &Receiver<Line>,
+    lines: &Receiver<OutputLine>,
     end: Instant,
-    mut each: impl FnMut(Line),
+    mut each: impl FnMut(OutputLine),
 ) -> std::io::Result<Option<ExitStatus>> {
     loop {
         match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -170,7 +170,10 @@ mod tests {
             error.contains("sh ended with") && error.ends_with("\nb"),
             "{error}"
         );
-        assert_eq!(ask(&mut sh("echo v20.1"), minute), Ok("v20.1".to_owned()));
+        assert_eq!(
+            output_of(&mut sh("echo v20.1"), minute),
+            Ok("v20.1".to_owned())
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::process::{self, COMPLAINT, Line};
+use super::process::{self, ERROR_LINES, OutputLine};
 
 /// How long a server may take to say where it listens.
 const START: Duration = Duration::from_secs(60);
@@ -17,7 +17,7 @@ const START: Duration = Duration::from_secs(60);
 pub(crate) struct Server {
     name: String,
     child: Child,
-    said: Said,
+    said: RecentOutput,
     url: String,
 }
 
@@ -33,7 +33,7 @@ impl Server {
         let mut this = Self {
             name,
             child,
-            said: Said::default(),
+            said: RecentOutput::default(),
             url: String::new(),
         };
         let origin = this.origin(&lines)?;
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    fn origin(&mut self, lines: &Receiver<Line>) -> Result<String, String> {
+    fn origin(&mut self, lines: &Receiver<OutputLine>) -> Result<String, String> {
         let end = Instant::now() + START;
         let problem = loop {
             match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -98,12 +98,12 @@ impl Drop for Server {
 
 /// The last lines of a server.
 #[derive(Clone, Debug, Default)]
-struct Said(Arc<Mutex<VecDeque<String>>>);
+struct RecentOutput(Arc<Mutex<VecDeque<String>>>);
 
-impl Said {
-    fn keep(&self, line: Line) {
+impl RecentOutput {
+    fn keep(&self, line: OutputLine) {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == COMPLAINT {
+        if lines.len() == ERROR_LINES {
             lines.pop_front();
         }
         lines.push_back(line.text);

@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::{files, flags, root, steps};
+use crate::workspace::{flags, root};
+use crate::{files, steps};
 use proofs::Proof;
 use reasons::Reasons;
 use rows::Ledger;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Violation;
+use super::violation::Violation;
 use crate::steps::say;
 
 const PATH: &str = "xtask/src/tidy/allowances.toml";

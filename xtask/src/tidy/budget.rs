@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use super::Violation;
+use super::violation::Violation;
 use crate::steps::{cargo, say};
 
 /// A use of the SDK.

@@ -213,6 +213,8 @@ impl<'a> Reader<'a> {
                 "macro_rules" => {
                     self.module.items.insert(text(at + 1).to_owned());
                 }
+                // The paths in quoted code belong to the code that is generated.
+                "quote" | "quote_spanned" if text(at) == "!" => at = group_end(tokens, at + 1),
                 "use" => {
                     is_use = true;
                     let before = at.checked_sub(2).map_or("", text);
@@ -267,7 +269,7 @@ impl<'a> Reader<'a> {
         matches!(word.as_str(), "crate" | "self" | "super")
             || self
                 .files
-                .contains_key(&[&self.current[..], &[word.clone()]].concat())
+                .contains_key(&[&self.current[..], std::slice::from_ref(word)].concat())
     }
 
     fn absolute(&self, path: &[String]) -> Option<Vec<String>> {
@@ -288,6 +290,22 @@ impl<'a> Reader<'a> {
         base.extend(rest.iter().filter(|part| *part != "self").cloned());
         Some(base)
     }
+}
+
+/// The token after the group that begins at this token.
+fn group_end(tokens: &[Token], start: usize) -> usize {
+    let mut depth = 0usize;
+    for (at, token) in tokens.iter().enumerate().skip(start) {
+        match token.text.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return at + 1;
+        }
+    }
+    tokens.len()
 }
 
 /// Reads a path, or a tree of paths in a `use` item; each with the name that it is imported as.
@@ -403,7 +421,7 @@ mod tests {
             ("lib.rs", "mod a; mod b; #[cfg(test)] mod tests;"),
             (
                 "a.rs",
-                "pub(in crate::b) struct A; #[cfg(test)] mod tests { use crate::b::B; }",
+                "pub(in crate::b) struct A; #[cfg(test)] mod tests { use crate::b::B; } fn f() { quote!(crate::b::B { x }); }",
             ),
             ("b.rs", "use crate::a::A; struct B(A);"),
             ("tests.rs", "use crate::a::A; fn f() {}"),

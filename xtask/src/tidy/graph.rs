@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Violation;
 use super::budget::tree;
 use super::manifest::{DEV, Manifest};
+use super::violation::Violation;
 
 /// The workspace crates that each crate may depend on; `None` is all of them.
 const EDGES: &[(&str, Option<&[&str]>)] = &[

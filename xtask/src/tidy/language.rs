@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::Violation;
 use super::tokens::Token;
+use super::violation::Violation;
 use crate::files::File;
 use crate::steps::say;
 

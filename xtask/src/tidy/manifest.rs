@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use super::Violation;
+use super::violation::Violation;
 use crate::files::{self, File};
 
 pub(super) const DEV: &str = "dev-dependencies";

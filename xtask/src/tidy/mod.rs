@@ -11,49 +11,22 @@ mod manifest;
 mod shape;
 mod source;
 mod tokens;
+mod violation;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 
 use crate::files::{self, File};
 use crate::steps::say;
-use crate::{flags, root};
+use crate::workspace::{flags, root};
 use allowances::Allowances;
 use tokens::Token;
+use violation::Violation;
 
 pub(crate) use budget::counts as crates;
 
 /// The largest circle of imports that needs no allowance.
 const CIRCLE: usize = 3;
-
-/// One violated rule.
-#[derive(Debug, PartialEq, Eq)]
-struct Violation {
-    path: String,
-    /// Counted from one; zero if the violation belongs to no line.
-    line: usize,
-    what: String,
-}
-
-impl Violation {
-    fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            what: what.into(),
-        }
-    }
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.path, self.what),
-            line => write!(f, "{}:{line}: {}", self.path, self.what),
-        }
-    }
-}
 
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {

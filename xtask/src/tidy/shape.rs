@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::Violation;
+use super::violation::Violation;
 use crate::files::File;
 
 /// Files with more lines are printed.

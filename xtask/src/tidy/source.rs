@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Violation;
 use super::tokens::{self, Token};
+use super::violation::Violation;
 use crate::files::{self, File};
 
 /// Paths that the pure crates may not use, and the alternative.

@@ -137,7 +137,7 @@ pub(super) fn unexplained(rows: &[Row]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::run::Results;
+    use crate::bench::results::Results;
 
     fn row(parts: [Option<f64>; 2]) -> Row {
         let [a, b] = parts;

@@ -1,26 +1,26 @@
 //! Which budgets there are, and where their figures are found.
 
 use super::{Part, Row, Unit};
-use crate::bench::page::median;
 use crate::bench::plan::CALLING;
-use crate::bench::run::{Counts, Results, Weight};
-use crate::bench::who::Who;
+use crate::bench::results::median;
+use crate::bench::results::{Counts, Results, Weight};
+use crate::bench::subject::Subject;
 
 /// All of them, in the order of the design.
 pub(in crate::bench) fn rows(results: &Results) -> Vec<Row> {
-    let counts = |path: &str, who: Who| {
+    let counts = |path: &str, subject: Subject| {
         let (_, row) = results
             .counts
             .iter()
             .find(|(known, _)| known.name == path)?;
-        row.get(&who)
+        row.get(&subject)
     };
-    let ours = |path: &str, figure: fn(&Counts) -> f64| counts(path, Who::Ours).map(figure);
+    let ours = |path: &str, figure: fn(&Counts) -> f64| counts(path, Subject::Ours).map(figure);
     let instructions = |path: &str| ours(path, |counts| counts.instructions as f64);
     let heap = |path: &str| ours(path, |counts| counts.heap.allocations);
     let cpu = |wire, ask, inflight| cpu(results, wire, ask, inflight, 0);
     let list = |wire| self::cpu(results, wire, "list:1004", 1, 1_000);
-    let weight = |figure: fn(&Weight) -> Option<f64>| figure(results.weights.get(&Who::Ours)?);
+    let weight = |figure: fn(&Weight) -> Option<f64>| figure(results.weights.get(&Subject::Ours)?);
     let many_tools = instructions("stdio-1000-tools").zip(instructions("stdio"));
     vec![
         Row::new(
@@ -42,7 +42,7 @@ pub(in crate::bench) fn rows(results: &Results) -> Vec<Row> {
             [("", 8_500.0, instructions("stdio"))],
         ),
         Row::new(
-            "CPU per call against the floor, HTTP, 8 connections",
+            "CPU per call against the baseline, HTTP, 8 connections",
             Unit::Times,
             [
                 ("sessions", 1.3, cpu("http", "echo:64", CALLING)),
@@ -51,12 +51,12 @@ pub(in crate::bench) fn rows(results: &Results) -> Vec<Row> {
             ],
         ),
         Row::new(
-            "CPU per call against the floor, stdio, 64 calls at a time",
+            "CPU per call against the baseline, stdio, 64 calls at a time",
             Unit::Times,
             [("", 2.0, cpu("stdio", "echo:64", 64))],
         ),
         Row::new(
-            "CPU per call against the floor, stdio, 1 call at a time",
+            "CPU per call against the baseline, stdio, 1 call at a time",
             Unit::Times,
             [("", 1.25, cpu("stdio", "echo:64", 1))],
         ),
@@ -87,7 +87,7 @@ pub(in crate::bench) fn rows(results: &Results) -> Vec<Row> {
             ],
         ),
         Row::new(
-            "Echo of 64 kB and 1 MB, CPU against the floor",
+            "Echo of 64 kB and 1 MB, CPU against the baseline",
             Unit::Times,
             [
                 ("HTTP, 64 kB", 1.1, cpu("http", "echo:64000", 2)),
@@ -140,7 +140,7 @@ fn crates(results: &Results) -> Row {
     }
 }
 
-/// CPU per call in those of the floor.
+/// CPU per call in those of the baseline.
 fn cpu(results: &Results, wire: &str, ask: &str, inflight: u32, tools: u32) -> Option<f64> {
     let mut rows = results
         .groups
@@ -152,6 +152,6 @@ fn cpu(results: &Results, wire: &str, ask: &str, inflight: u32, tools: u32) -> O
             && row.beside == 0
             && !needs.nagle
     })?;
-    let cpu = |who| median(cells, who, |figures| figures.server_us);
-    Some(cpu(Who::Ours)? / cpu(Who::Floor)?)
+    let cpu = |subject| median(cells, subject, |figures| figures.server_us);
+    Some(cpu(Subject::Ours)? / cpu(Subject::Baseline)?)
 }

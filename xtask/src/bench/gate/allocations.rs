@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::programs::{BUILD, end_of};
+use crate::programs::{BUILD, run_to_end};
 use crate::steps::cargo;
 
 /// Opens each line that the tests print.
@@ -15,12 +15,12 @@ pub(super) fn count(root: &Path) -> Result<Vec<(String, f64)>, String> {
     let mut command = Command::new(cargo());
     command.args(words.split(' ')).current_dir(root);
     let mut counts = Vec::new();
-    let ended = end_of(&mut command, BUILD, |line| counts.extend(counted(line)))
+    let ended = run_to_end(&mut command, BUILD, |line| counts.extend(counted(line)))
         .map_err(|error| format!("cargo {words}: {error}"))?;
     if counts.is_empty() {
         return Err(format!(
             "cargo {words}: nothing was counted\n{}",
-            ended.complaint
+            ended.errors
         ));
     }
     Ok(counts)

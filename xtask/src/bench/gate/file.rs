@@ -15,7 +15,7 @@ pub(super) const PLACE: &str = "tests/budgets/gates.toml";
 const HEAD: &str = "\
 # What a call costs, exactly. `cargo xtask bench --gate` compares the instructions, `cargo xtask test` the allocations;
 # `cargo xtask bench --gate --bless` writes what it counted. Budgets are written by hand: `budget` in instructions,
-# `ratio` in instructions against the floor, `allocations-budget` in allocations. So are comments above a gate; both stay.
+# `ratio` in instructions against the baseline, `allocations-budget` in allocations. So are comments above a gate; both stay.
 ";
 
 /// One gate.
@@ -25,12 +25,12 @@ pub(super) struct Entry {
     /// Instructions per call.
     #[serde(default)]
     pub(super) instructions: u64,
-    /// The same of the floor.
+    /// The same of the baseline.
     #[serde(default)]
-    pub(super) floor: u64,
+    pub(super) baseline: u64,
     /// The most that they may be.
     pub(super) budget: Option<u64>,
-    /// The most that they may be, in those of the floor.
+    /// The most that they may be, in those of the baseline.
     pub(super) ratio: Option<f64>,
     /// Allocations per call, where the tests of the budgets go the same path.
     pub(super) allocations: Option<f64>,
@@ -41,8 +41,10 @@ pub(super) struct Entry {
 impl Entry {
     /// The most instructions that the budgets allow.
     pub(super) fn most(&self) -> Option<u64> {
-        let by_floor = self.ratio.map(|ratio| (self.floor as f64 * ratio) as u64);
-        [self.budget, by_floor].into_iter().flatten().min()
+        let by_baseline = self
+            .ratio
+            .map(|ratio| (self.baseline as f64 * ratio) as u64);
+        [self.budget, by_baseline].into_iter().flatten().min()
     }
 }
 
@@ -90,7 +92,7 @@ impl Gates {
                 }
             };
             line("instructions", Some(entry.instructions.to_string()));
-            line("floor", Some(entry.floor.to_string()));
+            line("baseline", Some(entry.baseline.to_string()));
             line("budget", entry.budget.map(|budget| budget.to_string()));
             line("ratio", entry.ratio.map(|ratio| format!("{ratio:?}")));
             line("allocations", entry.allocations.map(|a| format!("{a:?}")));
@@ -129,7 +131,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let text = format!(
-            "{HEAD}\n# The floor takes 12.\n# More above.\n[http]\ninstructions = 20000\nfloor = 18000\nbudget = 24500\nratio = 1.2\nallocations = 17.0\nallocations-budget = 18.0\n"
+            "{HEAD}\n# The baseline takes 12.\n# More above.\n[http]\ninstructions = 20000\nbaseline = 18000\nbudget = 24500\nratio = 1.2\nallocations = 17.0\nallocations-budget = 18.0\n"
         );
         let mut gates = Gates::parse(&text).unwrap();
         assert_eq!(gates.text(), text);
@@ -138,7 +140,7 @@ mod tests {
         assert!(
             gates
                 .text()
-                .ends_with("\n\n[new]\ninstructions = 0\nfloor = 0\n")
+                .ends_with("\n\n[new]\ninstructions = 0\nbaseline = 0\n")
         );
         assert!(Gates::parse("[http]\nbudgte = 1\n").is_err());
     }

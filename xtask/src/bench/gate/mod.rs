@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 
 use super::built::Built;
+use super::subject::Subject;
 use super::valgrind::{self, Valgrind};
-use super::who::Who;
 use crate::programs::target;
 use crate::steps::say;
 use file::{Entry, Gates};
@@ -76,11 +76,11 @@ pub(super) fn run(root: &FilePath, options: &Options) -> Result<(), String> {
     let mut problems = Vec::new();
     say(HEAD);
     for path in paths {
-        let floor = counter.instructions(Who::Floor, path)?;
-        let ours = counter.instructions(Who::Ours, path)?;
+        let baseline = counter.instructions(Subject::Baseline, path)?;
+        let ours = counter.instructions(Subject::Ours, path)?;
         let entry = gates.entry(path.name);
         let before = *entry;
-        (entry.instructions, entry.floor) = (ours, floor);
+        (entry.instructions, entry.baseline) = (ours, baseline);
         say(&line(path.name, entry, &before));
         problems.extend(judge(path.name, entry, &before, options.bless));
     }
@@ -98,15 +98,15 @@ pub(super) fn run(root: &FilePath, options: &Options) -> Result<(), String> {
 }
 
 const HEAD: &str = "\
-gate                 instructions     before      floor  x floor     budget
+gate                 instructions     before      baseline  x baseline     budget
 -------------------  ------------  ---------  ---------  -------  ---------";
 
 fn line(name: &str, now: &Entry, before: &Entry) -> String {
-    let ratio = now.instructions as f64 / now.floor.max(1) as f64;
+    let ratio = now.instructions as f64 / now.baseline.max(1) as f64;
     let budget = now.most().map_or("-".to_owned(), |most| most.to_string());
     format!(
         "{name:<19}  {:>12}  {:>9}  {:>9}  {ratio:>7.2}  {budget:>9}",
-        now.instructions, before.instructions, now.floor
+        now.instructions, before.instructions, now.baseline
     )
 }
 
@@ -121,7 +121,7 @@ fn judge(name: &str, now: &Entry, before: &Entry, blessed: bool) -> Vec<String> 
     let mut problems = Vec::new();
     let figures = [
         ("", now.instructions, before.instructions),
-        (", the floor", now.floor, before.floor),
+        (", the baseline", now.baseline, before.baseline),
     ];
     for (what, now, before) in figures {
         if !blessed && now.abs_diff(before) * 100 > before * TOLERANCE {
@@ -155,7 +155,7 @@ mod tests {
     fn entry(instructions: u64, budget: Option<u64>) -> Entry {
         Entry {
             instructions,
-            floor: 5_000,
+            baseline: 5_000,
             budget,
             ..Entry::default()
         }

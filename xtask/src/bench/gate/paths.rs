@@ -1,6 +1,6 @@
 //! The paths whose costs are gates.
 
-use crate::bench::who::Needs;
+use crate::bench::subject::Needs;
 
 /// One way of calling, and how often.
 #[derive(Clone, Copy, Debug)]

@@ -4,20 +4,8 @@ use std::fmt::Write as _;
 
 use super::cells::{Notes, Shown, ahead, head, row, short, spread, table_head, times};
 use crate::bench::measure::{Cell, Cells, Figures, Spread};
-use crate::bench::run::Results;
-use crate::bench::who::{ALL, Who};
-
-/// The middle of all rounds, where there are any.
-pub(in crate::bench) fn median(
-    cells: &Cells,
-    who: Who,
-    figure: fn(&Figures) -> f64,
-) -> Option<f64> {
-    match cells.get(&who)? {
-        Cell::Rounds(rounds) => Some(Spread::of(rounds.iter().map(figure)).median),
-        Cell::Absent(_) => None,
-    }
-}
+use crate::bench::results::{Results, median};
+use crate::bench::subject::{ALL, Subject};
 
 /// Processor time.
 pub(super) fn cpu<'a>(
@@ -26,13 +14,13 @@ pub(super) fn cpu<'a>(
 ) -> String {
     let mut table = head("CPU per call, µs", true);
     for (name, cells) in rows {
-        let floor = median(cells, Who::Floor, |figures| figures.server_us);
-        table += &row(name, notes, |who| match cells.get(&who) {
+        let baseline = median(cells, Subject::Baseline, |figures| figures.server_us);
+        table += &row(name, notes, |subject| match cells.get(&subject) {
             Some(Cell::Rounds(rounds)) => {
                 let all = Spread::of(rounds.iter().map(|figures| figures.server_us));
-                let times = floor
-                    .filter(|_| who != Who::Floor)
-                    .map(|floor| times(all.median, floor));
+                let times = baseline
+                    .filter(|_| subject != Subject::Baseline)
+                    .map(|baseline| times(all.median, baseline));
                 Shown::Figure(all.median, times.unwrap_or_default() + &spread(all))
             }
             Some(Cell::Absent(why)) => Shown::Missing(why.clone()),
@@ -50,17 +38,17 @@ pub(super) fn speed<'a>(
     let mut table = head("calls per second; p50 / p99 in µs", false);
     for (name, cells) in rows {
         let _ = write!(table, "| {name} |");
-        for who in ALL {
-            let at = |figure: fn(&Figures) -> f64| median(cells, who, figure).map(short);
+        for subject in ALL {
+            let at = |figure: fn(&Figures) -> f64| median(cells, subject, figure).map(short);
             let figures = [
                 at(|figures| figures.calls as f64 / figures.seconds),
                 at(|figures| figures.p50_us),
                 at(|figures| figures.p99_us),
             ];
-            let text = match (figures, cells.get(&who)) {
+            let text = match (figures, cells.get(&subject)) {
                 ([Some(calls), Some(p50), Some(p99)], _) => format!("{calls}; {p50} / {p99}"),
-                (_, Some(Cell::Absent(why))) => notes.empty(who, why),
-                _ => notes.empty(who, "it was not run"),
+                (_, Some(Cell::Absent(why))) => notes.empty(subject, why),
+                _ => notes.empty(subject, "it was not run"),
             };
             let _ = write!(table, " {text} |");
         }
@@ -71,14 +59,14 @@ pub(super) fn speed<'a>(
 
 /// What calls cost those who make them.
 pub(super) fn clients(results: &Results) -> String {
-    let mut text = "\n## Clients\n\nCPU of the client process per call, with the floor as its server. The first column \
+    let mut text = "\n## Clients\n\nCPU of the client process per call, with the baseline as its server. The first column \
                     is the load itself, which has an HTTP of its own, and \"1.2×\" is against it. tower-mcp's client \
                     is not measured.\n\n"
         .to_owned();
     let names = [
         "load",
-        Who::Ours.name(),
-        Who::Rmcp.name(),
+        Subject::Ours.name(),
+        Subject::Rmcp.name(),
         "rmcp ÷ this SDK",
     ];
     text += &table_head("µs per call", &names);
@@ -120,10 +108,10 @@ mod tests {
     #[test]
     fn a_cell_has_median_spread_and_ratios() {
         let cells = BTreeMap::from([
-            (Who::Floor, rounds(&[10.0, 9.0, 11.0])),
-            (Who::Ours, rounds(&[12.5])),
-            (Who::Rmcp, rounds(&[50.0])),
-            (Who::Tower, Cell::Absent("it has none".to_owned())),
+            (Subject::Baseline, rounds(&[10.0, 9.0, 11.0])),
+            (Subject::Ours, rounds(&[12.5])),
+            (Subject::Rmcp, rounds(&[50.0])),
+            (Subject::Tower, Cell::Absent("it has none".to_owned())),
         ]);
         let mut notes = Notes::default();
         let table = cpu([("a row", &cells)].into_iter(), &mut notes);

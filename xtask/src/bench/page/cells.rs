@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use crate::bench::measure::Spread;
 use crate::bench::plan::thousands;
-use crate::bench::who::{ALL, Who};
+use crate::bench::subject::{ALL, Subject};
 
 /// The peers, each with the heading of what it costs against this SDK.
-pub(super) const PEERS: [(Who, &str); 2] = [
-    (Who::Rmcp, "rmcp ÷ this SDK"),
-    (Who::Tower, "tower-mcp ÷ this SDK"),
+pub(super) const PEERS: [(Subject, &str); 2] = [
+    (Subject::Rmcp, "rmcp ÷ this SDK"),
+    (Subject::Tower, "tower-mcp ÷ this SDK"),
 ];
 
 /// Why cells are empty, each reason once.
@@ -18,8 +18,8 @@ pub(super) struct Notes(Vec<String>);
 
 impl Notes {
     /// An empty cell, and where it is told why.
-    pub(super) fn empty(&mut self, who: Who, why: &str) -> String {
-        let note = format!("{}: {why}", who.name());
+    pub(super) fn empty(&mut self, subject: Subject, why: &str) -> String {
+        let note = format!("{}: {why}", subject.name());
         let known = self.0.iter().position(|known| *known == note);
         let number = known.unwrap_or_else(|| {
             self.0.push(note);
@@ -44,7 +44,7 @@ impl Notes {
 
 /// A table with a column for everybody, and with `peers` one for each peer against this SDK.
 pub(super) fn head(first: &str, peers: bool) -> String {
-    let mut names: Vec<&str> = ALL.iter().map(|who| who.name()).collect();
+    let mut names: Vec<&str> = ALL.iter().map(|subject| subject.name()).collect();
     if peers {
         names.extend(PEERS.map(|(_, heading)| heading));
     }
@@ -80,9 +80,9 @@ pub(super) fn spread(spread: Spread) -> String {
     )
 }
 
-/// What somebody costs against the floor.
-pub(super) fn times(cost: f64, floor: f64) -> String {
-    format!("{}× ", short(cost / floor))
+/// What somebody costs against the baseline.
+pub(super) fn times(cost: f64, baseline: f64) -> String {
+    format!("{}× ", short(cost / baseline))
 }
 
 /// How often a peer costs what this SDK costs; less than once is told in words, so that it is not passed over.
@@ -104,26 +104,26 @@ pub(super) enum Shown {
 }
 
 /// A row: what each costs, and what the peers cost against this SDK.
-pub(super) fn row(name: &str, notes: &mut Notes, shown: impl Fn(Who) -> Shown) -> String {
-    let ours = match shown(Who::Ours) {
+pub(super) fn row(name: &str, notes: &mut Notes, shown: impl Fn(Subject) -> Shown) -> String {
+    let ours = match shown(Subject::Ours) {
         Shown::Figure(cost, _) => Some(cost),
         Shown::Missing(_) => None,
     };
     let mut line = format!("| {name} |");
     let mut behind = String::new();
-    for who in ALL {
-        let (cell, against) = match shown(who) {
+    for subject in ALL {
+        let (cell, against) = match shown(subject) {
             Shown::Figure(cost, text) => {
                 let against = ours.map_or(String::new(), |ours| ahead(cost, ours));
                 (text, against)
             }
             Shown::Missing(why) => {
-                let cell = notes.empty(who, &why);
+                let cell = notes.empty(subject, &why);
                 (cell.clone(), cell)
             }
         };
         let _ = write!(line, " {cell} |");
-        if PEERS.iter().any(|(peer, _)| *peer == who) {
+        if PEERS.iter().any(|(peer, _)| *peer == subject) {
             let _ = write!(behind, " {against} |");
         }
     }
@@ -137,11 +137,11 @@ mod tests {
     #[test]
     fn peers_stand_against_this_sdk_and_what_is_missing_is_explained_once() {
         let mut notes = Notes::default();
-        let shown = |who| match who {
-            Who::Floor => Shown::Figure(10.0, "ten".to_owned()),
-            Who::Ours => Shown::Figure(12.5, "more".to_owned()),
-            Who::Rmcp => Shown::Figure(50.0, "much".to_owned()),
-            Who::Tower => Shown::Missing("it has none".to_owned()),
+        let shown = |subject| match subject {
+            Subject::Baseline => Shown::Figure(10.0, "ten".to_owned()),
+            Subject::Ours => Shown::Figure(12.5, "more".to_owned()),
+            Subject::Rmcp => Shown::Figure(50.0, "much".to_owned()),
+            Subject::Tower => Shown::Missing("it has none".to_owned()),
         };
         let line = row("a", &mut notes, shown);
         let none = "n/a [1](#why-not)";

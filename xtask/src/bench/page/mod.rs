@@ -7,9 +7,8 @@ mod weights;
 use std::fmt::Write as _;
 
 use super::budgets;
-use super::run::Results;
+use super::results::Results;
 
-pub(super) use calls::median;
 pub(super) use cells::short;
 
 const METHOD: &str = "\
@@ -18,14 +17,14 @@ const METHOD: &str = "\
 `cargo xtask bench` writes this page. Everything on it was measured in one go on one machine; compare within the page,
 not with other pages.
 
-- **Floor.** A server without an SDK: hyper for HTTP, non-blocking pipes on the tokio reactor for stdio. It parses the
+- **Baseline.** A server without an SDK: hyper for HTTP, non-blocking pipes on the tokio reactor for stdio. It parses the
   same bytes with serde_json into types and answers the same bytes. What it leaves out is everything that a server has to
-  check. \"1.2×\" is against the floor of the same row; from 10 kB on the floor is a plain server and
+  check. \"1.2×\" is against the baseline of the same row; from 10 kB on the baseline is a plain server and
   not a limit: how a string is escaped and how often it is copied decide there.
 - **Servers.** The same tools everywhere: `echo`, one that answers any number of bytes, one that sends notifications
   first. Each in its best form: rmcp with one shared router instead of one per call, plain JSON where it has no sessions;
   tower-mcp with its documented builders. Every listener sets TCP_NODELAY but in the rows that say so. One release
-  profile (fat LTO, one codegen unit) and the system's allocator for all; `#[tokio::main]` as it comes, but for the floor
+  profile (fat LTO, one codegen unit) and the system's allocator for all; `#[tokio::main]` as it comes, but for the baseline
   and this SDK over stdio, which need one thread.
 - **÷ this SDK.** What a peer costs against this SDK, in the same row: above 1 this SDK is ahead, and below it says so.
 - **Load.** One process on one core, the server on another. It checks id and text of every answer; a wrong one ends the
@@ -45,7 +44,7 @@ pub(super) fn page(results: &Results) -> String {
     let mut page = METHOD.to_owned();
     // Writing to memory does not fail.
     let _ = writeln!(page, "\nMachine: {}.", results.machine);
-    page += "\n![CPU per call against the floor](plots/cost.svg)\n";
+    page += "\n![CPU per call against the baseline](plots/cost.svg)\n";
     page += "\n![Calls per second of CPU, and memory, as the load grows](plots/scaling.svg)\n";
     page += &budgets(results);
     let mut notes = cells::Notes::default();

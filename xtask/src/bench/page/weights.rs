@@ -2,8 +2,8 @@
 
 use super::cells::{Notes, Shown, head, row, short, times};
 use crate::bench::plan::thousands;
-use crate::bench::run::{Counts, Results, Weight};
-use crate::bench::who::Who;
+use crate::bench::results::{Counts, Results, Weight};
+use crate::bench::subject::Subject;
 
 /// Instructions and allocations; nothing where there was no valgrind.
 pub(super) fn counts(results: &Results, notes: &mut Notes) -> String {
@@ -15,16 +15,16 @@ pub(super) fn counts(results: &Results, notes: &mut Notes) -> String {
     let mut table = |figure: fn(&Counts) -> f64, show: fn(&Counts) -> String| {
         let mut table = String::new();
         for (path, counted) in &results.counts {
-            let floor = counted.get(&Who::Floor).map(figure);
-            table += &row(path.name, notes, |who| match counted.get(&who) {
+            let baseline = counted.get(&Subject::Baseline).map(figure);
+            table += &row(path.name, notes, |subject| match counted.get(&subject) {
                 Some(counts) => {
-                    let times = floor
-                        .filter(|_| who != Who::Floor)
-                        .map(|floor| times(figure(counts), floor));
+                    let times = baseline
+                        .filter(|_| subject != Subject::Baseline)
+                        .map(|baseline| times(figure(counts), baseline));
                     Shown::Figure(figure(counts), times.unwrap_or_default() + &show(counts))
                 }
                 None => {
-                    let why = who.args(&path.needs).err();
+                    let why = subject.args(&path.needs).err();
                     Shown::Missing(why.unwrap_or("it was not counted").to_owned())
                 }
             });
@@ -139,9 +139,9 @@ pub(super) fn weights(results: &Results, notes: &mut Notes) -> String {
     let mut text = "\n## Memory, start, size\n\n".to_owned();
     text += &head("", true);
     for this in &ROWS {
-        let figure = |who| (this.figure)(results.weights.get(&who)?);
-        if figure(Who::Ours).is_some() {
-            text += &row(this.name, notes, |who| match figure(who) {
+        let figure = |subject| (this.figure)(results.weights.get(&subject)?);
+        if figure(Subject::Ours).is_some() {
+            text += &row(this.name, notes, |subject| match figure(subject) {
                 Some(figure) => Shown::Figure(figure, (this.show)(figure)),
                 None => Shown::Missing(this.missing.to_owned()),
             });

@@ -1,18 +1,19 @@
 //! Bars.
 
 use super::{GREY, colour, cpu, legend, rows};
-use crate::bench::page::{median, short};
+use crate::bench::page::short;
 use crate::bench::plan::{EVENTS, HTTP, MANY_TOOLS, MODERN, STDIO};
-use crate::bench::run::Results;
+use crate::bench::results::Results;
+use crate::bench::results::median;
+use crate::bench::subject::Subject;
 use crate::bench::svg::{Anchor, Scale, Svg};
-use crate::bench::who::Who;
 
-/// Where the floor is.
+/// Where the baseline is.
 const DARK: &str = "#555555";
 
-const MEASURED: [Who; 3] = [Who::Ours, Who::Rmcp, Who::Tower];
+const MEASURED: [Subject; 3] = [Subject::Ours, Subject::Rmcp, Subject::Tower];
 
-/// CPU per call against the floor, a bar for each server in each row.
+/// CPU per call against the baseline, a bar for each server in each row.
 pub(in crate::bench) fn cost(results: &Results) -> String {
     let mut bars = Vec::new();
     for (title, before) in [
@@ -23,10 +24,11 @@ pub(in crate::bench) fn cost(results: &Results) -> String {
         (MANY_TOOLS, ""),
     ] {
         for (name, cells) in rows(results, title) {
-            let Some(floor) = median(cells, Who::Floor, cpu) else {
+            let Some(baseline) = median(cells, Subject::Baseline, cpu) else {
                 continue;
             };
-            let ratios = MEASURED.map(|who| Some((who, median(cells, who, cpu)? / floor)));
+            let ratios =
+                MEASURED.map(|subject| Some((subject, median(cells, subject, cpu)? / baseline)));
             bars.push((format!("{before}{name}"), ratios));
         }
     }
@@ -41,7 +43,7 @@ pub(in crate::bench) fn cost(results: &Results) -> String {
     svg.text(
         [20.0, 24.0],
         Anchor::Start,
-        "CPU per call against a server without an SDK (1 = the floor; logarithmic, shorter is better)",
+        "CPU per call against a server without an SDK (1 = the baseline; logarithmic, shorter is better)",
     );
     legend(&mut svg, &MEASURED, [left, 46.0]);
     let scale = Scale::new([0.5, most], [left, right]);
@@ -57,9 +59,9 @@ pub(in crate::bench) fn cost(results: &Results) -> String {
         for (which, ratio) in ratios.iter().enumerate() {
             let y = y + 3.0 + 12.0 * which as f64;
             match ratio {
-                Some((who, ratio)) => {
+                Some((subject, ratio)) => {
                     let end = scale.place(*ratio);
-                    svg.rect([left, y, end - left, 10.0], colour(*who));
+                    svg.rect([left, y, end - left, 10.0], colour(*subject));
                     svg.text(
                         [end + 4.0, y + 9.5],
                         Anchor::Start,

@@ -4,9 +4,9 @@ mod cost;
 mod scaling;
 
 use super::measure::{Cells, Figures};
-use super::run::Results;
+use super::results::Results;
+use super::subject::Subject;
 use super::svg::{Anchor, Svg};
-use super::who::Who;
 
 pub(super) use cost::cost;
 pub(super) use scaling::scaling;
@@ -14,16 +14,21 @@ pub(super) use scaling::scaling;
 const GREY: &str = "#dddddd";
 
 /// Told apart by lightness too.
-fn colour(who: Who) -> &'static str {
-    match who {
-        Who::Floor => "#999999",
-        Who::Ours => "#0b5fa5",
-        Who::Rmcp => "#e08214",
-        Who::Tower => "#7fbf7b",
+fn colour(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Baseline => "#999999",
+        Subject::Ours => "#0b5fa5",
+        Subject::Rmcp => "#e08214",
+        Subject::Tower => "#7fbf7b",
     }
 }
 
-const EVERYBODY: [Who; 4] = [Who::Floor, Who::Ours, Who::Rmcp, Who::Tower];
+const EVERYBODY: [Subject; 4] = [
+    Subject::Baseline,
+    Subject::Ours,
+    Subject::Rmcp,
+    Subject::Tower,
+];
 
 fn rows<'a>(results: &'a Results, title: &str) -> Vec<(&'a str, &'a Cells)> {
     let group = results
@@ -41,11 +46,11 @@ fn cpu(figures: &Figures) -> f64 {
     figures.server_us
 }
 
-fn legend(svg: &mut Svg, whos: &[Who], [mut x, y]: [f64; 2]) {
-    for who in whos {
-        svg.rect([x, y - 9.0, 10.0, 10.0], colour(*who));
-        svg.text([x + 15.0, y], Anchor::Start, who.name());
-        x += 40.0 + 7.0 * who.name().len() as f64;
+fn legend(svg: &mut Svg, subjects: &[Subject], [mut x, y]: [f64; 2]) {
+    for subject in subjects {
+        svg.rect([x, y - 9.0, 10.0, 10.0], colour(*subject));
+        svg.text([x + 15.0, y], Anchor::Start, subject.name());
+        x += 40.0 + 7.0 * subject.name().len() as f64;
     }
 }
 
@@ -56,9 +61,9 @@ mod tests {
     use super::*;
     use crate::bench::measure::{Cell, Memory};
     use crate::bench::plan::{self, BESIDE, CONCURRENT, PAYLOADS, TOOLS};
-    use crate::bench::run::Weight;
+    use crate::bench::results::Weight;
 
-    /// Everybody costs as much more than the floor as they stand behind it.
+    /// Everybody costs as much more than the baseline as they stand behind it.
     fn results() -> Results {
         let cell = |cost: f64| {
             Cell::Rounds(vec![Figures {
@@ -73,7 +78,9 @@ mod tests {
         let groups = plan::groups().into_iter().map(|group| {
             let cells = group.rows.iter().map(|_| {
                 let costs = EVERYBODY.iter().zip([10.0, 20.0, 40.0]);
-                costs.map(|(who, cost)| (*who, cell(cost))).collect()
+                costs
+                    .map(|(subject, cost)| (*subject, cell(cost)))
+                    .collect()
             });
             let cells = cells.collect();
             (group, cells)
@@ -88,7 +95,7 @@ mod tests {
         };
         Results {
             groups: groups.collect(),
-            weights: BTreeMap::from([(Who::Ours, weight)]),
+            weights: BTreeMap::from([(Subject::Ours, weight)]),
             ..Results::default()
         }
     }

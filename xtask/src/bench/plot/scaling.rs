@@ -2,13 +2,13 @@
 
 use super::{EVERYBODY, GREY, colour, cpu, legend, rows};
 use crate::bench::measure::Cells;
-use crate::bench::page::median;
 use crate::bench::plan::{
     BESIDE, CALLING, CONCURRENT, HTTP, IN_AND_OUT, MANY_TOOLS, PAYLOADS, STANDING, TOOLS,
 };
-use crate::bench::run::Results;
+use crate::bench::results::Results;
+use crate::bench::results::median;
+use crate::bench::subject::Subject;
 use crate::bench::svg::{Anchor, Scale, Svg};
-use crate::bench::who::Who;
 
 /// One of the small pictures.
 struct Panel {
@@ -17,7 +17,7 @@ struct Panel {
     /// What is read to the right.
     title: &'static str,
     at: Vec<f64>,
-    curves: Vec<(Who, Vec<[f64; 2]>)>,
+    curves: Vec<(Subject, Vec<[f64; 2]>)>,
 }
 
 const RATE: &str = "calls per second of server CPU, higher is better";
@@ -27,12 +27,12 @@ impl Panel {
     /// What one core of a server can do in the first rows of a group.
     fn rate(results: &Results, group: &str, title: &'static str, at: Vec<f64>) -> Self {
         let rows = rows(results, group);
-        let curve = |who| {
+        let curve = |subject| {
             let points = at.iter().zip(&rows);
             let rate = |(at, (_, cells)): (&f64, &(&str, &Cells))| {
-                Some([*at, 1e6 / median(cells, who, cpu)?])
+                Some([*at, 1e6 / median(cells, subject, cpu)?])
             };
-            (who, points.filter_map(rate).collect())
+            (subject, points.filter_map(rate).collect())
         };
         Self {
             unit: RATE,
@@ -46,20 +46,20 @@ impl Panel {
     fn memory(results: &Results) -> Self {
         let mut at = Vec::new();
         let mut curves = Vec::new();
-        for who in EVERYBODY {
-            let growth = results.weights.get(&who).map(|weight| &weight.growth);
+        for subject in EVERYBODY {
+            let growth = results.weights.get(&subject).map(|weight| &weight.growth);
             let points = growth.into_iter().flatten().map(|(sessions, memory)| {
-                // The floor has no more than the connection.
+                // The baseline has no more than the connection.
                 let kib = memory.stream.unwrap_or(memory.connection);
                 [f64::from(*sessions), kib]
             });
             let points: Vec<[f64; 2]> = points.collect();
             at = points.iter().map(|[sessions, _]| *sessions).collect();
-            curves.push((who, points));
+            curves.push((subject, points));
         }
         Self {
             unit: KIB,
-            title: "sessions with a stream (floor: connections)",
+            title: "sessions with a stream (baseline: connections)",
             at,
             curves,
         }
@@ -107,9 +107,9 @@ pub(in crate::bench) fn scaling(results: &Results) -> String {
         let top = 70.0 + LINE * (at / 3) as f64;
         draw(&mut svg, panel, [left, top, left + 240.0, top + 220.0]);
     }
-    for (at, who) in EVERYBODY.into_iter().enumerate() {
+    for (at, subject) in EVERYBODY.into_iter().enumerate() {
         let y = LINE + 110.0 + 24.0 * at as f64;
-        legend(&mut svg, &[who], [60.0 + 2.0 * COLUMN, y]);
+        legend(&mut svg, &[subject], [60.0 + 2.0 * COLUMN, y]);
     }
     svg.finish()
 }
@@ -137,12 +137,12 @@ fn draw(svg: &mut Svg, panel: &Panel, [left, top, right, bottom]: [f64; 4]) {
     }
     let foot = [f64::midpoint(left, right), bottom + 36.0];
     svg.text(foot, Anchor::Middle, panel.title);
-    for (who, points) in &panel.curves {
+    for (subject, points) in &panel.curves {
         let places: Vec<[f64; 2]> = points
             .iter()
             .map(|[at, value]| [x.place(*at), y.place(*value)])
             .collect();
-        svg.curve(&places, colour(*who));
+        svg.curve(&places, colour(*subject));
     }
 }
 

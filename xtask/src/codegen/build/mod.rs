@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::model::{Field, Item, Kind, Method, Model, Presence, Struct, Tag, Ty};
+use super::model::{Item, Kind, Method, Model, Presence, Property, Struct, Tag, Ty};
 use super::naming;
 use super::overrides::Overrides;
 
@@ -193,7 +193,7 @@ impl<'a> Builder<'a> {
             }
             self.overrides.was_added(name, wire);
             let rust = self.field_rust(wire);
-            fields.push(Field {
+            fields.push(Property {
                 wire: wire.to_owned(),
                 rust,
                 ty: Ty::parse(ty)?,
@@ -232,7 +232,7 @@ impl<'a> Builder<'a> {
         wire: &str,
         schema: &'a Value,
         required: bool,
-    ) -> Result<Field, String> {
+    ) -> Result<Property, String> {
         let at = format!("{owner}.{wire}");
         let nullable = schema
             .get("type")
@@ -256,7 +256,7 @@ impl<'a> Builder<'a> {
             self.ty(&at, schema)?
         };
         let any = is_any(schema) || self.overrides.keeps_null(&at);
-        Ok(Field {
+        Ok(Property {
             keeps_null: any && presence == Presence::Optional,
             wire: wire.to_owned(),
             rust: self.field_rust(wire),

@@ -7,7 +7,7 @@ use quote::{format_ident, quote};
 
 use super::{Scope, head, print};
 use crate::codegen::bridge;
-use crate::codegen::model::{Field, Item, Kind, Model, Presence, Struct, Ty, Union};
+use crate::codegen::model::{Item, Kind, Model, Presence, Property, Struct, Ty, Union};
 use crate::codegen::naming;
 
 /// The text of the file.
@@ -94,7 +94,7 @@ fn emit_fields(target: &Struct, own: &Struct, bridged: &BTreeSet<String>) -> Tok
     quote!(Self { #constant #(#fields)* #extra })
 }
 
-fn turn(field: &Field, value: TokenStream, bridged: &BTreeSet<String>) -> TokenStream {
+fn turn(field: &Property, value: TokenStream, bridged: &BTreeSet<String>) -> TokenStream {
     if !bridge::is_turned(&field.ty, bridged) {
         return value;
     }

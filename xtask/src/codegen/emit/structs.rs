@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 
 use super::uses::Uses;
 use crate::codegen::docs::Lines;
-use crate::codegen::model::{Field, Presence, Struct, Tag, Ty};
+use crate::codegen::model::{Presence, Property, Struct, Tag, Ty};
 use crate::codegen::naming;
 
 /// The struct and its impl.
@@ -100,7 +100,7 @@ fn emit_constant(tag: &Tag) -> TokenStream {
     }
 }
 
-fn emit_field(owner: &str, field: &Field, docs: Lines<'_>, uses: &mut Uses<'_>) -> TokenStream {
+fn emit_field(owner: &str, field: &Property, docs: Lines<'_>, uses: &mut Uses<'_>) -> TokenStream {
     let doc = docs.member(owner, &field.wire);
     let ident = format_ident!("{}", field.rust);
     let ty = uses.ty(&field.ty);
@@ -189,7 +189,7 @@ fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream
     }
 }
 
-fn emit_with(field: &Field, uses: &mut Uses<'_>) -> Option<TokenStream> {
+fn emit_with(field: &Property, uses: &mut Uses<'_>) -> Option<TokenStream> {
     if field.presence != Presence::Optional {
         return None;
     }

@@ -6,23 +6,23 @@ use std::os::fd::AsFd as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 
-use super::{Answer, Floor};
+use super::{Answer, Baseline};
 use crate::bench::Fault;
 
 /// What is read at once, at most.
 const PIECE: usize = 64 << 10;
-/// A longer line ends the floor.
+/// A longer line ends the baseline.
 const LONGEST: usize = 64 << 20;
 
 /// Answers lines until stdin ends. The reactor runs on this thread: nothing is cheaper with one call in flight.
-pub(super) fn run(floor: &Floor) -> Result<(), Fault> {
+pub(super) fn run(baseline: &Baseline) -> Result<(), Fault> {
     tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?
-        .block_on(lines(floor))
+        .block_on(lines(baseline))
 }
 
-async fn lines(floor: &Floor) -> Result<(), Fault> {
+async fn lines(baseline: &Baseline) -> Result<(), Fault> {
     let own = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().map(File::from);
     let mut stdin = pipe::Receiver::from_file(own(std::io::stdin().as_fd())?)?;
     let mut stdout = pipe::Sender::from_file(own(std::io::stdout().as_fd())?)?;
@@ -37,7 +37,7 @@ async fn lines(floor: &Floor) -> Result<(), Fault> {
         let mut start = 0;
         while let Some(length) = memchr::memchr(b'\n', &input[start.max(seen)..]) {
             let end = start.max(seen) + length;
-            answer(floor, &input[start..end], &mut out)?;
+            answer(baseline, &input[start..end], &mut out)?;
             start = end + 1;
         }
         input.drain(..start);
@@ -50,14 +50,14 @@ async fn lines(floor: &Floor) -> Result<(), Fault> {
     }
 }
 
-fn answer(floor: &Floor, line: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+fn answer(baseline: &Baseline, line: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     let mut line_of = |bytes: &[&[u8]]| {
         for piece in bytes {
             out.extend_from_slice(piece);
         }
         out.push(b'\n');
     };
-    match floor.answer(line)? {
+    match baseline.answer(line)? {
         Answer::None => {}
         Answer::Opened(bytes) | Answer::One(bytes) => line_of(&[&bytes]),
         Answer::Ready(pieces) => line_of(&pieces.each_ref().map(|piece| &piece[..])),

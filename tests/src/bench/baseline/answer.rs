@@ -113,14 +113,14 @@ pub enum Answer {
     Many(Vec<Vec<u8>>),
 }
 
-/// What the floors answer with.
+/// What the baselines answer with.
 #[derive(Clone, Debug)]
-pub struct Floor {
+pub struct Baseline {
     list: Bytes,
     modern: Bytes,
 }
 
-impl Floor {
+impl Baseline {
     /// With the tools of the measured server, and this many more.
     pub fn new(more: usize) -> Self {
         let tools = tools(more);

@@ -5,13 +5,14 @@ mod answer;
 mod http;
 mod stdio;
 
-pub use answer::{Answer, Floor};
+pub use answer::{Answer, Baseline};
 
 use super::Fault;
 
-const USAGE: &str = "usage: bench-floor --stdio [--tools N] | --http ADDRESS [--nagle] [--tools N]";
+const USAGE: &str =
+    "usage: bench-baseline --stdio [--tools N] | --http ADDRESS [--nagle] [--tools N]";
 
-/// Runs a floor until stdin ends, or until the process is ended.
+/// Runs a baseline until stdin ends, or until the process is ended.
 ///
 /// # Errors
 /// The arguments are wrong, or the address cannot be listened on.
@@ -23,15 +24,15 @@ pub fn run(mut args: impl Iterator<Item = String>) -> Result<(), Fault> {
             "--http" => address = Some(args.next().ok_or(USAGE)?),
             "--tools" => tools = args.next().ok_or(USAGE)?.parse()?,
             "--nagle" => nagle = true,
-            // A floor has no sessions either way.
+            // A baseline has no sessions either way.
             "--stateless" => {}
             _ => return Err(USAGE.into()),
         }
     }
-    let floor = Floor::new(tools);
+    let baseline = Baseline::new(tools);
     match address {
-        Some(address) => http::run(&address, floor, nagle),
-        None if stdio => stdio::run(&floor),
+        Some(address) => http::run(&address, baseline, nagle),
+        None if stdio => stdio::run(&baseline),
         None => Err(USAGE.into()),
     }
 }
@@ -64,8 +65,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_floor_answers_what_the_server_answers() {
-        let floor = Floor::new(3);
+    async fn the_baseline_and_the_server_give_the_same_answers() {
+        let baseline = Baseline::new(3);
         for wire in [Wire::Stdio, Wire::StdioModern] {
             let mut lines = match wire {
                 Wire::Stdio => opening(wire, "", None).to_vec(),
@@ -84,7 +85,7 @@ mod tests {
                 // One after the other: the id is the same.
                 let served = served(&lines.concat()).await;
                 let line = lines.pop().expect("the last");
-                let floored: Vec<Value> = match floor.answer(&line).expect("an answer") {
+                let expected: Vec<Value> = match baseline.answer(&line).expect("an answer") {
                     Answer::None => Vec::new(),
                     Answer::Opened(bytes) | Answer::One(bytes) => vec![bytes],
                     Answer::Ready(pieces) => vec![pieces.concat()],
@@ -93,7 +94,7 @@ mod tests {
                 .iter()
                 .map(|bytes| serde_json::from_slice(bytes).expect("json"))
                 .collect();
-                assert_eq!(served[skipped..], floored, "{wire:?} {asked:?}");
+                assert_eq!(served[skipped..], expected, "{wire:?} {asked:?}");
             }
         }
     }

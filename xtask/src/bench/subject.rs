@@ -1,4 +1,4 @@
-//! Who is measured, and how each is started.
+//! Subject is measured, and how each is started.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,9 @@ use super::built::Built;
 
 /// A server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
+pub(super) enum Subject {
     /// No SDK.
-    Floor,
+    Baseline,
     /// This one.
     Ours,
     /// The official one for Rust.
@@ -18,7 +18,12 @@ pub(super) enum Who {
 }
 
 /// Everybody, in the order of the tables.
-pub(super) const ALL: [Who; 4] = [Who::Floor, Who::Ours, Who::Rmcp, Who::Tower];
+pub(super) const ALL: [Subject; 4] = [
+    Subject::Baseline,
+    Subject::Ours,
+    Subject::Rmcp,
+    Subject::Tower,
+];
 
 /// What a server has to offer.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +38,11 @@ pub(super) struct Needs {
     pub(super) nagle: bool,
 }
 
-impl Who {
+impl Subject {
     /// As in the tables.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Floor => "floor",
+            Self::Baseline => "baseline",
             Self::Ours => "this SDK",
             Self::Rmcp => "rmcp 3.9.0",
             Self::Tower => "tower-mcp 0.25.0",
@@ -47,7 +52,7 @@ impl Who {
     /// In the names of files.
     pub(super) fn short(self) -> &'static str {
         match self {
-            Self::Floor => "floor",
+            Self::Baseline => "baseline",
             Self::Ours => "ours",
             Self::Rmcp => "rmcp",
             Self::Tower => "tower-mcp",
@@ -57,7 +62,7 @@ impl Who {
     /// The program.
     pub(super) fn program(self, built: &Built) -> PathBuf {
         match self {
-            Self::Floor => built.program("bench-floor"),
+            Self::Baseline => built.program("bench-baseline"),
             Self::Ours => built.program("bench-server"),
             Self::Rmcp => built.peer("bench-rmcp-server"),
             Self::Tower => built.peer("bench-tower-mcp-server"),
@@ -105,19 +110,20 @@ mod tests {
             steps,
             nagle: false,
         };
-        let words = |who: Who, wire, steps| who.args(&needs(wire, steps)).map(|w| w.join(" "));
+        let words =
+            |subject: Subject, wire, steps| subject.args(&needs(wire, steps)).map(|w| w.join(" "));
         assert_eq!(
-            words(Who::Rmcp, "http-modern", false),
+            words(Subject::Rmcp, "http-modern", false),
             Ok("--http 127.0.0.1:0 --stateless --tools 5".to_owned())
         );
         assert_eq!(
-            words(Who::Tower, "http-modern", true),
+            words(Subject::Tower, "http-modern", true),
             Ok("--http 127.0.0.1:0 --events --tools 5".to_owned())
         );
         assert_eq!(
-            words(Who::Ours, "stdio", true),
+            words(Subject::Ours, "stdio", true),
             Ok("--stdio --tools 5".to_owned())
         );
-        assert!(words(Who::Tower, "http-stateless", false).is_err());
+        assert!(words(Subject::Tower, "http-stateless", false).is_err());
     }
 }

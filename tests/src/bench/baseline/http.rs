@@ -17,7 +17,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Answer, Floor};
+use super::{Answer, Baseline};
 use crate::bench::{Fault, listen};
 
 /// More connections than any run opens.
@@ -30,19 +30,19 @@ const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// Listens, prints the URL, and answers until the process is interrupted. With `nagle` connections stay as the system
 /// makes them.
-pub(super) fn run(address: &str, floor: Floor, nagle: bool) -> Result<(), Fault> {
+pub(super) fn run(address: &str, baseline: Baseline, nagle: bool) -> Result<(), Fault> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?
         .block_on(async {
             tokio::select! {
-                ended = serve_all(address, floor, nagle) => ended,
+                ended = serve_all(address, baseline, nagle) => ended,
                 interrupted = tokio::signal::ctrl_c() => Ok(interrupted?),
             }
         })
 }
 
-async fn serve_all(address: &str, floor: Floor, nagle: bool) -> Result<(), Fault> {
+async fn serve_all(address: &str, baseline: Baseline, nagle: bool) -> Result<(), Fault> {
     let listener = listen::listen(address).await?;
     let mut connections = JoinSet::new();
     loop {
@@ -50,27 +50,30 @@ async fn serve_all(address: &str, floor: Floor, nagle: bool) -> Result<(), Fault
         while connections.try_join_next().is_some() {}
         if connections.len() < MOST_CONNECTIONS {
             stream.set_nodelay(!nagle)?;
-            connections.spawn(serve(stream, floor.clone()));
+            connections.spawn(serve(stream, baseline.clone()));
         }
     }
 }
 
-async fn serve(stream: TcpStream, floor: Floor) {
-    let service = service_fn(|request| respond(&floor, request));
+async fn serve(stream: TcpStream, baseline: Baseline) {
+    let service = service_fn(|request| respond(&baseline, request));
     // Who goes away in the middle of something is not missed.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
 }
 
-async fn respond(floor: &Floor, request: Request<Incoming>) -> Result<Response<Pieces>, Fault> {
+async fn respond(
+    baseline: &Baseline,
+    request: Request<Incoming>,
+) -> Result<Response<Pieces>, Fault> {
     let mut response = Response::new(Pieces::default());
     if request.method() != Method::POST {
         *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
         return Ok(response);
     }
     let message = whole(request.into_body()).await?;
-    let answer = floor.answer(&message)?;
+    let answer = baseline.answer(&message)?;
     let kind = match &answer {
         Answer::None => {
             *response.status_mut() = StatusCode::ACCEPTED;
