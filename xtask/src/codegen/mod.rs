@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use docs::Docs;
-use emit::Scope;
+use emit::scope::Scope;
 use lock::Lock;
 use overrides::Overrides;
 

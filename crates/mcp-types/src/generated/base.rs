@@ -29,7 +29,7 @@ pub struct Annotations {
 }
 
 impl Annotations {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -74,7 +74,7 @@ pub struct CancelledNotificationParams {
 }
 
 impl CancelledNotificationParams {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -118,7 +118,7 @@ pub struct EmptyResult {
 }
 
 impl EmptyResult {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -152,7 +152,7 @@ pub struct Icon {
 }
 
 impl Icon {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(src: impl Into<String>) -> Self {
         Self {
             src: src.into(),
@@ -194,7 +194,7 @@ pub enum IconTheme {
     Dark,
     /// A light background.
     Light,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 
@@ -249,7 +249,7 @@ pub struct NotificationParams {
 }
 
 impl NotificationParams {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -269,12 +269,12 @@ impl NotificationParams {
 #[serde(transparent)]
 pub struct OpenResult(JsonObject);
 impl OpenResult {
-    /// No members yet.
+    /// Creates a value without members.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The members as a plain map.
+    /// Returns the members as a map.
     pub fn into_inner(self) -> JsonObject {
         self.0
     }
@@ -321,7 +321,7 @@ pub struct PaginatedRequestParams {
 }
 
 impl PaginatedRequestParams {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -368,7 +368,7 @@ pub struct ProgressNotificationParams {
 }
 
 impl ProgressNotificationParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(progress_token: impl Into<ProgressToken>, progress: f64) -> Self {
         Self {
             progress_token: progress_token.into(),
@@ -413,7 +413,7 @@ pub struct RequestParams {
 }
 
 impl RequestParams {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -436,7 +436,7 @@ pub enum Role {
     Assistant,
     /// The person.
     User,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 

@@ -18,7 +18,7 @@ pub struct EnumOption {
 }
 
 impl EnumOption {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(title: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -52,7 +52,7 @@ pub struct LegacyTitledEnumSchema {
 }
 
 impl LegacyTitledEnumSchema {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(values: Vec<String>) -> Self {
         Self {
             title: None,
@@ -119,7 +119,7 @@ pub struct TitledMultiSelectEnumSchema {
 }
 
 impl TitledMultiSelectEnumSchema {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(items: TitledMultiSelectItems) -> Self {
         Self {
             title: None,
@@ -179,7 +179,7 @@ pub struct TitledMultiSelectItems {
 }
 
 impl TitledMultiSelectItems {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(any_of: Vec<EnumOption>) -> Self {
         Self { any_of }
     }
@@ -206,7 +206,7 @@ pub struct TitledSingleSelectEnumSchema {
 }
 
 impl TitledSingleSelectEnumSchema {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(one_of: Vec<EnumOption>) -> Self {
         Self {
             title: None,
@@ -265,7 +265,7 @@ pub struct UntitledMultiSelectEnumSchema {
 }
 
 impl UntitledMultiSelectEnumSchema {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(items: UntitledMultiSelectItems) -> Self {
         Self {
             title: None,
@@ -326,7 +326,7 @@ pub struct UntitledMultiSelectItems {
 }
 
 impl UntitledMultiSelectItems {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(values: Vec<String>) -> Self {
         Self { values }
     }
@@ -354,7 +354,7 @@ pub struct UntitledSingleSelectEnumSchema {
 }
 
 impl UntitledSingleSelectEnumSchema {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(values: Vec<String>) -> Self {
         Self {
             title: None,

@@ -27,7 +27,7 @@ pub struct CompleteRequestParams {
 }
 
 impl CompleteRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(reference: impl Into<CompletionReference>, argument: CompletionArgument) -> Self {
         Self {
             reference: reference.into(),
@@ -66,7 +66,7 @@ pub struct CompleteResult {
 }
 
 impl CompleteResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(completion: Completion) -> Self {
         Self {
             completion,
@@ -100,7 +100,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(values: Vec<String>) -> Self {
         Self {
             total: None,
@@ -137,7 +137,7 @@ pub struct CompletionArgument {
 }
 
 impl CompletionArgument {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -158,7 +158,7 @@ pub struct CompletionContext {
 }
 
 impl CompletionContext {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -185,7 +185,7 @@ pub enum CompletionReference {
     Prompt(PromptReference),
     /// `type` is `ref/resource`.
     Resource(ResourceTemplateReference),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -249,7 +249,7 @@ pub struct PromptReference {
 }
 
 impl PromptReference {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -277,7 +277,7 @@ pub struct ResourceTemplateReference {
 }
 
 impl ResourceTemplateReference {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into() }
     }

@@ -26,7 +26,7 @@ pub struct AudioContent {
 }
 
 impl AudioContent {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self {
             data: data.into(),
@@ -71,7 +71,7 @@ pub enum ContentBlock {
     ResourceLink(ResourceLink),
     /// `type` is `resource`.
     Resource(EmbeddedResource),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -162,7 +162,7 @@ pub struct EmbeddedResource {
 }
 
 impl EmbeddedResource {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(resource: impl Into<ResourceContents>) -> Self {
         Self {
             resource: resource.into(),
@@ -206,7 +206,7 @@ pub struct ImageContent {
 }
 
 impl ImageContent {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self {
             data: data.into(),
@@ -266,7 +266,7 @@ pub struct ResourceLink {
 }
 
 impl ResourceLink {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -349,7 +349,7 @@ pub struct TextContent {
 }
 
 impl TextContent {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),

@@ -20,7 +20,7 @@ pub enum ElicitAction {
     Cancel,
     /// The user declined.
     Decline,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 
@@ -85,7 +85,7 @@ pub struct ElicitRequestFormParams {
 }
 
 impl ElicitRequestFormParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(message: impl Into<String>, requested_schema: RequestedSchema) -> Self {
         Self {
             message: message.into(),
@@ -124,7 +124,7 @@ pub enum ElicitRequestParams {
     Url(ElicitRequestUrlParams),
     /// `mode` is `form` or left out.
     Form(ElicitRequestFormParams),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -197,7 +197,7 @@ pub struct ElicitRequestUrlParams {
 }
 
 impl ElicitRequestUrlParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -247,7 +247,7 @@ pub struct ElicitResult {
 }
 
 impl ElicitResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(action: impl Into<ElicitAction>) -> Self {
         Self {
             action: action.into(),
@@ -286,7 +286,7 @@ pub struct ElicitationCompleteNotificationParams {
 }
 
 impl ElicitationCompleteNotificationParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(elicitation_id: impl Into<String>) -> Self {
         Self {
             elicitation_id: elicitation_id.into(),
@@ -320,7 +320,7 @@ pub struct RequestedSchema {
 }
 
 impl RequestedSchema {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(properties: impl Into<FormProperties>) -> Self {
         Self {
             schema: None,
@@ -355,7 +355,7 @@ pub struct UrlElicitationRequired {
 }
 
 impl UrlElicitationRequired {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(elicitations: Vec<ElicitRequestUrlParams>) -> Self {
         Self { elicitations }
     }

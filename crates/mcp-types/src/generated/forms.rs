@@ -29,7 +29,7 @@ pub struct BooleanSchema {
 }
 
 impl BooleanSchema {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,7 +72,7 @@ pub enum NumberKind {
 }
 
 impl NumberKind {
-    /// Every value in order.
+    /// All values, in order.
     pub const ALL: &'static [Self] = &[Self::Integer, Self::Number];
     /// The value on the wire.
     pub fn as_str(self) -> &'static str {
@@ -141,7 +141,7 @@ pub struct NumberSchema {
 }
 
 impl NumberSchema {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(kind: impl Into<NumberKind>) -> Self {
         Self {
             title: None,
@@ -215,7 +215,7 @@ pub enum PrimitiveSchemaDefinition {
     TitledMultiSelectEnum(TitledMultiSelectEnumSchema),
     /// `type` is `array` and `items.enum` is there.
     UntitledMultiSelectEnum(UntitledMultiSelectEnumSchema),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -368,7 +368,7 @@ pub enum StringFormat {
     Email,
     /// An absolute URI.
     Uri,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 
@@ -446,7 +446,7 @@ pub struct StringSchema {
 }
 
 impl StringSchema {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }

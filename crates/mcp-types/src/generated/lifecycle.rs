@@ -30,13 +30,13 @@ pub struct ClientCapabilities {
     /// Requests of the server that may run as tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<ClientTasksCapability>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ClientCapabilities {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -96,13 +96,13 @@ pub struct ClientTaskRequests {
     /// Sampling requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingTaskRequests>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ClientTaskRequests {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -137,13 +137,13 @@ pub struct ClientTasksCapability {
     /// The requests that may run as tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<ClientTaskRequests>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ClientTasksCapability {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -182,13 +182,13 @@ pub struct ElicitationCapability {
     /// Present if the client supports forms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<JsonObject>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ElicitationCapability {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -217,13 +217,13 @@ pub struct ElicitationTaskRequests {
     /// Present if `elicitation/create` may run as a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create: Option<JsonObject>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ElicitationTaskRequests {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -262,7 +262,7 @@ pub struct Implementation {
 }
 
 impl Implementation {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -322,7 +322,7 @@ pub struct InitializeRequestParams {
 }
 
 impl InitializeRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         protocol_version: impl Into<String>,
         capabilities: ClientCapabilities,
@@ -366,7 +366,7 @@ pub struct InitializeResult {
 }
 
 impl InitializeResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         protocol_version: impl Into<String>,
         capabilities: ServerCapabilities,
@@ -406,13 +406,13 @@ pub struct PromptsCapability {
     /// Whether a notification is sent when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl PromptsCapability {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -438,13 +438,13 @@ pub struct ResourcesCapability {
     /// Whether a client can subscribe to single resources.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribe: Option<bool>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ResourcesCapability {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -474,13 +474,13 @@ pub struct RootsCapability {
     /// Whether a notification is sent when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl RootsCapability {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -505,13 +505,13 @@ pub struct SamplingCapability {
     /// Present if `tools` and `toolChoice` may be sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<JsonObject>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl SamplingCapability {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -541,13 +541,13 @@ pub struct SamplingTaskRequests {
     /// Present if `sampling/createMessage` may run as a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub create_message: Option<JsonObject>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl SamplingTaskRequests {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -590,13 +590,13 @@ pub struct ServerCapabilities {
     /// Tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolsCapability>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ServerCapabilities {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -667,13 +667,13 @@ pub struct ServerTaskRequests {
     /// Tool requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolsTaskRequests>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ServerTaskRequests {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -701,13 +701,13 @@ pub struct ServerTasksCapability {
     /// The requests that may run as tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<ServerTaskRequests>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ServerTasksCapability {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -744,13 +744,13 @@ pub struct ToolsCapability {
     /// Whether a notification is sent when the list changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ToolsCapability {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -772,13 +772,13 @@ pub struct ToolsTaskRequests {
     /// Present if `tools/call` may run as a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<JsonObject>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ToolsTaskRequests {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }

@@ -35,7 +35,7 @@ pub enum LoggingLevel {
 }
 
 impl LoggingLevel {
-    /// Every value in order.
+    /// All values, in order.
     pub const ALL: &'static [Self] = &[
         Self::Debug,
         Self::Info,
@@ -117,7 +117,7 @@ pub struct LoggingMessageNotificationParams {
 }
 
 impl LoggingMessageNotificationParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(level: impl Into<LoggingLevel>, data: impl Into<Value>) -> Self {
         Self {
             level: level.into(),
@@ -156,7 +156,7 @@ pub struct SetLevelRequestParams {
 }
 
 impl SetLevelRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(level: impl Into<LoggingLevel>) -> Self {
         Self {
             level: level.into(),

@@ -23,7 +23,7 @@ pub struct GetPromptRequestParams {
 }
 
 impl GetPromptRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -64,7 +64,7 @@ pub struct GetPromptResult {
 }
 
 impl GetPromptResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(messages: Vec<PromptMessage>) -> Self {
         Self {
             description: None,
@@ -106,7 +106,7 @@ pub struct ListPromptsResult {
 }
 
 impl ListPromptsResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(prompts: Vec<Prompt>) -> Self {
         Self {
             prompts,
@@ -156,7 +156,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -224,7 +224,7 @@ pub struct PromptArgument {
 }
 
 impl PromptArgument {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -269,7 +269,7 @@ pub struct PromptMessage {
 }
 
 impl PromptMessage {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(role: impl Into<Role>, content: impl Into<ContentBlock>) -> Self {
         Self {
             role: role.into(),

@@ -26,7 +26,7 @@ pub struct BlobResourceContents {
 }
 
 impl BlobResourceContents {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>, blob: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -69,7 +69,7 @@ pub struct ListResourceTemplatesResult {
 }
 
 impl ListResourceTemplatesResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(resource_templates: Vec<ResourceTemplate>) -> Self {
         Self {
             resource_templates,
@@ -111,7 +111,7 @@ pub struct ListResourcesResult {
 }
 
 impl ListResourcesResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(resources: Vec<Resource>) -> Self {
         Self {
             resources,
@@ -149,7 +149,7 @@ pub struct ReadResourceRequestParams {
 }
 
 impl ReadResourceRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -179,7 +179,7 @@ pub struct ReadResourceResult {
 }
 
 impl ReadResourceResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(contents: Vec<ResourceContents>) -> Self {
         Self {
             contents,
@@ -230,7 +230,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -309,7 +309,7 @@ pub enum ResourceContents {
     Text(TextResourceContents),
     /// `blob` is there.
     Blob(BlobResourceContents),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -398,7 +398,7 @@ pub struct ResourceTemplate {
 }
 
 impl ResourceTemplate {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri_template: uri_template.into(),
@@ -469,7 +469,7 @@ pub struct ResourceUpdatedNotificationParams {
 }
 
 impl ResourceUpdatedNotificationParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -499,7 +499,7 @@ pub struct SubscribeRequestParams {
 }
 
 impl SubscribeRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -535,7 +535,7 @@ pub struct TextResourceContents {
 }
 
 impl TextResourceContents {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -574,7 +574,7 @@ pub struct UnsubscribeRequestParams {
 }
 
 impl UnsubscribeRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),

@@ -19,7 +19,7 @@ pub struct ListRootsResult {
 }
 
 impl ListRootsResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(roots: Vec<Root>) -> Self {
         Self { roots, meta: None }
     }
@@ -49,7 +49,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),

@@ -57,7 +57,7 @@ pub struct CreateMessageRequestParams {
 }
 
 impl CreateMessageRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
         Self {
             messages,
@@ -168,7 +168,7 @@ pub struct CreateMessageResult {
 }
 
 impl CreateMessageResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         role: impl Into<Role>,
         content: impl Into<OneOrMany<SamplingMessageContentBlock>>,
@@ -210,7 +210,7 @@ pub enum IncludeContext {
     None,
     /// The context of the requesting server; deprecated by the specification.
     ThisServer,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 
@@ -267,7 +267,7 @@ pub struct ModelHint {
 }
 
 impl ModelHint {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -311,7 +311,7 @@ pub struct ModelPreferences {
 }
 
 impl ModelPreferences {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -362,7 +362,7 @@ pub struct SamplingMessage {
 }
 
 impl SamplingMessage {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         role: impl Into<Role>,
         content: impl Into<OneOrMany<SamplingMessageContentBlock>>,
@@ -402,7 +402,7 @@ pub enum SamplingMessageContentBlock {
     ToolUse(ToolUseContent),
     /// `type` is `tool_result`.
     ToolResult(ToolResultContent),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -489,7 +489,7 @@ pub enum StopReason {
     MaxTokens,
     /// The model requests tool calls.
     ToolUse,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 
@@ -548,7 +548,7 @@ pub struct ToolChoice {
 }
 
 impl ToolChoice {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -573,7 +573,7 @@ pub enum ToolChoiceMode {
     None,
     /// The model must call at least one tool.
     Required,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 
@@ -645,7 +645,7 @@ pub struct ToolResultContent {
 }
 
 impl ToolResultContent {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(tool_use_id: impl Into<String>, content: Vec<ContentBlock>) -> Self {
         Self {
             tool_use_id: tool_use_id.into(),
@@ -697,7 +697,7 @@ pub struct ToolUseContent {
 }
 
 impl ToolUseContent {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(id: impl Into<String>, name: impl Into<String>, input: JsonObject) -> Self {
         Self {
             id: id.into(),

@@ -22,7 +22,7 @@ pub struct CancelTaskRequestParams {
 }
 
 impl CancelTaskRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
             task_id: task_id.into(),
@@ -68,7 +68,7 @@ pub struct CancelTaskResult {
 }
 
 impl CancelTaskResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -124,7 +124,7 @@ pub struct CreateTaskResult {
 }
 
 impl CreateTaskResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(task: Task) -> Self {
         Self { task, meta: None }
     }
@@ -152,7 +152,7 @@ pub struct GetTaskPayloadRequestParams {
 }
 
 impl GetTaskPayloadRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
             task_id: task_id.into(),
@@ -175,12 +175,12 @@ impl GetTaskPayloadRequestParams {
 #[serde(transparent)]
 pub struct GetTaskPayloadResult(JsonObject);
 impl GetTaskPayloadResult {
-    /// No members yet.
+    /// Creates a value without members.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The members as a plain map.
+    /// Returns the members as a map.
     pub fn into_inner(self) -> JsonObject {
         self.0
     }
@@ -227,7 +227,7 @@ pub struct GetTaskRequestParams {
 }
 
 impl GetTaskRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
             task_id: task_id.into(),
@@ -273,7 +273,7 @@ pub struct GetTaskResult {
 }
 
 impl GetTaskResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -333,7 +333,7 @@ pub struct ListTasksResult {
 }
 
 impl ListTasksResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(tasks: Vec<Task>) -> Self {
         Self {
             tasks,
@@ -369,7 +369,7 @@ pub struct RelatedTaskMetadata {
 }
 
 impl RelatedTaskMetadata {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(task_id: impl Into<String>) -> Self {
         Self {
             task_id: task_id.into(),
@@ -404,7 +404,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -450,7 +450,7 @@ pub struct TaskMetadata {
 }
 
 impl TaskMetadata {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -479,7 +479,7 @@ pub enum TaskStatus {
     InputRequired,
     /// The task is running.
     Working,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 
@@ -558,7 +558,7 @@ pub struct TaskStatusNotificationParams {
 }
 
 impl TaskStatusNotificationParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,

@@ -27,7 +27,7 @@ pub struct CallToolRequestParams {
 }
 
 impl CallToolRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -80,7 +80,7 @@ pub struct CallToolResult {
 }
 
 impl CallToolResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(content: Vec<ContentBlock>) -> Self {
         Self {
             content,
@@ -130,7 +130,7 @@ pub struct ListToolsResult {
 }
 
 impl ListToolsResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(tools: Vec<Tool>) -> Self {
         Self {
             tools,
@@ -166,7 +166,7 @@ pub enum TaskSupport {
     Optional,
     /// Always; a call that does not request a task is rejected.
     Required,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 
@@ -246,7 +246,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>, input_schema: JsonObject) -> Self {
         Self {
             name: name.into(),
@@ -336,7 +336,7 @@ pub struct ToolAnnotations {
 }
 
 impl ToolAnnotations {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -390,7 +390,7 @@ pub struct ToolExecution {
 }
 
 impl ToolExecution {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }

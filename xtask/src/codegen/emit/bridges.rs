@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{Scope, head, print};
+use super::print::{head, print};
+use super::scope::Scope;
 use crate::codegen::bridge;
 use crate::codegen::model::{Item, Kind, Model, Presence, Property, Struct, Ty, Union};
 use crate::codegen::naming;

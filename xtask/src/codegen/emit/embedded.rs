@@ -68,7 +68,7 @@ pub(crate) fn emit(
         #[allow(clippy::large_enum_variant, reason = "arms are decoded in place; a box would cost every reader")]
         pub enum #ident {
             #(#variants)*
-            /// An object this crate does not know, kept as it came.
+            /// An object that this crate does not know, unchanged.
             Unknown(Value),
         }
 

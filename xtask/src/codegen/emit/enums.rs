@@ -80,7 +80,7 @@ fn open(name: &str, parts: &Parts) -> TokenStream {
         #[non_exhaustive]
         pub enum #ident {
             #(#lines #variants,)*
-            /// A value this crate does not know, kept as it came.
+            /// A value that this crate does not know, unchanged.
             Unknown(Box<str>),
         }
 
@@ -132,7 +132,7 @@ fn closed(name: &str, parts: &Parts, ranked: bool) -> TokenStream {
         }
 
         impl #ident {
-            /// Every value in order.
+            /// All values, in order.
             pub const ALL: &'static [Self] = &[#(Self::#variants),*];
 
             /// The value on the wire.

@@ -3,7 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{Scope, head, print};
+use super::print::{head, print};
+use super::scope::Scope;
 use crate::codegen::model::{Method, Model};
 use crate::codegen::naming;
 
@@ -59,11 +60,11 @@ fn emit_direction(methods: &[&Method], requests: bool) -> TokenStream {
     let (ident, line) = match requests {
         true => (
             format_ident!("request_direction"),
-            " Who may send this request; none for a method that is no request of the schema.",
+            " The direction of a request, or `None` if the method is not a request of the schema.",
         ),
         false => (
             format_ident!("notification_direction"),
-            " Who may send this notification; none for a method that is no notification of the schema.",
+            " The direction of a notification, or `None` if the method is not a notification of the schema.",
         ),
     };
     let side = |client: bool, server: bool, direction: &str| {

@@ -4,6 +4,8 @@ pub(crate) mod bridges;
 mod embedded;
 mod enums;
 mod methods;
+pub(crate) mod print;
+pub(crate) mod scope;
 mod structs;
 mod unions;
 mod uses;
@@ -13,52 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::docs::Lines;
-use super::model::{Item, Kind, Method, Model, Ty};
+use super::model::{Item, Kind, Model, Ty};
+use print::{HEADER, head, print};
+use scope::Scope;
 use uses::Uses;
-
-const HEADER: &str =
-    "// Generated from the official schema: do not edit. Run `cargo xtask codegen`.\n";
-
-/// What the files of one revision are printed with.
-pub(crate) struct Scope<'a> {
-    pub(crate) docs: Lines<'a>,
-    pub(crate) revision: &'a str,
-    /// The module of a later revision; none for the canonical one.
-    pub(crate) module: Option<&'a str>,
-    /// The types of that module.
-    pub(crate) own: BTreeSet<String>,
-    /// What that module takes from the crate root.
-    pub(crate) shared: &'a BTreeSet<String>,
-    /// Types that nothing converts into, so that `impl Into` would only cost inference.
-    pub(crate) plain: BTreeSet<String>,
-    /// The modules of later revisions.
-    pub(crate) later: &'a [&'static str],
-    /// Methods that only later revisions know, each with its module.
-    pub(crate) novel: &'a [(&'static str, Method)],
-}
-
-impl Scope<'_> {
-    /// The module a name is imported from.
-    pub(crate) fn root(&self, name: &str) -> String {
-        match self.module {
-            Some(module) if self.own.contains(name) => format!("crate::{module}"),
-            _ => "crate".to_owned(),
-        }
-    }
-
-    /// The whole path of a name.
-    pub(crate) fn path(&self, name: &str) -> TokenStream {
-        let ident = format_ident!("{name}");
-        match self.module {
-            Some(module) if self.own.contains(name) => {
-                let module = format_ident!("{module}");
-                quote!(crate::#module::#ident)
-            }
-            _ => quote!(crate::#ident),
-        }
-    }
-}
 
 /// The names of types that are passed as they are.
 pub(crate) fn plain(model: &Model) -> BTreeSet<String> {
@@ -96,7 +56,7 @@ pub(crate) fn emit(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String, 
             modules.push_str("mod bridges;\nmod methods;\npub use methods::*;\n");
             let shared: Vec<_> = scope.shared.iter().map(String::as_str).collect();
             format!(
-                "{HEADER}\n//! What revision {revision} has of its own, and the types it shares.\n\npub use crate::{{{}}};\n\n",
+                "{HEADER}\n//! Types that are specific to revision {revision}, and the types that it shares with other revisions.\n\npub use crate::{{{}}};\n\n",
                 shared.join(", ")
             )
         }
@@ -128,33 +88,6 @@ fn emit_area(area: &str, items: &[&Item], scope: &Scope<'_>) -> Result<String, S
     ))
 }
 
-/// The first lines of a generated file.
-pub(crate) fn head(line: &str) -> String {
-    format!("{HEADER}\n//! {line}\n\n")
-}
-
-/// Prints items, with a blank line between them and between functions.
-pub(crate) fn print(tokens: TokenStream) -> Result<String, String> {
-    let file =
-        syn::parse2(tokens).map_err(|error| format!("generated code does not parse: {error}"))?;
-    let text = prettyplease::unparse(&file);
-    let mut spaced = String::new();
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
-        spaced.push_str(line);
-        spaced.push('\n');
-        let next = lines.peek();
-        let function = line == "    }"
-            && next.is_some_and(|next| next.starts_with("    ") && !next.starts_with("    }"));
-        let constants = line.ends_with(';') && next.is_some_and(|next| next.starts_with("    fn "));
-        let function = function || constants;
-        if line == "}" || (next.is_none() && line.ends_with(';')) || function {
-            spaced.push('\n');
-        }
-    }
-    Ok(spaced)
-}
-
 fn emit_alias(name: &str, ty: &Ty, doc: &TokenStream, uses: &mut Uses<'_>) -> TokenStream {
     let ident = format_ident!("{name}");
     let ty = uses.ty(ty);
@@ -175,12 +108,12 @@ fn emit_open(name: &str, doc: &TokenStream, uses: &mut Uses<'_>) -> TokenStream 
         pub struct #ident(JsonObject);
 
         impl #ident {
-            /// No members yet.
+            /// Creates a value without members.
             pub fn new() -> Self {
                 Self::default()
             }
 
-            /// The members as a plain map.
+            /// Returns the members as a map.
             pub fn into_inner(self) -> JsonObject {
                 self.0
             }

@@ -33,7 +33,7 @@ pub(crate) fn emit(
     let extra = structure.extra.then(|| {
         uses.named("JsonObject");
         quote! {
-            /// Members this revision does not know, kept as they came.
+            /// Members that this revision does not define, unchanged.
             #[serde(flatten)]
             pub extra: JsonObject,
         }
@@ -147,7 +147,7 @@ fn emit_field(owner: &str, field: &Property, docs: Lines<'_>, uses: &mut Uses<'_
 fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream {
     if empty {
         return quote! {
-            /// Makes an empty one; every member is optional.
+            /// Creates a value without members; all are optional.
             pub fn new() -> Self {
                 Self::default()
             }
@@ -182,7 +182,7 @@ fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream
     }
     let extra = structure.extra.then(|| quote!(extra: JsonObject::new()));
     quote! {
-        /// Makes one from its required members.
+        /// Creates a value from its required members.
         pub fn new(#(#parameters),*) -> Self {
             Self { #(#values,)* #extra }
         }

@@ -47,7 +47,7 @@ pub(crate) fn emit(
         #[allow(clippy::large_enum_variant, reason = "arms are decoded in place; a box would cost every reader")]
         pub enum #ident {
             #(#[doc = #lines] #variants(#types),)*
-            /// An object this crate does not know, kept as it came.
+            /// An object that this crate does not know, unchanged.
             Unknown(Value),
         }
 

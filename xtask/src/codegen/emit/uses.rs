@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::Scope;
+use super::scope::Scope;
 use crate::codegen::model::Ty;
 
 /// The names a file imports.

@@ -17,7 +17,7 @@ pub enum CacheScope {
     Private,
     /// All requests.
     Public,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 
@@ -78,7 +78,7 @@ pub struct CancelledNotificationParams {
 }
 
 impl CancelledNotificationParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(request_id: impl Into<RequestId>) -> Self {
         Self {
             request_id: request_id.into(),
@@ -116,7 +116,7 @@ pub struct EmptyResult {
 }
 
 impl EmptyResult {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -144,7 +144,7 @@ pub struct PaginatedRequestParams {
 }
 
 impl PaginatedRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(meta: RequestMeta) -> Self {
         Self { cursor: None, meta }
     }
@@ -185,13 +185,13 @@ pub struct RequestMeta {
         skip_serializing_if = "Option::is_none"
     )]
     pub log_level: Option<LoggingLevel>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl RequestMeta {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         protocol_version: impl Into<String>,
         client_capabilities: ClientCapabilities,
@@ -240,7 +240,7 @@ pub struct RequestParams {
 }
 
 impl RequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(meta: RequestMeta) -> Self {
         Self { meta }
     }
@@ -256,7 +256,7 @@ pub enum ResultType {
     Complete,
     /// Input requests that the client has to answer before it retries the request, see [`InputRequiredResult`](crate::v2026_07_28::InputRequiredResult).
     InputRequired,
-    /// A value this crate does not know, kept as it came.
+    /// A value that this crate does not know, unchanged.
     Unknown(Box<str>),
 }
 

@@ -26,7 +26,7 @@ pub struct CompleteRequestParams {
 }
 
 impl CompleteRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         reference: impl Into<CompletionReference>,
         argument: CompletionArgument,
@@ -64,7 +64,7 @@ pub struct CompleteResult {
 }
 
 impl CompleteResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(completion: Completion) -> Self {
         Self {
             result_type: crate::constant::Complete,

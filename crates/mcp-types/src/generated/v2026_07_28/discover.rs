@@ -34,7 +34,7 @@ pub struct DiscoverResult {
 }
 
 impl DiscoverResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         supported_versions: Vec<String>,
         capabilities: ServerCapabilities,
@@ -79,7 +79,7 @@ pub struct MissingRequiredClientCapability {
 }
 
 impl MissingRequiredClientCapability {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(required_capabilities: ClientCapabilities) -> Self {
         Self {
             required_capabilities,
@@ -100,7 +100,7 @@ pub struct UnsupportedProtocolVersion {
 }
 
 impl UnsupportedProtocolVersion {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(supported: Vec<String>, requested: impl Into<String>) -> Self {
         Self {
             supported,

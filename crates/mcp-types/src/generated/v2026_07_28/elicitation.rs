@@ -21,7 +21,7 @@ pub struct ElicitRequestFormParams {
 }
 
 impl ElicitRequestFormParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(message: impl Into<String>, requested_schema: RequestedSchema) -> Self {
         Self {
             message: message.into(),
@@ -44,7 +44,7 @@ pub enum ElicitRequestParams {
     Form(ElicitRequestFormParams),
     /// `mode` is `url`.
     Url(ElicitRequestUrlParams),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -108,7 +108,7 @@ pub struct ElicitRequestUrlParams {
 }
 
 impl ElicitRequestUrlParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -131,7 +131,7 @@ pub struct ElicitResult {
 }
 
 impl ElicitResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(action: impl Into<ElicitAction>) -> Self {
         Self {
             action: action.into(),

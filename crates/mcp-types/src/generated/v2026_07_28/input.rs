@@ -25,7 +25,7 @@ pub enum CallToolOutcome {
     InputRequired(InputRequiredResult),
     /// `resultType` is `complete` or left out.
     Complete(CallToolResult),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -89,7 +89,7 @@ pub enum GetPromptOutcome {
     InputRequired(InputRequiredResult),
     /// `resultType` is `complete` or left out.
     Complete(GetPromptResult),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -155,7 +155,7 @@ pub enum InputRequest {
     ListRoots(Option<ListRootsRequestParams>),
     /// `method` is `elicitation/create`.
     Elicit(ElicitRequestParams),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -257,7 +257,7 @@ pub struct InputRequiredResult {
 }
 
 impl InputRequiredResult {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -300,7 +300,7 @@ pub enum InputResponse {
     ListRoots(ListRootsResult),
     /// `model` is there.
     CreateMessage(CreateMessageResult),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 
@@ -387,7 +387,7 @@ pub enum ReadResourceOutcome {
     InputRequired(InputRequiredResult),
     /// `resultType` is `complete` or left out.
     Complete(ReadResourceResult),
-    /// An object this crate does not know, kept as it came.
+    /// An object that this crate does not know, unchanged.
     Unknown(Value),
 }
 

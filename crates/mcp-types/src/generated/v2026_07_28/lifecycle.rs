@@ -30,13 +30,13 @@ pub struct ClientCapabilities {
     /// Model calls on the server's behalf.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingCapability>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ClientCapabilities {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -83,13 +83,13 @@ impl ClientCapabilities {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RootsCapability {
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl RootsCapability {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -122,13 +122,13 @@ pub struct ServerCapabilities {
     /// Tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolsCapability>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl ServerCapabilities {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }

@@ -4,7 +4,7 @@
 
 use crate::method::{self, Direction, Notification, Request};
 
-/// Who may send this request; none for a method that is no request of the schema.
+/// The direction of a request, or `None` if the method is not a request of the schema.
 pub fn request_direction(method: &str) -> Option<Direction> {
     match method {
         method::COMPLETION_COMPLETE
@@ -21,7 +21,7 @@ pub fn request_direction(method: &str) -> Option<Direction> {
     }
 }
 
-/// Who may send this notification; none for a method that is no notification of the schema.
+/// The direction of a notification, or `None` if the method is not a notification of the schema.
 pub fn notification_direction(method: &str) -> Option<Direction> {
     match method {
         method::NOTIFICATIONS_MESSAGE

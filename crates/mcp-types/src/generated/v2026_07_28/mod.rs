@@ -1,6 +1,6 @@
 // Generated from the official schema: do not edit. Run `cargo xtask codegen`.
 
-//! What revision 2026-07-28 has of its own, and the types it shares.
+//! Types that are specific to revision 2026-07-28, and the types that it shares with other revisions.
 
 pub use crate::{
     Annotations, AudioContent, BlobResourceContents, BooleanSchema, Completion, CompletionArgument,

@@ -31,7 +31,7 @@ pub struct GetPromptRequestParams {
 }
 
 impl GetPromptRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>, meta: RequestMeta) -> Self {
         Self {
             name: name.into(),
@@ -83,7 +83,7 @@ pub struct GetPromptResult {
 }
 
 impl GetPromptResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(messages: Vec<PromptMessage>) -> Self {
         Self {
             result_type: crate::constant::Complete,
@@ -134,7 +134,7 @@ pub struct ListPromptsResult {
 }
 
 impl ListPromptsResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(prompts: Vec<Prompt>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
         Self {
             result_type: crate::constant::Complete,

@@ -32,7 +32,7 @@ pub struct ListResourceTemplatesResult {
 }
 
 impl ListResourceTemplatesResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         resource_templates: Vec<ResourceTemplate>,
         ttl_ms: u64,
@@ -89,7 +89,7 @@ pub struct ListResourcesResult {
 }
 
 impl ListResourcesResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(resources: Vec<Resource>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
         Self {
             result_type: crate::constant::Complete,
@@ -137,7 +137,7 @@ pub struct ReadResourceRequestParams {
 }
 
 impl ReadResourceRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(uri: impl Into<String>, meta: RequestMeta) -> Self {
         Self {
             uri: uri.into(),
@@ -185,7 +185,7 @@ pub struct ReadResourceResult {
 }
 
 impl ReadResourceResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(
         contents: Vec<ResourceContents>,
         ttl_ms: u64,

@@ -17,7 +17,7 @@ pub struct ListRootsRequestParams {
 }
 
 impl ListRootsRequestParams {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -41,7 +41,7 @@ pub struct ListRootsResult {
 }
 
 impl ListRootsResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(roots: Vec<Root>) -> Self {
         Self { roots }
     }

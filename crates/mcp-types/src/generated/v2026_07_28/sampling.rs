@@ -47,7 +47,7 @@ pub struct CreateMessageRequestParams {
 }
 
 impl CreateMessageRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Self {
         Self {
             messages,

@@ -25,13 +25,13 @@ pub struct SubscriptionFilter {
     /// Whether to notify when the list of tools changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools_list_changed: Option<bool>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl SubscriptionFilter {
-    /// Makes an empty one; every member is optional.
+    /// Creates a value without members; all are optional.
     pub fn new() -> Self {
         Self::default()
     }
@@ -79,7 +79,7 @@ pub struct SubscriptionsAcknowledgedNotificationParams {
 }
 
 impl SubscriptionsAcknowledgedNotificationParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(notifications: SubscriptionFilter) -> Self {
         Self {
             notifications,
@@ -109,7 +109,7 @@ pub struct SubscriptionsListenRequestParams {
 }
 
 impl SubscriptionsListenRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(notifications: SubscriptionFilter, meta: RequestMeta) -> Self {
         Self {
             notifications,
@@ -132,7 +132,7 @@ pub struct SubscriptionsListenResult {
 }
 
 impl SubscriptionsListenResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(meta: SubscriptionsListenResultMeta) -> Self {
         Self {
             result_type: crate::constant::Complete,
@@ -156,13 +156,13 @@ pub struct SubscriptionsListenResultMeta {
         skip_serializing_if = "Option::is_none"
     )]
     pub server_info: Option<Implementation>,
-    /// Members this revision does not know, kept as they came.
+    /// Members that this revision does not define, unchanged.
     #[serde(flatten)]
     pub extra: JsonObject,
 }
 
 impl SubscriptionsListenResultMeta {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(subscription_id: impl Into<RequestId>) -> Self {
         Self {
             subscription_id: subscription_id.into(),

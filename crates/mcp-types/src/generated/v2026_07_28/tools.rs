@@ -31,7 +31,7 @@ pub struct CallToolRequestParams {
 }
 
 impl CallToolRequestParams {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>, meta: RequestMeta) -> Self {
         Self {
             name: name.into(),
@@ -91,7 +91,7 @@ pub struct CallToolResult {
 }
 
 impl CallToolResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(content: Vec<ContentBlock>) -> Self {
         Self {
             result_type: crate::constant::Complete,
@@ -150,7 +150,7 @@ pub struct ListToolsResult {
 }
 
 impl ListToolsResult {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(tools: Vec<Tool>, ttl_ms: u64, cache_scope: impl Into<CacheScope>) -> Self {
         Self {
             result_type: crate::constant::Complete,
@@ -209,7 +209,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Makes one from its required members.
+    /// Creates a value from its required members.
     pub fn new(name: impl Into<String>, input_schema: JsonObject) -> Self {
         Self {
             name: name.into(),
