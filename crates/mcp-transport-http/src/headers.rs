@@ -1,12 +1,12 @@
-//! Names of headers and media types, as both roles spell them.
+//! Names of headers and media types that client and server share.
 
 use http::HeaderName;
 
-/// The session a request belongs to; names ignore case.
+/// The id of the session that a request belongs to.
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The negotiated revision.
 pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The last event a client has seen of a stream.
+/// The id of the last event that the client received on a stream.
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 pub(crate) const JSON: &str = "application/json";

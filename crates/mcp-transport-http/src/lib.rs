@@ -40,6 +40,6 @@ pub use client::{AfterRefusal, Authorize, Http, Options as ClientOptions, Reques
 pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]
 pub use server::{
-    Body, Endpoint, Error, EventStore, MemoryStore, Options, PeerAddr, Replay, SessionId, Site,
-    StoreError, Stored, StreamKey, serve, serve_layered, serve_with,
+    Body, Durability, Endpoint, Error, EventStore, McpRoute, MemoryStore, Options, PeerAddr,
+    Replay, SessionId, StoreError, StreamKey, serve, serve_layered, serve_with,
 };

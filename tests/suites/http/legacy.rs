@@ -226,7 +226,10 @@ async fn what_is_no_message_is_refused_and_the_session_lives() {
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_stream_is_kept_alive_and_closing_the_endpoint_ends_it() {
-    let endpoint = with(&Gate::new(), Options::new().with_grace(Duration::ZERO));
+    let endpoint = with(
+        &Gate::new(),
+        Options::new().with_shutdown_timeout(Duration::ZERO),
+    );
     let mut session = Session::open(&endpoint.legacy()).await;
     let before = tokio::time::Instant::now();
     for round in 1..=3 {

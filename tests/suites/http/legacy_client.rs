@@ -25,7 +25,7 @@ struct Sure {
 async fn served(service: Server) -> (SocketAddr, oneshot::Sender<()>, JoinSet<()>) {
     let options = Options::new()
         .with_legacy()
-        .with_grace(std::time::Duration::ZERO);
+        .with_shutdown_timeout(std::time::Duration::ZERO);
     let endpoint = Endpoint::with_options(service, options).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -301,11 +301,13 @@ async fn at_the_limits_requests_are_refused_with_a_time_to_come_back() {
     let gate = Gate::new();
     let endpoint = with(
         &gate,
-        Options::new().with_session_in_flight(1).with_in_flight(2),
+        Options::new()
+            .with_max_in_flight_per_session(1)
+            .with_max_in_flight(2),
     );
     let (one, two) = (Peer::open(&endpoint).await, Peer::open(&endpoint).await);
     let held = one.tool(1, "wait", json!({"message": "a"})).await;
-    for (peer, hint) in [(&one, "1 requests"), (&two, "with_in_flight")] {
+    for (peer, hint) in [(&one, "1 requests"), (&two, "with_max_in_flight")] {
         let held = if hint == "1 requests" {
             None
         } else {

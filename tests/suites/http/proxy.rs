@@ -75,8 +75,8 @@ async fn served(runs: &Arc<AtomicUsize>) -> (SocketAddr, JoinSet<()>) {
             }
         }));
     let options = Options::new()
-        .with_patience(Duration::from_millis(50))
-        .with_retry(Duration::from_millis(100));
+        .with_sse_upgrade_delay(Duration::from_millis(50))
+        .with_sse_retry(Duration::from_millis(100));
     let endpoint = Endpoint::with_options(service, options).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

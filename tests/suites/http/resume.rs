@@ -107,7 +107,7 @@ async fn an_answer_is_kept_for_its_window_and_then_clearly_gone() {
     let gate = Gate::new();
     gate.go.add_permits(100);
     let options =
-        Options::new().with_store(MemoryStore::new().with_window(Duration::from_secs(60)));
+        Options::new().with_event_store(MemoryStore::new().with_retention(Duration::from_secs(60)));
     let endpoint = with(&gate, options);
     let peer = Peer::open(&endpoint).await;
     let mut call = steps(&peer, "a").await;
@@ -119,7 +119,7 @@ async fn an_answer_is_kept_for_its_window_and_then_clearly_gone() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     let reply = peer.get(Some(&id)).await;
     assert_eq!(reply.status, StatusCode::BAD_REQUEST);
-    assert!(reply.text().await.contains("not kept any more"));
+    assert!(reply.text().await.contains("no longer stored"));
 }
 
 fn releases() -> Server {
@@ -150,7 +150,7 @@ async fn a_handler_gives_its_connection_back_and_the_client_polls() {
 async fn older_revisions_and_servers_without_a_store_do_not_poll() {
     for (revision, options) in [
         ("2025-06-18", Options::new()),
-        ("2025-11-25", Options::new().without_store()),
+        ("2025-11-25", Options::new().without_event_store()),
     ] {
         let endpoint = Endpoint::with_options(releases(), options).unwrap();
         let peer = Peer::open_as(&endpoint, revision, json!({})).await;
@@ -171,7 +171,7 @@ async fn an_unread_stream_is_cut_and_loses_nothing() {
         "done"
     }));
     let endpoint =
-        Endpoint::with_options(service, Options::new().with_queue(100, 1 << 20)).unwrap();
+        Endpoint::with_options(service, Options::new().with_max_queue(100, 1 << 20)).unwrap();
     let peer = Peer::open(&endpoint).await;
     let mut stream = peer.tool(1, "chat", json!({})).await;
     let reply = peer.call(2, "ping", json!({})).await;
@@ -212,7 +212,7 @@ async fn a_stream_that_is_cut_in_the_middle_goes_on_where_it_was() {
         }
     }));
     let endpoint =
-        Endpoint::with_options(service, Options::new().with_queue(100, 1 << 20)).unwrap();
+        Endpoint::with_options(service, Options::new().with_max_queue(100, 1 << 20)).unwrap();
     let peer = Peer::open(&endpoint).await;
     let mut call = peer.tool(1, "chat", json!({})).await;
     call.event().await.unwrap();

@@ -117,7 +117,10 @@ async fn a_session_is_served_only_to_the_principal_that_opened_it() {
 #[tokio::test(start_paused = true)]
 async fn an_idle_session_ends_and_a_used_one_does_not() {
     let gate = Gate::new();
-    let endpoint = with(&gate, Options::new().with_idle(Duration::from_secs(60)));
+    let endpoint = with(
+        &gate,
+        Options::new().with_session_idle_timeout(Duration::from_secs(60)),
+    );
     let idle = Peer::open(&endpoint).await;
     let calling = Peer::open(&endpoint).await;
     let listening = Peer::open(&endpoint).await;
@@ -155,7 +158,7 @@ async fn a_handshake_that_is_not_completed_does_not_keep_a_session() {
 async fn there_are_only_so_many_sessions() {
     let options = Options::new()
         .with_max_sessions(3)
-        .with_principal_sessions(2);
+        .with_max_sessions_per_principal(2);
     let endpoint = with(&Gate::new(), options);
     let alice = |endpoint| {
         let mut peer = Peer::new(endpoint);
@@ -168,7 +171,12 @@ async fn there_are_only_so_many_sessions() {
     }
     let reply = alice(&endpoint).initialize("2025-11-25", json!({})).await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert!(reply.text().await.contains("with_principal_sessions"));
+    assert!(
+        reply
+            .text()
+            .await
+            .contains("with_max_sessions_per_principal")
+    );
     assert_eq!(
         Peer::new(&endpoint)
             .initialize("2025-11-25", json!({}))

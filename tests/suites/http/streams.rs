@@ -117,12 +117,12 @@ async fn a_question_travels_on_the_stream_of_its_call_and_is_answered_by_post() 
 
 #[tokio::test]
 async fn a_session_has_only_so_many_streams_open() {
-    let endpoint = with(&Gate::new(), Options::new().with_session_streams(1));
+    let endpoint = with(&Gate::new(), Options::new().with_max_streams_per_session(1));
     let peer = Peer::open(&endpoint).await;
     let first = peer.get(None).await;
     let second = peer.get(None).await;
     assert_eq!(second.status, StatusCode::TOO_MANY_REQUESTS);
-    assert!(second.text().await.contains("with_session_streams"));
+    assert!(second.text().await.contains("with_max_streams_per_session"));
     drop(first);
     assert_eq!(peer.get(None).await.status, StatusCode::OK);
 }

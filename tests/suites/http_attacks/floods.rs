@@ -14,7 +14,7 @@ use super::{Witness, server};
 #[tokio::test]
 async fn t18_at_the_cap_requests_are_shed_at_once() {
     let witness = Witness::new();
-    let options = Options::new().with_in_flight(8);
+    let options = Options::new().with_max_in_flight(8);
     let served = Served::start(server(&witness), options).await;
     let (mut conn, session) = served.open().await;
     let mut runs = Vec::new();
@@ -30,7 +30,7 @@ async fn t18_at_the_cap_requests_are_shed_at_once() {
         assert_eq!(answer.status, 503);
         assert_eq!(answer.header("retry-after"), Some("1"));
         assert_eq!(answer.json()["id"], id);
-        assert!(answer.text().contains("Options::with_in_flight"));
+        assert!(answer.text().contains("Options::with_max_in_flight"));
     }
     let each = start.elapsed() / 1_000;
     assert!(each < Duration::from_millis(5), "{each:?}");

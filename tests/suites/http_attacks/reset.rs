@@ -132,7 +132,7 @@ impl Raw {
 const CAP: usize = 16;
 
 async fn capped(witness: &Witness) -> Served {
-    let options = Options::new().with_in_flight(CAP);
+    let options = Options::new().with_max_in_flight(CAP);
     Served::start(server(witness), options).await
 }
 

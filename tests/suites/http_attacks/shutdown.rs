@@ -63,7 +63,11 @@ async fn a_shutdown_waits_for_nobody_for_ever() {
     let before = Handle::current().metrics().num_alive_tasks();
     let witness = Witness::new();
     let grace = Duration::from_millis(50);
-    let served = Served::start(server(&witness), Options::new().with_grace(grace)).await;
+    let served = Served::start(
+        server(&witness),
+        Options::new().with_shutdown_timeout(grace),
+    )
+    .await;
     let (mut stuck, session) = served.open().await;
     stuck.send(session.tool(1, "wait", "never").bytes()).await;
     stuck.head().await;

@@ -123,7 +123,7 @@ async fn t16_an_idle_connection_is_closed_and_an_open_stream_is_not() {
 // Connections over the limit wait to be accepted; the first to leave makes room.
 #[tokio::test]
 async fn t16_there_are_only_so_many_connections() {
-    let options = Options::new().with_connections(2);
+    let options = Options::new().with_max_connections(2);
     let served = Served::start(server(&Witness::new()), options).await;
     let (one, session) = served.open().await;
     let (_two, _) = served.open().await;
@@ -138,7 +138,7 @@ async fn t16_there_are_only_so_many_connections() {
 // A head over the limit is refused without being read to its end.
 #[tokio::test]
 async fn t16_a_head_has_a_limit() {
-    let options = Options::new().with_head_bytes(16 << 10);
+    let options = Options::new().with_max_head_bytes(16 << 10);
     let served = Served::start(server(&Witness::new()), options).await;
     let (mut conn, session) = served.open().await;
     let fits = session

@@ -9,7 +9,7 @@ use mcp_server::Resource;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::{Conn, Served, tool};
 use mcp_transport_http::{
-    Endpoint, EventStore, Options, Replay, SessionId, StoreError, Stored, StreamKey,
+    Durability, Endpoint, EventStore, Options, Replay, SessionId, StoreError, StreamKey,
 };
 use serde_json::json;
 
@@ -35,12 +35,12 @@ impl Scales {
 }
 
 impl EventStore for Scales {
-    fn append(&self, _: StreamKey, sequence: u64, event: Bytes) -> Stored {
+    fn append(&self, _: StreamKey, sequence: u64, event: Bytes) -> Durability {
         if sequence.is_multiple_of(100) {
             self.held();
         }
         self.0.lock().unwrap().push(event);
-        Stored::Now
+        Durability::Immediate
     }
 
     fn replay(&self, _: StreamKey, _: u64) -> BoxFuture<'_, Result<Replay, StoreError>> {
@@ -74,7 +74,7 @@ async fn calls_end(served: &Served) {
 #[tokio::test]
 async fn t17_an_unread_stream_holds_little_and_delays_nobody() {
     let scales = Scales::default();
-    let options = Options::new().with_store(scales.clone());
+    let options = Options::new().with_event_store(scales.clone());
     let served = Served::start(server(&Witness::new()), options).await;
     let (mut well, session) = served.open().await;
     let mut longest = Duration::ZERO;
@@ -108,10 +108,10 @@ async fn t17_an_unread_stream_holds_little_and_delays_nobody() {
 #[tokio::test]
 async fn t17_a_client_that_does_not_read_loses_its_connection() {
     let options = Options::new()
-        .with_write_stall(Duration::from_millis(300))
+        .with_write_timeout(Duration::from_millis(300))
         // The rest is more than the buffers of a connection take.
-        .with_queue(10_000, 64 << 20)
-        .without_store();
+        .with_max_queue(10_000, 64 << 20)
+        .without_event_store();
     let served = Served::start(server(&Witness::new()), options).await;
     let (_other, session) = served.open().await;
     // The number of tasks tells when it is gone.
@@ -163,7 +163,9 @@ async fn t17_an_unread_stream_does_not_delay_its_connection() {
 #[tokio::test]
 async fn t17_unread_news_do_not_gather_without_a_store() {
     let service = server(&Witness::new()).resource(Resource::new("mem://one", "one", || "1"));
-    let options = Options::new().without_store().with_queue(50, 1 << 20);
+    let options = Options::new()
+        .without_event_store()
+        .with_max_queue(50, 1 << 20);
     let endpoint = Endpoint::with_options(service.clone(), options).unwrap();
     let peer = Peer::open(&endpoint).await;
     let reply = peer

@@ -104,7 +104,9 @@ async fn every_revision_works_over_streamable_http_and_names_itself_in_every_req
 // Framing follows the transport, features follow the revision.
 #[tokio::test]
 async fn every_revision_works_over_the_two_endpoints_of_the_oldest() {
-    let options = Options::new().with_legacy().with_grace(Duration::ZERO);
+    let options = Options::new()
+        .with_legacy()
+        .with_shutdown_timeout(Duration::ZERO);
     let endpoint = Endpoint::with_options(everything::server(), options).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

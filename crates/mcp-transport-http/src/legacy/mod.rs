@@ -1,10 +1,11 @@
-//! The two-endpoint transport of 2024-11-05: everything the server says comes on one stream of
-//! events, everything the client says goes to an address the stream tells first.
+//! The HTTP+SSE transport of revision 2024-11-05. The server sends all messages on one event
+//! stream; its first event names the URL to which the client posts its messages.
 //!
-//! The stream is a pipe like any other, so a [`Mux`](mcp_protocol::Mux) does the work, and the
-//! end of the stream is the end of the session.
+//! A [`Mux`](mcp_protocol::Mux) handles the messages, as for any byte stream. The session ends with
+//! the event stream.
 //!
-//! Specification: [HTTP with SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse).
+//! Specification: [HTTP with
+//! SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse).
 
 #[cfg(feature = "server")]
 pub(crate) mod server;

@@ -1,4 +1,4 @@
-//! The server's side of it.
+//! The server of the HTTP+SSE transport.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -16,41 +16,44 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::sessions::Session;
 use super::work::spawn;
 use crate::server::endpoint::Endpoint;
-use crate::server::request::head::Heads;
-use crate::server::request::{admission, body};
+use crate::server::request::admission;
+use crate::server::request::body::read_body;
+use crate::server::request::head::McpHeaders;
 use crate::server::response::body::{Body, EventSource, event_stream};
 use crate::server::response::refusal::Refusal;
 use crate::server::session::id::SessionId;
-use crate::server::state::Shared;
+use crate::server::state::EndpointState;
 use crate::server::stream::frames;
 use crate::sync::lock;
 
-/// The query parameter of the address messages are sent to.
+/// The query parameter with the session id.
 const SESSION: &str = "sessionId";
 
-/// The two-endpoint transport of revision 2024-11-05, beside an [`Endpoint`]: a tower service that
-/// answers GET with the stream of events, and takes messages by POST.
+/// The HTTP+SSE transport of revision 2024-11-05, in addition to an [`Endpoint`]: a tower service
+/// that answers GET with the event stream, and receives messages by POST.
 ///
-/// Mount it at one path or at two. The stream tells the client where to send messages: to the
-/// path the GET came in at, unless [`with_message_path`](Self::with_message_path) says otherwise.
+/// It can be mounted at one path or at two. The event stream tells the client where to post
+/// messages: to the path of the GET, unless [`with_message_path`](Self::with_message_path) sets
+/// another one.
 #[derive(Clone)]
 pub struct LegacyEndpoint {
-    shared: Arc<Shared>,
+    state: Arc<EndpointState>,
     message_path: Option<Arc<str>>,
 }
 
 impl Endpoint {
-    /// The same server for clients of revision 2024-11-05, under the same limits.
+    /// Returns a service for clients of revision 2024-11-05, with the same server and the same
+    /// limits.
     pub fn legacy(&self) -> LegacyEndpoint {
         LegacyEndpoint {
-            shared: Arc::clone(&self.0),
+            state: Arc::clone(&self.0),
             message_path: None,
         }
     }
 }
 
 impl LegacyEndpoint {
-    /// Sets where clients send messages, as an absolute path.
+    /// Sets the absolute path to which clients post messages.
     #[must_use]
     pub fn with_message_path(mut self, path: impl Into<Arc<str>>) -> Self {
         self.message_path = Some(path.into());
@@ -62,12 +65,12 @@ impl LegacyEndpoint {
         B: http_body::Body + Send,
         B::Data: Send,
     {
-        let shared = &self.shared;
-        shared.admit(&parts, &Heads::of(&parts.headers))?;
-        if !shared.has_handshake {
+        let state = &self.state;
+        state.admit(&parts, &McpHeaders::of(&parts.headers))?;
+        if !state.has_handshake {
             return Err(Refusal::new(
                 StatusCode::NOT_FOUND,
-                "no revision that this transport carries is served here",
+                "this server supports no revision of this transport",
             ));
         }
         match parts.method {
@@ -77,16 +80,16 @@ impl LegacyEndpoint {
         }
     }
 
-    /// GET: opens a session, which lives as long as its stream.
+    /// GET: opens a session, which ends with its event stream.
     fn open(&self, parts: Box<Parts>) -> Result<Response<Body>, Refusal> {
-        let heads = Heads::of(&parts.headers);
-        admission::check_accept(&parts.headers, &heads, admission::EVENTS)?;
-        let shared = &self.shared;
+        let mcp_headers = McpHeaders::of(&parts.headers);
+        admission::check_accept(&parts.headers, &mcp_headers, admission::EVENTS)?;
+        let state = &self.state;
         let principal = parts.extensions.get::<Principal>().cloned();
-        let place = shared.place(principal.clone())?;
+        let reservation = state.reserve_session(principal.clone())?;
         let id = SessionId::random().map_err(|error| {
-            tracing::error!(%error, "the system has no random numbers");
-            Refusal::busy("no session can be opened now")
+            tracing::error!(%error, "the operating system has no random numbers");
+            Refusal::busy("the server cannot create a session id; send again later")
         })?;
         let path = self.message_path.as_deref().unwrap_or(parts.uri.path());
         let mut first = b"event: endpoint\n".to_vec();
@@ -94,16 +97,17 @@ impl LegacyEndpoint {
             out.extend_from_slice(path.as_bytes());
             out.extend_from_slice(format!("?{SESSION}={}", id.text()).as_bytes());
         });
-        let options = &shared.options;
+        let options = &state.options;
         let limits = MuxLimits::default()
-            .with_frame(options.frame)
-            .with_incoming(options.session_in_flight)
-            .with_outgoing(options.session_in_flight)
-            .with_queue_bytes(options.queue_bytes);
-        let inbound = ServerSession::new(Arc::clone(&shared.service));
+            .with_frame(options.message_limits)
+            .with_incoming(options.max_in_flight_per_session)
+            .with_outgoing(options.max_in_flight_per_session)
+            .with_queue_bytes(options.max_queue_bytes);
+        let inbound = ServerSession::new(Arc::clone(&state.service));
         let mut caller = Caller::remote();
         caller.principal.clone_from(&principal);
-        // The answers come on this stream, where none can be replaced by a challenge.
+        // Responses are sent on this stream, where a `WWW-Authenticate` challenge cannot replace
+        // them.
         caller.grant = parts.extensions.get().map(Grant::unanswered);
         caller.facts = Some(parts);
         let mux = Mux::on_behalf(inbound, limits, caller);
@@ -111,45 +115,45 @@ impl LegacyEndpoint {
             mux: Arc::clone(&mux),
             principal,
         });
-        place.keep();
-        lock(&shared.legacy.0).insert(id, session);
-        Ok(event_stream(Body::events(Pipe {
+        reservation.commit();
+        lock(&state.legacy.0).insert(id, session);
+        Ok(event_stream(Body::events(SseBody {
             first: Some(first.into()),
             mux,
             id,
-            shared: Arc::clone(shared),
+            state: Arc::clone(state),
             lines: Vec::new(),
             keep_alive: None,
         })))
     }
 
-    /// POST: one message, or a batch where the revision has them. Whatever there is to say to it
-    /// is said on the stream.
+    /// POST: receives one message, or a batch where the revision has batches. Responses are sent on
+    /// the event stream.
     async fn receive<B>(&self, parts: &Parts, body: B) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body + Send,
         B::Data: Send,
     {
-        let heads = Heads::of(&parts.headers);
-        admission::check_content(&parts.headers, &heads)?;
-        let shared = &self.shared;
+        let mcp_headers = McpHeaders::of(&parts.headers);
+        admission::check_content(&parts.headers, &mcp_headers)?;
+        let state = &self.state;
         let session = self.session(parts)?;
-        let whole = body::read(body, &heads, &shared.options, &shared.bodies).await?;
-        if let Err(error) = parse(&whole.bytes, &shared.options.frame) {
-            return Err(Refusal::unreadable(&error));
+        let message = read_body(body, &mcp_headers, &state.options, &state.bodies).await?;
+        if let Err(error) = parse(&message.bytes, &state.options.message_limits) {
+            return Err(Refusal::unparsable(&error));
         }
         if session.mux.is_congested() {
             return Err(Refusal::busy(
-                "the stream of the session is not read; read it",
+                "the client does not read the event stream of the session; read it before sending more",
             ));
         }
         if session.mux.closed().is_some() {
             return Err(no_session());
         }
-        // The slot is for what waits; one message may hold several requests.
-        let slot = Arc::new(shared.slot()?);
-        session.mux.receive(&whole.bytes, &mut |work| {
-            spawn(work, &shared.threads, Arc::clone(&slot));
+        // One permit for the POST, because one body can contain several requests.
+        let permit = Arc::new(state.request_permit()?);
+        session.mux.receive(&message.bytes, &mut |work| {
+            spawn(work, &state.threads, Arc::clone(&permit));
         });
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::ACCEPTED;
@@ -163,13 +167,13 @@ impl LegacyEndpoint {
             .find_map(|pair| pair.strip_prefix(SESSION)?.strip_prefix('='))
             .ok_or_else(|| {
                 Refusal::bad_request(format!(
-                    "the query parameter {SESSION} is missing; send messages to the address the \
-                     endpoint event told"
+                    "the query parameter {SESSION} is missing; send messages to the URL of the \
+                     endpoint event"
                 ))
             })?;
         let principal = parts.extensions.get::<Principal>();
         let session = SessionId::parse_text(id.as_bytes())
-            .and_then(|id| lock(&self.shared.legacy.0).get(&id).cloned());
+            .and_then(|id| lock(&self.state.legacy.0).get(&id).cloned());
         session
             .filter(|session| session.principal.as_ref() == principal)
             .ok_or_else(no_session)
@@ -179,7 +183,9 @@ impl LegacyEndpoint {
 fn no_session() -> Refusal {
     Refusal::with_error(
         StatusCode::NOT_FOUND,
-        ErrorObject::invalid_request("there is no such session, or its stream has ended"),
+        ErrorObject::invalid_request(
+            "the session does not exist, or its stream has ended; open a new stream",
+        ),
     )
 }
 
@@ -215,17 +221,17 @@ impl fmt::Debug for LegacyEndpoint {
     }
 }
 
-/// The stream of a session. Dropping it ends the session.
-pub(crate) struct Pipe {
+/// The event stream of a session. Dropping it ends the session.
+pub(crate) struct SseBody {
     first: Option<Bytes>,
     mux: Arc<Mux>,
     id: SessionId,
-    shared: Arc<Shared>,
+    state: Arc<EndpointState>,
     lines: Vec<u8>,
     keep_alive: Option<Pin<Box<Sleep>>>,
 }
 
-impl EventSource for Pipe {
+impl EventSource for SseBody {
     fn is_end(&self) -> bool {
         false
     }
@@ -252,10 +258,10 @@ impl EventSource for Pipe {
     }
 }
 
-impl Pipe {
-    /// Says something when nothing was said for long.
+impl SseBody {
+    /// Sends a comment if the stream has been idle.
     fn poll_quiet(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let interval = self.shared.options.keep_alive;
+        let interval = self.state.options.keep_alive_interval;
         let timer = self
             .keep_alive
             .get_or_insert_with(|| Box::pin(sleep(interval)));
@@ -267,12 +273,12 @@ impl Pipe {
     }
 }
 
-impl Drop for Pipe {
+impl Drop for SseBody {
     fn drop(&mut self) {
-        let session = lock(&self.shared.legacy.0).remove(&self.id);
+        let session = lock(&self.state.legacy.0).remove(&self.id);
         self.mux.close(Closed::eof());
         if let Some(session) = session {
-            self.shared.sessions.release(session.principal.as_ref());
+            self.state.sessions.release(session.principal.as_ref());
         }
     }
 }

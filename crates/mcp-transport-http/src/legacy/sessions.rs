@@ -1,4 +1,4 @@
-//! The sessions of the transport of revision 2024-11-05.
+//! Sessions of the HTTP+SSE transport of revision 2024-11-05.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use mcp_protocol::{Closed, Mux, Principal};
 use crate::server::session::id::SessionId;
 use crate::sync::lock;
 
-/// The sessions of this transport.
+/// The open sessions.
 #[derive(Default)]
 pub(crate) struct LegacySessions(pub(crate) Mutex<HashMap<SessionId, Arc<Session>>>);
 
@@ -19,7 +19,7 @@ pub(crate) struct Session {
 
 impl LegacySessions {
     pub(crate) fn close(&self, reason: &Closed) {
-        // Each is taken off the table by the end of its stream.
+        // The end of its event stream removes each session from the table.
         let sessions: Vec<Arc<Session>> = lock(&self.0).values().cloned().collect();
         for session in sessions {
             session.mux.close(reason.clone());

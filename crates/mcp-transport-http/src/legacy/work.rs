@@ -1,4 +1,4 @@
-//! Where handlers run that a pipe hands out.
+//! Runs the handlers that a [`Mux`](mcp_protocol::Mux) starts.
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{BlockingRun, Run, Work};
@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use crate::permit::Capacity;
 
-/// Starts what is not ready at once; `kept` lives as long as the work does.
+/// Runs a handler that is not finished yet. `kept` is dropped when it ends.
 pub(crate) fn spawn<K: Send + 'static>(work: Work, threads: &Capacity, kept: K) {
     match work {
         Work::Async(run) => {
@@ -16,7 +16,7 @@ pub(crate) fn spawn<K: Send + 'static>(work: Work, threads: &Capacity, kept: K) 
             });
         }
         Work::Blocking(run) => block(run, threads, kept),
-        other => tracing::error!(?other, "unknown kind of work was dropped"),
+        other => tracing::error!(?other, "dropped a handler of an unknown kind"),
     }
 }
 
@@ -34,7 +34,7 @@ async fn wait(mut run: Run) {
 fn block<K: Send + 'static>(run: BlockingRun, threads: &Capacity, kept: K) {
     let Some(thread) = threads.try_acquire() else {
         run.refuse(ErrorObject::internal(format!(
-            "{} blocking handlers are under way, the limit of Options::with_blocking",
+            "{} blocking handlers are running, the limit of Options::with_max_blocking_handlers",
             threads.limit()
         )));
         return;

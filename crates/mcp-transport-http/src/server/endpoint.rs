@@ -1,4 +1,4 @@
-//! The tower service, and which session a request belongs to.
+//! The tower service.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -14,125 +14,130 @@ use tokio::time::timeout;
 use crate::permit::Capacity;
 use crate::server::error::Error;
 use crate::server::options::Options;
-use crate::server::request::head::{Asked, Heads, PeerAddr};
+use crate::server::request::head::{McpHeaders, PeerAddr, RequestHead};
 use crate::server::request::post;
-use crate::server::request::revision::is_announced;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
-use crate::server::running::table::Modern;
-use crate::server::session::table::Table;
-use crate::server::state::Shared;
+use crate::server::running::table::StatelessRequests;
+use crate::server::session::table::SessionTable;
+use crate::server::state::EndpointState;
 use crate::sync::lock;
 
-/// An MCP server as a [tower service] over HTTP requests: mount it in hyper, axum or anything
-/// else, at any path.
+/// An MCP server as a [tower service] over HTTP requests. It can be mounted in hyper, axum or any
+/// other HTTP server, at any path.
 ///
-/// Cloning gives another handle to the same sessions. It never fails: what is wrong with a
-/// request is told in the response.
+/// Cloning returns another handle to the same sessions. The service never returns an error: a
+/// request that is rejected gets a response with a status and a JSON-RPC error.
 ///
-/// A layer in front of it may put a [`Principal`] into the request's extensions; sessions then
-/// belong to it, and handlers see it. A [`Grant`](mcp_protocol::Grant) there says which scopes
-/// the request has.
+/// An authentication layer in front of the endpoint can put a [`Principal`] into the request's
+/// extensions. The session then belongs to that principal, and handlers can read it. A
+/// [`Grant`](mcp_protocol::Grant) in the extensions holds the scopes of the request.
 ///
 /// [tower service]: tower_service::Service
 #[derive(Clone)]
-pub struct Endpoint(pub(crate) Arc<Shared>);
+pub struct Endpoint(pub(crate) Arc<EndpointState>);
 
 impl Endpoint {
-    /// An endpoint with the default [`Options`].
+    /// Creates an endpoint with the default [`Options`].
     ///
     /// # Errors
-    /// The server is not fit to be served; the error says what to mend.
+    /// The server configuration is invalid, for example if two tools have the same name.
     pub fn new(service: impl Service) -> Result<Self, Error> {
         Self::with_options(service, Options::default())
     }
 
-    /// An endpoint with options of your own.
+    /// Creates an endpoint with custom options.
     ///
     /// # Errors
-    /// The server is not fit to be served, or an option makes no sense.
+    /// The server configuration or an option is invalid.
     pub fn with_options(service: impl Service, options: Options) -> Result<Self, Error> {
-        service.ready().map_err(Error::unready)?;
+        service.ready().map_err(Error::invalid_server)?;
         if let Some(problem) = options.problem() {
-            return Err(Error::unready(problem));
+            return Err(Error::invalid_server(problem));
         }
         let service: Arc<dyn Service> = Arc::new(service);
         let options = Arc::new(options);
         let revisions = service.facts().revisions;
-        Ok(Self(Arc::new(Shared {
-            stateless: Mutex::default(),
-            modern: Modern::new(&service, &options),
-            has_handshake: revisions.iter().any(|it| !it.is_stateless()),
+        Ok(Self(Arc::new(EndpointState {
+            sessionless: Mutex::default(),
+            stateless: StatelessRequests::new(&service, &options),
+            has_handshake: revisions.iter().any(|revision| !revision.is_stateless()),
             revisions,
-            sessions: Arc::new(Table::new()),
-            in_flight: Capacity::new(options.in_flight),
-            subscriptions: Capacity::new(options.subscriptions),
-            bodies: Capacity::new(options.bodies_bytes),
+            sessions: Arc::new(SessionTable::new()),
+            in_flight: Capacity::new(options.max_in_flight),
+            subscriptions: Capacity::new(options.max_subscriptions),
+            bodies: Capacity::new(options.max_total_body_bytes),
             #[cfg(feature = "legacy")]
             legacy: Default::default(),
-            threads: Capacity::new(options.blocking),
+            threads: Capacity::new(options.max_blocking_handlers),
             closing: AtomicBool::new(false),
             service,
             options,
         })))
     }
 
-    /// How many sessions there are.
+    /// The number of sessions.
     pub fn sessions(&self) -> usize {
         self.0.sessions.len()
     }
 
-    /// How many requests run, those of sessions included whose client went away.
+    /// The number of running requests, including requests of sessions whose client has
+    /// disconnected.
     pub fn in_flight(&self) -> usize {
         self.0.in_flight.used()
     }
 
-    /// How many subscriptions of clients without sessions are open.
+    /// The number of open subscriptions of clients without sessions.
     pub fn subscriptions(&self) -> usize {
         self.0.subscriptions.used()
     }
 
-    /// Ends the endpoint in good order: new requests are refused, the server
-    /// [is told](Service::closing) so that subscriptions end, running requests get
-    /// [`Options::with_grace`] to finish, then every session and every stream ends.
+    /// Shuts down gracefully: rejects new requests, [notifies the server](Service::closing) so that
+    /// subscriptions end, waits up to [`Options::with_shutdown_timeout`] for running requests, then
+    /// closes all sessions and streams.
     ///
     /// # Cancel safety
-    /// Dropping the future leaves the endpoint closed to new requests and the rest as it is.
+    /// If the future is dropped, the endpoint keeps rejecting new requests, and everything that was
+    /// not closed yet stays open.
     pub async fn close(&self) {
-        let shared = &self.0;
-        shared.closing.store(true, Ordering::Release);
-        if guarded(|| shared.service.closing()).is_err() {
-            tracing::error!("the server panicked when it was told of its end");
+        let state = &self.0;
+        state.closing.store(true, Ordering::Release);
+        if guarded(|| state.service.closing()).is_err() {
+            tracing::error!("the server panicked at shutdown");
         }
         let drained = async {
-            // In this order: a request that runs may become a subscription.
-            shared.in_flight.drained().await;
-            shared.subscriptions.drained().await;
+            // In this order, because a running request may turn into a subscription.
+            state.in_flight.drained().await;
+            state.subscriptions.drained().await;
         };
-        // Those that are still running then are cancelled below.
-        let _ = timeout(shared.options.grace, drained).await;
-        shared.sessions.close(&Closed::local());
+        // Requests that are still running after the timeout are cancelled below.
+        let _ = timeout(state.options.shutdown_timeout, drained).await;
+        state.sessions.close(&Closed::local());
         #[cfg(feature = "legacy")]
-        shared.legacy.close(&Closed::local());
-        for (_, session) in lock(&shared.stateless).drain(..) {
+        state.legacy.close(&Closed::local());
+        for (_, session) in lock(&state.sessionless).drain(..) {
             session.close(&Closed::local());
         }
-        shared.modern.close(&Closed::local());
+        state.stateless.close(&Closed::local());
     }
 
-    /// Serves a request that comes from this address.
-    pub(super) fn serve_from<B>(&self, request: Request<B>, peer: Option<PeerAddr>) -> Responding
+    /// Serves a request that was sent from the address `peer`.
+    pub(super) fn serve_from<B>(
+        &self,
+        request: Request<B>,
+        peer: Option<PeerAddr>,
+    ) -> ResponseFuture
     where
         B: http_body::Body + Send + 'static,
         B::Data: Send,
         B::Error: Send,
     {
-        let shared = Arc::clone(&self.0);
+        let state = Arc::clone(&self.0);
         let (parts, body) = request.into_parts();
-        // Boxed, because it is handed on from future to future.
-        let asked = Box::new(Asked::new(parts, peer));
+        // Boxed, because it is passed on through several futures.
+        let asked = Box::new(RequestHead::new(parts, peer));
         Box::pin(async move {
-            let served = serve(&shared, asked, body).await;
+            let served = serve(&state, asked, body).await;
             Ok(served.unwrap_or_else(Refusal::into_response))
         })
     }
@@ -142,8 +147,8 @@ impl Endpoint {
     }
 }
 
-/// A response in the making.
-pub(super) type Responding =
+/// The response of an endpoint.
+pub(super) type ResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
 impl<B> tower_service::Service<Request<B>> for Endpoint
@@ -154,7 +159,7 @@ where
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Responding;
+    type Future = ResponseFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -176,8 +181,8 @@ impl fmt::Debug for Endpoint {
 }
 
 async fn serve<B>(
-    shared: &Arc<Shared>,
-    parts: Box<Asked>,
+    state: &Arc<EndpointState>,
+    parts: Box<RequestHead>,
     body: B,
 ) -> Result<Response<Body>, Refusal>
 where
@@ -185,18 +190,18 @@ where
     B::Data: Send,
 {
     if parts.method == Method::POST {
-        return post::serve(shared, parts, body).await;
+        return post::serve(state, parts, body).await;
     }
-    let heads = Heads::of(&parts.headers);
-    shared.admit(&parts, &heads)?;
+    let mcp_headers = McpHeaders::of(&parts.headers);
+    state.admit(&parts, &mcp_headers)?;
     let has_sessions =
-        shared.options.sessions && shared.has_handshake && !is_announced(&parts.headers, &heads);
+        state.options.sessions && state.has_handshake && !mcp_headers.names_stateless_revision;
     match parts.method {
-        Method::GET if has_sessions => shared.listen(&parts, &heads).await,
-        Method::DELETE if has_sessions => shared.end(&parts, &heads),
+        Method::GET if has_sessions => state.listen(&parts, &mcp_headers).await,
+        Method::DELETE if has_sessions => state.end(&parts, &mcp_headers),
         Method::GET | Method::DELETE => Err(Refusal::method_not_allowed(
             "POST",
-            "there are no sessions here; send POST",
+            "this server has no sessions; send POST",
         )),
         _ => Err(Refusal::method_not_allowed(
             if has_sessions {

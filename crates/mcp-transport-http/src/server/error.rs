@@ -1,16 +1,16 @@
-//! Why a server cannot be served over HTTP.
+//! The error of a server that cannot be served over HTTP.
 
 use std::fmt;
 use std::io;
 
-/// Why a server cannot be served over HTTP. Opaque: its text says what to change.
+/// The reason why a server cannot be served over HTTP. The text says what to change.
 pub struct Error {
     message: String,
     source: Option<io::Error>,
 }
 
 impl Error {
-    pub(crate) fn unready(message: String) -> Self {
+    pub(crate) fn invalid_server(message: String) -> Self {
         Self {
             message,
             source: None,
@@ -19,7 +19,7 @@ impl Error {
 
     pub(crate) fn listen(source: io::Error) -> Self {
         Self {
-            message: "cannot listen".to_owned(),
+            message: "cannot listen on the address".to_owned(),
             source: Some(source),
         }
     }
@@ -32,7 +32,8 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// As people read it: this is what a `main` that returns the error prints.
+    /// Writes the same text as `Display`, with the cause, because this is what a `main` that
+    /// returns the error prints.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(source) => write!(f, "{self}: {source}"),

@@ -1,7 +1,13 @@
-//! The server's side: an [`Endpoint`] is a tower service, [`serve`] is for those who have no HTTP
-//! server of their own.
+//! The server: [`Endpoint`] is a tower service, and [`serve`] is a listener for programs without an
+//! HTTP server.
 //!
-//! Specification: [transports](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
+//! A request passes `request`, which checks and parses it, `session` or the stateless path, and
+//! `running`, which calls the handler. `response` builds what is sent back, and `stream` carries
+//! the messages that a handler sends before its response. `listener` is the HTTP server behind
+//! [`serve`]; no other module imports from it.
+//!
+//! Specification:
+//! [transports](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
 
 pub(crate) mod endpoint;
 pub(crate) mod error;
@@ -16,10 +22,10 @@ pub(crate) mod stream;
 
 pub use endpoint::Endpoint;
 pub use error::Error;
-pub use listener::route::Site;
+pub use listener::route::McpRoute;
 pub use listener::{serve, serve_layered, serve_with};
 pub use options::Options;
 pub use request::head::PeerAddr;
 pub use response::body::Body;
 pub use session::id::SessionId;
-pub use stream::store::{EventStore, MemoryStore, Replay, StoreError, Stored, StreamKey};
+pub use stream::store::{Durability, EventStore, MemoryStore, Replay, StoreError, StreamKey};

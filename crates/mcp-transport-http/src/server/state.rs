@@ -1,4 +1,4 @@
-//! What all requests of an endpoint share.
+//! State that all requests of an endpoint share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,24 +11,25 @@ use crate::headers::PROTOCOL_VERSION;
 use crate::permit::{Capacity, Permit};
 use crate::server::options::Options;
 use crate::server::request::admission;
-use crate::server::request::head::{Doubled, Heads};
+use crate::server::request::head::{DuplicateHeader, McpHeaders};
 use crate::server::response::refusal::{Refusal, unsupported};
-use crate::server::running::table::Modern;
+use crate::server::running::table::StatelessRequests;
+use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
-use crate::server::session::table::{Place, Table};
-use crate::server::session::{HttpSession, shared};
+use crate::server::session::table::{SessionReservation, SessionTable};
 use crate::sync::lock;
 
-pub(crate) struct Shared {
+pub(crate) struct EndpointState {
     pub(crate) service: Arc<dyn Service>,
     pub(crate) options: Arc<Options>,
-    pub(crate) sessions: Arc<Table>,
-    /// Without sessions: what serves each revision, for everybody.
-    pub(crate) stateless: Mutex<Vec<(Revision, Arc<HttpSession>)>>,
-    /// What serves requests that belong to no session.
-    pub(crate) modern: Modern,
+    pub(crate) sessions: Arc<SessionTable>,
+    /// With [`Options::without_sessions`]: the session object that serves each revision, shared by
+    /// all clients.
+    pub(crate) sessionless: Mutex<Vec<(Revision, Arc<HttpSession>)>>,
+    /// Serves the requests of the stateless revision.
+    pub(crate) stateless: StatelessRequests,
     pub(crate) revisions: Vec<Revision>,
-    /// Whether any of them opens with a handshake.
+    /// Whether any served revision begins with `initialize`.
     pub(crate) has_handshake: bool,
     pub(crate) in_flight: Capacity,
     pub(crate) subscriptions: Capacity,
@@ -40,63 +41,66 @@ pub(crate) struct Shared {
     pub(crate) closing: AtomicBool,
 }
 
-impl Shared {
-    /// Whether anything of this request is looked at.
-    pub(crate) fn admit(&self, parts: &Parts, heads: &Heads<'_>) -> Result<(), Refusal> {
-        admission::check_source(&self.options, parts, heads)?;
+impl EndpointState {
+    /// Checks `Host` and `Origin`, and that the endpoint is not shutting down.
+    pub(crate) fn admit(&self, parts: &Parts, mcp_headers: &McpHeaders<'_>) -> Result<(), Refusal> {
+        admission::check_source(&self.options, parts, mcp_headers)?;
         if self.closing.load(Ordering::Acquire) {
             return Err(Refusal::busy("the server is shutting down"));
         }
         Ok(())
     }
 
-    /// A place for a session.
-    pub(crate) fn place(&self, principal: Option<Principal>) -> Result<Place<'_>, Refusal> {
-        Place::take(&self.sessions, &self.options, principal)
+    /// Reserves capacity for a session.
+    pub(crate) fn reserve_session(
+        &self,
+        principal: Option<Principal>,
+    ) -> Result<SessionReservation<'_>, Refusal> {
+        SessionReservation::take(&self.sessions, &self.options, principal)
     }
 
-    /// One of the places for requests that run.
-    pub(crate) fn slot(&self) -> Result<Permit, Refusal> {
+    /// Takes a permit for a running request.
+    pub(crate) fn request_permit(&self) -> Result<Permit, Refusal> {
         self.in_flight.try_acquire().ok_or_else(|| {
             Refusal::busy(format!(
-                "{} requests are in flight, the limit of Options::with_in_flight; \
+                "{} requests are in flight, the limit of Options::with_max_in_flight; \
                  send again later",
-                self.options.in_flight
+                self.options.max_in_flight
             ))
         })
     }
 
-    /// The same place for a request that says it is going to last, as a subscription does.
-    pub(crate) fn lasting_slot(&self) -> Result<Permit, Refusal> {
+    /// Takes a permit for a subscription. It replaces the permit for a running request.
+    pub(crate) fn subscription_permit(&self) -> Result<Permit, Refusal> {
         self.subscriptions.try_acquire().ok_or_else(|| {
             Refusal::busy(format!(
-                "{} subscriptions are open, the limit of Options::with_subscriptions; \
+                "{} subscriptions are open, the limit of Options::with_max_subscriptions; \
                  subscribe again later",
-                self.options.subscriptions
+                self.options.max_subscriptions
             ))
         })
     }
 
-    /// The session a request names; it is looked for only if it may be used by who sends it.
+    /// Finds the session that a request names, and checks that the request may use it.
     pub(crate) fn session(
         &self,
         parts: &Parts,
-        heads: &Heads<'_>,
+        mcp_headers: &McpHeaders<'_>,
     ) -> Result<Arc<HttpSession>, Refusal> {
         if !self.options.sessions {
-            return self.sessionless(heads);
+            return self.sessionless(mcp_headers);
         }
-        let value = match heads.session.only() {
+        let value = match mcp_headers.session.single() {
             Ok(Some(value)) => value,
             Ok(None) => {
                 return Err(Refusal::bad_request(
-                    "the Mcp-Session-Id header is missing; send the one the answer to initialize \
-                     had",
+                    "the Mcp-Session-Id header is missing; send the value from the response to \
+                     initialize",
                 ));
             }
-            Err(Doubled) => {
+            Err(DuplicateHeader) => {
                 return Err(Refusal::bad_request(
-                    "the Mcp-Session-Id header comes more than once; send it once",
+                    "the Mcp-Session-Id header is repeated; send it once",
                 ));
             }
         };
@@ -106,24 +110,24 @@ impl Shared {
             .filter(|session| {
                 let own = session.principal.as_ref() == principal;
                 if !own {
-                    tracing::warn!("refused a session to a principal it does not belong to");
+                    tracing::warn!("rejected a session id that belongs to another principal");
                 }
                 own
             })
             .ok_or_else(|| {
                 Refusal::new(
                     StatusCode::NOT_FOUND,
-                    "there is no such session, or it has ended; send initialize without \
-                     Mcp-Session-Id to open one",
+                    "the session does not exist or has ended; send initialize without \
+                     Mcp-Session-Id to open a new one",
                 )
             })?;
         session.touch();
-        check_revision(heads, &session, &self.revisions)?;
+        check_revision(mcp_headers, &session, &self.revisions)?;
         Ok(session)
     }
 
-    fn sessionless(&self, heads: &Heads<'_>) -> Result<Arc<HttpSession>, Refusal> {
-        let revision = match heads.version.text(&PROTOCOL_VERSION)? {
+    fn sessionless(&self, mcp_headers: &McpHeaders<'_>) -> Result<Arc<HttpSession>, Refusal> {
+        let revision = match mcp_headers.version.text(&PROTOCOL_VERSION)? {
             None => Revision::ASSUMED,
             Some(text) => text
                 .parse()
@@ -132,35 +136,38 @@ impl Shared {
                 .filter(|revision| self.revisions.contains(revision))
                 .ok_or_else(|| unsupported(text, &self.revisions))?,
         };
-        let mut sessions = lock(&self.stateless);
-        if let Some((_, session)) = sessions.iter().find(|(it, _)| *it == revision) {
+        let mut sessions = lock(&self.sessionless);
+        if let Some((_, session)) = sessions.iter().find(|(served, _)| *served == revision) {
             return Ok(Arc::clone(session));
         }
-        let session = shared(&self.service, &self.options, Some(revision));
+        let session = HttpSession::without_id(&self.service, &self.options, Some(revision));
         sessions.push((revision, Arc::clone(&session)));
         Ok(session)
     }
 
-    /// What can be done may have changed since; the next request looks again.
+    /// Drops the shared session objects, so that the next request sees the current capabilities of
+    /// the server.
     pub(crate) fn forget_sessionless(&self) {
-        lock(&self.stateless).clear();
+        lock(&self.sessionless).clear();
     }
 }
 
-/// The version header names a revision that is served. It may be missing: older revisions do not
-/// know it. One that was not negotiated is no fault either: the session's counts.
+/// Checks that the version header names a served revision.
+///
+/// The header may be missing, because older revisions do not have it. It may also name another
+/// revision than the negotiated one; the session then uses the negotiated one.
 ///
 /// Specification: transports, protocol version header.
 fn check_revision(
-    heads: &Heads<'_>,
+    mcp_headers: &McpHeaders<'_>,
     session: &HttpSession,
     served: &[Revision],
 ) -> Result<(), Refusal> {
     let agreed = session.inbound.session().revision();
-    if heads.version.is(agreed.as_str().as_bytes()) {
+    if mcp_headers.version.is(agreed.as_str().as_bytes()) {
         return Ok(());
     }
-    let Some(text) = heads.version.text(&PROTOCOL_VERSION)? else {
+    let Some(text) = mcp_headers.version.text(&PROTOCOL_VERSION)? else {
         return Ok(());
     };
     if text

@@ -1,32 +1,32 @@
-//! Bytes to events.
+//! Decodes Server-Sent Events from bytes.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Room for data that is kept from one event to the next.
+/// The capacity for data that is kept between events.
 const KEEP: usize = 64 << 10;
 
-/// Bytes of a name or a short value; what is longer is none that anybody knows.
+/// The maximum length of a field name or a short value. Longer ones are unknown.
 const SHORT: usize = 64;
 
-/// How much of data that is too long is kept: enough to see what it was meant to be.
+/// How many bytes of data that is too long are kept for the error message.
 const HEAD: usize = 512;
 
-/// Takes events out of a stream of bytes, however it is cut into chunks.
+/// Decodes events from a stream of bytes that arrives in chunks of any size.
 ///
-/// Comments and unknown fields are skipped without being kept.
+/// Comments and unknown fields are skipped without being buffered.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     limits: Limits,
-    /// Bytes of the byte order mark that have matched; `None` once that is over.
+    /// The number of matched bytes of the byte order mark; `None` after it.
     mark: Option<usize>,
-    /// The last byte ended a line with CR, so a LF still belongs to it.
+    /// The last byte was a CR, so a following LF belongs to the same line end.
     after_cr: bool,
     line: Line,
-    /// The name of the field, then its value if it is not data.
+    /// The name of the field, then its value if the field is not `data`.
     text: Vec<u8>,
     block: Block,
-    /// The block has been handed out.
+    /// The event was returned.
     taken: bool,
     retry: Option<Duration>,
 }
@@ -37,11 +37,11 @@ struct Limits {
     id: usize,
 }
 
-/// Where in a line the last chunk ended.
+/// The position within a line where the last chunk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     Name,
-    /// The colon was read; a space right behind it belongs to nobody.
+    /// The colon was read; one space after it is ignored.
     Colon(Field),
     Value(Field),
     /// A comment or an unknown field.
@@ -56,7 +56,7 @@ enum Field {
     Retry,
 }
 
-/// The lines since the last blank one.
+/// The lines since the last blank line.
 #[derive(Debug, Default)]
 struct Block {
     data: Vec<u8>,
@@ -80,32 +80,32 @@ impl Block {
     }
 }
 
-/// One event, borrowed from its decoder.
+/// An event, borrowed from its decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Event<'a> {
-    /// The id, if the event carries one. An empty one takes back the ids before it.
+    /// The id, if the event has one. An empty id resets the last one.
     pub(crate) id: Option<&'a [u8]>,
-    /// What kind of event it is; empty stands for `message`.
+    /// The event type; empty means `message`.
     pub(crate) name: &'a [u8],
-    /// What it says. An event without data is no message, but its id and its `retry` count.
+    /// The data. An event without data is not a message, but its `id` and `retry` fields are valid.
     pub(crate) data: &'a [u8],
-    /// How long to wait before coming back.
+    /// The reconnection delay.
     pub(crate) retry: Option<Duration>,
 }
 
 impl Event<'_> {
-    /// Whether there is a message in it: it has data, and its kind is the usual one.
+    /// Whether the event is a message: it has data and the default type.
     pub(crate) fn is_message(&self) -> bool {
         !self.data.trim_ascii().is_empty() && matches!(self.name, b"" | b"message")
     }
 }
 
-/// An event that is over a limit. The stream cannot be read on.
+/// An event that exceeds a limit. The rest of the stream cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TooLong {
-    /// Its data; the bytes are how it began.
+    /// The data is too long; `head` contains its beginning.
     Data { limit: usize, head: Vec<u8> },
-    /// Its id.
+    /// The id is too long.
     Id { limit: usize },
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for TooLong {
 }
 
 impl Decoder {
-    /// A decoder for events of at most `event` bytes of data, whose ids have at most `id` bytes.
+    /// Creates a decoder for events with at most `event` bytes of data and `id` bytes of id.
     pub(crate) fn new(event: usize, id: usize) -> Self {
         Self {
             limits: Limits { event, id },
@@ -137,16 +137,16 @@ impl Decoder {
         }
     }
 
-    /// The last `retry` of the stream; it counts even if its event was cut off.
+    /// The last `retry` field of the stream, even of an incomplete event.
     pub(crate) fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Takes bytes off the front of `input` until an event is complete, which is then to be had
-    /// from [`event`](Self::event). `false`: everything was taken.
+    /// Consumes `input` until an event is complete, which [`event`](Self::event) then returns.
+    /// `false` if all bytes were consumed.
     ///
     /// # Errors
-    /// The event is over a limit; what follows it would be read wrong.
+    /// The event exceeds a limit; the following bytes would be misread.
     pub(crate) fn advance(&mut self, input: &mut &[u8]) -> Result<bool, TooLong> {
         if std::mem::take(&mut self.taken) {
             self.block.clear();
@@ -188,7 +188,7 @@ impl Decoder {
         Ok(false)
     }
 
-    /// The event that [`advance`](Self::advance) has completed.
+    /// The event that [`advance`](Self::advance) completed.
     pub(crate) fn event(&self) -> Event<'_> {
         Event {
             id: self.block.has_id.then_some(&*self.block.id),
@@ -198,7 +198,7 @@ impl Decoder {
         }
     }
 
-    /// Passes over a byte order mark at the start of the stream.
+    /// Skips a byte order mark at the start of the stream.
     fn skip_mark(&mut self, input: &mut &[u8]) {
         const MARK: &[u8] = b"\xEF\xBB\xBF";
         while let (Some(matched), Some(first)) = (self.mark, input.first()) {
@@ -206,14 +206,14 @@ impl Decoder {
                 *input = &input[1..];
                 self.mark = (matched + 1 < MARK.len()).then_some(matched + 1);
             } else {
-                // It was a part of a name.
+                // The bytes were part of a field name.
                 self.text.extend_from_slice(&MARK[..matched]);
                 self.mark = None;
             }
         }
     }
 
-    /// Keeps a part of a line.
+    /// Buffers a part of a line.
     fn keep(&mut self, part: &[u8]) -> Result<(), TooLong> {
         match self.line {
             Line::Skip => {}
@@ -225,7 +225,7 @@ impl Decoder {
                 }
                 self.text.extend_from_slice(part);
             }
-            // A byte over is enough to know that it is too long.
+            // One byte more than the limit is enough to detect that it is too long.
             Line::Name | Line::Colon(_) | Line::Value(_) => {
                 let room = (SHORT + 1).saturating_sub(self.text.len());
                 self.text.extend_from_slice(&part[..part.len().min(room)]);
@@ -248,7 +248,7 @@ impl Decoder {
         Err(TooLong::Data { limit, head })
     }
 
-    /// The name of the field is complete.
+    /// Handles a complete field name.
     fn name(&mut self) -> Result<(), TooLong> {
         let field = match &*self.text {
             b"data" => Some(Field::Data),
@@ -265,7 +265,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// A line is complete; `true` if it completes an event.
+    /// Handles the end of a line. `true` if it completes an event.
     fn end_line(&mut self) -> Result<bool, TooLong> {
         if self.line == Line::Name {
             if self.text.is_empty() {
@@ -301,7 +301,7 @@ impl Decoder {
         }
     }
 
-    /// A blank line was read; whether there is anything in the block it ends.
+    /// Handles a blank line. `true` if it ends an event.
     fn end_block(&mut self) -> bool {
         let block = &mut self.block;
         let full = block.has_data || block.has_id || block.retry.is_some();
@@ -312,7 +312,7 @@ impl Decoder {
     }
 }
 
-/// A number of digits and nothing else.
+/// Parses a number of decimal digits.
 fn milliseconds(text: &[u8]) -> Option<Duration> {
     if !text.iter().all(u8::is_ascii_digit) {
         return None;

@@ -1,9 +1,10 @@
-//! The framing of event streams, as a reader sees it.
+//! Decoder for event streams.
 //!
-//! Bytes in, events out; it knows nothing of JSON. Data is handed on as bytes, because whoever
-//! parses it checks that it is UTF-8.
+//! The decoder returns data as bytes and does not know JSON. The JSON parser checks that the data
+//! is UTF-8.
 //!
-//! Specification: [event streams](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+//! Specification: [event
+//! streams](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
 
 mod decode;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The reader against a naive one, against a writer, and at its limits.
+//! Compares the decoder with a simple one and with a writer, and tests its limits.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Decoder {
     }
 }
 
-/// An event as a server may write it.
+/// Writes an event as a server would.
 fn write(out: &mut Vec<u8>, id: Option<&str>, name: Option<&str>, data: &[u8]) {
     for (field, value) in [("event", name), ("id", id)] {
         if let Some(value) = value {
@@ -39,7 +39,7 @@ fn write(out: &mut Vec<u8>, id: Option<&str>, name: Option<&str>, data: &[u8]) {
     out.push(b'\n');
 }
 
-/// Everything a decoder finds when the bytes come in these chunks.
+/// Decodes all events from bytes in these chunks.
 fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Owned>, TooLong> {
     let mut decoder = Decoder::new(LIMIT, 256);
     let mut events = Vec::new();
@@ -68,7 +68,7 @@ fn message(data: &[u8]) -> Owned {
     }
 }
 
-/// The rules of the standard, step by step, over the whole stream at once.
+/// The algorithm of the standard, applied to the whole stream at once.
 fn naive(bytes: &[u8]) -> Vec<Owned> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut text = Vec::new();
@@ -100,7 +100,7 @@ fn naive(bytes: &[u8]) -> Vec<Owned> {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => lines.push(value.to_vec()),
-            // A longer name is cut: nobody knows it.
+            // A longer name is cut, because it is unknown.
             b"event" => event.name = value[..value.len().min(65)].to_vec(),
             b"id" if !value.contains(&0) => event.id = Some(value.to_vec()),
             b"retry" if value.iter().all(u8::is_ascii_digit) => {
@@ -127,7 +127,7 @@ fn cut<'a>(bytes: &'a [u8], places: &[usize]) -> Vec<&'a [u8]> {
     chunks
 }
 
-/// Pieces that a stream is likely to stumble over.
+/// Pieces with edge cases of the format.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known = prop::sample::select(vec![
         &b"data"[..],
@@ -158,7 +158,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_stream_in_any_chunks_reads_as_the_standard_says(
+    fn any_stream_in_any_chunks_decodes_like_the_standard(
         pieces in vec(piece(), 0..40),
         places in vec(any::<usize>(), 0..12),
     ) {
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_again_in_any_chunks(
+    fn written_events_decode_in_any_chunks(
         events in vec((option::of("[!-~é]{0,20}"), option::of("[a-z]{1,8}"), vec(any::<u8>(), 0..60)), 0..8),
         places in vec(any::<usize>(), 0..12),
     ) {
@@ -207,26 +207,26 @@ fn every_line_end_ends_a_line_wherever_it_is_cut() {
 }
 
 #[test]
-fn one_space_after_the_colon_is_taken_off_and_no_other() {
+fn only_one_space_after_the_colon_is_removed() {
     assert_eq!(one(b"data:  a \n\n"), [message(b" a ")]);
     assert_eq!(one(b"data:a:b\n\n"), [message(b"a:b")]);
 }
 
 #[test]
-fn a_byte_order_mark_is_passed_over_once() {
+fn a_byte_order_mark_is_skipped_once() {
     assert_eq!(one(b"\xEF\xBB\xBFdata: a\n\n"), [message(b"a")]);
     assert_eq!(one(b"\xEF\xBB\xBF\xEF\xBB\xBFdata: a\n\n"), []);
     assert_eq!(one(b"data: a\n\n\xEF\xBB\xBFdata: b\n\n"), [message(b"a")]);
 }
 
 #[test]
-fn comments_and_unknown_fields_are_no_events() {
+fn comments_and_unknown_fields_are_not_events() {
     assert_eq!(one(b":\n\n: hello\n\nfoo: bar\n\nevent: ping\n\n"), []);
 }
 
 // proves: HTTP-018
 #[test]
-fn an_event_without_data_is_no_message_and_its_id_counts() {
+fn an_event_without_data_is_not_a_message_but_sets_the_id() {
     let mut bytes = b"id: s/1\ndata:\n\nretry: 1500\n\n".to_vec();
     write(&mut bytes, None, Some("ping"), b"{}");
     write(&mut bytes, None, Some("message"), b"{}");
@@ -245,14 +245,14 @@ fn an_event_without_data_is_no_message_and_its_id_counts() {
 }
 
 #[test]
-fn an_empty_id_is_not_the_same_as_none() {
+fn an_empty_id_differs_from_a_missing_one() {
     let events = one(b"id\ndata: a\n\ndata: b\n\n");
     assert_eq!(events[0].id.as_deref(), Some(&b""[..]));
     assert_eq!(events[1].id, None);
 }
 
 #[test]
-fn retry_counts_even_if_its_event_is_cut_off() {
+fn retry_of_an_incomplete_event_counts() {
     let mut decoder = Decoder::new(LIMIT, 256);
     let mut input = &b"id: 9\nretry: 20\n"[..];
     assert_eq!(decoder.next(&mut input).unwrap(), None);
@@ -279,11 +279,11 @@ fn an_event_at_the_limit_passes_and_one_above_it_does_not() {
 }
 
 #[test]
-fn lines_of_no_data_count_towards_the_limit() {
+fn empty_data_lines_count_towards_the_limit() {
     let mut decoder = Decoder::new(10, 4);
     let bytes = b"data\n".repeat(12);
     assert!(decoder.next(&mut &*bytes).is_err());
-    // Whatever comes one byte at a time.
+    // One byte at a time.
     let mut decoder = Decoder::new(10, 4);
     let mut bytes = bytes.chunks(1);
     assert!(bytes.any(|mut byte| decoder.next(&mut byte).is_err()));

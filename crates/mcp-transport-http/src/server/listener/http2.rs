@@ -1,4 +1,4 @@
-//! Connections that speak HTTP/2 without being asked, as proxies do.
+//! HTTP/2 connections with prior knowledge (h2c), which proxies use.
 
 use std::io;
 use std::time::Duration;
@@ -8,23 +8,22 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use crate::server::listener::connection::Io;
-use crate::server::listener::route::{Connected, Route};
-use crate::server::listener::timers::Watched;
-use crate::server::listener::write_timeout::Patient;
+use crate::server::listener::route::{ConnectionService, Dispatch};
+use crate::server::listener::timers::TimerGuard;
+use crate::server::listener::write_timeout::{Io, WriteTimeout};
 
-/// How such a connection begins; no request of HTTP/1.1 does. All of it is waited for here, where there is a limit:
-/// hyper has none for half of it.
+/// The connection preface. No HTTP/1.1 request begins like this. The whole preface is awaited here,
+/// under the head timeout, because hyper has no timeout for the second half.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// How long to wait for the rest of a beginning that may be either; each time twice as long, so
-/// that a client which leaves it at that costs nothing.
+/// The first pause before the next look at an incomplete preface. The pause doubles each time, so
+/// that a client which stops there costs nothing.
 const PAUSE: Duration = Duration::from_millis(5);
-/// What is buffered of a stream whose client does not read.
+/// The number of bytes that are buffered for a stream whose client does not read.
 const STREAM_BUFFER: usize = 64 << 10;
 
-/// Looks at how the connection begins without taking anything of it: what is taken would have to
-/// be put back, and hyper's buffer would grow to hold it.
-pub(super) async fn is_spoken(stream: &TcpStream) -> io::Result<bool> {
+/// Whether the connection begins with the preface. It peeks without reading, because bytes that
+/// were read would have to be put back, and hyper's buffer would grow to hold them.
+pub(super) async fn is_http2(stream: &TcpStream) -> io::Result<bool> {
     let mut start = [0; PREFACE.len()];
     let mut pause = PAUSE;
     loop {
@@ -43,18 +42,21 @@ pub(super) async fn is_spoken(stream: &TcpStream) -> io::Result<bool> {
     }
 }
 
-pub(super) fn connection<R: Route>(
+pub(super) fn connection<R: Dispatch>(
     stream: TcpStream,
-    route: Connected<R>,
-    watched: &Watched,
-) -> http2::Connection<Io, Connected<R>, TokioExecutor> {
-    let patience = watched.patience();
+    route: ConnectionService<R>,
+    timer: &TimerGuard,
+) -> http2::Connection<Io, ConnectionService<R>, TokioExecutor> {
+    let limits = timer.limits();
     http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)
-        .max_header_list_size(u32::try_from(patience.buffer).unwrap_or(u32::MAX))
+        .max_header_list_size(u32::try_from(limits.buffer).unwrap_or(u32::MAX))
         .max_send_buf_size(STREAM_BUFFER)
-        .keep_alive_interval(patience.head)
-        .keep_alive_timeout(patience.head)
-        .serve_connection(TokioIo::new(Patient::new(stream, watched.seat())), route)
+        .keep_alive_interval(limits.head)
+        .keep_alive_timeout(limits.head)
+        .serve_connection(
+            TokioIo::new(WriteTimeout::new(stream, timer.timer())),
+            route,
+        )
 }

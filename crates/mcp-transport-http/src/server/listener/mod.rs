@@ -1,4 +1,7 @@
-//! A listener for those who have no HTTP server of their own.
+//! The HTTP server behind [`serve`], for programs without their own.
+//!
+//! Its pieces are private: no module outside `listener` imports from it. `docs/listener.md` says
+//! what each piece does and what it saves.
 
 mod connection;
 #[cfg(feature = "http2")]
@@ -24,16 +27,17 @@ use tokio::time::{sleep, timeout};
 
 use crate::server::endpoint::Endpoint;
 use crate::server::error::Error;
-use crate::server::listener::route::{Connected, Layered, Route, Site};
-use crate::server::listener::timers::{Patience, Watch};
+use crate::server::listener::route::{ConnectionService, Dispatch, LayeredRoute, McpRoute};
+use crate::server::listener::timers::{ConnectionLimits, TimerWheel};
 
-/// How long connections get to end after the endpoint has closed.
-const LAST: Duration = Duration::from_secs(1);
+/// How long connections may take to end after the endpoint was closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a server at the path `/mcp` of this address until the future is dropped.
 ///
-/// Only requests that name this machine as their host are served. For other names, and for
-/// everything else that can be set, use [`serve_with`].
+/// Only requests with a `Host` of this machine are accepted. For other hosts and all other settings
+/// use
+/// [`serve_with`].
 ///
 /// ```no_run
 /// # async fn f(server: impl mcp_protocol::Service) -> Result<(), mcp_transport_http::Error> {
@@ -42,62 +46,66 @@ const LAST: Duration = Duration::from_secs(1);
 /// ```
 ///
 /// # Errors
-/// The server is not fit to be served, or the address cannot be listened on.
+/// The server configuration is invalid, or the address cannot be bound.
 ///
 /// # Cancel safety
-/// Dropping the future stops listening and closes every connection; handlers that run go on until
-/// they end.
+/// Dropping the future closes the listener and all connections. Running handlers continue until
+/// they
+/// end.
 pub async fn serve(address: impl ToSocketAddrs, service: impl Service) -> Result<(), Error> {
     let endpoint = Endpoint::new(service)?;
     let listener = TcpListener::bind(address).await.map_err(Error::listen)?;
     serve_with(listener, endpoint, std::future::pending()).await
 }
 
-/// Serves an endpoint at the path `/mcp` of a listener, over HTTP/1.1 and with the feature `http2` over HTTP/2, until
-/// `shutdown` completes; then [closes the endpoint](Endpoint::close), lets the connections end, and
-/// closes those that do not.
+/// Serves an endpoint at the path `/mcp` of a listener until `shutdown` completes. Then it [closes
+/// the endpoint](Endpoint::close), lets the connections end, and closes those that do not end in
+/// time.
 ///
-/// Requests carry the address they came from as a [`PeerAddr`] in their extensions.
+/// It speaks HTTP/1.1, and HTTP/2 with the feature `http2`. The extensions of each request contain
+/// the address of its client as a [`PeerAddr`].
 ///
 /// # Errors
-/// The listener fails for good.
+/// The listener fails permanently.
 ///
 /// # Cancel safety
-/// Dropping the future stops listening and closes every connection; handlers that run go on until
+/// Dropping the future closes the listener and all connections. Running handlers continue until
 /// they end.
 pub async fn serve_with(
     listener: TcpListener,
     endpoint: Endpoint,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let site = Site::new(endpoint.clone());
+    let site = McpRoute::new(endpoint.clone());
     serve_route(listener, &endpoint, site, shutdown).await
 }
 
-/// The same with layers in front, such as who may come in: `layer` puts them around the
-/// endpoint at its path, and sees the requests for other paths too.
+/// Serves an endpoint like [`serve_with`], behind middleware such as an authentication layer.
+///
+/// `layer` wraps the endpoint at its path. The middleware also receives requests for other paths.
 ///
 /// ```no_run
 /// # async fn f<S>(
 /// #     listener: tokio::net::TcpListener,
 /// #     endpoint: mcp_transport_http::Endpoint,
-/// #     door: impl Fn(mcp_transport_http::Site) -> mcp_transport_http::Site,
+/// #     authenticate: impl Fn(mcp_transport_http::McpRoute) -> mcp_transport_http::McpRoute,
 /// # ) -> Result<(), mcp_transport_http::Error> {
 /// use mcp_transport_http::serve_layered;
 ///
-/// serve_layered(listener, endpoint, |site| door(site), std::future::pending()).await
+/// let shutdown = std::future::pending();
+/// serve_layered(listener, endpoint, |route| authenticate(route), shutdown).await
 /// # }
 /// ```
 ///
 /// # Errors
-/// The listener fails for good.
+/// The listener fails permanently.
 ///
 /// # Cancel safety
 /// As [`serve_with`].
 pub async fn serve_layered<S, B>(
     listener: TcpListener,
     endpoint: Endpoint,
-    layer: impl FnOnce(Site) -> S,
+    layer: impl FnOnce(McpRoute) -> S,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error>
 where
@@ -110,74 +118,82 @@ where
         + Send
         + 'static,
 {
-    let layered = Layered(layer(Site::new(endpoint.clone())));
+    let layered = LayeredRoute(layer(McpRoute::new(endpoint.clone())));
     serve_route(listener, &endpoint, layered, shutdown).await
 }
 
 async fn serve_route(
     listener: TcpListener,
     endpoint: &Endpoint,
-    route: impl Route,
+    route: impl Dispatch,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
     let address = listener.local_addr().map_err(Error::listen)?;
     if !address.ip().is_loopback() && endpoint.options().hosts.is_loopback_only() {
         tracing::warn!(
             %address,
-            "other machines can connect but are refused by their Host header; name this server \
-             with Options::allow_host"
+            "the address is not local, but only local Host headers are accepted; add the name of \
+             this server with Options::allow_host"
         );
     }
-    let places = endpoint.options().connections.min(Semaphore::MAX_PERMITS);
-    let places = Arc::new(Semaphore::new(places));
+    let permits = endpoint
+        .options()
+        .max_connections
+        .min(Semaphore::MAX_PERMITS);
+    let permits = Arc::new(Semaphore::new(permits));
     let mut connections = JoinSet::new();
-    let mut watch = Watch::new(Patience::new(endpoint.options()));
+    let mut wheel = TimerWheel::new(ConnectionLimits::new(endpoint.options()));
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = async {
             // The semaphore is never closed.
-            let place = Arc::clone(&places).acquire_owned().await.ok();
-            (listener.accept().await, place)
+            let permit = Arc::clone(&permits).acquire_owned().await.ok();
+            (listener.accept().await, permit)
         };
-        let next = next(accepted, &mut connections, &mut watch, shutdown.as_mut());
-        let (stream, peer, place) = match next.await {
+        let next = next(accepted, &mut connections, &mut wheel, shutdown.as_mut());
+        let (stream, peer, permit) = match next.await {
             None => break,
-            Some((Ok((stream, peer)), place)) => (stream, peer, place),
+            Some((Ok((stream, peer)), permit)) => (stream, peer, permit),
             Some((Err(error), _)) => {
-                // Out of descriptors, or the peer is gone already: neither is for good.
-                tracing::warn!(%error, "a connection could not be accepted");
+                // File descriptors are exhausted, or the client has disconnected. Both are
+                // temporary.
+                tracing::warn!(%error, "failed to accept a connection");
                 sleep(Duration::from_millis(20)).await;
                 continue;
             }
         };
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY could not be set");
+            tracing::debug!(%error, "failed to set TCP_NODELAY");
         }
-        let route = Connected {
+        let route = ConnectionService {
             route: route.clone(),
             peer,
-            seat: None,
+            timer: None,
         };
-        let watched = watch.seat();
-        connections.spawn(connection::serve(stream, route, watched, place));
+        let timer = wheel.register();
+        connections.spawn(connection::serve(stream, route, timer, permit));
     }
     drop(listener);
-    watch.during(endpoint.close()).await;
-    watch.close();
+    wheel.run_until(endpoint.close()).await;
+    wheel.close();
     let ended = async { while connections.join_next().await.is_some() {} };
-    if watch.during(timeout(LAST, ended)).await.is_err() {
-        tracing::debug!("closed connections that did not end in time");
+    if wheel
+        .run_until(timeout(CLOSE_TIMEOUT, ended))
+        .await
+        .is_err()
+    {
+        tracing::debug!("closed connections that did not end within the shutdown timeout");
     }
     connections.shutdown().await;
     Ok(())
 }
 
-/// The next connection, unless `shutdown` completes before. Meanwhile it clears away the
-/// connections that have ended, and those that wait too long.
+/// Waits for the next connection, or for `shutdown`. In the meantime it removes connections that
+/// have ended and advances the timers.
 async fn next<T>(
     accepted: impl Future<Output = T>,
     connections: &mut JoinSet<()>,
-    watch: &mut Watch,
+    wheel: &mut TimerWheel,
     mut shutdown: Pin<&mut impl Future<Output = ()>>,
 ) -> Option<T> {
     let mut accepted = pin!(accepted);
@@ -186,7 +202,7 @@ async fn next<T>(
             return Poll::Ready(None);
         }
         while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
-        watch.poll_ticks(cx);
+        wheel.poll_ticks(cx);
         accepted.as_mut().poll(cx).map(Some)
     })
     .await

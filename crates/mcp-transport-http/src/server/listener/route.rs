@@ -1,4 +1,4 @@
-//! What a listener serves: an endpoint at its path, perhaps behind layers.
+//! The endpoint at its path, with or without middleware.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -11,34 +11,34 @@ use http::{Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 
-use crate::server::endpoint::{Endpoint, Responding};
-use crate::server::listener::timers::Seat;
+use crate::server::endpoint::{Endpoint, ResponseFuture};
+use crate::server::listener::timers::ConnectionTimer;
 use crate::server::request::head::PeerAddr;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
 
-/// Where [`serve`](super::serve()) and its kin serve.
+/// The path of the endpoint in [`serve`](super::serve()) and [`serve_with`](super::serve_with).
 const PATH: &str = "/mcp";
-/// Where clients of revision 2024-11-05 are served, if they are.
+/// The paths for clients of revision 2024-11-05, if they are enabled.
 #[cfg(feature = "legacy")]
 const SSE_PATH: &str = "/sse";
 #[cfg(feature = "legacy")]
 const MESSAGE_PATH: &str = "/message";
 
-/// An endpoint at the path `/mcp`, and nothing elsewhere: what [`serve_layered`] puts layers
-/// around.
+/// An endpoint at the path `/mcp`. Requests for other paths get 404. [`serve_layered`] wraps it in
+/// middleware.
 ///
 /// [`serve_layered`]: super::serve_layered
 #[derive(Debug, Clone)]
-pub struct Site(Endpoint);
+pub struct McpRoute(Endpoint);
 
-impl Site {
+impl McpRoute {
     pub(super) fn new(endpoint: Endpoint) -> Self {
         Self(endpoint)
     }
 }
 
-impl<B> tower_service::Service<Request<B>> for Site
+impl<B> tower_service::Service<Request<B>> for McpRoute
 where
     B: http_body::Body + Send + 'static,
     B::Data: Send,
@@ -57,8 +57,8 @@ where
     }
 }
 
-impl Site {
-    fn serve_from<B>(&self, request: Request<B>, peer: Option<PeerAddr>) -> Responding
+impl McpRoute {
+    fn serve_from<B>(&self, request: Request<B>, peer: Option<PeerAddr>) -> ResponseFuture
     where
         B: http_body::Body + Send + 'static,
         B::Data: Send,
@@ -76,7 +76,7 @@ impl Site {
         if request.uri().path() != PATH {
             let refusal = Refusal::new(
                 StatusCode::NOT_FOUND,
-                format!("there is nothing here; the server is at {PATH}"),
+                format!("this path is not served; the MCP endpoint is at {PATH}"),
             );
             return Box::pin(std::future::ready(Ok(refusal.into_response())));
         }
@@ -84,21 +84,21 @@ impl Site {
     }
 }
 
-/// What serves the requests of one connection, which know where they came from.
-pub(crate) trait Route: Clone + Send + 'static {
-    /// What is responded.
+/// Serves the requests of a connection.
+pub(crate) trait Dispatch: Clone + Send + 'static {
+    /// The response body.
     type Body: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
         + Send
         + Unpin
         + 'static;
-    /// The response, in time.
+    /// The response.
     type Future: Future<Output = Result<Response<Self::Body>, Infallible>> + Send + Unpin + 'static;
 
-    /// Serves a request.
+    /// Serves a request that was sent from the address `peer`.
     fn serve(&self, request: Request<Incoming>, peer: PeerAddr) -> Self::Future;
 }
 
-impl Route for Site {
+impl Dispatch for McpRoute {
     type Body = Body;
     type Future = <Endpoint as tower_service::Service<Request<Incoming>>>::Future;
 
@@ -107,11 +107,11 @@ impl Route for Site {
     }
 }
 
-/// A site behind layers.
+/// A route behind middleware.
 #[derive(Debug, Clone)]
-pub(crate) struct Layered<S>(pub(crate) S);
+pub(crate) struct LayeredRoute<S>(pub(crate) S);
 
-impl<S, B> Route for Layered<S>
+impl<S, B> Dispatch for LayeredRoute<S>
 where
     S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
         + Clone
@@ -130,83 +130,86 @@ where
         let mut service = self.0.clone();
         Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
-            service.call(request).await.map(|it| it.map(Box::pin))
+            service
+                .call(request)
+                .await
+                .map(|response| response.map(Box::pin))
         })
     }
 }
 
-/// The route of one connection, for hyper.
+/// The hyper service of one connection.
 #[derive(Clone)]
-pub(crate) struct Connected<R> {
+pub(crate) struct ConnectionService<R> {
     pub(crate) route: R,
     pub(crate) peer: SocketAddr,
-    /// Where to note that a request is here, if they come one after the other.
-    pub(crate) seat: Option<Arc<Seat>>,
+    /// The timer of an HTTP/1.1 connection, which has one request at a time.
+    pub(crate) timer: Option<Arc<ConnectionTimer>>,
 }
 
-impl<R: Route> hyper::service::Service<Request<Incoming>> for Connected<R> {
-    type Response = Response<Served<R::Body>>;
+impl<R: Dispatch> hyper::service::Service<Request<Incoming>> for ConnectionService<R> {
+    type Response = Response<GuardedBody<R::Body>>;
     type Error = Infallible;
-    type Future = Serves<R::Future>;
+    type Future = GuardedResponse<R::Future>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        Serves {
-            serving: self.seat.as_ref().map(Serving::new),
+        GuardedResponse {
+            guard: self.timer.as_ref().map(RequestGuard::new),
             future: self.route.serve(request, PeerAddr(self.peer)),
         }
     }
 }
 
-/// A response in the making, and the note that it is.
-pub(crate) struct Serves<F> {
+/// A response in progress. The head timer is stopped.
+pub(crate) struct GuardedResponse<F> {
     future: F,
-    serving: Option<Serving>,
+    guard: Option<RequestGuard>,
 }
 
-impl<F, B> Future for Serves<F>
+impl<F, B> Future for GuardedResponse<F>
 where
     F: Future<Output = Result<Response<B>, Infallible>> + Unpin,
 {
-    type Output = Result<Response<Served<B>>, Infallible>;
+    type Output = Result<Response<GuardedBody<B>>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let response = ready!(Pin::new(&mut self.future).poll(cx))?;
-        let serving = self.serving.take();
-        Poll::Ready(Ok(response.map(|body| Served::new(body, serving))))
+        let guard = self.guard.take();
+        Poll::Ready(Ok(response.map(|body| GuardedBody::new(body, guard))))
     }
 }
 
-/// A request of a connection that has one at a time is being served.
-pub(crate) struct Serving(Arc<Seat>);
+/// Stops the head timer of a connection while a request is served.
+pub(crate) struct RequestGuard(Arc<ConnectionTimer>);
 
-impl Serving {
-    /// A head is here: the next is waited for when this is dropped.
-    pub(crate) fn new(seat: &Arc<Seat>) -> Self {
-        seat.rest();
-        Self(Arc::clone(seat))
+impl RequestGuard {
+    /// Stops the timer. Dropping the guard starts it again, for the next request.
+    pub(crate) fn new(timer: &Arc<ConnectionTimer>) -> Self {
+        timer.stop_head_timer();
+        Self(Arc::clone(timer))
     }
 }
 
-impl Drop for Serving {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.0.wait();
+        self.0.start_head_timer();
     }
 }
 
-/// A response: when hyper drops its body, all of it is on its way.
-pub(crate) struct Served<B> {
+/// A response body with the guard of its request. hyper drops the body once all of it was written.
+pub(crate) struct GuardedBody<B> {
     body: B,
-    _serving: Option<Serving>,
+    _guard: Option<RequestGuard>,
 }
 
-impl<B> Served<B> {
-    pub(crate) fn new(body: B, serving: Option<Serving>) -> Self {
-        let _serving = serving;
-        Self { body, _serving }
+impl<B> GuardedBody<B> {
+    pub(crate) fn new(body: B, guard: Option<RequestGuard>) -> Self {
+        let _guard = guard;
+        Self { body, _guard }
     }
 }
 
-impl<B: http_body::Body + Unpin> http_body::Body for Served<B> {
+impl<B: http_body::Body + Unpin> http_body::Body for GuardedBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 

@@ -1,9 +1,9 @@
-//! What watches the connections of a listener: how long each waits for the head of a request and for a client that
-//! does not read, and when all of them are to end.
+//! Timeouts of the connections of a listener: for a request head, for a client that does not read,
+//! and the signal to shut down.
 //!
-//! hyper can limit the time for a head itself, but that costs each request a timer and hyper a second look at a
-//! connection that has nothing to say. Here a clock ticks for all of them together: who starts to wait notes the tick
-//! until which it may, and each tick looks at the notes.
+//! hyper has a timeout for heads, but it takes a timer for each request and polls an idle
+//! connection a second time. Here one clock ticks for all connections: each records the tick at
+//! which its timeout ends, and every tick compares these records.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -19,125 +19,126 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use crate::server::options::Options;
 use crate::sync::lock;
 
-/// The smallest buffer hyper can read a head into.
-const LEAST_BUFFER: usize = 8 << 10;
+/// The smallest buffer that hyper accepts.
+const MIN_BUFFER: usize = 8 << 10;
 
-/// How patient a connection is.
+/// The limits of each connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// With the head of a request, and with a connection that waits for one.
+pub(crate) struct ConnectionLimits {
+    /// The timeout for a request head, also between requests.
     pub(crate) head: Duration,
-    /// With a client that leaves unread what was written.
+    /// The timeout for a client that does not read its response.
     pub(crate) write: Duration,
-    /// The longest head, and what is buffered for a client that does not read.
+    /// The maximum size of a head in bytes, and of the buffer for a client that does not read.
     pub(crate) buffer: usize,
 }
 
-impl Patience {
+impl ConnectionLimits {
     pub(crate) fn new(options: &Options) -> Self {
         Self {
             head: options.head_timeout,
-            write: options.write_stall,
-            buffer: options.head_bytes.max(LEAST_BUFFER),
+            write: options.write_timeout,
+            buffer: options.max_head_bytes.max(MIN_BUFFER),
         }
     }
 }
 
-/// How many ticks the shorter of the two waits is divided into.
-const PARTS: u32 = 8;
-/// However long the limits, they are looked after this often; and however short, not more often than that.
-const LONGEST_TICK: Duration = Duration::from_secs(1);
-const SHORTEST_TICK: Duration = Duration::from_millis(10);
-/// Nothing is waited for.
+/// The number of ticks in the shorter of the two timeouts.
+const TICKS_PER_TIMEOUT: u32 = 8;
+/// The range of the interval between ticks.
+const MAX_TICK: Duration = Duration::from_secs(1);
+const MIN_TICK: Duration = Duration::from_millis(10);
+/// The timer is stopped.
 const NEVER: u64 = u64::MAX;
 
-/// Watches the connections of one listener.
-pub(crate) struct Watch {
-    all: Arc<All>,
+/// The timers of one listener.
+pub(crate) struct TimerWheel {
+    all: Arc<WheelState>,
     ticking: Interval,
 }
 
-struct All {
-    /// How many ticks there were.
+struct WheelState {
+    /// The number of ticks so far.
     now: AtomicU64,
-    /// How many may pass before a head is here.
+    /// The timeout for a head, in ticks.
     head: u64,
-    /// How many may pass before a client goes on reading.
+    /// The timeout for a client that does not read, in ticks.
     write: u64,
-    patience: Patience,
+    limits: ConnectionLimits,
     closing: AtomicBool,
-    seats: Mutex<Seats>,
+    timers: Mutex<Timers>,
 }
 
-/// As many as there are connections, whose number is limited.
+/// One entry for each connection. Their number is limited.
 #[derive(Default)]
-struct Seats {
+struct Timers {
     next: u64,
-    taken: HashMap<u64, Arc<Seat>>,
+    entries: HashMap<u64, Arc<ConnectionTimer>>,
 }
 
-/// What is known of one connection.
-pub(crate) struct Seat {
-    all: Arc<All>,
-    /// The tick until which it may wait for a head.
+/// The timers of one connection.
+pub(crate) struct ConnectionTimer {
+    all: Arc<WheelState>,
+    /// The tick at which the timeout for a head ends.
     head: AtomicU64,
-    /// The tick until which what was written may stay unread.
+    /// The tick at which the timeout for a client that does not read ends.
     write: AtomicU64,
     waker: Mutex<Option<Waker>>,
 }
 
-impl Watch {
-    /// Watches connections that are served as patiently as this.
-    pub(crate) fn new(patience: Patience) -> Self {
-        let tick = patience.head.min(patience.write) / PARTS;
-        let tick = tick.clamp(SHORTEST_TICK, LONGEST_TICK);
+impl TimerWheel {
+    /// Creates the timers for connections with these limits.
+    pub(crate) fn new(limits: ConnectionLimits) -> Self {
+        let tick = limits.head.min(limits.write) / TICKS_PER_TIMEOUT;
+        let tick = tick.clamp(MIN_TICK, MAX_TICK);
         let mut ticking = interval(tick);
         ticking.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let ticks = |limit: Duration| {
-            // The tick that is going on when the wait starts does not count.
+            // The current tick is not counted, because a part of it has passed.
             let ticks = limit.as_nanos().div_ceil(tick.as_nanos()) + 1;
             u64::try_from(ticks).unwrap_or(NEVER)
         };
         Self {
-            all: Arc::new(All {
+            all: Arc::new(WheelState {
                 now: AtomicU64::new(0),
-                head: ticks(patience.head),
-                write: ticks(patience.write),
-                patience,
+                head: ticks(limits.head),
+                write: ticks(limits.write),
+                limits,
                 closing: AtomicBool::new(false),
-                seats: Mutex::default(),
+                timers: Mutex::default(),
             }),
             ticking,
         }
     }
 
-    /// A place for a connection.
-    pub(crate) fn seat(&self) -> Watched {
-        let seat = Arc::new(Seat {
+    /// Adds a connection.
+    pub(crate) fn register(&self) -> TimerGuard {
+        let timer = Arc::new(ConnectionTimer {
             all: Arc::clone(&self.all),
             head: AtomicU64::new(NEVER),
             write: AtomicU64::new(NEVER),
             waker: Mutex::default(),
         });
-        seat.wait();
-        let mut seats = lock(&self.all.seats);
-        let number = seats.next;
-        seats.next += 1;
-        seats.taken.insert(number, Arc::clone(&seat));
-        Watched { seat, number }
+        timer.start_head_timer();
+        let mut timers = lock(&self.all.timers);
+        let number = timers.next;
+        timers.next += 1;
+        timers.entries.insert(number, Arc::clone(&timer));
+        TimerGuard { timer, number }
     }
 
-    /// Lets the clock go on, and wakes whose time is over.
+    /// Advances the clock, and wakes the connections whose timeout has ended.
     pub(crate) fn poll_ticks(&mut self, cx: &mut Context<'_>) {
         while self.ticking.poll_tick(cx).is_ready() {
             let now = self.all.now.fetch_add(1, Ordering::AcqRel) + 1;
             let over = |until: &AtomicU64| until.load(Ordering::Acquire) <= now;
-            self.all.wake(|seat| over(&seat.head) || over(&seat.write));
+            self.all
+                .wake(|timer| over(&timer.head) || over(&timer.write));
         }
     }
 
-    /// Lets the clock go on until `ended` completes.
-    pub(crate) async fn during<T>(&mut self, ended: impl Future<Output = T>) -> T {
+    /// Advances the clock until `ended` completes.
+    pub(crate) async fn run_until<T>(&mut self, ended: impl Future<Output = T>) -> T {
         let mut ended = pin!(ended);
         poll_fn(|cx| {
             self.poll_ticks(cx);
@@ -146,15 +147,15 @@ impl Watch {
         .await
     }
 
-    /// Tells every connection to end after the request that it is at.
+    /// Tells every connection to end after its current request.
     pub(crate) fn close(&self) {
         self.all.closing.store(true, Ordering::Release);
         self.all.wake(|_| true);
     }
 }
 
-impl All {
-    /// The tick after so many.
+impl WheelState {
+    /// Returns the tick in `ticks` ticks.
     fn after(&self, ticks: u64) -> u64 {
         self.now.load(Ordering::Acquire).saturating_add(ticks)
     }
@@ -163,85 +164,90 @@ impl All {
         self.now.load(Ordering::Acquire) >= until.load(Ordering::Acquire)
     }
 
-    fn wake(&self, which: impl Fn(&Seat) -> bool) {
-        for seat in lock(&self.seats).taken.values().filter(|seat| which(seat)) {
-            if let Some(waker) = &*lock(&seat.waker) {
+    fn wake(&self, which: impl Fn(&ConnectionTimer) -> bool) {
+        for timer in lock(&self.timers)
+            .entries
+            .values()
+            .filter(|timer| which(timer))
+        {
+            if let Some(waker) = &*lock(&timer.waker) {
                 waker.wake_by_ref();
             }
         }
     }
 }
 
-/// The place of a connection, given back on drop.
-pub(crate) struct Watched {
-    seat: Arc<Seat>,
+/// The entry of a connection. Removed on drop.
+pub(crate) struct TimerGuard {
+    timer: Arc<ConnectionTimer>,
     number: u64,
 }
 
-impl Drop for Watched {
+impl Drop for TimerGuard {
     fn drop(&mut self) {
-        lock(&self.seat.all.seats).taken.remove(&self.number);
+        lock(&self.timer.all.timers).entries.remove(&self.number);
     }
 }
 
-impl Seat {
-    /// It waits for the head of a request from now on.
-    pub(super) fn wait(&self) {
+impl ConnectionTimer {
+    /// Starts the timeout for a request head.
+    pub(super) fn start_head_timer(&self) {
         self.head
             .store(self.all.after(self.all.head), Ordering::Release);
     }
 
-    /// It does not wait any more.
-    pub(super) fn rest(&self) {
+    /// Stops the timeout for a request head.
+    pub(super) fn stop_head_timer(&self) {
         self.head.store(NEVER, Ordering::Release);
     }
 
-    /// Whether it waited too long for a head. Who is still reading cannot be late with one.
-    fn is_late(&self) -> bool {
+    /// Whether the timeout for a head has ended. While the client is still reading a response, the
+    /// next head is not expected.
+    fn is_head_overdue(&self) -> bool {
         self.all.is_over(&self.head) && self.write.load(Ordering::Acquire) == NEVER
     }
 
-    /// What was written is not read; it was, until now.
-    pub(super) fn stall(&self) {
+    /// Starts the timeout for a client that does not read.
+    pub(super) fn write_blocked(&self) {
         self.write
             .store(self.all.after(self.all.write), Ordering::Release);
     }
 
-    /// It is read again: from now on there is time for a head.
-    pub(super) fn flow(&self) {
+    /// Stops the timeout for a client that does not read, and gives a new head its full time.
+    pub(super) fn write_unblocked(&self) {
         if self.head.load(Ordering::Acquire) != NEVER {
-            self.wait();
+            self.start_head_timer();
         }
         self.write.store(NEVER, Ordering::Release);
     }
 
-    /// Whether it was not read for too long.
-    pub(super) fn is_unread(&self) -> bool {
+    /// Whether the timeout for a client that does not read has ended.
+    pub(super) fn is_write_overdue(&self) -> bool {
         self.all.is_over(&self.write)
     }
 }
 
-impl Watched {
-    /// How patiently it is served.
-    pub(crate) fn patience(&self) -> &Patience {
-        &self.seat.all.patience
+impl TimerGuard {
+    /// The limits of the connection.
+    pub(crate) fn limits(&self) -> &ConnectionLimits {
+        &self.timer.all.limits
     }
 
-    /// For requests that come one after the other, to tell that they are here.
-    pub(crate) fn seat(&self) -> &Arc<Seat> {
-        &self.seat
+    /// The timers of the connection.
+    pub(crate) fn timer(&self) -> &Arc<ConnectionTimer> {
+        &self.timer
     }
 
-    /// Heads are somebody else's concern.
+    /// Stops the timeout for heads, because HTTP/2 has its own keep-alive.
     #[cfg(feature = "http2")]
-    pub(crate) fn rest(&self) {
-        self.seat.rest();
+    pub(crate) fn stop_head_timer(&self) {
+        self.timer.stop_head_timer();
     }
 
-    /// Serves the connection; `close` makes it end after the request it is at.
+    /// Serves the connection. At shutdown, `close` makes it end after its current request.
     ///
     /// # Errors
-    /// What the connection failed with, or that it waited too long for a head.
+    /// The error of the connection, or the timeout for a head.
     pub(crate) async fn serve<C, E>(
         &self,
         mut connection: Pin<&mut C>,
@@ -251,23 +257,27 @@ impl Watched {
         C: Future<Output = Result<(), E>>,
         E: Into<Failure>,
     {
-        let mut told = false;
-        let mut known: Option<Waker> = None;
+        let mut is_closing = false;
+        let mut registered: Option<Waker> = None;
         poll_fn(|cx| {
-            // The waker first: who wakes has set before what it wakes for, so that nothing is missed.
-            if !known.as_ref().is_some_and(|it| it.will_wake(cx.waker())) {
-                known = Some(cx.waker().clone());
-                lock(&self.seat.waker).clone_from(&known);
+            // The waker is set first: a tick changes the state before it wakes, so no change is
+            // missed.
+            if !registered
+                .as_ref()
+                .is_some_and(|waker| waker.will_wake(cx.waker()))
+            {
+                registered = Some(cx.waker().clone());
+                lock(&self.timer.waker).clone_from(&registered);
             }
-            if !told && self.seat.all.closing.load(Ordering::Acquire) {
-                told = true;
+            if !is_closing && self.timer.all.closing.load(Ordering::Acquire) {
+                is_closing = true;
                 close(connection.as_mut());
             }
             match connection.as_mut().poll(cx) {
                 Poll::Ready(ended) => Poll::Ready(ended.map_err(Into::into)),
-                Poll::Pending if self.seat.is_late() => {
-                    Poll::Ready(Err("no head within Options::with_head_timeout".into()))
-                }
+                Poll::Pending if self.timer.is_head_overdue() => Poll::Ready(Err(
+                    "no request head within Options::with_head_timeout".into(),
+                )),
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -285,28 +295,28 @@ mod tests {
 
     use super::*;
     use crate::Options;
-    use crate::server::listener::route::{Served, Serving};
+    use crate::server::listener::route::{GuardedBody, RequestGuard};
 
-    /// A connection on which nothing comes.
+    /// A connection on which nothing arrives.
     async fn silence() -> io::Result<()> {
         pending().await
     }
 
-    fn watch(head: Duration) -> Watch {
+    fn wheel(head: Duration) -> TimerWheel {
         let options = Options::new().with_head_timeout(head);
-        Watch::new(Patience::new(&options))
+        TimerWheel::new(ConnectionLimits::new(&options))
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_has_all_the_time_it_is_given_and_little_more() {
+    async fn the_head_timeout_is_kept_within_a_few_ticks() {
         for head in [1, 80, 300, 30_000, 3_600_000].map(Duration::from_millis) {
-            let mut watch = watch(head);
-            let watched = watch.seat();
+            let mut wheel = wheel(head);
+            let timer = wheel.register();
             let started = tokio::time::Instant::now();
-            let silent = async move { watched.serve(pin!(silence()), |_| {}).await };
-            let ended = watch.during(tokio::spawn(silent)).await.unwrap();
+            let silent = async move { timer.serve(pin!(silence()), |_| {}).await };
+            let ended = wheel.run_until(tokio::spawn(silent)).await.unwrap();
             assert!(ended.unwrap_err().to_string().contains("with_head_timeout"));
-            let slack = (head / PARTS).clamp(SHORTEST_TICK, LONGEST_TICK) * 3;
+            let slack = (head / TICKS_PER_TIMEOUT).clamp(MIN_TICK, MAX_TICK) * 3;
             let waited = started.elapsed();
             assert!(
                 waited >= head && waited <= head + slack,
@@ -316,47 +326,48 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_has_a_head_is_not_waited_for() {
-        let mut watch = watch(Duration::from_millis(80));
-        let watched = watch.seat();
-        let response = Served::new(crate::Body::empty(), Some(Serving::new(watched.seat())));
-        let busy = tokio::spawn(async move { watched.serve(pin!(silence()), |_| {}).await });
-        watch
-            .during(tokio::time::sleep(Duration::from_secs(10)))
+    async fn the_head_timer_stops_while_a_request_is_served() {
+        let mut wheel = wheel(Duration::from_millis(80));
+        let timer = wheel.register();
+        let response =
+            GuardedBody::new(crate::Body::empty(), Some(RequestGuard::new(timer.timer())));
+        let busy = tokio::spawn(async move { timer.serve(pin!(silence()), |_| {}).await });
+        wheel
+            .run_until(tokio::time::sleep(Duration::from_secs(10)))
             .await;
         assert!(!busy.is_finished());
-        // The next one is.
+        // The next head is awaited.
         drop(response);
-        assert!(watch.during(busy).await.unwrap().is_err());
+        assert!(wheel.run_until(busy).await.unwrap().is_err());
     }
 
     #[tokio::test]
-    async fn each_connection_is_told_once_that_it_is_over() {
-        static TOLD: AtomicUsize = AtomicUsize::new(0);
-        let watch = watch(Duration::from_secs(30));
+    async fn each_connection_is_closed_exactly_once() {
+        static CLOSED: AtomicUsize = AtomicUsize::new(0);
+        let wheel = wheel(Duration::from_secs(30));
         let mut connections = tokio::task::JoinSet::new();
         for _ in 0..3 {
-            let watched = watch.seat();
+            let timer = wheel.register();
             connections.spawn(async move {
-                let until_told = poll_fn(|_| match TOLD.load(Ordering::Acquire) {
+                let until_told = poll_fn(|_| match CLOSED.load(Ordering::Acquire) {
                     3 => Poll::Ready(Ok::<_, io::Error>(())),
                     _ => Poll::Pending,
                 });
-                watched
+                timer
                     .serve(pin!(until_told), |_| {
-                        TOLD.fetch_add(1, Ordering::AcqRel);
+                        CLOSED.fetch_add(1, Ordering::AcqRel);
                     })
                     .await
                     .unwrap();
             });
         }
         tokio::task::yield_now().await;
-        watch.close();
+        wheel.close();
         tokio::task::yield_now().await;
-        assert_eq!(TOLD.load(Ordering::Acquire), 3);
-        watch.close();
+        assert_eq!(CLOSED.load(Ordering::Acquire), 3);
+        wheel.close();
         while connections.join_next().await.transpose().unwrap().is_some() {}
-        assert_eq!(TOLD.load(Ordering::Acquire), 3);
-        assert!(lock(&watch.all.seats).taken.is_empty());
+        assert_eq!(CLOSED.load(Ordering::Acquire), 3);
+        assert!(lock(&wheel.all.timers).entries.is_empty());
     }
 }

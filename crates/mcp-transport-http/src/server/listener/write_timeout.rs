@@ -1,37 +1,45 @@
-//! A connection that does not wait for ever for a client that does not read.
+//! A timeout for clients that do not read.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 
-use crate::server::listener::timers::Seat;
+use crate::server::listener::timers::ConnectionTimer;
 
-/// Fails a write that makes no progress for too long.
-pub(crate) struct Patient<S> {
+/// A connection as hyper sees it.
+pub(super) type Io = TokioIo<WriteTimeout<TcpStream>>;
+
+/// A stream whose writes fail if they make no progress for too long.
+pub(crate) struct WriteTimeout<S> {
     stream: S,
-    /// Where to note that it waits; whoever polls this is woken from there.
-    seat: Arc<Seat>,
+    /// The timer of the connection, which also wakes its task.
+    timer: Arc<ConnectionTimer>,
     stalled: bool,
 }
 
-impl<S> Patient<S> {
-    pub(crate) fn new(stream: S, seat: &Arc<Seat>) -> Self {
+impl<S> WriteTimeout<S> {
+    pub(crate) fn new(stream: S, timer: &Arc<ConnectionTimer>) -> Self {
         Self {
             stream,
-            seat: Arc::clone(seat),
+            timer: Arc::clone(timer),
             stalled: false,
         }
     }
 
-    fn watch<T>(&mut self, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn track<T>(&mut self, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         match (progress.is_pending(), self.stalled) {
-            (true, false) => self.seat.stall(),
-            (false, true) => self.seat.flow(),
-            (true, true) if self.seat.is_unread() => {
-                let error = io::Error::new(io::ErrorKind::TimedOut, "the client does not read");
+            (true, false) => self.timer.write_blocked(),
+            (false, true) => self.timer.write_unblocked(),
+            (true, true) if self.timer.is_write_overdue() => {
+                let error = io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "the client did not read the response within Options::with_write_timeout",
+                );
                 return Poll::Ready(Err(error));
             }
             _ => {}
@@ -41,7 +49,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -51,14 +59,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.watch(progress)
+        self.track(progress)
     }
 
     fn poll_write_vectored(
@@ -67,7 +75,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.watch(progress)
+        self.track(progress)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -76,12 +84,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let progress = Pin::new(&mut self.stream).poll_flush(cx);
-        self.watch(progress)
+        self.track(progress)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let progress = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.watch(progress)
+        self.track(progress)
     }
 }
 
@@ -96,63 +104,66 @@ mod tests {
 
     use super::*;
     use crate::Options;
-    use crate::server::listener::timers::Patience;
-    use crate::server::listener::timers::Watch;
+    use crate::server::listener::timers::ConnectionLimits;
+    use crate::server::listener::timers::TimerWheel;
 
     const LIMIT: Duration = Duration::from_secs(2);
 
     #[tokio::test(start_paused = true)]
-    async fn only_a_client_that_takes_nothing_loses_its_connection() {
-        let options = Options::new().with_write_stall(LIMIT);
-        let mut watch = Watch::new(Patience::new(&options));
-        let watched = watch.seat();
+    async fn a_connection_times_out_only_if_the_client_reads_nothing() {
+        let options = Options::new().with_write_timeout(LIMIT);
+        let mut wheel = TimerWheel::new(ConnectionLimits::new(&options));
+        let timer = wheel.register();
         let (near, mut far) = duplex(10);
-        let mut near = Patient::new(near, watched.seat());
-        let serving = tokio::spawn(async move {
+        let mut near = WriteTimeout::new(near, timer.timer());
+        let guard = tokio::spawn(async move {
             let written = pin!(async { near.write_all(&[0; 100]).await });
-            watched.serve(written, |_| {}).await
+            timer.serve(written, |_| {}).await
         });
         let reading = async {
-            // A little at a time, longer than the limit in all.
+            // A few bytes at a time, for longer than the timeout in total.
             for _ in 0..5 {
                 sleep(LIMIT / 2).await;
                 far.read_exact(&mut [0; 10]).await.unwrap();
             }
             let stopped = Instant::now();
-            (serving.await.unwrap(), stopped.elapsed())
+            (guard.await.unwrap(), stopped.elapsed())
         };
-        let (ended, waited) = watch.during(reading).await;
-        assert_eq!(ended.unwrap_err().to_string(), "the client does not read");
+        let (ended, waited) = wheel.run_until(reading).await;
+        assert_eq!(
+            ended.unwrap_err().to_string(),
+            "the client did not read the response within Options::with_write_timeout"
+        );
         assert!(waited >= LIMIT && waited < LIMIT * 2, "{waited:?}");
     }
 
-    // The next head cannot be expected of somebody who is still reading.
+    // A client that is still reading a response is not expected to send a head.
     #[tokio::test(start_paused = true)]
-    async fn a_slow_reader_is_not_late_with_a_head() {
+    async fn a_slow_reader_does_not_time_out_waiting_for_a_head() {
         let options = Options::new()
-            .with_write_stall(LIMIT)
+            .with_write_timeout(LIMIT)
             .with_head_timeout(LIMIT / 4);
-        let mut watch = Watch::new(Patience::new(&options));
-        let watched = watch.seat();
+        let mut wheel = TimerWheel::new(ConnectionLimits::new(&options));
+        let timer = wheel.register();
         let (near, mut far) = duplex(10);
-        let mut near = Patient::new(near, watched.seat());
-        let serving = tokio::spawn(async move {
+        let mut near = WriteTimeout::new(near, timer.timer());
+        let guard = tokio::spawn(async move {
             let written = pin!(async {
                 near.write_all(&[0; 100]).await?;
                 pending::<io::Result<()>>().await
             });
-            watched.serve(written, |_| {}).await
+            timer.serve(written, |_| {}).await
         });
         let reading = async {
             for _ in 0..9 {
                 sleep(LIMIT / 2).await;
-                assert!(!serving.is_finished());
+                assert!(!guard.is_finished());
                 far.read_exact(&mut [0; 10]).await.unwrap();
             }
             let written = Instant::now();
-            (serving.await.unwrap(), written.elapsed())
+            (guard.await.unwrap(), written.elapsed())
         };
-        let (ended, waited) = watch.during(reading).await;
+        let (ended, waited) = wheel.run_until(reading).await;
         let why = ended.unwrap_err().to_string();
         assert!(why.contains("with_head_timeout"), "{why}");
         assert!(waited >= LIMIT / 4 && waited < LIMIT / 2, "{waited:?}");

@@ -1,4 +1,4 @@
-//! What an endpoint allows, and what it may cost.
+//! Settings of an endpoint: access, limits and timeouts.
 
 mod access;
 mod limits;
@@ -9,113 +9,113 @@ use std::time::Duration;
 
 use mcp_jsonrpc::Limits;
 
-use crate::server::request::allowed::Allowed;
+use crate::server::request::allowed::AllowList;
 use crate::server::stream::store::{EventStore, MemoryStore};
 
-/// Who may reach an [`Endpoint`](crate::Endpoint), and what it may hold at once. Everything has a
-/// default, nothing is unlimited.
+/// Settings of an [`Endpoint`](crate::Endpoint): which clients may reach it, and limits on memory
+/// and time. Every setting has a default, and every limit is finite.
 #[derive(Debug, Clone)]
 pub struct Options {
-    pub(crate) hosts: Allowed,
-    pub(crate) origins: Allowed,
+    pub(crate) hosts: AllowList,
+    pub(crate) origins: AllowList,
     pub(crate) sessions: bool,
-    pub(crate) store: Option<Arc<dyn EventStore>>,
-    pub(crate) frame: Limits,
-    pub(crate) body_bytes: usize,
-    pub(crate) bodies_bytes: usize,
+    pub(crate) event_store: Option<Arc<dyn EventStore>>,
+    pub(crate) message_limits: Limits,
+    pub(crate) max_body_bytes: usize,
+    pub(crate) max_total_body_bytes: usize,
     pub(crate) body_timeout: Duration,
-    pub(crate) in_flight: usize,
-    pub(crate) subscriptions: usize,
-    pub(crate) session_in_flight: usize,
-    pub(crate) session_streams: usize,
+    pub(crate) max_in_flight: usize,
+    pub(crate) max_subscriptions: usize,
+    pub(crate) max_in_flight_per_session: usize,
+    pub(crate) max_streams_per_session: usize,
     pub(crate) max_sessions: usize,
-    pub(crate) principal_sessions: usize,
-    pub(crate) idle: Duration,
-    pub(crate) lifetime: Duration,
-    pub(crate) handshake: Duration,
-    pub(crate) queue_events: usize,
-    pub(crate) queue_bytes: usize,
-    pub(crate) keep_alive: Duration,
-    pub(crate) patience: Duration,
-    pub(crate) retry: Duration,
-    pub(crate) blocking: usize,
-    pub(crate) grace: Duration,
+    pub(crate) max_sessions_per_principal: usize,
+    pub(crate) session_idle_timeout: Duration,
+    pub(crate) max_session_lifetime: Duration,
+    pub(crate) handshake_timeout: Duration,
+    pub(crate) max_queue_events: usize,
+    pub(crate) max_queue_bytes: usize,
+    pub(crate) keep_alive_interval: Duration,
+    pub(crate) sse_upgrade_delay: Duration,
+    pub(crate) sse_retry: Duration,
+    pub(crate) max_blocking_handlers: usize,
+    pub(crate) shutdown_timeout: Duration,
     #[cfg(feature = "legacy")]
     pub(crate) legacy: bool,
-    pub(crate) connections: usize,
-    pub(crate) head_bytes: usize,
+    pub(crate) max_connections: usize,
+    pub(crate) max_head_bytes: usize,
     pub(crate) head_timeout: Duration,
-    pub(crate) write_stall: Duration,
+    pub(crate) write_timeout: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
-            hosts: Allowed::loopback(),
-            origins: Allowed::loopback(),
+            hosts: AllowList::loopback(),
+            origins: AllowList::loopback(),
             sessions: true,
-            store: Some(Arc::new(MemoryStore::new())),
-            frame: Limits::default(),
-            body_bytes: 4 << 20,
-            bodies_bytes: 128 << 20,
+            event_store: Some(Arc::new(MemoryStore::new())),
+            message_limits: Limits::default(),
+            max_body_bytes: 4 << 20,
+            max_total_body_bytes: 128 << 20,
             body_timeout: Duration::from_secs(60),
-            in_flight: 1_024,
-            subscriptions: 10_000,
-            session_in_flight: 64,
-            session_streams: 8,
+            max_in_flight: 1_024,
+            max_subscriptions: 10_000,
+            max_in_flight_per_session: 64,
+            max_streams_per_session: 8,
             max_sessions: 10_000,
-            principal_sessions: 100,
-            idle: Duration::from_secs(10 * 60),
-            lifetime: Duration::from_secs(24 * 3_600),
-            handshake: Duration::from_secs(60),
-            queue_events: 256,
-            queue_bytes: 1 << 20,
-            keep_alive: Duration::from_secs(15),
-            patience: Duration::from_millis(250),
-            retry: Duration::from_secs(1),
-            blocking: 64,
-            grace: Duration::from_secs(5),
+            max_sessions_per_principal: 100,
+            session_idle_timeout: Duration::from_secs(10 * 60),
+            max_session_lifetime: Duration::from_secs(24 * 3_600),
+            handshake_timeout: Duration::from_secs(60),
+            max_queue_events: 256,
+            max_queue_bytes: 1 << 20,
+            keep_alive_interval: Duration::from_secs(15),
+            sse_upgrade_delay: Duration::from_millis(250),
+            sse_retry: Duration::from_secs(1),
+            max_blocking_handlers: 64,
+            shutdown_timeout: Duration::from_secs(5),
             #[cfg(feature = "legacy")]
             legacy: false,
-            connections: 16_384,
-            head_bytes: 64 << 10,
+            max_connections: 16_384,
+            max_head_bytes: 64 << 10,
             head_timeout: Duration::from_secs(30),
-            write_stall: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
         }
     }
 }
 
 impl Options {
-    /// The defaults: reachable by the names of this machine alone, with sessions.
+    /// Returns the defaults: local hosts and origins only, with sessions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps nothing between requests, so that any number of replicas can answer. Handlers can
-    /// then ask the client nothing, and log levels, subscriptions, notifications outside a call
-    /// and coming back for a lost answer are not available.
+    /// Keeps no state between requests, so that any replica can answer any request. Handlers can
+    /// then not send requests to the client, and log levels, subscriptions, notifications outside a
+    /// call and resumable streams are not available.
     #[must_use]
     pub fn without_sessions(mut self) -> Self {
         self.sessions = false;
         self
     }
 
-    /// Sets where events are kept for clients that come back. Default: [`MemoryStore`].
+    /// Sets the store that keeps events for clients that resume a stream. Default: [`MemoryStore`].
     #[must_use]
-    pub fn with_store(mut self, store: impl EventStore) -> Self {
-        self.store = Some(Arc::new(store));
+    pub fn with_event_store(mut self, store: impl EventStore) -> Self {
+        self.event_store = Some(Arc::new(store));
         self
     }
 
-    /// Keeps no events: what is on its way when a connection breaks is lost.
+    /// Keeps no events. Messages that are being sent when a connection breaks are lost.
     #[must_use]
-    pub fn without_store(mut self) -> Self {
-        self.store = None;
+    pub fn without_event_store(mut self) -> Self {
+        self.event_store = None;
         self
     }
 
-    /// Lets [`serve_with`](crate::serve_with) serve clients of revision 2024-11-05 too: their
-    /// stream at `/sse`, their messages at `/message`.
+    /// Lets [`serve_with`](crate::serve_with) also serve clients of revision 2024-11-05: the event
+    /// stream at `/sse`, messages at `/message`.
     #[cfg(feature = "legacy")]
     #[must_use]
     pub fn with_legacy(mut self) -> Self {

@@ -5,83 +5,84 @@ use std::time::Duration;
 use super::Options;
 
 impl Options {
-    /// Sets how long a request body may take to arrive, however slowly it trickles. Default 60 s;
-    /// then 408.
+    /// Sets the time limit for receiving a request body. Default 60 s; then the request is rejected
+    /// with 408.
     #[must_use]
     pub fn with_body_timeout(mut self, limit: Duration) -> Self {
         self.body_timeout = limit;
         self
     }
 
-    /// Sets how long a session may be idle: no request running, no stream open. Default 10 min.
+    /// Sets how long a session may be idle, with no running request and no open stream. Default 10
+    /// min.
     #[must_use]
-    pub fn with_idle(mut self, limit: Duration) -> Self {
-        self.idle = limit;
+    pub fn with_session_idle_timeout(mut self, limit: Duration) -> Self {
+        self.session_idle_timeout = limit;
         self
     }
 
-    /// Sets how long a session may last, used or not. Default 24 h. It ends once no request of
-    /// it runs.
+    /// Sets the maximum lifetime of a session. Default 24 h. A session that reaches it ends as soon
+    /// as none of its requests is running.
     #[must_use]
-    pub fn with_lifetime(mut self, limit: Duration) -> Self {
-        self.lifetime = limit;
+    pub fn with_max_session_lifetime(mut self, limit: Duration) -> Self {
+        self.max_session_lifetime = limit;
         self
     }
 
-    /// Sets how long a session may be idle whose client has not sent `notifications/initialized`.
-    /// Default 60 s.
+    /// Sets the idle timeout of a session whose client has not sent `notifications/initialized`
+    /// yet. Default 60 s.
     #[must_use]
-    pub fn with_handshake(mut self, limit: Duration) -> Self {
-        self.handshake = limit;
+    pub fn with_handshake_timeout(mut self, limit: Duration) -> Self {
+        self.handshake_timeout = limit;
         self
     }
 
-    /// Sets how often a quiet stream carries a comment, so that proxies keep it open, and how long
-    /// a request without a session waits for a plain JSON answer before it becomes a stream.
-    /// Default 15 s.
+    /// Sets how often an idle event stream sends a comment, so that proxies keep it open. A call
+    /// without a session becomes an event stream after the same time. Default 15 s.
     #[must_use]
-    pub fn with_keep_alive(mut self, interval: Duration) -> Self {
-        self.keep_alive = interval;
+    pub fn with_keep_alive_interval(mut self, interval: Duration) -> Self {
+        self.keep_alive_interval = interval;
         self
     }
 
-    /// Sets how long a call of a session waits for a plain JSON answer before it becomes a stream,
-    /// which proxies keep open and a client can come back to. Default 250 ms. A call whose handler
-    /// sends something becomes a stream at once.
+    /// Sets the delay after which a call of a session becomes an event stream, which proxies keep
+    /// open and a client can resume. Default 250 ms. A call whose handler sends a message becomes a
+    /// stream at once.
     #[must_use]
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn with_sse_upgrade_delay(mut self, delay: Duration) -> Self {
+        self.sse_upgrade_delay = delay;
         self
     }
 
-    /// Sets when a client should come back after its stream broke. Default 1 s.
+    /// Sets the delay after which a client reconnects a broken stream (the SSE field `retry`).
+    /// Default 1 s.
     #[must_use]
-    pub fn with_retry(mut self, retry: Duration) -> Self {
-        self.retry = retry;
+    pub fn with_sse_retry(mut self, retry: Duration) -> Self {
+        self.sse_retry = retry;
         self
     }
 
-    /// Sets how long [`Endpoint::close`](crate::Endpoint::close) waits for running handlers.
+    /// Sets how long [`Endpoint::close`](crate::Endpoint::close) waits for running requests.
     /// Default 5 s.
     #[must_use]
-    pub fn with_grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
+    pub fn with_shutdown_timeout(mut self, limit: Duration) -> Self {
+        self.shutdown_timeout = limit;
         self
     }
 
-    /// Sets how long [`serve_with`](crate::serve_with) waits for the head of a request, on a new
-    /// connection and on one that was used before. Default 30 s; then the connection is closed.
+    /// Sets how long [`serve_with`](crate::serve_with) waits for a request head, on a new
+    /// connection and between requests. Default 30 s; then the connection is closed.
     #[must_use]
     pub fn with_head_timeout(mut self, limit: Duration) -> Self {
         self.head_timeout = limit;
         self
     }
 
-    /// Sets how long a client of [`serve_with`](crate::serve_with) may read nothing of what was
-    /// written to it. Default 30 s; then the connection is closed.
+    /// Sets how long [`serve_with`](crate::serve_with) waits for a client that does not read its
+    /// response. Default 30 s; then the connection is closed.
     #[must_use]
-    pub fn with_write_stall(mut self, limit: Duration) -> Self {
-        self.write_stall = limit;
+    pub fn with_write_timeout(mut self, limit: Duration) -> Self {
+        self.write_timeout = limit;
         self
     }
 }

@@ -1,4 +1,4 @@
-//! What a request must look like before anything of it is executed.
+//! Checks of the request headers, before the body is read.
 
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
@@ -6,38 +6,42 @@ use http::{HeaderMap, StatusCode};
 
 use crate::headers::{EVENT_STREAM, JSON};
 use crate::server::options::Options;
-use crate::server::request::allowed::{self, Verdict};
-use crate::server::request::head::Heads;
+use crate::server::request::allowed::{self, SourceCheck};
+use crate::server::request::head::McpHeaders;
 use crate::server::response::refusal::{Refusal, shown};
 
-/// `Host` and `Origin`: nobody else's web page may reach a server through its user's browser.
+/// Checks `Host` and `Origin`. This protects a local server against web pages and DNS rebinding.
 ///
 /// Specification: transports, security warning.
 pub(crate) fn check_source(
     options: &Options,
     parts: &Parts,
-    heads: &Heads<'_>,
+    mcp_headers: &McpHeaders<'_>,
 ) -> Result<(), Refusal> {
-    pass(allowed::host(&options.hosts, &parts.uri, heads.host))?;
-    pass(allowed::origin(&options.origins, heads.origin))
+    pass(allowed::host(&options.hosts, &parts.uri, mcp_headers.host))?;
+    pass(allowed::origin(&options.origins, mcp_headers.origin))
 }
 
-fn pass(verdict: Verdict) -> Result<(), Refusal> {
-    let Verdict::Refused(message) = verdict else {
+fn pass(check: SourceCheck) -> Result<(), Refusal> {
+    let SourceCheck::Refused(message) = check else {
         return Ok(());
     };
-    tracing::warn!(message, "refused a request");
+    tracing::warn!(message, "rejected a request");
     Err(Refusal::new(StatusCode::FORBIDDEN, message))
 }
 
-/// Whether the client takes both JSON and events, as it must for a POST.
+/// Checks that the client accepts the media types in `needed`.
 pub(crate) fn check_accept(
     headers: &HeaderMap,
-    heads: &Heads<'_>,
+    mcp_headers: &McpHeaders<'_>,
     needed: &[&str],
 ) -> Result<(), Refusal> {
-    // Without it anything is acceptable; and nearly every client writes it like this.
-    if heads.accept.is_absent() || heads.accept.is(b"application/json, text/event-stream") {
+    // Without the header every type is acceptable. The literal is what nearly every client sends.
+    if mcp_headers.accept.is_absent()
+        || mcp_headers
+            .accept
+            .is(b"application/json, text/event-stream")
+    {
         return Ok(());
     }
     for kind in needed {
@@ -65,7 +69,7 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
                 || range == "*/*"
                 || range
                     .strip_suffix("/*")
-                    .is_some_and(|it| it.eq_ignore_ascii_case(family));
+                    .is_some_and(|prefix| prefix.eq_ignore_ascii_case(family));
             let refused = parts.any(|parameter| {
                 parameter.split_once('=').is_some_and(|(name, weight)| {
                     name.trim().eq_ignore_ascii_case("q") && weight.trim().parse() == Ok(0.0)
@@ -75,19 +79,23 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
         })
 }
 
-/// What a body says of itself.
-pub(crate) fn check_content(headers: &HeaderMap, heads: &Heads<'_>) -> Result<(), Refusal> {
-    // As nearly every client writes it.
-    if !heads.content_type.is(JSON.as_bytes()) {
+/// Checks `Content-Type` and `Content-Encoding`.
+pub(crate) fn check_content(
+    headers: &HeaderMap,
+    mcp_headers: &McpHeaders<'_>,
+) -> Result<(), Refusal> {
+    // The literal is what nearly every client sends.
+    if !mcp_headers.content_type.is(JSON.as_bytes()) {
         check_type(headers)?;
     }
-    if heads.content_encoding.is_absent() {
+    if mcp_headers.content_encoding.is_absent() {
         return Ok(());
     }
     check_encoding(headers)
 }
 
-/// Bodies are JSON and say so: a browser asks before it sends that to another origin.
+/// Checks that the body is declared as JSON. A browser sends a preflight request before it sends
+/// that type to another origin.
 fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut values = headers.get_all(CONTENT_TYPE).iter();
     let value = values.next().and_then(|value| value.to_str().ok());
@@ -107,13 +115,12 @@ fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     }
 }
 
-/// Bodies come as they are: one that is compressed is as long as it says only after it was
-/// unpacked.
+/// Rejects compressed bodies, because their size is only known after decompression.
 fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     for value in headers.get_all(CONTENT_ENCODING) {
         let value = value.as_bytes().trim_ascii();
         if !value.eq_ignore_ascii_case(b"identity") {
-            return Err(Refusal::encoded(format!(
+            return Err(Refusal::unsupported_encoding(format!(
                 "Content-Encoding is {}; send the body as it is",
                 shown(&String::from_utf8_lossy(value))
             )));
@@ -122,7 +129,7 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a client must accept for a POST, and for a GET.
+/// Media types that a client has to accept: for POST, and for GET.
 pub(crate) const BOTH: &[&str] = &[JSON, EVENT_STREAM];
 pub(crate) const EVENTS: &[&str] = &[EVENT_STREAM];
 
@@ -154,7 +161,7 @@ mod tests {
         ] {
             let headers = headers(&ACCEPT, good);
             assert!(
-                check_accept(&headers, &Heads::of(&headers), BOTH).is_ok(),
+                check_accept(&headers, &McpHeaders::of(&headers), BOTH).is_ok(),
                 "{good:?}"
             );
         }
@@ -169,13 +176,13 @@ mod tests {
         ] {
             let headers = headers(&ACCEPT, &[bad]);
             assert!(
-                check_accept(&headers, &Heads::of(&headers), BOTH).is_err(),
+                check_accept(&headers, &McpHeaders::of(&headers), BOTH).is_err(),
                 "{bad:?}"
             );
         }
         let events = |value| {
             let headers = headers(&ACCEPT, &[value]);
-            check_accept(&headers, &Heads::of(&headers), EVENTS)
+            check_accept(&headers, &McpHeaders::of(&headers), EVENTS)
         };
         assert!(events("text/event-stream").is_ok());
         assert!(events("application/json").is_err());
@@ -183,7 +190,7 @@ mod tests {
 
     // proves: HTTP-071
     #[test]
-    fn a_body_says_that_it_is_json() {
+    fn content_type_must_be_json() {
         for good in [
             "application/json",
             "application/json; charset=utf-8",

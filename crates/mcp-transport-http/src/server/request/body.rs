@@ -1,4 +1,4 @@
-//! The body of a request, read within the limits on size, time, and what all bodies take together.
+//! Reads request bodies within limits on size, time and total memory.
 
 use std::pin::pin;
 
@@ -9,22 +9,25 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::permit::{Capacity, Permit};
 use crate::server::options::Options;
-use crate::server::request::head::Heads;
+use crate::server::request::head::McpHeaders;
 use crate::server::response::refusal::Refusal;
 
-/// A whole body, and the room it takes.
-pub(crate) struct Whole {
+/// A complete request body, and the permit for its memory.
+pub(crate) struct RequestBody {
     pub(crate) bytes: Bytes,
     _memory: Permit,
 }
 
 /// Reads a body within the limits on size and time.
-pub(crate) async fn read<B>(
+///
+/// # Errors
+/// The body is too large, too slow or incomplete, or the bodies in memory exceed their limit.
+pub(crate) async fn read_body<B>(
     body: B,
-    heads: &Heads<'_>,
+    mcp_headers: &McpHeaders<'_>,
     options: &Options,
     in_memory: &Capacity,
-) -> Result<Whole, Refusal>
+) -> Result<RequestBody, Refusal>
 where
     B: Body,
 {
@@ -32,27 +35,27 @@ where
         Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             format!(
-                "the body is longer than {} bytes, the limit of Options::with_body_bytes",
-                options.body_bytes
+                "the request body is longer than {} bytes, the limit of Options::with_max_body_bytes",
+                options.max_body_bytes
             ),
         )
     };
-    let announced = heads
+    let announced = mcp_headers
         .content_length
         .first()
         .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|bytes| bytes > options.body_bytes as u64) {
+    if announced.is_some_and(|bytes| bytes > options.max_body_bytes as u64) {
         return Err(too_long());
     }
     let mut memory = in_memory.permit();
     let mut body = pin!(body);
-    let most = announced.and_then(|bytes| usize::try_from(bytes).ok());
-    let mut gathered = Gathered::up_to(most.unwrap_or(options.body_bytes));
+    let max = announced.and_then(|bytes| usize::try_from(bytes).ok());
+    let mut buffer = BodyBuffer::with_max(max.unwrap_or(options.max_body_bytes));
     let mut deadline = None;
     loop {
         let next = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx));
         let mut next = pin!(next);
-        // Most bodies are here already and need no timer.
+        // Most bodies have arrived already and need no timer.
         let now = std::future::poll_fn(|cx| {
             std::task::Poll::Ready(match next.as_mut().poll(cx) {
                 std::task::Poll::Ready(frame) => Some(frame),
@@ -66,7 +69,7 @@ where
                 timeout_at(at, next).await.map_err(|_| {
                     Refusal::new(
                         StatusCode::REQUEST_TIMEOUT,
-                        "the body did not arrive within Options::with_body_timeout",
+                        "the request body was not received within Options::with_body_timeout",
                     )
                 })?
             }
@@ -74,50 +77,52 @@ where
         let Some(frame) = frame else {
             break;
         };
-        let frame =
-            frame.map_err(|_| Refusal::bad_request("the body ended before it was complete"))?;
+        let frame = frame.map_err(|_| {
+            Refusal::bad_request("the connection ended before the request body was complete")
+        })?;
         let Ok(data) = frame.into_data() else {
             continue; // trailers
         };
-        if gathered.len() + data.remaining() > options.body_bytes {
+        if buffer.len() + data.remaining() > options.max_body_bytes {
             return Err(too_long());
         }
         if !memory.try_grow(data.remaining()) {
             return Err(Refusal::busy(format!(
                 "more than {} bytes of request bodies are in memory, the limit of \
-                 Options::with_bodies_bytes; send again later",
+                 Options::with_max_total_body_bytes; send again later",
                 in_memory.limit()
             )));
         }
-        gathered.push(data);
+        buffer.push(data);
         if body.is_end_stream() {
             break;
         }
     }
-    let bytes = gathered.into_bytes();
-    Ok(Whole {
+    let bytes = buffer.into_bytes();
+    Ok(RequestBody {
         bytes,
         _memory: memory,
     })
 }
 
-/// What is reserved for a body that comes in pieces, if it may be that long.
-const STEP: usize = 256 << 10;
+/// The smallest reservation for a body that arrives in several parts, unless it is known to be
+/// shorter.
+const GROWTH_STEP: usize = 256 << 10;
 
-/// The pieces of a body. One that comes in one piece is not copied.
-struct Gathered {
+/// The received parts of a body. A body that arrives in one part is not copied.
+struct BodyBuffer {
     first: Bytes,
     rest: Vec<u8>,
-    most: usize,
+    max: usize,
 }
 
-impl Gathered {
-    /// Nothing yet, of a body that is at most so long.
-    fn up_to(most: usize) -> Self {
+impl BodyBuffer {
+    /// Creates a buffer for a body of at most `max` bytes.
+    fn with_max(max: usize) -> Self {
         Self {
             first: Bytes::new(),
             rest: Vec::new(),
-            most,
+            max,
         }
     }
 
@@ -133,10 +138,10 @@ impl Gathered {
         }
         let needed = self.len() + length;
         if needed > self.rest.capacity() {
-            // In few steps, because each leaves a hole as long as itself in memory; what is
-            // reserved and not written to costs nothing.
-            let room = needed.saturating_mul(4).max(STEP);
-            let room = room.min(self.most).max(needed);
+            // Grows in few steps, because each reallocation leaves a hole in the heap. Reserved
+            // memory that is not written to is not committed.
+            let room = needed.saturating_mul(4).max(GROWTH_STEP);
+            let room = room.min(self.max).max(needed);
             self.rest.reserve_exact(room - self.rest.len());
         }
         if self.rest.is_empty() {
@@ -160,26 +165,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_in_pieces_takes_little_more_than_it_is_long() {
+    fn a_body_in_parts_takes_at_most_its_announced_length() {
         for (pieces, length) in [(0, 1), (1, 10), (2, 10), (1_000, 7), (5, 64 << 10)] {
-            let most = pieces * length;
-            let mut gathered = Gathered::up_to(most);
+            let max = pieces * length;
+            let mut buffer = BodyBuffer::with_max(max);
             for piece in 0..pieces {
-                gathered.push(Bytes::from(vec![piece as u8; length]));
-                assert_eq!(gathered.len(), (piece + 1) * length);
-                assert!(gathered.rest.capacity() <= most);
+                buffer.push(Bytes::from(vec![piece as u8; length]));
+                assert_eq!(buffer.len(), (piece + 1) * length);
+                assert!(buffer.rest.capacity() <= max);
             }
-            let bytes = gathered.into_bytes();
+            let bytes = buffer.into_bytes();
             let expected = (0..pieces).flat_map(|piece| vec![piece as u8; length]);
             assert!(bytes.iter().copied().eq(expected));
         }
     }
 
     #[test]
-    fn one_piece_is_not_copied() {
+    fn a_body_in_one_part_is_not_copied() {
         let piece = Bytes::from_static(b"whole");
-        let mut gathered = Gathered::up_to(100);
-        gathered.push(piece.clone());
-        assert_eq!(gathered.into_bytes().as_ptr(), piece.as_ptr());
+        let mut buffer = BodyBuffer::with_max(100);
+        buffer.push(piece.clone());
+        assert_eq!(buffer.into_bytes().as_ptr(), piece.as_ptr());
     }
 }

@@ -1,18 +1,22 @@
-//! DELETE: the end of a session.
+//! DELETE: ends a session.
 
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mcp_protocol::Closed;
 
-use crate::server::request::head::Heads;
+use crate::server::request::head::McpHeaders;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
-use crate::server::state::Shared;
+use crate::server::state::EndpointState;
 
-impl Shared {
-    /// DELETE: the client needs the session no longer.
-    pub(crate) fn end(&self, parts: &Parts, heads: &Heads<'_>) -> Result<Response<Body>, Refusal> {
-        let session = self.session(parts, heads)?;
+impl EndpointState {
+    /// Ends the session that the request names.
+    pub(crate) fn end(
+        &self,
+        parts: &Parts,
+        mcp_headers: &McpHeaders<'_>,
+    ) -> Result<Response<Body>, Refusal> {
+        let session = self.session(parts, mcp_headers)?;
         if let Some(identity) = session.streams.identity
             && self.sessions.remove(&identity.id).is_some()
         {

@@ -1,4 +1,4 @@
-//! GET and DELETE: the streams of a session outside of its calls, and its end.
+//! GET: opens or resumes an event stream of a session.
 
 use std::sync::Arc;
 
@@ -7,62 +7,62 @@ use http::{Response, StatusCode};
 
 use crate::headers::LAST_EVENT_ID;
 use crate::server::request::admission::{self, EVENTS};
-use crate::server::request::head::{Field, Heads};
+use crate::server::request::head::{McpHeaders, SingleHeader};
 use crate::server::response::body::{Body, event_stream};
 use crate::server::response::refusal::Refusal;
-use crate::server::session::{HttpSession, Listener};
-use crate::server::state::Shared;
+use crate::server::session::HttpSession;
+use crate::server::state::EndpointState;
 use crate::server::stream::event_id::EventId;
-use crate::server::stream::events::Events;
+use crate::server::stream::events::StreamBody;
 use crate::server::stream::store::Replay;
 
-impl Shared {
-    /// GET: a stream of the session, new or come back to.
+impl EndpointState {
+    /// Opens the standalone stream of a session, or resumes the stream that `Last-Event-ID` names.
     pub(crate) async fn listen(
         self: &Arc<Self>,
         parts: &Parts,
-        heads: &Heads<'_>,
+        mcp_headers: &McpHeaders<'_>,
     ) -> Result<Response<Body>, Refusal> {
-        admission::check_accept(&parts.headers, heads, EVENTS)?;
-        let session = self.session(parts, heads)?;
-        let limit = self.options.session_streams;
-        let listener = Listener::open(&session, limit).ok_or_else(|| {
+        admission::check_accept(&parts.headers, mcp_headers, EVENTS)?;
+        let session = self.session(parts, mcp_headers)?;
+        let limit = session.open_streams.limit();
+        let permit = session.open_streams.try_acquire().ok_or_else(|| {
             Refusal::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 format!(
                     "the session has {limit} streams open, the limit of \
-                     Options::with_session_streams; close one"
+                     Options::with_max_streams_per_session; close one"
                 ),
             )
         })?;
-        let last = Field::of(&parts.headers, &LAST_EVENT_ID);
+        let last = SingleHeader::of(&parts.headers, &LAST_EVENT_ID);
         let last = last.text(&LAST_EVENT_ID)?.filter(|id| !id.is_empty());
         let events = match (last, session.streams.identity) {
             (Some(last), Some(identity)) => {
                 let id = EventId::parse(last.as_bytes(), identity.tag).ok_or_else(|| {
                     Refusal::bad_request(
-                        "Last-Event-ID is no event of this session; open a new stream without it",
+                        "Last-Event-ID is not an event of this session; open a new stream without it",
                     )
                 })?;
                 self.resume(&session, id).await?
             }
-            _ => self.carry(&session, None).await?,
+            _ => self.open_standalone(&session, None).await?,
         };
         let mut events = events;
-        events.hold(listener);
+        events.hold(permit);
         Ok(event_stream(Body::events(events)))
     }
 
-    /// The stream of the session, on a new connection.
-    async fn carry(
+    /// Opens the standalone stream on a new connection.
+    async fn open_standalone(
         &self,
         session: &Arc<HttpSession>,
         after: Option<u64>,
-    ) -> Result<Events, Refusal> {
-        let stream = &session.general;
+    ) -> Result<StreamBody, Refusal> {
+        let stream = &session.standalone;
         let (reader, after, missing) = stream.attach(after);
-        let mut events = Events::new(session, Arc::clone(stream), reader);
-        // What the session says outside of calls is news; a gap in it is no reason to fail.
+        let mut events = StreamBody::new(session, Arc::clone(stream), reader);
+        // Messages on this stream belong to no call, so a missing one does not fail the request.
         if missing > 0
             && let Replay::Events(kept) = self.replay(session, 0, after).await?
         {
@@ -74,25 +74,25 @@ impl Shared {
         Ok(events)
     }
 
-    /// The rest of a stream that a connection lost.
-    async fn resume(&self, session: &Arc<HttpSession>, id: EventId) -> Result<Events, Refusal> {
+    /// Resumes a stream after the event `id`.
+    async fn resume(&self, session: &Arc<HttpSession>, id: EventId) -> Result<StreamBody, Refusal> {
         if id.stream == 0 {
-            return self.carry(session, Some(id.sequence)).await;
+            return self.open_standalone(session, Some(id.sequence)).await;
         }
         let gone = || {
             Refusal::bad_request(
-                "what followed this event is not kept any more; the call cannot be completed",
+                "the events after Last-Event-ID are no longer stored; send the request again",
             )
         };
         let Some(stream) = session.streams.find(id.stream) else {
-            // Nobody speaks on it any more, so all there is is kept.
+            // The call has ended, so the store has all its events.
             let Replay::Events(kept) = self.replay(session, id.stream, id.sequence).await? else {
                 return Err(gone());
             };
-            return Ok(Events::past(session, kept));
+            return Ok(StreamBody::replay_only(session, kept));
         };
         let (reader, after, missing) = stream.attach(Some(id.sequence));
-        let mut events = Events::new(session, stream, reader);
+        let mut events = StreamBody::new(session, stream, reader);
         if missing > 0 {
             let Replay::Events(kept) = self.replay(session, id.stream, after).await? else {
                 return Err(gone());
@@ -111,12 +111,14 @@ impl Shared {
         stream: u32,
         after: u64,
     ) -> Result<Replay, Refusal> {
-        let (Some(key), Some(store)) = (session.streams.key(stream), &self.options.store) else {
+        let (Some(key), Some(store)) =
+            (session.streams.store_key(stream), &self.options.event_store)
+        else {
             return Ok(Replay::Gone);
         };
         store.replay(key, after).await.map_err(|error| {
-            tracing::error!(%error, "the event store cannot be read");
-            Refusal::busy("the events cannot be read now; come back later")
+            tracing::error!(%error, "failed to read the event store");
+            Refusal::busy("the event store cannot be read; resume again later")
         })
     }
 }

@@ -1,5 +1,4 @@
-//! The headers that are looked at for every request, found in one pass: to look each of them up
-//! costs several times as much.
+//! The head of a request, and the headers that every request is checked for.
 
 use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
@@ -9,16 +8,18 @@ use http::header::AsHeaderName;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use mcp_protocol::Revision;
+
 use crate::server::response::refusal::Refusal;
 
-/// The head of a request, and where it came from.
-pub(crate) struct Asked {
+/// The head of a request, and the address of the client.
+pub(crate) struct RequestHead {
     parts: Parts,
     peer: Option<PeerAddr>,
     told: OnceLock<Box<Parts>>,
 }
 
-impl Asked {
+impl RequestHead {
     pub(crate) fn new(parts: Parts, peer: Option<PeerAddr>) -> Self {
         Self {
             parts,
@@ -27,9 +28,11 @@ impl Asked {
         }
     }
 
-    /// The head with the address among its extensions. It is put there for who asks: few do, and
-    /// the first extension of a request costs more than to find its session.
-    pub(crate) fn told(&self) -> &Parts {
+    /// Returns the head with a [`PeerAddr`] among its extensions.
+    ///
+    /// The copy is made on first use. Few handlers need the address, and the first extension of a
+    /// request costs more instructions than the look-up of its session.
+    pub(crate) fn parts_with_peer(&self) -> &Parts {
         let Some(peer) = self.peer else {
             return &self.parts;
         };
@@ -41,7 +44,7 @@ impl Asked {
     }
 }
 
-impl Deref for Asked {
+impl Deref for RequestHead {
     type Target = Parts;
 
     fn deref(&self) -> &Parts {
@@ -49,36 +52,36 @@ impl Deref for Asked {
     }
 }
 
-impl DerefMut for Asked {
+impl DerefMut for RequestHead {
     fn deref_mut(&mut self) -> &mut Parts {
         &mut self.parts
     }
 }
 
-/// The address a request came from, in its extensions.
+/// The address of the client that sent a request, in the request's extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "a name for an address, nothing more"
-)]
+#[expect(clippy::exhaustive_structs, reason = "a newtype for an address")]
 pub struct PeerAddr(pub SocketAddr);
 
-/// Where they are.
+/// The headers that every request is checked for. They are found in one pass, because a look-up of
+/// each costs several times as much.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Heads<'a> {
-    pub(crate) host: Field<'a>,
-    pub(crate) origin: Field<'a>,
-    pub(crate) accept: Field<'a>,
-    pub(crate) content_type: Field<'a>,
-    pub(crate) content_length: Field<'a>,
-    pub(crate) content_encoding: Field<'a>,
-    pub(crate) session: Field<'a>,
-    pub(crate) version: Field<'a>,
-    pub(crate) method: Field<'a>,
-    pub(crate) name: Field<'a>,
+pub(crate) struct McpHeaders<'a> {
+    pub(crate) host: SingleHeader<'a>,
+    pub(crate) origin: SingleHeader<'a>,
+    pub(crate) accept: SingleHeader<'a>,
+    pub(crate) content_type: SingleHeader<'a>,
+    pub(crate) content_length: SingleHeader<'a>,
+    pub(crate) content_encoding: SingleHeader<'a>,
+    pub(crate) session: SingleHeader<'a>,
+    pub(crate) version: SingleHeader<'a>,
+    /// Whether a version header names the stateless revision. It may be repeated.
+    pub(crate) names_stateless_revision: bool,
+    pub(crate) method: SingleHeader<'a>,
+    pub(crate) name: SingleHeader<'a>,
 }
 
-impl<'a> Heads<'a> {
+impl<'a> McpHeaders<'a> {
     pub(crate) fn of(headers: &'a HeaderMap) -> Self {
         let mut this = Self::default();
         for (name, value) in headers {
@@ -90,7 +93,10 @@ impl<'a> Heads<'a> {
                 "content-length" => &mut this.content_length,
                 "content-encoding" => &mut this.content_encoding,
                 "mcp-session-id" => &mut this.session,
-                "mcp-protocol-version" => &mut this.version,
+                "mcp-protocol-version" => {
+                    this.names_stateless_revision |= is_stateless(value);
+                    &mut this.version
+                }
                 "mcp-method" => &mut this.method,
                 "mcp-name" => &mut this.name,
                 _ => continue,
@@ -101,22 +107,33 @@ impl<'a> Heads<'a> {
     }
 }
 
-/// A header that should come once.
+fn is_stateless(version: &HeaderValue) -> bool {
+    let mut stateless = Revision::ALL
+        .into_iter()
+        .filter(|revision| revision.is_stateless());
+    stateless.any(|revision| version.as_bytes() == revision.as_str().as_bytes())
+}
+
+/// A header that must not be repeated.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Field<'a> {
+pub(crate) struct SingleHeader<'a> {
     first: Option<&'a HeaderValue>,
     more: bool,
 }
 
-/// Two headers where one belongs: what is in front of us may have looked at the other one.
+/// A header that is repeated although it must not be. A proxy in front of the server may have used
+/// the other value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Doubled;
+pub(crate) struct DuplicateHeader;
 
-impl<'a> Field<'a> {
-    /// Another header.
+impl<'a> SingleHeader<'a> {
+    /// Finds any other header.
     pub(crate) fn of(headers: &'a HeaderMap, name: impl AsHeaderName) -> Self {
         let mut this = Self::default();
-        headers.get_all(name).iter().for_each(|it| this.add(it));
+        headers
+            .get_all(name)
+            .iter()
+            .for_each(|value| this.add(value));
         this
     }
 
@@ -125,29 +142,29 @@ impl<'a> Field<'a> {
         self.first.get_or_insert(value);
     }
 
-    /// The value of a header that came at most once.
-    pub(crate) fn only(self) -> Result<Option<&'a HeaderValue>, Doubled> {
+    /// Returns the value of a header that is not repeated.
+    pub(crate) fn single(self) -> Result<Option<&'a HeaderValue>, DuplicateHeader> {
         if self.more {
-            return Err(Doubled);
+            return Err(DuplicateHeader);
         }
         Ok(self.first)
     }
 
-    /// The first value, however many there are.
+    /// Returns the first value, even if the header is repeated.
     pub(crate) fn first(self) -> Option<&'a HeaderValue> {
         self.first
     }
 
-    /// Whether it came once, with exactly these bytes.
+    /// Whether the header has exactly this value and is not repeated.
     pub(crate) fn is(self, value: &[u8]) -> bool {
-        !self.more && self.first.is_some_and(|it| it.as_bytes() == value)
+        !self.more && self.first.is_some_and(|first| first.as_bytes() == value)
     }
 
     pub(crate) fn is_absent(self) -> bool {
         self.first.is_none()
     }
 
-    /// The text of a header that may come once.
+    /// Returns the text of a header that is not repeated.
     pub(crate) fn text(self, name: &HeaderName) -> Result<Option<&'a str>, Refusal> {
         let Some(value) = self.first else {
             return Ok(None);
@@ -155,7 +172,7 @@ impl<'a> Field<'a> {
         match value.to_str() {
             Ok(text) if !self.more => Ok(Some(text)),
             Ok(_) => Err(Refusal::bad_request(format!(
-                "header {name} comes more than once; send it once"
+                "header {name} is repeated; send it once"
             ))),
             Err(_) => Err(Refusal::bad_request(format!(
                 "header {name} is not visible ASCII"
@@ -171,19 +188,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_is_found_however_often_it_comes() {
+    fn a_repeated_header_is_found_and_marked() {
         let mut headers = HeaderMap::new();
         headers.append(HOST, HeaderValue::from_static("a"));
         headers.append(ACCEPT, HeaderValue::from_static("b"));
         headers.append(ACCEPT, HeaderValue::from_static("c"));
         headers.append("mcp-name", HeaderValue::from_static("d"));
         headers.append("x-other", HeaderValue::from_static("e"));
-        let heads = Heads::of(&headers);
-        assert!(heads.host.is(b"a") && heads.name.is(b"d"));
-        assert!(heads.origin.is_absent() && heads.origin.only().unwrap().is_none());
-        assert!(heads.accept.only().is_err() && !heads.accept.is(b"b"));
-        assert_eq!(heads.accept.first().unwrap(), "b");
-        assert!(heads.accept.text(&ACCEPT).is_err());
-        assert_eq!(heads.host.text(&HOST).unwrap(), Some("a"));
+        let mcp_headers = McpHeaders::of(&headers);
+        assert!(mcp_headers.host.is(b"a") && mcp_headers.name.is(b"d"));
+        assert!(mcp_headers.origin.is_absent() && mcp_headers.origin.single().unwrap().is_none());
+        assert!(mcp_headers.accept.single().is_err() && !mcp_headers.accept.is(b"b"));
+        assert_eq!(mcp_headers.accept.first().unwrap(), "b");
+        assert!(mcp_headers.accept.text(&ACCEPT).is_err());
+        assert_eq!(mcp_headers.host.text(&HOST).unwrap(), Some("a"));
     }
 }

@@ -1,4 +1,4 @@
-//! What is done with a request before its handler is called.
+//! Receives a request: checks its headers, reads its body, and finds what serves it.
 
 pub(crate) mod admission;
 pub(crate) mod allowed;

@@ -1,8 +1,8 @@
-//! POST: one message, or for one revision a batch.
+//! POST: one message, or a batch where the revision has batches.
 //!
-//! The handler is polled here, in the task of the HTTP connection. Only if it speaks before it
-//! answers, or takes its time, the response becomes a stream, and then the handler gets a task of
-//! its own: it must not depend on how fast the client reads.
+//! The handler is polled in the task of the HTTP connection. The response is JSON, unless the
+//! handler sends a message first or takes longer than a delay: then it becomes an event stream, see
+//! [`PendingCall`].
 
 use std::sync::Arc;
 
@@ -16,72 +16,73 @@ use mcp_types::method;
 
 use crate::headers::{PROTOCOL_VERSION, SESSION_ID};
 use crate::server::request::admission::{self, BOTH};
-use crate::server::request::body;
-use crate::server::request::head::{Asked, Field, Heads};
-use crate::server::request::revision::{Era, era_of};
+use crate::server::request::body::read_body;
+use crate::server::request::head::{McpHeaders, RequestHead};
+use crate::server::request::revision::{MessageClass, classify};
 use crate::server::response::body::Body;
 use crate::server::response::refusal::{Refusal, unsupported};
-use crate::server::response::text::{Text, json};
+use crate::server::response::text::{JsonText, json};
 use crate::server::running::pending::{BatchItem, PendingCall, respond};
 use crate::server::running::start::{Progress, admit_stateless, start, start_stateless};
 use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
-use crate::server::state::Shared;
-use crate::server::stream::{Identity, Stream};
+use crate::server::state::EndpointState;
+use crate::server::stream::{SessionIdentity, Stream};
 
 pub(crate) async fn serve<B>(
-    shared: &Arc<Shared>,
-    parts: Box<Asked>,
-    content: B,
+    state: &Arc<EndpointState>,
+    head: Box<RequestHead>,
+    body: B,
 ) -> Result<Response<Body>, Refusal>
 where
     B: http_body::Body + Send,
     B::Data: Send,
 {
-    let heads = Heads::of(&parts.headers);
-    shared.admit(&parts, &heads)?;
-    admission::check_content(&parts.headers, &heads)?;
-    admission::check_accept(&parts.headers, &heads, BOTH)?;
-    let whole = body::read(content, &heads, &shared.options, &shared.bodies).await?;
-    let frame = match parse(&whole.bytes, &shared.options.frame) {
+    let mcp_headers = McpHeaders::of(&head.headers);
+    state.admit(&head, &mcp_headers)?;
+    admission::check_content(&head.headers, &mcp_headers)?;
+    admission::check_accept(&head.headers, &mcp_headers, BOTH)?;
+    let request_body = read_body(body, &mcp_headers, &state.options, &state.bodies).await?;
+    let frame = match parse(&request_body.bytes, &state.options.message_limits) {
         Ok(frame) => frame,
-        Err(error) => return Err(Refusal::unreadable(&error)),
+        Err(error) => return Err(Refusal::unparsable(&error)),
     };
-    let era = era_of(shared, &frame, &parts.headers, &heads)?;
-    // By reference: a request is long, and moving it costs more than what is done with most of it.
-    let progress = match (&frame, era) {
-        (_, Era::Ignored) => Progress::Done(accepted()),
-        (Frame::Single(Message::Request(request)), Era::Modern(claim)) => {
-            let envelope = admit_stateless(shared, request, &claim, &parts.headers, &heads)?;
-            start_stateless(shared, request, envelope, parts)?
+    let class = classify(state, &frame, &mcp_headers)?;
+    // Borrowed, because a parsed request is large and moving it costs more than most checks.
+    let progress = match (&frame, class) {
+        (_, MessageClass::Ignored) => Progress::Done(accepted()),
+        (Frame::Single(Message::Request(request)), MessageClass::Stateless(meta)) => {
+            let request_meta = admit_stateless(state, request, &meta, &head.headers, &mcp_headers)?;
+            start_stateless(state, request, request_meta, head)?
         }
         (Frame::Single(Message::Request(request)), _) if request.method == method::INITIALIZE => {
-            return initialize(shared, request, parts);
+            check_initialize(state, request, &mcp_headers)?;
+            return initialize(state, request, head);
         }
         (Frame::Single(message), _) => {
-            let session = shared.session(&parts, &heads);
+            let session = state.session(&head, &mcp_headers);
             let session = session.map_err(|refusal| match message {
-                Message::Request(request) => refusal.answering(Some(request.id.clone())),
+                Message::Request(request) => refusal.with_id(Some(request.id.clone())),
                 _ => refusal,
             })?;
-            single_message(shared, &session, message, parts)?
+            single_message(state, &session, message, head)?
         }
         (Frame::Batch(batch), _) => {
-            let session = shared.session(&parts, &heads)?;
+            let session = state.session(&head, &mcp_headers)?;
             if !session.inbound.accepts_batches() {
                 return Err(Refusal::bad_request(
                     "batches are not part of the negotiated revision; send one message per POST",
                 ));
             }
-            batch_of_messages(shared, &session, batch, parts)?
+            batch_of_messages(state, &session, batch, head)?
         }
     };
     match progress {
         Progress::Done(response) => Ok(response),
         Progress::Running(call) => {
-            // The memory of the body is free while the call waits.
+            // Frees the memory of the body before waiting.
             drop(frame);
-            drop(whole);
+            drop(request_body);
             Ok(call.respond().await)
         }
     }
@@ -94,10 +95,10 @@ fn accepted() -> Response<Body> {
 }
 
 fn single_message(
-    shared: &Arc<Shared>,
+    state: &Arc<EndpointState>,
     session: &Arc<HttpSession>,
     message: &Message<'_>,
-    parts: Box<Asked>,
+    head: Box<RequestHead>,
 ) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
     let request = match message {
         Message::Request(request) => request,
@@ -110,42 +111,42 @@ fn single_message(
             return Ok(Progress::Done(accepted()));
         }
     };
-    let slot = shared
-        .slot()
-        .map_err(|refusal| refusal.answering(Some(request.id.clone())))?;
-    let stream = stream_of(session, parts);
-    Ok(match run(shared, session, &stream, request)? {
+    let permit = state
+        .request_permit()
+        .map_err(|refusal| refusal.with_id(Some(request.id.clone())))?;
+    let stream = new_stream(session, head);
+    Ok(match run(state, session, &stream, request)? {
         Progress::Done(text) => {
             Progress::Done(respond(session, stream, Some(text), StatusCode::OK))
         }
         Progress::Running(item) => {
-            Progress::Running(PendingCall::single(session, stream, item, slot))
+            Progress::Running(PendingCall::single(session, stream, item, permit))
         }
     })
 }
 
 fn batch_of_messages(
-    shared: &Arc<Shared>,
+    state: &Arc<EndpointState>,
     session: &Arc<HttpSession>,
     batch: &mcp_jsonrpc::Batch<'_>,
-    mut parts: Box<Asked>,
+    mut head: Box<RequestHead>,
 ) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
-    let slot = shared.slot()?;
-    if let Some(grant) = parts.extensions.get::<Grant>().map(Grant::unanswered) {
-        parts.extensions.insert(grant);
+    let permit = state.request_permit()?;
+    if let Some(grant) = head.extensions.get::<Grant>().map(Grant::unanswered) {
+        head.extensions.insert(grant);
     }
-    let stream = stream_of(session, parts);
+    let stream = new_stream(session, head);
     let mut items = Vec::new();
     for message in batch.iter() {
         match message {
             Ok(Message::Request(request)) if RawRequestMeta::of(&request).is_some() => {
                 let error = ErrorObject::invalid_request(
-                    "a request that names its revision comes alone; send it in a POST of its own",
+                    "a request of the stateless revision cannot be part of a batch; send it in a separate POST",
                 );
                 items.push(BatchItem::done(error_text(Some(&request.id), &error)));
             }
             Ok(Message::Request(request)) => {
-                items.push(match start(session, &stream, &request, &shared.threads) {
+                items.push(match start(session, &stream, &request, &state.threads) {
                     Ok(Progress::Done(text)) => BatchItem::done(text),
                     Ok(Progress::Running(item)) => item,
                     Err(AdmissionError::Full(error)) => {
@@ -163,7 +164,7 @@ fn batch_of_messages(
             Ok(Message::Notification(notification)) => notify(session, &notification),
             Ok(Message::Response(answer)) => complete(session, &answer),
             Err(error) if error.is_response() => {
-                tracing::warn!(%error, "the client sent a malformed answer");
+                tracing::warn!(%error, "the client sent a malformed response");
             }
             Err(error) => {
                 let id = error.id().filter(|id| !session.incoming.contains(id));
@@ -175,111 +176,120 @@ fn batch_of_messages(
         return Ok(Progress::Done(accepted()));
     }
     Ok(Progress::Running(PendingCall::batch(
-        session, stream, items, slot,
+        session, stream, items, permit,
     )))
 }
 
-fn error_text(id: Option<&mcp_jsonrpc::RequestId>, error: &ErrorObject) -> Text {
-    Text::written(|out| write_error(out, id, error))
+fn error_text(id: Option<&mcp_jsonrpc::RequestId>, error: &ErrorObject) -> JsonText {
+    JsonText::write(|out| write_error(out, id, error))
 }
 
-fn stream_of(session: &Arc<HttpSession>, parts: Box<Asked>) -> Arc<Stream> {
-    let principal = parts.extensions.get::<Principal>().cloned();
+fn new_stream(session: &Arc<HttpSession>, head: Box<RequestHead>) -> Arc<Stream> {
+    let principal = head.extensions.get::<Principal>().cloned();
     let polling = session.inbound.session().revision().rules().polling;
-    Stream::of_request(&session.streams, parts, principal, polling)
+    Stream::for_request(&session.streams, head, principal, polling)
 }
 
 fn run(
-    shared: &Arc<Shared>,
+    state: &Arc<EndpointState>,
     session: &Arc<HttpSession>,
     stream: &Arc<Stream>,
     request: &Request<'_>,
-) -> Result<Progress<Text, BatchItem>, Refusal> {
-    start(session, stream, request, &shared.threads).map_err(|refused| match refused {
+) -> Result<Progress<JsonText, BatchItem>, Refusal> {
+    start(session, stream, request, &state.threads).map_err(|refused| match refused {
         AdmissionError::Duplicate(error) => Refusal::with_error(StatusCode::BAD_REQUEST, error),
-        other => Refusal::busy(other.to_string()).answering(Some(request.id.clone())),
+        other => Refusal::busy(other.to_string()).with_id(Some(request.id.clone())),
     })
 }
 
 fn notify(session: &Arc<HttpSession>, notification: &Notification<'_>) {
     if notification.method == method::NOTIFICATIONS_CANCELLED {
         session.incoming.cancelled(notification.params);
-    } else if session.is_kept() && guarded(|| session.inbound.notification(notification)).is_err() {
+    } else if session.has_id() && guarded(|| session.inbound.notification(notification)).is_err() {
         tracing::error!("a notification handler panicked");
     }
 }
 
-/// An answer to a question of the server. One that nobody waits for is late, which is no fault.
+/// Delivers the client's response to a server request. A late response is dropped without an error.
 fn complete(session: &Arc<HttpSession>, answer: &Answer<'_>) {
     let Some(id) = &answer.id else {
         let error = answer.outcome.as_ref().err();
-        tracing::warn!(?error, "the client reports a message it could not read");
+        tracing::warn!(?error, "the client sent an error without an id");
         return;
     };
     let outcome = answer.outcome.clone().map(mcp_jsonrpc::RawJson::copy);
     if !session.streams.outgoing.complete(id, Ok(outcome)) {
-        tracing::debug!(%id, "dropped a late or unknown answer");
+        tracing::debug!(%id, "dropped a late or unknown response");
     }
 }
 
-/// Opens a session. Whatever session id the client sends with it means nothing.
-fn initialize(
-    shared: &Arc<Shared>,
+/// Checks the version header of `initialize`, which may be missing.
+fn check_initialize(
+    state: &EndpointState,
     request: &Request<'_>,
-    parts: Box<Asked>,
-) -> Result<Response<Body>, Refusal> {
-    if let Some(text) = Field::of(&parts.headers, &PROTOCOL_VERSION).text(&PROTOCOL_VERSION)? {
-        let known = shared.revisions.iter().any(|it| it.as_str() == text);
-        if !known {
-            let refusal = unsupported(text, &shared.revisions);
-            return Err(refusal.answering(Some(request.id.clone())));
+    mcp_headers: &McpHeaders<'_>,
+) -> Result<(), Refusal> {
+    if let Some(text) = mcp_headers.version.text(&PROTOCOL_VERSION)? {
+        let is_served = state.revisions.iter().any(|served| served.as_str() == text);
+        if !is_served {
+            let refusal = unsupported(text, &state.revisions);
+            return Err(refusal.with_id(Some(request.id.clone())));
         }
     }
-    let _slot = shared.slot()?;
-    if !shared.options.sessions {
-        shared.forget_sessionless();
-        let session = crate::server::session::shared(&shared.service, &shared.options, None);
-        let stream = stream_of(&session, parts);
-        return Ok(match run(shared, &session, &stream, request)? {
+    Ok(())
+}
+
+/// Opens a session.
+fn initialize(
+    state: &Arc<EndpointState>,
+    request: &Request<'_>,
+    head: Box<RequestHead>,
+) -> Result<Response<Body>, Refusal> {
+    let _permit = state.request_permit()?;
+    if !state.options.sessions {
+        state.forget_sessionless();
+        let session = HttpSession::without_id(&state.service, &state.options, None);
+        let stream = new_stream(&session, head);
+        return Ok(match run(state, &session, &stream, request)? {
             Progress::Done(answer) => json(answer),
             Progress::Running(_) => not_at_once(),
         });
     }
-    let principal = parts.extensions.get::<Principal>().cloned();
-    let place = shared
-        .place(principal.clone())
-        .map_err(|refusal| refusal.answering(Some(request.id.clone())))?;
+    let principal = head.extensions.get::<Principal>().cloned();
+    let reservation = state
+        .reserve_session(principal.clone())
+        .map_err(|refusal| refusal.with_id(Some(request.id.clone())))?;
     let identity = (|| {
-        Ok::<_, getrandom::Error>(Identity {
+        Ok::<_, getrandom::Error>(SessionIdentity {
             id: SessionId::random()?,
             tag: getrandom::u64()?,
         })
     })()
     .map_err(|error| {
-        tracing::error!(%error, "the system has no random numbers");
-        Refusal::busy("no session can be opened now")
+        tracing::error!(%error, "the operating system has no random numbers");
+        Refusal::busy("the server cannot create a session id; send again later")
     })?;
-    let inbound = ServerSession::new(Arc::clone(&shared.service));
-    let session = HttpSession::new(inbound, &shared.options, Some(identity), principal);
-    let stream = stream_of(&session, parts);
-    let answer = match run(shared, &session, &stream, request)? {
+    let inbound = ServerSession::new(Arc::clone(&state.service));
+    let session = HttpSession::new(inbound, &state.options, Some(identity), principal);
+    let stream = new_stream(&session, head);
+    let answer = match run(state, &session, &stream, request)? {
         Progress::Done(answer) => answer,
         Progress::Running(_) => return Ok(not_at_once()),
     };
     let mut response = json(answer);
     if session.inbound.is_agreed() {
-        place.keep();
-        shared.sessions.insert(identity.id, session);
+        reservation.commit();
+        state.sessions.insert(identity.id, session);
         response
             .headers_mut()
             .insert(SESSION_ID, identity.id.header());
-        shared.sessions.keep_swept(&shared.options);
+        state.sessions.ensure_sweeper(&state.options);
     }
     Ok(response)
 }
 
-/// The handshake is answered by the session itself, at once.
+/// The session answers `initialize` itself and never waits.
 fn not_at_once() -> Response<Body> {
-    tracing::error!("initialize was not answered at once");
-    Refusal::busy("the handshake cannot be answered now").into_response()
+    tracing::error!("initialize was not answered immediately");
+    Refusal::busy("initialize cannot be answered").into_response()
 }

@@ -1,4 +1,4 @@
-//! What a response carries: nothing, one JSON text, or a stream of events.
+//! Response bodies: empty, one JSON text, or an event stream.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -12,22 +12,22 @@ use crate::headers::EVENT_STREAM;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 
-/// The body of an [`Endpoint`](crate::Endpoint)'s response.
+/// The response body of an [`Endpoint`](crate::Endpoint).
 pub struct Body(Kind);
 
 enum Kind {
     Full(Bytes),
-    /// Pieces, the next one last.
+    /// Parts in reverse order.
     Pieces(Vec<Bytes>),
     Events(Box<dyn EventSource>),
 }
 
 /// The events that one connection sends.
 pub(crate) trait EventSource: Send + Sync + 'static {
-    /// Whether nothing follows.
+    /// Whether the stream has ended.
     fn is_end(&self) -> bool;
 
-    /// The next piece of the stream; none at its end.
+    /// Returns the next part of the stream, or none at its end.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
 
@@ -40,7 +40,7 @@ impl Body {
         Self(Kind::Full(bytes.into()))
     }
 
-    /// The pieces one after the other; none is empty.
+    /// Creates a body from non-empty parts.
     pub(crate) fn pieces(mut pieces: Vec<Bytes>) -> Self {
         pieces.reverse();
         Self(Kind::Pieces(pieces))
@@ -99,12 +99,12 @@ impl fmt::Debug for Body {
     }
 }
 
-/// A response that carries events, told to proxies not to hold them back.
+/// A response with an event stream. The headers tell proxies not to buffer it.
 pub(crate) fn event_stream(body: Body) -> Response<Body> {
     const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    // hyper keeps the map for as long as the stream is open.
+    // hyper keeps the map while the stream is open, so it is as small as possible.
     *headers = HeaderMap::with_capacity(3);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

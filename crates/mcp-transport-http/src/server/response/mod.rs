@@ -1,4 +1,4 @@
-//! What is sent back.
+//! Builds responses.
 
 pub(crate) mod body;
 pub(crate) mod refusal;

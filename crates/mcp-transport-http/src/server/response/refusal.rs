@@ -1,4 +1,4 @@
-//! Why a request is not served, as status and JSON-RPC error.
+//! Error responses that the transport sends itself.
 
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
@@ -8,7 +8,8 @@ use crate::headers::JSON;
 use crate::server::response::body::Body;
 use mcp_protocol::Revision;
 
-/// An answer that is not the handler's.
+/// An error response: status, JSON-RPC error and an optional header. It is not the result of a
+/// handler.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: StatusCode,
@@ -17,16 +18,16 @@ pub(crate) struct Refusal {
     hint: Option<Hint>,
 }
 
-/// What the client may do instead, as a header.
+/// A header that tells the client what to do instead.
 #[derive(Debug)]
 enum Hint {
-    Methods(&'static str),
-    Later,
-    Unpacked,
+    Allow(&'static str),
+    RetryAfter,
+    AcceptIdentity,
 }
 
 impl Refusal {
-    /// The request is wrong; `message` says what to change.
+    /// The request is invalid; `message` says what to change.
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self::with_error(status, ErrorObject::invalid_request(message.into()))
     }
@@ -40,16 +41,17 @@ impl Refusal {
         }
     }
 
-    /// The body is no message. The error answers it if it was a request whose id could be read.
-    pub(crate) fn unreadable(error: &ParseError) -> Self {
+    /// The body is not a JSON-RPC message. The error carries the id if it was a request with a
+    /// readable id.
+    pub(crate) fn unparsable(error: &ParseError) -> Self {
         let id = error.id().filter(|_| !error.is_response()).cloned();
-        Self::with_error(StatusCode::BAD_REQUEST, error.to_error_object()).answering(id)
+        Self::with_error(StatusCode::BAD_REQUEST, error.to_error_object()).with_id(id)
     }
 
-    /// The server has no room now.
+    /// A limit is reached; the client can send the request again later.
     pub(crate) fn busy(message: impl Into<String>) -> Self {
         let error = ErrorObject::internal(message.into());
-        Self::with_error(StatusCode::SERVICE_UNAVAILABLE, error).hinting(Hint::Later)
+        Self::with_error(StatusCode::SERVICE_UNAVAILABLE, error).with_hint(Hint::RetryAfter)
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -57,22 +59,23 @@ impl Refusal {
     }
 
     pub(crate) fn method_not_allowed(allow: &'static str, message: &str) -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, message).hinting(Hint::Methods(allow))
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, message).with_hint(Hint::Allow(allow))
     }
 
-    /// The body is compressed, which could make much of little.
-    pub(crate) fn encoded(message: impl Into<String>) -> Self {
+    /// The body is compressed. Compressed bodies are rejected, because a short one can expand to
+    /// any size.
+    pub(crate) fn unsupported_encoding(message: impl Into<String>) -> Self {
         let refusal = Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
-        refusal.hinting(Hint::Unpacked)
+        refusal.with_hint(Hint::AcceptIdentity)
     }
 
-    fn hinting(mut self, hint: Hint) -> Self {
+    fn with_hint(mut self, hint: Hint) -> Self {
         self.hint = Some(hint);
         self
     }
 
-    /// The error answers this request.
-    pub(crate) fn answering(mut self, id: Option<RequestId>) -> Self {
+    /// Sets the id of the request that the error answers.
+    pub(crate) fn with_id(mut self, id: Option<RequestId>) -> Self {
         self.id = id;
         self
     }
@@ -87,9 +90,9 @@ impl Refusal {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         if let Some(hint) = self.hint {
             let (name, value) = match hint {
-                Hint::Methods(methods) => (ALLOW, methods),
-                Hint::Later => (RETRY_AFTER, "1"),
-                Hint::Unpacked => (ACCEPT_ENCODING, "identity"),
+                Hint::Allow(methods) => (ALLOW, methods),
+                Hint::RetryAfter => (RETRY_AFTER, "1"),
+                Hint::AcceptIdentity => (ACCEPT_ENCODING, "identity"),
             };
             headers.insert(name, HeaderValue::from_static(value));
         }
@@ -100,13 +103,13 @@ impl Refusal {
 pub(crate) fn unsupported(text: &str, served: &[Revision]) -> Refusal {
     let served: Vec<&str> = served.iter().map(|revision| revision.as_str()).collect();
     Refusal::bad_request(format!(
-        "Mcp-Protocol-Version {} is not supported; this server speaks {}",
+        "Mcp-Protocol-Version {} is not supported; this server supports {}",
         shown(text),
         served.join(", ")
     ))
 }
 
-/// What a peer sent, short enough to be told back.
+/// Quotes text of a client in an error message.
 pub(crate) fn shown(text: &str) -> String {
     format!("{:?}", text.chars().take(128).collect::<String>())
 }

@@ -1,4 +1,4 @@
-//! An answer as JSON text.
+//! JSON text of responses.
 
 use std::cell::Cell;
 
@@ -13,20 +13,22 @@ use mcp_jsonrpc::{RequestId, write_error, write_result};
 use mcp_protocol::Outcome;
 
 thread_local! {
-    /// Where answers are written, so that each takes one piece of memory, as long as it is.
+    /// A buffer in which responses are written, so that each response takes one allocation of its
+    /// exact length.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// The longest answer that is copied out of the scratch; a longer one takes it along.
-const COPIED: usize = 8 << 10;
+/// The longest response, in bytes, that is copied from the scratch buffer. A longer one takes the
+/// buffer itself.
+const MAX_COPIED: usize = 8 << 10;
 
-/// JSON text: whole, or before one that is sent many times and not copied for each.
-pub(crate) struct Text {
+/// A JSON text. It may end in a text that is shared between responses and is not copied.
+pub(crate) struct JsonText {
     start: Bytes,
     tail: Option<SharedText>,
 }
 
-impl From<Vec<u8>> for Text {
+impl From<Vec<u8>> for JsonText {
     fn from(whole: Vec<u8>) -> Self {
         Self {
             start: whole.into(),
@@ -35,13 +37,13 @@ impl From<Vec<u8>> for Text {
     }
 }
 
-impl Text {
-    /// What `write` appends to nothing.
-    pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>)) -> Self {
-        // Taken, not borrowed: what is written may be anybody's code.
+impl JsonText {
+    /// Writes a text with `write`.
+    pub(crate) fn write(write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        // Taken, not borrowed, because `write` may run code that writes another response.
         let mut scratch = SCRATCH.take();
         write(&mut scratch);
-        if scratch.len() > COPIED {
+        if scratch.len() > MAX_COPIED {
             return scratch.into();
         }
         let start = Bytes::copy_from_slice(&scratch);
@@ -50,15 +52,15 @@ impl Text {
         Self { start, tail: None }
     }
 
-    /// This, then the tail of `text`.
-    pub(crate) fn before(self, text: &SharedText) -> Self {
+    /// Appends the tail of `text`.
+    pub(crate) fn with_tail(self, text: &SharedText) -> Self {
         Self {
             tail: Some(text.clone()),
             ..self
         }
     }
 
-    /// In one piece.
+    /// Copies the text into one piece.
     pub(crate) fn into_whole(self) -> Vec<u8> {
         let mut whole = Vec::from(self.start);
         if let Some(text) = self.tail {
@@ -71,7 +73,7 @@ impl Text {
     pub(crate) fn into_body(self) -> Body {
         match self.tail {
             None => Body::full(self.start),
-            // The long piece last: hyper gathers no more behind one.
+            // The long part comes last, because hyper stops gathering buffers after a long one.
             Some(text) => Body::pieces(vec![self.start, Bytes::from_owner(Tail(text))]),
         }
     }
@@ -85,63 +87,63 @@ impl AsRef<[u8]> for Tail {
     }
 }
 
-/// A response that is one JSON text.
-pub(crate) fn json(text: impl Into<Text>) -> Response<Body> {
+/// A response with one JSON text.
+pub(crate) fn json(text: impl Into<JsonText>) -> Response<Body> {
     let mut response = Response::new(text.into().into_body());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
 }
 
-/// The answer as JSON text.
-pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> Text {
+/// Writes the JSON-RPC response with the outcome of a handler.
+pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> JsonText {
     match outcome {
         Ok(payload) => match payload.shared() {
-            Some((text, stamp)) if text.tail().len() >= SHARED => {
-                let start = Text::written(|out| {
+            Some((text, stamp)) if text.tail().len() >= MIN_SHARED => {
+                let start = JsonText::write(|out| {
                     write_result(out, id, |out| text.write_start(out, stamp));
-                    // The tail has the brace that closes the envelope.
+                    // The tail contains the brace that closes the response object.
                     out.pop();
                 });
-                start.before(text)
+                start.with_tail(text)
             }
-            _ => Text::written(|out| write_result(out, id, |out| payload.write(out))),
+            _ => JsonText::write(|out| write_result(out, id, |out| payload.write(out))),
         },
-        Err(error) => Text::written(|out| write_error(out, Some(id), error)),
+        Err(error) => JsonText::write(|out| write_error(out, Some(id), error)),
     }
 }
 
-/// What is worth to be sent without a copy.
-const SHARED: usize = 16 << 10;
+/// The minimum length, in bytes, of a shared text that is sent without a copy.
+const MIN_SHARED: usize = 16 << 10;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_the_same_whole_and_in_pieces() {
+    fn a_text_with_a_shared_tail_has_the_same_bytes_in_parts() {
         let text = SharedText::new("{\"a\":1}".to_owned());
-        let before = || Text::from(b"{\"r\":{".to_vec()).before(&text);
+        let before = || JsonText::from(b"{\"r\":{".to_vec()).with_tail(&text);
         assert_eq!(before().into_whole(), b"{\"r\":{\"a\":1}}");
         let body = before().into_body();
         assert_eq!(http_body::Body::size_hint(&body).exact(), Some(13));
-        assert_eq!(Text::from(b"x".to_vec()).into_whole(), b"x");
+        assert_eq!(JsonText::from(b"x".to_vec()).into_whole(), b"x");
     }
 
     #[test]
-    fn answers_do_not_mix() {
-        let long = vec![b'l'; COPIED + 1];
+    fn nested_writes_do_not_mix() {
+        let long = vec![b'l'; MAX_COPIED + 1];
         for _ in 0..2 {
-            let outer = Text::written(|out| {
+            let outer = JsonText::write(|out| {
                 out.push(b'a');
-                // Whoever is written writes an answer, too.
-                let inner = Text::written(|out| out.push(b'b'));
+                // A writer that writes another response.
+                let inner = JsonText::write(|out| out.push(b'b'));
                 out.extend_from_slice(&inner.into_whole());
             });
             assert_eq!(outer.into_whole(), b"ab");
-            let text = Text::written(|out| out.extend_from_slice(&long));
+            let text = JsonText::write(|out| out.extend_from_slice(&long));
             assert_eq!(text.into_whole(), long);
         }
-        assert!(SCRATCH.take().capacity() <= 2 * COPIED);
+        assert!(SCRATCH.take().capacity() <= 2 * MAX_COPIED);
     }
 }

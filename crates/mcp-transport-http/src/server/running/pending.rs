@@ -15,11 +15,11 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::permit::Permit;
 use crate::server::response::body::{Body, event_stream};
-use crate::server::response::text::{Text, json, render};
-use crate::server::running::table::Seat;
-use crate::server::session::{HttpSession, Pin as Pinned};
+use crate::server::response::text::{JsonText, json, render};
+use crate::server::running::table::RunningGuard;
+use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::Stream;
-use crate::server::stream::events::Events;
+use crate::server::stream::events::StreamBody;
 
 /// What the end of the HTTP connection means for a call whose response is not yet a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,11 @@ pub(crate) struct PendingCall {
 
 /// What a call holds while it is running.
 enum Guard {
-    Session { _activity: Pinned, _permit: Permit },
-    Stateless(Seat),
+    Session {
+        _activity: ActivityGuard,
+        _permit: Permit,
+    },
+    Stateless(RunningGuard),
 }
 
 enum Items {
@@ -64,7 +67,7 @@ enum Items {
 pub(crate) struct BatchItem {
     running: Option<Running>,
     /// The response, unless the request was cancelled.
-    result: Option<Text>,
+    result: Option<JsonText>,
     status: StatusCode,
 }
 
@@ -103,7 +106,7 @@ impl PendingCall {
         permit: Permit,
     ) -> Self {
         let guard = Guard::Session {
-            _activity: session.pin(),
+            _activity: session.activity_guard(),
             _permit: permit,
         };
         Self::new(session, stream, items, OnDisconnect::Finish, guard)
@@ -114,7 +117,7 @@ impl PendingCall {
         session: &Arc<HttpSession>,
         stream: Arc<Stream>,
         item: BatchItem,
-        guard: Seat,
+        guard: RunningGuard,
     ) -> Self {
         let (items, guard) = (Items::Single(item), Guard::Stateless(guard));
         Self::new(session, stream, items, OnDisconnect::Cancel, guard)
@@ -165,8 +168,8 @@ impl PendingCall {
         let options = &self.session.streams.options;
         let upgrade = self.started
             + match self.on_disconnect {
-                OnDisconnect::Finish => options.patience,
-                OnDisconnect::Cancel => options.keep_alive,
+                OnDisconnect::Finish => options.sse_upgrade_delay,
+                OnDisconnect::Cancel => options.keep_alive_interval,
             };
         loop {
             let deadline = self.deadline();
@@ -230,7 +233,7 @@ impl PendingCall {
 
     fn into_stream(self) -> Response<Body> {
         self.stream.start();
-        let mut events = Events::new(&self.session, Arc::clone(&self.stream), 0);
+        let mut events = StreamBody::new(&self.session, Arc::clone(&self.stream), 0);
         if let Some(Guard::Stateless(guard)) = &self.guard {
             // The end of the stream cancels the request.
             events.hold(guard.share());
@@ -257,7 +260,7 @@ impl PendingCall {
             }
         }
         if self.stream.is_started() {
-            let result = self.items.take_result().map(Text::into_whole);
+            let result = self.items.take_result().map(JsonText::into_whole);
             self.stream.finish(result.as_deref());
         }
     }
@@ -329,7 +332,7 @@ impl Items {
 
     /// The result of the request, or an array of the results of a batch. None if all requests were
     /// cancelled.
-    fn take_result(&mut self) -> Option<Text> {
+    fn take_result(&mut self) -> Option<JsonText> {
         let items = match self {
             Self::Single(item) => return item.result.take(),
             Self::Batch(items) => items,
@@ -357,7 +360,7 @@ impl BatchItem {
     }
 
     /// A request that was answered at once.
-    pub(crate) fn done(result: Text) -> Self {
+    pub(crate) fn done(result: JsonText) -> Self {
         Self {
             running: None,
             result: Some(result),
@@ -407,7 +410,7 @@ impl BatchItem {
 pub(crate) fn respond(
     session: &Arc<HttpSession>,
     stream: Arc<Stream>,
-    result: Option<Text>,
+    result: Option<JsonText>,
     status: StatusCode,
 ) -> Response<Body> {
     match result {
@@ -421,8 +424,8 @@ pub(crate) fn respond(
             response
         }
         result => {
-            stream.finish(result.map(Text::into_whole).as_deref());
-            event_stream(Body::events(Events::new(session, stream, 0)))
+            stream.finish(result.map(JsonText::into_whole).as_deref());
+            event_stream(Body::events(StreamBody::new(session, stream, 0)))
         }
     }
 }

@@ -11,14 +11,14 @@ use mcp_protocol::{
 };
 
 use crate::permit::Capacity;
-use crate::server::request::head::{Asked, Heads};
-use crate::server::request::revision::{check_params, standard};
+use crate::server::request::head::{McpHeaders, RequestHead};
+use crate::server::request::revision::{check_param_headers, standard_headers};
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
-use crate::server::response::text::{Text, render};
+use crate::server::response::text::{JsonText, render};
 use crate::server::running::pending::{BatchItem, PendingCall, respond, status};
 use crate::server::session::HttpSession;
-use crate::server::state::Shared;
+use crate::server::state::EndpointState;
 use crate::server::stream::Stream;
 use http::Response;
 
@@ -40,8 +40,8 @@ pub(crate) fn start(
     stream: &Arc<Stream>,
     request: &Request<'_>,
     threads: &Capacity,
-) -> Result<Progress<Text, BatchItem>, AdmissionError> {
-    if session.is_kept() {
+) -> Result<Progress<JsonText, BatchItem>, AdmissionError> {
+    if session.has_id() {
         session.incoming.admit(request)?;
     }
     let link: Arc<dyn Link> = Arc::<Stream>::clone(stream);
@@ -55,7 +55,7 @@ pub(crate) fn start(
         }
         Progress::Running(future) => future,
     };
-    if session.is_kept() && !session.incoming.insert(&exchange) {
+    if session.has_id() && !session.incoming.insert(&exchange) {
         // Another request took the id after `admit`.
         return Err(AdmissionError::Duplicate(ErrorObject::invalid_request(
             format!(
@@ -77,22 +77,22 @@ pub(crate) fn start(
 /// # Errors
 /// The first check that fails.
 pub(crate) fn admit_stateless(
-    shared: &Shared,
+    state: &EndpointState,
     request: &Request<'_>,
-    claim: &RawRequestMeta<'_>,
+    raw: &RawRequestMeta<'_>,
     headers: &HeaderMap,
-    heads: &Heads<'_>,
+    mcp_headers: &McpHeaders<'_>,
 ) -> Result<RequestMeta, Refusal> {
-    let repeated = standard(heads);
+    let repeated = standard_headers(mcp_headers);
     let admitted = guarded(|| {
-        let inbound = &shared.modern.session.inbound;
-        let envelope = inbound.admit(request, claim, Some(&repeated))?;
-        check_params(&*shared.service, request, headers, repeated.name)?;
-        Ok(envelope)
+        let inbound = &state.stateless.session.inbound;
+        let meta = inbound.admit(request, raw, Some(&repeated))?;
+        check_param_headers(&*state.service, request, headers, repeated.name)?;
+        Ok(meta)
     });
     admitted.and_then(|checked| checked).map_err(|error| {
         let status = status(http_headers::admission_status(error.code));
-        Refusal::with_error(status, error).answering(Some(request.id.clone()))
+        Refusal::with_error(status, error).with_id(Some(request.id.clone()))
     })
 }
 
@@ -101,20 +101,20 @@ pub(crate) fn admit_stateless(
 /// # Errors
 /// A limit is reached.
 pub(crate) fn start_stateless(
-    shared: &Shared,
+    state: &EndpointState,
     request: &Request<'_>,
-    envelope: RequestMeta,
-    parts: Box<Asked>,
+    meta: RequestMeta,
+    head: Box<RequestHead>,
 ) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
-    let session = &shared.modern.session;
-    let busy = |refusal: Refusal| refusal.answering(Some(request.id.clone()));
-    let permit = shared.slot().map_err(busy)?;
-    let principal = parts.extensions.get::<Principal>().cloned();
-    let stream = Stream::of_request(&session.streams, parts, principal, false);
+    let session = &state.stateless.session;
+    let busy = |refusal: Refusal| refusal.with_id(Some(request.id.clone()));
+    let permit = state.request_permit().map_err(busy)?;
+    let principal = head.extensions.get::<Principal>().cloned();
+    let stream = Stream::for_request(&session.streams, head, principal, false);
     let link: Arc<dyn Link> = Arc::<Stream>::clone(&stream);
     let exchange = Exchange::new(request.id.clone(), link);
-    let reply = guarded(|| session.inbound.serve(request, envelope, exchange.clone()));
-    match progress_of(reply, &exchange, &shared.threads) {
+    let reply = guarded(|| session.inbound.serve(request, meta, exchange.clone()));
+    match progress_of(reply, &exchange, &state.threads) {
         Progress::Done(outcome) => {
             exchange.settle();
             let text = render(exchange.id(), &outcome);
@@ -123,11 +123,11 @@ pub(crate) fn start_stateless(
         }
         Progress::Running(future) => {
             let permit = if exchange.is_endless() {
-                shared.lasting_slot().map_err(busy)?
+                state.subscription_permit().map_err(busy)?
             } else {
                 permit
             };
-            let guard = shared.modern.live.enter(&exchange, permit);
+            let guard = state.stateless.running.insert(&exchange, permit);
             if session.streams.closed().is_some() {
                 // The endpoint was closed before this request was in the table.
                 exchange.cancel();
@@ -154,8 +154,8 @@ fn progress_of(
             Err(error) => Progress::Done(Err(error)),
         },
         Ok(other) => {
-            tracing::error!(?other, "unknown kind of reply");
-            let error = ErrorObject::internal("the handler cannot be run here");
+            tracing::error!(?other, "a handler returned an unknown kind of reply");
+            let error = ErrorObject::internal("this transport cannot run the handler");
             Progress::Done(Err(error))
         }
         Err(panicked) => Progress::Done(Err(panicked)),
@@ -169,7 +169,7 @@ fn run_blocking(
 ) -> Result<BoxFuture<'static, Outcome>, ErrorObject> {
     let Some(permit) = threads.try_acquire() else {
         return Err(ErrorObject::internal(format!(
-            "{} blocking handlers are under way, the limit of Options::with_blocking",
+            "{} blocking handlers are running, the limit of Options::with_max_blocking_handlers",
             threads.limit()
         )));
     };

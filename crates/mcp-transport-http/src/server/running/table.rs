@@ -1,4 +1,4 @@
-//! The requests that run, each with its place among all that may.
+//! Running requests of the stateless revision.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,84 +8,84 @@ use mcp_protocol::{Closed, Exchange, Service};
 
 use crate::permit::Permit;
 use crate::server::options::Options;
-use crate::server::session::{HttpSession, shared};
+use crate::server::session::HttpSession;
 use crate::sync::lock;
 
-/// What serves these requests, all of them.
-pub(crate) struct Modern {
-    /// One for everybody: it keeps nothing of any request.
+/// Serves the requests of the stateless revision.
+pub(crate) struct StatelessRequests {
+    /// One session object for all requests. It keeps no state of any request.
     pub(crate) session: Arc<HttpSession>,
-    pub(crate) live: Arc<Live>,
+    pub(crate) running: Arc<RunningRequests>,
 }
 
-impl Modern {
+impl StatelessRequests {
     pub(crate) fn new(service: &Arc<dyn Service>, options: &Arc<Options>) -> Self {
         Self {
-            session: shared(service, options, None),
-            live: Arc::default(),
+            session: HttpSession::without_id(service, options, None),
+            running: Arc::default(),
         }
     }
 
-    /// Ends what still runs.
+    /// Cancels the requests that are still running.
     pub(crate) fn close(&self, reason: &Closed) {
         self.session.close(reason);
-        self.live.cancel_all();
+        self.running.cancel_all();
     }
 }
 
-/// The requests that wait for something. They come from anybody, so their ids say nothing; as
-/// many as there are slots.
+/// The running requests, for their cancellation at shutdown. Request ids are chosen by different
+/// clients and may repeat, so they are not used as keys. The permits limit the number of entries.
 #[derive(Default)]
-pub(crate) struct Live {
+pub(crate) struct RunningRequests {
     next: AtomicU64,
     running: Mutex<HashMap<u64, (Exchange, Permit)>>,
 }
 
-impl Live {
-    pub(crate) fn enter(self: &Arc<Self>, exchange: &Exchange, slot: Permit) -> Seat {
+impl RunningRequests {
+    pub(crate) fn insert(self: &Arc<Self>, exchange: &Exchange, permit: Permit) -> RunningGuard {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        lock(&self.running).insert(number, (exchange.clone(), slot));
-        Seat {
-            live: Arc::clone(self),
+        lock(&self.running).insert(number, (exchange.clone(), permit));
+        RunningGuard {
+            running: Arc::clone(self),
             number,
         }
     }
 
-    fn leave(&self, number: u64) {
+    fn remove(&self, number: u64) {
         let left = lock(&self.running).remove(&number);
-        if let Some((exchange, _slot)) = left {
+        if let Some((exchange, _permit)) = left {
             exchange.cancel();
         }
     }
 
     pub(crate) fn cancel_all(&self) {
-        // The list is taken first: who is woken may look at it.
+        // The table is emptied first, because a task that is woken may lock it.
         let running = std::mem::take(&mut *lock(&self.running));
-        for (exchange, _slot) in running.into_values() {
+        for (exchange, _permit) in running.into_values() {
             exchange.cancel();
         }
     }
 }
 
-/// Keeps a request running; the first to let go of it cancels it, unless it was answered, and
-/// gives its slot back.
-pub(crate) struct Seat {
-    live: Arc<Live>,
+/// Keeps a request in the table. The first of several guards that is dropped cancels the request,
+/// unless it has been answered, and releases its permit.
+pub(crate) struct RunningGuard {
+    running: Arc<RunningRequests>,
     number: u64,
 }
 
-impl Seat {
-    /// The same, for another who may end it.
+impl RunningGuard {
+    /// Returns another guard for the same request.
     pub(crate) fn share(&self) -> Self {
         Self {
-            live: Arc::clone(&self.live),
+            running: Arc::clone(&self.running),
             number: self.number,
         }
     }
 }
 
-impl Drop for Seat {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
-        self.live.leave(self.number);
+        self.running.remove(self.number);
     }
 }

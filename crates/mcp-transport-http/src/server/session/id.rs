@@ -1,59 +1,49 @@
-//! Names of sessions, which others must not guess.
+//! Session ids.
 //!
-//! Specification: [session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management),
-//! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
+//! Specification: [session
+//! management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
 
-use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use http::HeaderValue;
 
-/// The name of a session: 256 random bits, 64 hex digits on the wire. Who knows it can speak for
-/// the session, so it shows in no log.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The id of a session: 256 random bits, written as 64 hex digits. A client that knows the id can
+/// use the session, so the id is never logged.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId([u8; 32]);
 
-/// A part is as good as the whole: what is kept under an id was given out here, at random.
-impl Hash for SessionId {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        if let Some(part) = self.0.last_chunk() {
-            state.write_u64(u64::from_ne_bytes(*part));
-        }
-    }
-}
-
 impl SessionId {
-    /// A new one.
+    /// Creates a random id.
     ///
     /// # Errors
-    /// The system has no random numbers to give.
+    /// The operating system has no random numbers.
     pub(crate) fn random() -> Result<Self, getrandom::Error> {
         let mut id = [0; 32];
         getrandom::fill(&mut id)?;
         Ok(Self(id))
     }
 
-    /// The id of these bytes, as [`as_bytes`](Self::as_bytes) gave them. An endpoint makes its own.
+    /// Restores an id from the bytes that [`as_bytes`](Self::as_bytes) returned. An endpoint
+    /// creates its own ids.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes, for an [`EventStore`](crate::EventStore) outside this process. They are as
-    /// secret as the id.
+    /// Returns the bytes of the id, for an [`EventStore`](crate::EventStore) outside this process.
+    /// They are as secret as the id.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Reads what a client sent back: exactly what was written, each id has one spelling.
+    /// Parses the header value. Each id has exactly one spelling.
     pub(crate) fn parse(value: &HeaderValue) -> Option<Self> {
         Self::parse_text(value.as_bytes())
     }
 
-    /// The same for an id that is part of something else.
+    /// Parses an id inside another text.
     pub(crate) fn parse_text(text: &[u8]) -> Option<Self> {
         let text: &[u8; 64] = text.try_into().ok()?;
-        // Without branches and tables, so that many digits are read at once.
+        // Without branches and tables, so that the compiler can vectorize the loop.
         let (mut values, mut wrong) = ([0_u8; 64], 0);
         for (value, digit) in values.iter_mut().zip(text) {
             let number = digit.wrapping_sub(b'0');
@@ -68,7 +58,7 @@ impl SessionId {
         (wrong == 0).then_some(Self(id))
     }
 
-    /// As it goes into the header.
+    /// The header value.
     pub(crate) fn header(&self) -> HeaderValue {
         let mut value = HeaderValue::from_bytes(&self.digits()).expect("hex digits make a header");
         value.set_sensitive(true);
@@ -83,14 +73,14 @@ impl SessionId {
         text
     }
 
-    /// As it goes into an address.
+    /// The hex digits, for a URL.
     #[cfg(feature = "legacy")]
     pub(crate) fn text(&self) -> String {
         self.digits().map(char::from).iter().collect()
     }
 
-    /// A byte as random as the others, for tables in parts. The hash is made of other ones.
-    pub(crate) fn first(&self) -> u8 {
+    /// A random byte that selects a shard of a table.
+    pub(crate) fn shard_byte(&self) -> u8 {
         let [first, ..] = self.0;
         first
     }
@@ -99,30 +89,6 @@ impl SessionId {
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SessionId(..)")
-    }
-}
-
-/// For tables by session id, which is random as it comes: what it gives is its hash.
-#[derive(Debug, Default)]
-pub(crate) struct AsItIs(u64);
-
-/// A table by session id.
-pub(crate) type BySession<T> = HashMap<SessionId, T, BuildHasherDefault<AsItIs>>;
-
-impl Hasher for AsItIs {
-    fn write(&mut self, bytes: &[u8]) {
-        // An id gives a number; anything else is hashed the slow way.
-        let mut hasher = DefaultHasher::new();
-        hasher.write(bytes);
-        self.0 ^= hasher.finish();
-    }
-
-    fn write_u64(&mut self, part: u64) {
-        self.0 ^= part;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 
@@ -143,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn session_ids_come_back(bytes: [u8; 32]) {
+        fn session_ids_round_trip(bytes: [u8; 32]) {
             let id = SessionId(bytes);
             prop_assert_eq!(SessionId::parse(&id.header()), Some(id));
             prop_assert_eq!(id.as_bytes(), &bytes);
@@ -203,7 +169,8 @@ mod tests {
         let expected = f64::from(IDS * 32 / 256);
         let squares = counts.map(|count| (f64::from(count) - expected).powi(2) / expected);
         let chi: f64 = squares.iter().sum();
-        // 255 degrees of freedom: outside this once in more than ten million runs.
+        // 255 degrees of freedom: a correct generator is outside this range less than once in ten
+        // million runs.
         assert!((150.0..400.0).contains(&chi), "{chi}");
 
         let id = seen.iter().next().unwrap();

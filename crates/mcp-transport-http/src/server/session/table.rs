@@ -1,4 +1,4 @@
-//! All sessions of an endpoint: found by id, counted, and ended when nobody uses them any more.
+//! The table of sessions: finds, counts and expires them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,48 +12,48 @@ use tokio::time::Instant;
 use crate::server::options::Options;
 use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
-use crate::server::session::id::{BySession, SessionId};
+use crate::server::session::id::SessionId;
 use crate::sync::lock;
 
 const SHARDS: usize = 16;
 
-/// How often a full table is looked through for those who find no place: many may ask, and each look
-/// is at every session.
-const LOOK: Duration = Duration::from_millis(100);
+/// The minimum time between two sweeps of a full table that are caused by rejected clients. A sweep
+/// visits every session, and many clients may be rejected at once.
+const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 
 /// All sessions of an endpoint.
-pub(crate) struct Table {
-    shards: [RwLock<BySession<Arc<HttpSession>>>; SHARDS],
+pub(crate) struct SessionTable {
+    shards: [RwLock<HashMap<SessionId, Arc<HttpSession>>>; SHARDS],
     len: AtomicUsize,
     principals: Mutex<HashMap<Principal, usize>>,
-    sweeping: Mutex<Sweeping>,
+    sweeper: Mutex<Sweeper>,
 }
 
-/// The task that ends what has expired, and when somebody without a place last did.
+/// The task that closes expired sessions, and the time of the last sweep for a rejected client.
 #[derive(Default)]
-struct Sweeping {
+struct Sweeper {
     task: Option<AbortHandle>,
-    looked: Option<Instant>,
+    last_sweep: Option<Instant>,
 }
 
-/// Why there is no room for a session: what, and the setting.
-enum Full {
+/// The limit that was reached.
+enum NoRoom {
     All,
     Principal,
 }
 
-impl Table {
+impl SessionTable {
     pub(crate) fn new() -> Self {
         Self {
             shards: std::array::from_fn(|_| RwLock::default()),
             len: AtomicUsize::new(0),
             principals: Mutex::default(),
-            sweeping: Mutex::default(),
+            sweeper: Mutex::default(),
         }
     }
 
-    fn shard(&self, id: &SessionId) -> &RwLock<BySession<Arc<HttpSession>>> {
-        &self.shards[usize::from(id.first()) % SHARDS]
+    fn shard(&self, id: &SessionId) -> &RwLock<HashMap<SessionId, Arc<HttpSession>>> {
+        &self.shards[usize::from(id.shard_byte()) % SHARDS]
     }
 
     pub(crate) fn find(&self, id: &SessionId) -> Option<Arc<HttpSession>> {
@@ -62,26 +62,26 @@ impl Table {
         shard.get(id).cloned()
     }
 
-    /// Takes a place for a session of this principal.
-    fn reserve(&self, principal: Option<&Principal>, options: &Options) -> Result<(), Full> {
+    /// Counts a session of this principal.
+    fn reserve(&self, principal: Option<&Principal>, options: &Options) -> Result<(), NoRoom> {
         if self.len.fetch_add(1, Ordering::AcqRel) >= options.max_sessions {
             self.len.fetch_sub(1, Ordering::AcqRel);
-            return Err(Full::All);
+            return Err(NoRoom::All);
         }
         if let Some(principal) = principal {
             let mut principals = lock(&self.principals);
             let count = principals.entry(principal.clone()).or_default();
-            if *count >= options.principal_sessions {
+            if *count >= options.max_sessions_per_principal {
                 drop(principals);
                 self.len.fetch_sub(1, Ordering::AcqRel);
-                return Err(Full::Principal);
+                return Err(NoRoom::Principal);
             }
             *count += 1;
         }
         Ok(())
     }
 
-    /// Gives a place back.
+    /// Releases the capacity of a session.
     pub(crate) fn release(&self, principal: Option<&Principal>) {
         self.len.fetch_sub(1, Ordering::AcqRel);
         if let Some(principal) = principal {
@@ -95,14 +95,14 @@ impl Table {
         }
     }
 
-    /// Puts a session in the place that was taken for it.
+    /// Inserts a session whose capacity was reserved.
     pub(crate) fn insert(&self, id: SessionId, session: Arc<HttpSession>) {
         let shard = self.shard(&id).write();
         let mut shard = shard.unwrap_or_else(std::sync::PoisonError::into_inner);
         shard.insert(id, session);
     }
 
-    /// Takes a session off the table; whoever gets it closes it.
+    /// Removes a session. The caller closes it.
     pub(crate) fn remove(&self, id: &SessionId) -> Option<Arc<HttpSession>> {
         let shard = self.shard(id).write();
         let removed = shard
@@ -118,7 +118,7 @@ impl Table {
         self.len.load(Ordering::Acquire)
     }
 
-    /// Ends what has expired.
+    /// Closes expired sessions, and expires events in the store.
     pub(crate) fn sweep(&self, options: &Options) {
         for shard in &self.shards {
             let expired: Vec<(SessionId, &'static str)> = {
@@ -127,12 +127,14 @@ impl Table {
                     .unwrap_or_else(std::sync::PoisonError::into_inner);
                 shard
                     .iter()
-                    .filter_map(|(id, session)| Some((*id, session.expired(options)?)))
+                    .filter_map(|(id, session)| Some((*id, session.expiry_reason(options)?)))
                     .collect()
             };
             for (id, why) in expired {
-                // Looked at again: it may have been used meanwhile.
-                let session = self.find(&id).filter(|it| it.expired(options).is_some());
+                // Checked again, because the session may have been used in the meantime.
+                let session = self
+                    .find(&id)
+                    .filter(|session| session.expiry_reason(options).is_some());
                 if session.is_some()
                     && let Some(session) = self.remove(&id)
                 {
@@ -141,12 +143,12 @@ impl Table {
                 }
             }
         }
-        if let Some(store) = &options.store {
+        if let Some(store) = &options.event_store {
             store.expire(Instant::now());
         }
     }
 
-    /// Ends all of them.
+    /// Closes all sessions.
     pub(crate) fn close(&self, reason: &Closed) {
         for shard in &self.shards {
             let ids: Vec<SessionId> = {
@@ -163,43 +165,48 @@ impl Table {
         }
     }
 
-    /// The same for somebody who found no place, unless it was done just now.
-    fn look(&self, options: &Options) {
+    /// Sweeps, unless a sweep was done just now.
+    fn sweep_if_due(&self, options: &Options) {
         let now = Instant::now();
         {
-            let looked = &mut lock(&self.sweeping).looked;
-            if looked.is_some_and(|looked| now.saturating_duration_since(looked) < LOOK) {
+            let last_sweep = &mut lock(&self.sweeper).last_sweep;
+            if last_sweep.is_some_and(|last_sweep| {
+                now.saturating_duration_since(last_sweep) < MIN_SWEEP_INTERVAL
+            }) {
                 return;
             }
-            *looked = Some(now);
+            *last_sweep = Some(now);
         }
         self.sweep(options);
     }
 
-    /// Starts the one task that ends what has expired, unless it runs. It ends with the table.
-    pub(crate) fn keep_swept(self: &Arc<Self>, options: &Arc<Options>) {
-        let task = &mut lock(&self.sweeping).task;
+    /// Starts the task that closes expired sessions, unless it is running. It ends with the table.
+    pub(crate) fn ensure_sweeper(self: &Arc<Self>, options: &Arc<Options>) {
+        let task = &mut lock(&self.sweeper).task;
         if task.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let sweeps = runtime.spawn(sweep(Arc::downgrade(self), Arc::clone(options)));
+            let sweeps = runtime.spawn(sweep_regularly(Arc::downgrade(self), Arc::clone(options)));
             *task = Some(sweeps.abort_handle());
         }
     }
 }
 
-impl Drop for Table {
+impl Drop for SessionTable {
     fn drop(&mut self) {
-        if let Some(task) = lock(&self.sweeping).task.take() {
+        if let Some(task) = lock(&self.sweeper).task.take() {
             task.abort();
         }
         self.close(&Closed::local());
     }
 }
 
-async fn sweep(table: Weak<Table>, options: Arc<Options>) {
-    let shortest = options.idle.min(options.handshake).min(options.lifetime);
+async fn sweep_regularly(table: Weak<SessionTable>, options: Arc<Options>) {
+    let shortest = options
+        .session_idle_timeout
+        .min(options.handshake_timeout)
+        .min(options.max_session_lifetime);
     let pause = (shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(5));
     loop {
         tokio::time::sleep(pause).await;
@@ -210,55 +217,56 @@ async fn sweep(table: Weak<Table>, options: Arc<Options>) {
     }
 }
 
-/// A place in the table, given back unless it is kept.
-pub(crate) struct Place<'a> {
-    table: &'a Table,
+/// Capacity for a session. Released on drop, unless it is committed.
+pub(crate) struct SessionReservation<'a> {
+    table: &'a SessionTable,
     principal: Option<Principal>,
-    kept: bool,
+    is_committed: bool,
 }
 
-impl<'a> Place<'a> {
-    /// Takes one.
+impl<'a> SessionReservation<'a> {
+    /// Reserves capacity for a session.
     ///
     /// # Errors
-    /// There is none; the refusal names the limit.
+    /// A limit is reached; the refusal names it.
     pub(crate) fn take(
-        table: &'a Table,
+        table: &'a SessionTable,
         options: &Options,
         principal: Option<Principal>,
     ) -> Result<Self, Refusal> {
         let reserve = || table.reserve(principal.as_ref(), options);
         let reserved = reserve().or_else(|_| {
-            // Some may have expired since the table was last looked through.
-            table.look(options);
+            // Sessions may have expired since the last sweep.
+            table.sweep_if_due(options);
             reserve()
         });
         match reserved {
             Ok(()) => Ok(Self {
                 table,
                 principal,
-                kept: false,
+                is_committed: false,
             }),
-            Err(Full::All) => Err(Refusal::busy(format!(
-                "there are {} sessions, the limit of Options::with_max_sessions; send again later",
+            Err(NoRoom::All) => Err(Refusal::busy(format!(
+                "{} sessions are open, the limit of Options::with_max_sessions; send again later",
                 options.max_sessions
             ))),
-            Err(Full::Principal) => Err(Refusal::busy(format!(
-                "you have {} sessions, the limit of Options::with_principal_sessions; end one",
-                options.principal_sessions
+            Err(NoRoom::Principal) => Err(Refusal::busy(format!(
+                "the principal has {} sessions, the limit of Options::with_max_sessions_per_principal; \
+                     end one of them",
+                options.max_sessions_per_principal
             ))),
         }
     }
 
-    /// Something is in it now, and gives it back when it goes.
-    pub(crate) fn keep(mut self) {
-        self.kept = true;
+    /// Keeps the capacity: the session that uses it releases it.
+    pub(crate) fn commit(mut self) {
+        self.is_committed = true;
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for SessionReservation<'_> {
     fn drop(&mut self) {
-        if !self.kept {
+        if !self.is_committed {
             self.table.release(self.principal.as_ref());
         }
     }

@@ -1,12 +1,16 @@
-//! Names of the events on the streams of a session.
+//! Ids of the events on the streams of a session.
+//!
+//! Specification:
+//! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
 
 use crate::server::session::id::digit;
 
-/// Where an event stands: which stream of the session, and the how manieth on it.
+/// The id of an event: the number of the stream within the session, and the sequence number of the
+/// event on the stream.
 ///
-/// On the wire it ends in a secret number of the session. The name of an event gives nobody
-/// access without the session's; the number is there so that a client which mixes up its
-/// sessions is told, rather than sent on from the wrong place.
+/// The text ends in a secret number of the session. It does not protect access, which the session
+/// id does. It detects a client that mixes up its sessions, which would otherwise resume at a wrong
+/// position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventId {
     pub(crate) stream: u32,
@@ -14,22 +18,23 @@ pub(crate) struct EventId {
 }
 
 impl EventId {
-    /// Appends it, for the session of this secret number.
+    /// Appends the id, for the session with this secret number.
     pub(crate) fn write(self, tag: u64, out: &mut Vec<u8>) {
-        hex(self.stream.into(), 1, out);
+        write_hex(self.stream.into(), 1, out);
         out.push(b'-');
-        hex(self.sequence, 1, out);
+        write_hex(self.sequence, 1, out);
         out.push(b'-');
-        hex(tag, TAG, out);
+        write_hex(tag, TAG_DIGITS, out);
     }
 
-    /// Reads what a client sent back; exactly what was written for this session.
+    /// Parses the id of an event of the session with this secret number. Each id has exactly one
+    /// spelling.
     pub(crate) fn parse(text: &[u8], tag: u64) -> Option<Self> {
         let mut parts = text.split(|byte| *byte == b'-');
-        let stream = canonical(parts.next()?)?;
-        let sequence = canonical(parts.next()?)?;
-        let secret = parts.next().filter(|secret| secret.len() == TAG)?;
-        if parts.next().is_some() || number(secret)? != tag {
+        let stream = parse_canonical_hex(parts.next()?)?;
+        let sequence = parse_canonical_hex(parts.next()?)?;
+        let secret = parts.next().filter(|secret| secret.len() == TAG_DIGITS)?;
+        if parts.next().is_some() || parse_hex(secret)? != tag {
             return None;
         }
         Some(Self {
@@ -39,20 +44,20 @@ impl EventId {
     }
 }
 
-/// How many digits the secret number of a session has.
-const TAG: usize = 16;
+/// The number of hex digits of the secret number.
+const TAG_DIGITS: usize = 16;
 
-/// Appends a number with at least this many digits.
-fn hex(value: u64, least: usize, out: &mut Vec<u8>) {
+/// Appends a number with at least `min_digits` hex digits.
+fn write_hex(value: u64, min_digits: usize, out: &mut Vec<u8>) {
     let nibbles = value.to_be_bytes().map(|byte| [byte >> 4, byte & 15]);
     let nibbles = nibbles.as_flattened();
     let zeros = nibbles.iter().take_while(|nibble| **nibble == 0).count();
-    let skip = zeros.min(nibbles.len().saturating_sub(least));
+    let skip = zeros.min(nibbles.len().saturating_sub(min_digits));
     out.extend(nibbles.iter().skip(skip).map(|nibble| digit(*nibble)));
 }
 
-/// Reads up to sixteen digits, lower case only.
-fn number(digits: &[u8]) -> Option<u64> {
+/// Parses up to 16 lower-case hex digits.
+fn parse_hex(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 16 {
         return None;
     }
@@ -66,11 +71,11 @@ fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Reads a number that has no zeros in front.
-fn canonical(digits: &[u8]) -> Option<u64> {
+/// Parses a hex number without leading zeros.
+fn parse_canonical_hex(digits: &[u8]) -> Option<u64> {
     match digits {
         [b'0', _, ..] => None,
-        digits => number(digits),
+        digits => parse_hex(digits),
     }
 }
 
@@ -152,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn event_ids_come_back(stream: u32, sequence in number_of_edges(), tag in number_of_edges()) {
+        fn event_ids_round_trip(stream: u32, sequence in number_of_edges(), tag in number_of_edges()) {
             let id = EventId { stream, sequence };
             let text = text(id, tag);
             prop_assert!(text.len() <= 42);
@@ -162,17 +167,17 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_is_what_would_be_written(bytes in "[0-9a-g]{0,18}-[0-9a-f]{0,3}-000000000000000[0-9a-f]") {
+        fn an_event_id_parses_only_in_its_written_form(bytes in "[0-9a-g]{0,18}-[0-9a-f]{0,3}-000000000000000[0-9a-f]") {
             if let Some(id) = EventId::parse(bytes.as_bytes(), 7) {
                 prop_assert_eq!(text(id, 7), bytes.as_bytes());
             }
         }
 
         #[test]
-        fn a_changed_bit_is_another_event_or_none(stream: u32, sequence: u64, tag: u64) {
+        fn a_flipped_bit_never_yields_the_same_event(stream: u32, sequence: u64, tag: u64) {
             let id = EventId { stream, sequence };
             let mut text = text(id, tag);
-            let secret = text.len() - TAG;
+            let secret = text.len() - TAG_DIGITS;
             for at in 0..text.len() {
                 for bit in 0..8 {
                     text[at] ^= 1 << bit;

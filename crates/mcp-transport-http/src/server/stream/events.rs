@@ -1,4 +1,4 @@
-//! One connection that carries one stream.
+//! The connection that carries a stream.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -9,27 +9,27 @@ use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::server::response::body::EventSource;
-use crate::server::session::{HttpSession, Pin as Pinned};
-use crate::server::stream::{Next, Stream, frames};
+use crate::server::session::{ActivityGuard, HttpSession};
+use crate::server::stream::{Stream, frames};
 
-/// What one connection sends of a stream: what it has to have replayed, then what comes.
+/// The body of a response that carries a stream: first the events to replay, then new ones.
 ///
-/// Dropping it leaves the stream to whoever takes it over.
-pub(crate) struct Events {
+/// When it is dropped, another connection can resume the stream.
+pub(crate) struct StreamBody {
     stream: Arc<Stream>,
     reader: u64,
     replay: VecDeque<Bytes>,
-    /// The number of the last event that was replayed.
+    /// The sequence number of the last event that was replayed.
     replayed: u64,
     keep_alive: Option<Pin<Box<Sleep>>>,
     /// When anything was last sent.
     last: Instant,
-    _pinned: Pinned,
+    _activity: ActivityGuard,
     _held: Option<Box<dyn Send + Sync>>,
 }
 
-impl Events {
-    /// What the connection numbered `reader` sends.
+impl StreamBody {
+    /// Creates the body for the connection with the number `reader`.
     pub(crate) fn new(session: &Arc<HttpSession>, stream: Arc<Stream>, reader: u64) -> Self {
         Self {
             stream,
@@ -38,34 +38,34 @@ impl Events {
             replayed: 0,
             keep_alive: None,
             last: Instant::now(),
-            _pinned: session.pin(),
+            _activity: session.activity_guard(),
             _held: None,
         }
     }
 
-    /// What is left of a stream on which nobody speaks any more.
-    pub(crate) fn past(session: &Arc<HttpSession>, kept: Vec<Bytes>) -> Self {
-        let ended = Stream::of_session(&session.streams, None);
+    /// Creates the body for the stored rest of a stream whose call has ended.
+    pub(crate) fn replay_only(session: &Arc<HttpSession>, kept: Vec<Bytes>) -> Self {
+        let ended = Stream::for_session(&session.streams, None);
         ended.finish(None);
         let mut events = Self::new(session, ended, 0);
         events.replay(0, kept);
         events
     }
 
-    /// Keeps something for as long as it is open.
+    /// Keeps `held` until the stream is closed.
     pub(crate) fn hold(&mut self, held: impl Send + Sync + 'static) {
         self._held = Some(Box::new(held));
     }
 
-    /// Sends these, which follow the event `after`, before anything else.
+    /// Sends `events`, which follow the event `after`, before new events.
     pub(crate) fn replay(&mut self, after: u64, events: impl IntoIterator<Item = Bytes>) {
         self.replayed = after;
         self.replay.extend(events);
     }
 
-    /// Says something when nothing was said for long.
+    /// Sends a comment if the stream has been idle.
     fn poll_quiet(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let interval = self.stream.streams.options.keep_alive;
+        let interval = self.stream.streams.options.keep_alive_interval;
         let timer = self
             .keep_alive
             .get_or_insert_with(|| Box::pin(sleep(interval)));
@@ -77,7 +77,7 @@ impl Events {
             }
             timer.as_mut().reset(self.last + interval);
             if quiet {
-                // Whoever sends the comment asks again, and then the timer is polled.
+                // hyper polls again after the comment, and that poll registers the timer.
                 return Poll::Ready(Some(Bytes::from_static(frames::COMMENT)));
             }
         }
@@ -85,7 +85,7 @@ impl Events {
     }
 }
 
-impl EventSource for Events {
+impl EventSource for StreamBody {
     fn is_end(&self) -> bool {
         self.replay.is_empty() && self.stream.is_drained(self.reader)
     }
@@ -93,21 +93,20 @@ impl EventSource for Events {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(event) = self.replay.pop_front() {
             self.replayed += 1;
-            self.stream.took(self.replayed);
+            self.stream.mark_taken(self.replayed);
             return Poll::Ready(Some(event));
         }
         match self.stream.poll_next(self.reader, cx) {
-            Poll::Ready(Next::Data(data)) => {
+            Poll::Ready(data) => {
                 self.last = Instant::now();
-                Poll::Ready(Some(data))
+                Poll::Ready(data)
             }
-            Poll::Ready(Next::End) => Poll::Ready(None),
             Poll::Pending => self.poll_quiet(cx),
         }
     }
 }
 
-impl Drop for Events {
+impl Drop for StreamBody {
     fn drop(&mut self) {
         self.stream.detach(self.reader);
     }

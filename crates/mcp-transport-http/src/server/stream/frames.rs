@@ -1,16 +1,16 @@
-//! How events are written. The id line, where there is one, stands before what is written here.
+//! Writes Server-Sent Events. The caller writes the `id` line before the event.
 
 use std::time::Duration;
 
-/// A comment, which keeps a connection open and means nothing.
+/// A comment, which keeps a connection open and has no meaning.
 pub(crate) const COMMENT: &[u8] = b":\n\n";
 
-/// One message, whose JSON text `write` appends.
+/// Writes one message, whose JSON text `write` appends.
 pub(crate) fn message(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(b"data: ");
     let start = out.len();
     write(out);
-    // Raw JSON may carry newlines as white space; inside strings they are always escaped.
+    // Raw JSON can contain newlines as white space. Inside strings they are always escaped.
     if memchr::memchr2(b'\n', b'\r', &out[start..]).is_some() {
         for byte in &mut out[start..] {
             if matches!(*byte, b'\n' | b'\r') {
@@ -21,13 +21,14 @@ pub(crate) fn message(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(b"\n\n");
 }
 
-/// An event that gives the client an id to come back with, and tells when.
+/// Writes an event without data. Its id lets the client resume, and its `retry` field sets the
+/// reconnection delay.
 pub(crate) fn priming(out: &mut Vec<u8>, retry: Duration) {
     retry_line(out, retry);
     out.extend_from_slice(b"data: \n\n");
 }
 
-/// Tells when to come back.
+/// Sets the reconnection delay.
 pub(crate) fn retry(out: &mut Vec<u8>, retry: Duration) {
     retry_line(out, retry);
     out.push(b'\n');
@@ -49,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_priming_event_has_data_and_it_is_empty() {
+    fn a_priming_event_has_empty_data() {
         let mut out = b"id: 1\n".to_vec();
         priming(&mut out, Duration::from_millis(1_500));
         assert_eq!(out, b"id: 1\nretry: 1500\ndata: \n\n");

@@ -1,4 +1,4 @@
-//! Questions of a handler to its client.
+//! Notifications and requests from handlers to the client.
 
 use std::any::Any;
 use std::pin::Pin;
@@ -21,24 +21,24 @@ impl Link for Stream {
         params: Option<&[u8]>,
         delivery: Delivery,
     ) -> Result<(), Closed> {
-        self.push(delivery, |out| write_notification(out, method, params))
+        self.send(delivery, |out| write_notification(out, method, params))
     }
 
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
         if self.streams.identity.is_none() {
             let error = TransportError::new(
-                "the client cannot be asked: nothing is kept for its answer to find",
+                "server requests are not possible without sessions (Options::without_sessions)",
             );
             return Call::failed(CallError::Failed(Arc::new(error)));
         }
         match self.this.upgrade() {
-            Some(stream) => Call::new(Question::new(stream, method, params)),
+            Some(stream) => Call::new(ServerRequest::new(stream, method, params)),
             None => Call::failed(CallError::Closed(Closed::local())),
         }
     }
 
     fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.parts.as_deref().map(|parts| parts.told() as _)
+        self.head.as_deref().map(|head| head.parts_with_peer() as _)
     }
 
     fn principal(&self) -> Option<&Principal> {
@@ -47,18 +47,18 @@ impl Link for Stream {
 
     fn permits(&self, scope: &str) -> bool {
         let grant = self
-            .parts
+            .head
             .as_ref()
-            .and_then(|it| it.extensions.get::<Grant>());
+            .and_then(|head| head.extensions.get::<Grant>());
         grant.is_some_and(|grant| grant.demand(scope))
     }
 
     fn grant(&self) -> Option<Grant> {
-        self.parts.as_ref()?.extensions.get::<Grant>().cloned()
+        self.head.as_ref()?.extensions.get::<Grant>().cloned()
     }
 
     fn release(&self, retry: Duration) -> bool {
-        if !self.polling || self.streams.key(0).is_none() {
+        if !self.supports_polling || self.streams.store_key(0).is_none() {
             return false;
         }
         self.end_connection(retry);
@@ -66,45 +66,45 @@ impl Link for Stream {
     }
 }
 
-/// A request to the client, on the stream of the request it belongs to.
-pub(crate) struct Question {
+/// A request to the client, sent on the stream of the call that it belongs to.
+pub(crate) struct ServerRequest {
     stream: Arc<Stream>,
     method: &'static str,
     params: Option<Vec<u8>>,
-    stage: Stage,
+    progress: Progress,
 }
 
-impl Question {
+impl ServerRequest {
     pub(crate) fn new(stream: Arc<Stream>, method: &'static str, params: Option<Vec<u8>>) -> Self {
         Self {
             stream,
             method,
             params,
-            stage: Stage::New,
+            progress: Progress::New,
         }
     }
 }
 
 #[derive(Clone, Copy)]
-enum Stage {
+enum Progress {
     New,
     Sent(i64),
     Done,
 }
 
-impl Future for Question {
+impl Future for ServerRequest {
     type Output = Result<Answer, CallError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let id = match self.stage {
-            Stage::Sent(id) => id,
-            Stage::Done => return Poll::Ready(Err(CallError::Closed(Closed::local()))),
-            Stage::New => {
-                self.stage = Stage::Done;
+        let id = match self.progress {
+            Progress::Sent(id) => id,
+            Progress::Done => return Poll::Ready(Err(CallError::Closed(Closed::local()))),
+            Progress::New => {
+                self.progress = Progress::Done;
                 let id = self.stream.streams.outgoing.open()?;
-                self.stage = Stage::Sent(id);
+                self.progress = Progress::Sent(id);
                 let params = self.params.take();
-                let sent = self.stream.push(Delivery::Always, |out| {
+                let sent = self.stream.send(Delivery::Always, |out| {
                     let id = RequestId::Number(id);
                     write_request(out, &id, self.method, params.as_deref());
                 });
@@ -114,21 +114,21 @@ impl Future for Question {
         };
         let answer = self.stream.streams.outgoing.poll(id, cx);
         if answer.is_ready() {
-            self.stage = Stage::Done;
+            self.progress = Progress::Done;
         }
         answer
     }
 }
 
-impl Drop for Question {
+impl Drop for ServerRequest {
     fn drop(&mut self) {
-        let Stage::Sent(id) = self.stage else {
+        let Progress::Sent(id) = self.progress else {
             return;
         };
         if self.stream.streams.outgoing.withdraw(id) {
             let params = format!("{{\"requestId\":{id},\"reason\":\"the caller gave up\"}}");
-            // A stream that is gone needs no telling.
-            let _ = self.stream.push(Delivery::Always, |out| {
+            // If the stream has ended, the client does not need the notification.
+            let _ = self.stream.send(Delivery::Always, |out| {
                 write_notification(
                     out,
                     method::NOTIFICATIONS_CANCELLED,

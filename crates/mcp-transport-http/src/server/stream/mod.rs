@@ -1,8 +1,8 @@
-//! One stream of a session: what a call says before its answer, or what the session says
-//! outside of any call.
+//! Streams of a session: the messages of one call before its response, or the messages that belong
+//! to no call.
 //!
-//! A stream outlives the connection that carries it. Whoever reads it may go and come back; what
-//! is said meanwhile is in the event store.
+//! A stream is independent of the connection that carries it. If the connection breaks, messages go
+//! to the event store, and the client can resume the stream.
 
 pub(crate) mod event_id;
 pub(crate) mod events;
@@ -22,56 +22,56 @@ use bytes::Bytes;
 use mcp_protocol::{Closed, Delivery, Outgoing, Principal};
 
 use crate::server::options::Options;
-use crate::server::request::head::Asked;
+use crate::server::request::head::RequestHead;
 use crate::server::session::id::SessionId;
 use crate::sync::lock;
 use event_id::EventId;
 use queue::Queue;
-use store::{Stored, StreamKey};
+use store::{Durability, StreamKey};
 
-/// What the streams of one session share.
-pub(crate) struct Streams {
+/// State that the streams of one session share.
+pub(crate) struct SessionStreams {
     pub(crate) options: Arc<Options>,
-    /// None where nothing is kept between requests.
-    pub(crate) identity: Option<Identity>,
+    /// None if nothing is kept between requests.
+    pub(crate) identity: Option<SessionIdentity>,
     pub(crate) outgoing: Outgoing,
-    pub(super) next: AtomicU32,
-    pub(super) live: Mutex<HashMap<u32, Weak<Stream>>>,
+    pub(super) next_number: AtomicU32,
+    pub(super) open: Mutex<HashMap<u32, Weak<Stream>>>,
     closed: OnceLock<Closed>,
 }
 
-/// Who a session is, and the secret in its event ids.
+/// The id of a session, and the secret number in its event ids.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Identity {
+pub(crate) struct SessionIdentity {
     pub(crate) id: SessionId,
     pub(crate) tag: u64,
 }
 
-impl Streams {
-    pub(crate) fn new(options: Arc<Options>, identity: Option<Identity>) -> Arc<Self> {
+impl SessionStreams {
+    pub(crate) fn new(options: Arc<Options>, identity: Option<SessionIdentity>) -> Arc<Self> {
         Arc::new(Self {
-            outgoing: Outgoing::new(options.session_in_flight),
+            outgoing: Outgoing::new(options.max_in_flight_per_session),
             options,
             identity,
-            next: AtomicU32::new(1),
-            live: Mutex::default(),
+            next_number: AtomicU32::new(1),
+            open: Mutex::default(),
             closed: OnceLock::new(),
         })
     }
 
-    /// The stream of this number, if somebody still speaks on it.
+    /// Finds a stream whose call has not ended.
     pub(crate) fn find(&self, number: u32) -> Option<Arc<Stream>> {
-        lock(&self.live).get(&number).and_then(Weak::upgrade)
+        lock(&self.open).get(&number).and_then(Weak::upgrade)
     }
 
-    /// What events of this stream are kept under, if they are.
-    pub(crate) fn key(&self, stream: u32) -> Option<StreamKey> {
-        self.options.store.as_ref()?;
+    /// The key of a stream in the event store, if events are stored.
+    pub(crate) fn store_key(&self, stream: u32) -> Option<StreamKey> {
+        self.options.event_store.as_ref()?;
         let session = self.identity?.id;
         Some(StreamKey { session, stream })
     }
 
-    /// Nothing is sent from now on, and every question fails with the reason.
+    /// Closes all streams for sending, and fails pending server requests with `reason`.
     pub(crate) fn close(&self, reason: &Closed) -> bool {
         let first = self.closed.set(reason.clone()).is_ok();
         self.outgoing.close(reason);
@@ -85,11 +85,12 @@ impl Streams {
 
 /// One stream.
 pub(crate) struct Stream {
-    pub(crate) streams: Arc<Streams>,
-    parts: Option<Box<Asked>>,
+    pub(crate) streams: Arc<SessionStreams>,
+    head: Option<Box<RequestHead>>,
     principal: Option<Principal>,
-    /// A first event without data gives the client an id to come back with.
-    polling: bool,
+    /// Whether the stream begins with an event without data, whose id lets the client reconnect
+    /// (SSE polling).
+    supports_polling: bool,
     state: Mutex<State>,
     this: Weak<Self>,
 }
@@ -97,40 +98,34 @@ pub(crate) struct Stream {
 pub(crate) struct State {
     number: u32,
     pub(crate) started: bool,
-    /// Nothing follows.
+    /// No event follows.
     finished: bool,
-    /// Something that may not be missed found no room where nothing is kept: the connection ends
-    /// once it has what is here, so that the client knows.
-    lost: bool,
-    /// The number of the last event.
+    /// A message that must not be dropped found the queue full, and events are not stored. The
+    /// connection ends after the queued events, so that the client notices.
+    has_gap: bool,
+    /// The sequence number of the last event.
     sequence: u64,
-    /// The number of the last event that some connection took.
+    /// The sequence number of the last event that a connection has taken.
     taken: u64,
-    /// Counts the connections that have carried this stream.
+    /// The number of the connection that carries the stream.
     reader: u64,
     queue: Option<Queue>,
     waker: Option<Waker>,
 }
 
-/// What a connection gets when it asks for more.
-pub(crate) enum Next {
-    Data(Bytes),
-    End,
-}
-
 impl Stream {
-    /// The stream of one request, on the connection that brought it.
-    pub(crate) fn of_request(
-        streams: &Arc<Streams>,
-        parts: Box<Asked>,
+    /// Creates the stream of one request, carried by the connection of that request.
+    pub(crate) fn for_request(
+        streams: &Arc<SessionStreams>,
+        head: Box<RequestHead>,
         principal: Option<Principal>,
-        polling: bool,
+        supports_polling: bool,
     ) -> Arc<Self> {
         Self::new(
             streams,
-            Some(parts),
+            Some(head),
             principal,
-            polling,
+            supports_polling,
             State {
                 queue: Some(Queue::default()),
                 ..State::new()
@@ -138,8 +133,11 @@ impl Stream {
         )
     }
 
-    /// The stream of a session, for everything that belongs to no request.
-    pub(crate) fn of_session(streams: &Arc<Streams>, principal: Option<Principal>) -> Arc<Self> {
+    /// Creates the standalone stream of a session, for messages that belong to no request.
+    pub(crate) fn for_session(
+        streams: &Arc<SessionStreams>,
+        principal: Option<Principal>,
+    ) -> Arc<Self> {
         Self::new(
             streams,
             None,
@@ -153,23 +151,23 @@ impl Stream {
     }
 
     fn new(
-        streams: &Arc<Streams>,
-        parts: Option<Box<Asked>>,
+        streams: &Arc<SessionStreams>,
+        head: Option<Box<RequestHead>>,
         principal: Option<Principal>,
-        polling: bool,
+        supports_polling: bool,
         state: State,
     ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             streams: Arc::clone(streams),
-            parts,
+            head,
             principal,
-            polling,
+            supports_polling,
             state: Mutex::new(state),
             this: this.clone(),
         })
     }
 
-    /// Whether anything was sent on it; if not, registers interest.
+    /// Whether anything was sent. If not, the task is woken when it is.
     pub(crate) fn poll_started(&self, cx: &Context<'_>) -> bool {
         let mut state = lock(&self.state);
         if !state.started {
@@ -182,28 +180,28 @@ impl Stream {
         lock(&self.state).started
     }
 
-    /// Makes it a stream of events, if it is none.
+    /// Makes the response an event stream.
     pub(crate) fn start(&self) {
-        self.begin(&mut lock(&self.state));
+        self.start_locked(&mut lock(&self.state));
     }
 
-    fn begin(&self, state: &mut State) {
+    fn start_locked(&self, state: &mut State) {
         if state.started {
             return;
         }
         state.started = true;
-        if self.streams.key(0).is_some() {
-            state.number = self.streams.next.fetch_add(1, Ordering::Relaxed);
-            lock(&self.streams.live).insert(state.number, self.this.clone());
-            if self.polling {
-                let retry = self.streams.options.retry;
+        if self.streams.store_key(0).is_some() {
+            state.number = self.streams.next_number.fetch_add(1, Ordering::Relaxed);
+            lock(&self.streams.open).insert(state.number, self.this.clone());
+            if self.supports_polling {
+                let retry = self.streams.options.sse_retry;
                 self.event(state, |out| frames::priming(out, retry));
             }
         }
     }
 
     /// Sends one message.
-    pub(crate) fn push(
+    pub(crate) fn send(
         &self,
         delivery: Delivery,
         write: impl FnOnce(&mut Vec<u8>),
@@ -215,14 +213,14 @@ impl Stream {
         if state.finished {
             return Err(Closed::local());
         }
-        self.begin(&mut state);
-        if self.is_lost(&state) {
-            tracing::trace!("dropped a message, the client does not read");
+        self.start_locked(&mut state);
+        if self.must_drop(&state) {
+            tracing::trace!("dropped a message, because the client does not read its stream");
             return match delivery {
                 Delivery::Lossy => Ok(()),
                 _ if state.queue.is_some() => {
-                    state.lost |= self.streams.identity.is_none();
-                    Err(Closed::stalled("Options::with_queue"))
+                    state.has_gap |= self.streams.identity.is_none();
+                    Err(Closed::stalled("Options::with_max_queue"))
                 }
                 _ => Err(Closed::eof()),
             };
@@ -231,14 +229,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Sends the answer, if there is one, and ends the stream.
+    /// Sends the response, if there is one, and ends the stream.
     pub(crate) fn finish(&self, answer: Option<&[u8]>) {
         let mut state = lock(&self.state);
         if state.finished {
             return;
         }
         if let Some(answer) = answer {
-            self.begin(&mut state);
+            self.start_locked(&mut state);
             self.event(&mut state, |out| {
                 frames::message(out, |out| out.extend_from_slice(answer));
             });
@@ -247,20 +245,20 @@ impl Stream {
         state.wake();
     }
 
-    /// Whether what is said now gets nowhere: it is kept in no store, and waits for nobody or
-    /// for somebody who has let too much gather.
-    fn is_lost(&self, state: &State) -> bool {
+    /// Whether a message cannot be delivered: events are not stored, and the connection is gone or
+    /// its queue is full.
+    fn must_drop(&self, state: &State) -> bool {
         let options = &self.streams.options;
         let queue = state.queue.as_ref();
         let is_full = || queue.is_none_or(|queue| queue.is_full(options));
-        state.lost || self.streams.key(0).is_none() && is_full()
+        state.has_gap || self.streams.store_key(0).is_none() && is_full()
     }
 
-    /// Numbers an event, keeps it, and queues it for the connection there is.
+    /// Numbers an event, stores it, and queues it for the connection.
     fn event(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
         state.sequence += 1;
         let mut out = Vec::with_capacity(256);
-        let key = self.streams.key(state.number);
+        let key = self.streams.store_key(state.number);
         if let (Some(_), Some(identity)) = (key, self.streams.identity) {
             let id = EventId {
                 stream: state.number,
@@ -271,29 +269,29 @@ impl Stream {
             out.push(b'\n');
         }
         write(&mut out);
-        // It may be kept for long: for what it is, not for what it was given room for.
+        // Without spare capacity, because the event may be stored for long.
         let event = Bytes::from(out.into_boxed_slice());
-        let stored = match (key, &self.streams.options.store) {
+        let stored = match (key, &self.streams.options.event_store) {
             (Some(key), Some(store)) => store.append(key, state.sequence, event.clone()),
-            _ => Stored::Now,
+            _ => Durability::Immediate,
         };
         let Some(queue) = &mut state.queue else {
             return;
         };
-        if queue.ending {
+        if queue.is_ending {
             return;
         }
         queue.bytes += event.len();
         queue.events.push_back((state.sequence, event, stored));
         if key.is_some() && queue.is_full(&self.streams.options) {
-            tracing::debug!("closed a stream that is not read; the client can come back for it");
-            queue.cut();
+            tracing::debug!("closed a stream that is not read; the client can resume it");
+            queue.truncate();
         }
         state.wake();
     }
 
-    /// A connection takes the stream over; the one that had it ends. Gives the number of the
-    /// connection, what it has to have replayed, and how many events that is.
+    /// Makes a new connection carry the stream; the previous one ends. Returns the number of the
+    /// connection, the sequence number after which to replay, and the number of events to replay.
     pub(crate) fn attach(&self, after: Option<u64>) -> (u64, u64, u64) {
         let mut state = lock(&self.state);
         state.reader += 1;
@@ -303,13 +301,13 @@ impl Stream {
         (state.reader, after, state.sequence - after)
     }
 
-    /// A connection took an event that was kept for it.
-    pub(crate) fn took(&self, sequence: u64) {
+    /// Records that a connection has taken an event.
+    pub(crate) fn mark_taken(&self, sequence: u64) {
         let mut state = lock(&self.state);
         state.taken = state.taken.max(sequence);
     }
 
-    /// A connection went away.
+    /// Removes a connection.
     pub(crate) fn detach(&self, reader: u64) {
         let mut state = lock(&self.state);
         if state.reader == reader {
@@ -317,48 +315,50 @@ impl Stream {
         }
     }
 
-    /// Whether a connection has everything there will be for it.
+    /// Whether a connection has sent everything.
     pub(crate) fn is_drained(&self, reader: u64) -> bool {
         let state = lock(&self.state);
         state.reader != reader
             || match &state.queue {
                 Some(queue) => {
-                    queue.events.is_empty() && (state.finished || state.lost || queue.ending)
+                    queue.events.is_empty() && (state.finished || state.has_gap || queue.is_ending)
                 }
                 None => true,
             }
     }
 
-    /// Ends the connection that carries it; the client comes back after `retry`.
+    /// Ends the connection; the client reconnects after `retry`.
     fn end_connection(&self, retry: Duration) {
         let mut state = lock(&self.state);
-        self.begin(&mut state);
+        self.start_locked(&mut state);
         if let Some(queue) = &mut state.queue {
             let mut out = Vec::new();
             frames::retry(&mut out, retry);
             queue.bytes += out.len();
-            queue.events.push_back((0, out.into(), Stored::Now));
-            queue.ending = true;
+            queue
+                .events
+                .push_back((0, out.into(), Durability::Immediate));
+            queue.is_ending = true;
         }
         state.wake();
     }
 
-    /// What a connection sends next.
-    pub(crate) fn poll_next(&self, reader: u64, cx: &mut Context<'_>) -> Poll<Next> {
+    /// Returns what the connection sends next.
+    pub(crate) fn poll_next(&self, reader: u64, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut state = lock(&self.state);
         let state = &mut *state;
         if state.reader != reader {
-            return Poll::Ready(Next::End);
+            return Poll::Ready(None);
         }
         let Some(queue) = &mut state.queue else {
-            return Poll::Ready(Next::End);
+            return Poll::Ready(None);
         };
         if let Some(data) = queue.take(&mut state.taken, cx) {
-            return Poll::Ready(Next::Data(data));
+            return Poll::Ready(Some(data));
         }
-        let is_ending = state.finished || state.lost || queue.ending;
+        let is_ending = state.finished || state.has_gap || queue.is_ending;
         if queue.events.is_empty() && is_ending {
-            return Poll::Ready(Next::End);
+            return Poll::Ready(None);
         }
         match &mut state.waker {
             Some(waker) => waker.clone_from(cx.waker()),
@@ -374,7 +374,7 @@ impl State {
             number: 0,
             started: false,
             finished: false,
-            lost: false,
+            has_gap: false,
             sequence: 0,
             taken: 0,
             reader: 0,
@@ -394,7 +394,7 @@ impl Drop for Stream {
     fn drop(&mut self) {
         let number = lock(&self.state).number;
         if number > 0 {
-            lock(&self.streams.live).remove(&number);
+            lock(&self.streams.open).remove(&number);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What waits for the connection that carries a stream.
+//! The queue between a stream and the connection that carries it.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
@@ -6,35 +6,36 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 
 use crate::server::options::Options;
-use crate::server::stream::store::Stored;
+use crate::server::stream::store::Durability;
 
-/// What waits for the connection that carries the stream now.
+/// Events that wait for the connection.
 #[derive(Default)]
 pub(crate) struct Queue {
-    pub(crate) events: VecDeque<(u64, Bytes, Stored)>,
+    pub(crate) events: VecDeque<(u64, Bytes, Durability)>,
     pub(crate) bytes: usize,
-    /// The connection is to end once it has taken what is here.
-    pub(crate) ending: bool,
+    /// The connection ends after these events.
+    pub(crate) is_ending: bool,
 }
 
-/// How much one frame carries at most, one event excepted. A connection takes one more when its
-/// buffer is almost full.
-const FRAME: usize = 16 << 10;
+/// The maximum size of one body frame in bytes, unless a single event is larger. hyper accepts one
+/// more frame while its buffer is not full.
+const MAX_FRAME: usize = 16 << 10;
 
-/// How much is left for a client that has let too much gather, one event at least.
-const HEAD: usize = 4 << 10;
+/// How many bytes of events remain queued for a client that does not read; at least one event
+/// remains.
+const MIN_KEPT: usize = 4 << 10;
 
 impl Queue {
     pub(crate) fn is_full(&self, options: &Options) -> bool {
-        self.events.len() > options.queue_events || self.bytes > options.queue_bytes
+        self.events.len() > options.max_queue_events || self.bytes > options.max_queue_bytes
     }
 
-    /// Keeps the first few events, so that the client has one to come back with, and ends the
+    /// Keeps the first few events, so that the client has an id to resume from, and ends the
     /// connection after them.
-    pub(crate) fn cut(&mut self) {
-        let mut room = HEAD;
+    pub(crate) fn truncate(&mut self) {
+        let mut room = MIN_KEPT;
         let kept = self.events.iter().take_while(|(_, event, _)| {
-            let fits = room == HEAD || event.len() <= room;
+            let fits = room == MIN_KEPT || event.len() <= room;
             room = room.saturating_sub(event.len());
             fits
         });
@@ -42,26 +43,27 @@ impl Queue {
         self.events.truncate(kept);
         self.events.shrink_to_fit();
         self.bytes = self.events.iter().map(|(_, event, _)| event.len()).sum();
-        self.ending = true;
+        self.is_ending = true;
     }
 
-    /// Everything that is kept safely, up to a frame.
+    /// Takes all events that are durable, up to the size of a frame.
     pub(crate) fn take(&mut self, taken: &mut u64, cx: &mut Context<'_>) -> Option<Bytes> {
         let mut first: Option<Bytes> = None;
         let mut more: Vec<u8> = Vec::new();
         loop {
             let sent = more.len().max(first.as_ref().map_or(0, Bytes::len));
             let (sequence, event, stored) = self.events.front_mut()?;
-            if let Stored::Later(write) = stored {
+            if let Durability::Pending(write) = stored {
                 match write.as_mut().poll(cx) {
                     Poll::Pending => break,
-                    // Lost to whoever comes back, but not to who is here.
-                    Poll::Ready(Err(error)) => tracing::error!(%error, "an event is not kept"),
+                    // A client that resumes does not receive this event, but the connected client
+                    // does.
+                    Poll::Ready(Err(error)) => tracing::error!(%error, "an event was not stored"),
                     Poll::Ready(Ok(())) => {}
                 }
-                *stored = Stored::Now;
+                *stored = Durability::Immediate;
             }
-            if sent > 0 && sent + event.len() > FRAME {
+            if sent > 0 && sent + event.len() > MAX_FRAME {
                 break;
             }
             *taken = (*taken).max(*sequence);

@@ -1,20 +1,20 @@
-//! Hosts with ports, and origins, as clients write them. Stricter than the grammar of URIs: what
-//! no browser sends is not understood.
+//! Parses hosts with ports, and origins. The parser is stricter than the grammar of URIs and
+//! rejects what no browser sends.
 
 use std::net::Ipv6Addr;
 
-/// The names of this machine. Names that resolvers map to it as well (`localhost.`, `0.0.0.0`,
-/// `[::ffff:127.0.0.1]`) are left out: no client needs them, and attacks have used them.
+/// The accepted names of this machine. Other names that resolve to it (`localhost.`, `0.0.0.0`,
+/// `[::ffff:127.0.0.1]`) are left out, because clients do not need them and attacks have used them.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// The longest name there is in the domain name system, and the dot that may end it.
+/// The maximum length of a DNS name, including the final dot.
 const LONGEST_NAME: usize = 254;
 
 pub(super) fn is_loopback(host: &str) -> bool {
     LOOPBACK.iter().any(|name| name.eq_ignore_ascii_case(host))
 }
 
-/// A host and perhaps a port.
+/// A host with an optional port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Address<'a> {
     pub(super) host: &'a str,
@@ -37,7 +37,7 @@ impl<'a> Address<'a> {
         is_host(host).then_some(Self { host, port })
     }
 
-    /// The spelling that clients use: an IPv6 address has many, and they send the shortest.
+    /// The spelling that clients use. An IPv6 address has many; clients send the shortest.
     pub(super) fn canonical_host(&self) -> Box<str> {
         match v6(self.host) {
             Some(address) => format!("[{address}]").into(),
@@ -46,7 +46,7 @@ impl<'a> Address<'a> {
     }
 }
 
-/// Where a page comes from.
+/// The origin of a web page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin<'a> {
     pub(super) scheme: &'a str,
@@ -64,7 +64,7 @@ impl<'a> Origin<'a> {
         self.default_port().is_some()
     }
 
-    /// The port, also where it goes without saying.
+    /// The port, or the default port of the scheme.
     pub(super) fn port(&self) -> Option<u16> {
         self.address.port.or_else(|| self.default_port())
     }
@@ -99,7 +99,7 @@ fn is_scheme(scheme: &str) -> bool {
     scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && scheme.bytes().all(is_part)
 }
 
-/// Without sign and leading zeros, so that every port has one spelling.
+/// Parses a port without sign and leading zeros, so that every port has one spelling.
 fn port(digits: &str) -> Option<u16> {
     if digits.starts_with('0') || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

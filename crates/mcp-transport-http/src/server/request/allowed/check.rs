@@ -1,86 +1,93 @@
-//! The two headers of a request against what is allowed.
+//! Compares `Host` and `Origin` of a request with the allow lists.
 
 use http::Uri;
 
-use super::Allowed;
+use super::AllowList;
 use super::address::{Address, Origin};
-use crate::server::request::head::{Doubled, Field};
+use crate::server::request::head::{DuplicateHeader, SingleHeader};
 
-/// The longest piece of a request in a message, in characters.
+/// The maximum length of a quoted header value in an error message, in characters.
 const SHOWN: usize = 256;
 
-/// Which header is looked at.
+/// The header that is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Checked {
+pub(crate) enum SourceHeader {
     Host,
     Origin,
 }
 
-/// Whether a request may reach the server.
+/// The result of a check.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum SourceCheck {
     Allowed,
-    /// Why not, and what to change, for people.
+    /// The error message: why the request is rejected, and which setting to change.
     Refused(String),
 }
 
-/// Checks the host a request is meant for. It has exactly one, or it is refused.
-pub(crate) fn host(hosts: &Allowed, target: &Uri, header: Field<'_>) -> Verdict {
+/// Checks the host of a request. A request without a host, or with several, is rejected.
+pub(crate) fn host(hosts: &AllowList, target: &Uri, header: SingleHeader<'_>) -> SourceCheck {
     if hosts.any {
-        return Verdict::Allowed;
+        return SourceCheck::Allowed;
     }
-    let header = match header.only() {
+    let header = match header.single() {
         Ok(header) => header.map(|header| header.as_bytes()),
-        Err(Doubled) => return refused(Checked::Host, "it has more than one Host header"),
+        Err(DuplicateHeader) => {
+            return refused(SourceHeader::Host, "it has more than one Host header");
+        }
     };
-    // HTTP/2 has the host in the target, and HTTP/1.1 may.
+    // HTTP/2 sends the host in the request target, and HTTP/1.1 may do so.
     let authority = target.authority().map(|host| host.as_str().as_bytes());
     let value = match (authority, header) {
-        (None, None) => return refused(Checked::Host, "it has no Host header"),
+        (None, None) => return refused(SourceHeader::Host, "it has no Host header"),
         (Some(target), Some(header)) if !target.eq_ignore_ascii_case(header) => {
             let (target, header) = (shown(target), shown(header));
             let why = format!("it is for `{target}`, and its Host header is `{header}`");
-            return refused(Checked::Host, &why);
+            return refused(SourceHeader::Host, &why);
         }
         (Some(value), _) | (None, Some(value)) => value,
     };
     if is_this_machine(value) {
-        return Verdict::Allowed;
+        return SourceCheck::Allowed;
     }
     let address = str::from_utf8(value).ok().and_then(Address::parse);
     let why = match address {
-        Some(address) if hosts.has_host(&address) => return Verdict::Allowed,
+        Some(address) if hosts.has_host(&address) => return SourceCheck::Allowed,
         Some(_) => "is not served here",
         None => "is not a host with an optional port",
     };
-    refused(Checked::Host, &format!("its Host `{}` {why}", shown(value)))
+    refused(
+        SourceHeader::Host,
+        &format!("its Host `{}` {why}", shown(value)),
+    )
 }
 
-/// Checks the web page a request comes from, if it comes from one.
-pub(crate) fn origin(origins: &Allowed, header: Field<'_>) -> Verdict {
+/// Checks the origin of a request that comes from a web page.
+pub(crate) fn origin(origins: &AllowList, header: SingleHeader<'_>) -> SourceCheck {
     if origins.any {
-        return Verdict::Allowed;
+        return SourceCheck::Allowed;
     }
-    let value = match header.only() {
+    let value = match header.single() {
         Ok(Some(value)) => value.as_bytes(),
-        Ok(None) => return Verdict::Allowed,
-        Err(Doubled) => return refused(Checked::Origin, "it has more than one Origin header"),
+        Ok(None) => return SourceCheck::Allowed,
+        Err(DuplicateHeader) => {
+            return refused(SourceHeader::Origin, "it has more than one Origin header");
+        }
     };
     let origin = str::from_utf8(value).ok().and_then(Origin::parse);
     let why = match origin {
-        Some(origin) if origins.has_origin(&origin) => return Verdict::Allowed,
-        None if value == b"null" && origins.has_null() => return Verdict::Allowed,
+        Some(origin) if origins.has_origin(&origin) => return SourceCheck::Allowed,
+        None if value == b"null" && origins.has_null() => return SourceCheck::Allowed,
         None if value != b"null" => "is not an origin",
         _ => "is not served here",
     };
     refused(
-        Checked::Origin,
+        SourceHeader::Origin,
         &format!("its Origin `{}` {why}", shown(value)),
     )
 }
 
-impl Checked {
-    /// What a person changes to let more pass.
+impl SourceHeader {
+    /// The setting that accepts more values.
     pub(super) fn setting(self) -> &'static str {
         match self {
             Self::Host => "Options::allow_host",
@@ -93,8 +100,8 @@ fn is_u16(digits: &str) -> bool {
     digits.parse::<u16>().is_ok()
 }
 
-/// Whether it is a name of this machine, which is always in, as nearly every client there writes
-/// it; the rest is parsed.
+/// Whether the host is a name of this machine in the spelling of nearly every client. It is a fast
+/// path; other spellings are parsed.
 fn is_this_machine(host: &[u8]) -> bool {
     let name = |name: &[u8]| host.strip_prefix(name);
     match name(b"127.0.0.1").or_else(|| name(b"localhost")) {
@@ -107,19 +114,19 @@ fn is_this_machine(host: &[u8]) -> bool {
 }
 
 #[cold]
-fn refused(header: Checked, why: &str) -> Verdict {
+fn refused(header: SourceHeader, why: &str) -> SourceCheck {
     let setting = header.setting();
-    Verdict::Refused(format!(
+    SourceCheck::Refused(format!(
         "the request was refused: {why}; the setting is {setting}"
     ))
 }
 
-/// What a peer wrote, on one line and not too long.
+/// Quotes a header value on one line, up to a maximum length.
 #[cold]
 pub(super) fn shown(value: &[u8]) -> String {
     const MORE: &str = "...";
     let mut out = String::new();
-    // Where to cut if the rest does not fit.
+    // Where to cut if the value is too long.
     let mut cut = 0;
     for byte in value {
         out.extend(byte.escape_ascii().map(char::from));

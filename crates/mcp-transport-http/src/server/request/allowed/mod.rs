@@ -1,9 +1,10 @@
-//! Which `Host` and `Origin` values reach the server: the guard against web pages that talk to a
-//! server on the user's machine, directly or under a name that was made to point there.
+//! Allow lists for `Host` and `Origin`. They protect a local server against requests from web
+//! pages, sent directly or by DNS rebinding.
 //!
-//! Not for cross-origin headers and not for authorization: what passes here is still a stranger.
+//! This is neither CORS nor authorization: an accepted request is still unauthenticated.
 //!
-//! Specification: [security warning](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning).
+//! Specification: [security
+//! warning](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning).
 
 mod address;
 mod check;
@@ -11,19 +12,19 @@ mod check;
 mod tests;
 
 use address::{Address, Origin};
-pub(crate) use check::{Checked, Verdict, host, origin};
+pub(crate) use check::{SourceCheck, SourceHeader, host, origin};
 
-/// Which values of `Host`, or of `Origin`, reach the server.
+/// The accepted values of `Host` or of `Origin`.
 #[derive(Debug, Clone)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowList {
     any: bool,
-    /// Beside the loopback names, which are always in.
+    /// Values in addition to the loopback names, which are always accepted.
     entries: Vec<Entry>,
-    /// What is wrong with the first value that could not be understood.
+    /// The error for the first value that could not be parsed.
     problem: Option<String>,
 }
 
-/// One value that was allowed explicitly.
+/// A value that was allowed explicitly.
 #[derive(Debug, Clone)]
 enum Entry {
     Host {
@@ -35,12 +36,12 @@ enum Entry {
         host: Box<str>,
         port: Option<u16>,
     },
-    /// The origin of pages that have none.
+    /// The origin `null`, which browsers send for pages without an origin.
     Null,
 }
 
-impl Allowed {
-    /// `localhost`, `127.0.0.1` and `[::1]`, on every port; as origins, over http and https.
+impl AllowList {
+    /// Accepts `localhost`, `127.0.0.1` and `[::1]` on every port; as origins, over http and https.
     pub(crate) fn loopback() -> Self {
         Self {
             any: false,
@@ -49,7 +50,7 @@ impl Allowed {
         }
     }
 
-    /// Everything, and nothing is looked at: a missing or malformed value passes too.
+    /// Accepts every value, including a missing or malformed one.
     pub(crate) fn any() -> Self {
         Self {
             any: true,
@@ -57,12 +58,12 @@ impl Allowed {
         }
     }
 
-    /// Also allows this one. For hosts: `example.com` is every port of it, `example.com:8443`
-    /// that one; clients leave the default port of a scheme out. For origins:
-    /// `https://example.com`, and `null` for pages without an origin.
+    /// Also accepts `value`. Hosts: `example.com` for every port, `example.com:8443` for that port
+    /// only; clients omit the default port of a scheme. Origins: `https://example.com`, or `null`
+    /// for pages without an origin.
     ///
-    /// Case does not matter and there are no wildcards. A value that is neither is an error when
-    /// the server is built.
+    /// Case is ignored, and wildcards are not supported. A value that is neither a host nor an
+    /// origin is an error when the endpoint is created.
     #[must_use]
     pub(crate) fn allow(mut self, value: &str) -> Self {
         match Entry::parse(value) {
@@ -76,14 +77,14 @@ impl Allowed {
         self
     }
 
-    /// What is wrong with what was allowed, whatever it was meant for.
+    /// The error for the first value that could not be parsed.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.clone()
     }
 
-    /// What is wrong with it as the list of this header: also a host among the origins, or an
-    /// origin among the hosts, which would never match.
-    pub(crate) fn problem_as(&self, header: Checked) -> Option<String> {
+    /// The error for this list. It also reports a host in the list of origins and an origin in the
+    /// list of hosts, which would never match.
+    pub(crate) fn problem_as(&self, header: SourceHeader) -> Option<String> {
         let problem = self.problem().or_else(|| {
             let stranger = self.entries.iter().find(|entry| !entry.is_for(header))?;
             Some(match stranger {
@@ -99,7 +100,7 @@ impl Allowed {
         problem.map(|problem| format!("{}: {problem}", header.setting()))
     }
 
-    /// Whether nothing but names of this machine is allowed.
+    /// Whether only names of this machine are accepted.
     pub(crate) fn is_loopback_only(&self) -> bool {
         let is_loopback = |entry: &Entry| match entry {
             Entry::Host { host, .. } | Entry::Origin { host, .. } => address::is_loopback(host),
@@ -139,7 +140,7 @@ impl Allowed {
 }
 
 impl Entry {
-    /// The error says why not.
+    /// The error is the reason.
     fn parse(value: &str) -> Result<Self, &'static str> {
         if value.contains('*') {
             return Err("there are no wildcards; \
@@ -167,7 +168,7 @@ impl Entry {
         })
     }
 
-    fn is_for(&self, header: Checked) -> bool {
-        matches!(self, Self::Host { .. }) == matches!(header, Checked::Host)
+    fn is_for(&self, header: SourceHeader) -> bool {
+        matches!(self, Self::Host { .. }) == matches!(header, SourceHeader::Host)
     }
 }

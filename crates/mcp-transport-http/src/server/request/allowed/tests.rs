@@ -1,18 +1,18 @@
-//! Attack T01 and T02: what passes and what does not, value by value.
+//! Tests of the allow lists, value by value (threats T01 and T02).
 
 use http::Request;
 use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 
-use super::{Allowed, Checked, Verdict};
-use crate::server::request::head::Heads;
+use super::{AllowList, SourceCheck, SourceHeader};
+use crate::server::request::head::McpHeaders;
 
-fn host(hosts: &Allowed, parts: &Parts) -> Verdict {
-    super::host(hosts, &parts.uri, Heads::of(&parts.headers).host)
+fn host(hosts: &AllowList, parts: &Parts) -> SourceCheck {
+    super::host(hosts, &parts.uri, McpHeaders::of(&parts.headers).host)
 }
 
-fn origin(origins: &Allowed, parts: &Parts) -> Verdict {
-    super::origin(origins, Heads::of(&parts.headers).origin)
+fn origin(origins: &AllowList, parts: &Parts) -> SourceCheck {
+    super::origin(origins, McpHeaders::of(&parts.headers).origin)
 }
 
 fn request(uri: &str, headers: &[(http::HeaderName, &[u8])]) -> Parts {
@@ -31,19 +31,23 @@ fn with_origin(value: &[u8]) -> Parts {
     request("/mcp", &[(ORIGIN, value)])
 }
 
-/// Every value of the table, and whether it passes.
+/// Checks every value of a table.
 #[track_caller]
-fn table(check: impl Fn(&[u8]) -> Verdict, rows: &[(&[u8], bool)]) {
+fn table(check: impl Fn(&[u8]) -> SourceCheck, rows: &[(&[u8], bool)]) {
     for (value, passes) in rows {
         let verdict = check(value);
         let text = value.escape_ascii();
-        assert_eq!(verdict == Verdict::Allowed, *passes, "{text}: {verdict:?}");
+        assert_eq!(
+            verdict == SourceCheck::Allowed,
+            *passes,
+            "{text}: {verdict:?}"
+        );
     }
 }
 
 #[test]
 fn the_default_hosts_are_the_loopback_names() {
-    let hosts = Allowed::loopback();
+    let hosts = AllowList::loopback();
     table(
         |value| host(&hosts, &with_host(value)),
         &[
@@ -109,7 +113,7 @@ fn the_default_hosts_are_the_loopback_names() {
 
 #[test]
 fn a_request_has_one_host() {
-    let hosts = Allowed::loopback();
+    let hosts = AllowList::loopback();
     let rows: &[(&str, &[&[u8]], bool)] = &[
         ("/mcp", &[], false),
         ("/mcp", &[b"localhost", b"localhost"], false),
@@ -129,18 +133,18 @@ fn a_request_has_one_host() {
     for (uri, values, passes) in rows {
         let headers: Vec<_> = values.iter().map(|value| (HOST, *value)).collect();
         let verdict = host(&hosts, &request(uri, &headers));
-        assert_eq!(verdict == Verdict::Allowed, *passes, "{uri} {values:?}");
+        assert_eq!(verdict == SourceCheck::Allowed, *passes, "{uri} {values:?}");
     }
 }
 
 #[test]
 fn an_allowed_host_is_matched_exactly() {
-    let hosts = Allowed::loopback()
+    let hosts = AllowList::loopback()
         .allow("mcp.Example.com")
         .allow("fixed.example:8443")
         .allow("[2001:DB8:0::1]")
         .allow("[fe80::2]:80");
-    assert_eq!(hosts.problem_as(Checked::Host), None);
+    assert_eq!(hosts.problem_as(SourceHeader::Host), None);
     table(
         |value| host(&hosts, &with_host(value)),
         &[
@@ -165,7 +169,7 @@ fn an_allowed_host_is_matched_exactly() {
 
 #[test]
 fn the_default_origins_are_pages_from_this_machine() {
-    let origins = Allowed::loopback();
+    let origins = AllowList::loopback();
     table(
         |value| origin(&origins, &with_origin(value)),
         &[
@@ -207,25 +211,25 @@ fn the_default_origins_are_pages_from_this_machine() {
 }
 
 #[test]
-fn requests_from_no_page_pass_and_from_two_do_not() {
-    let origins = Allowed::loopback();
-    assert_eq!(origin(&origins, &request("/", &[])), Verdict::Allowed);
+fn a_missing_origin_passes_and_a_repeated_one_does_not() {
+    let origins = AllowList::loopback();
+    assert_eq!(origin(&origins, &request("/", &[])), SourceCheck::Allowed);
     let twice = [(); 2].map(|()| (ORIGIN, b"http://localhost".as_slice()));
     assert!(matches!(
         origin(&origins, &request("/", &twice)),
-        Verdict::Refused(_)
+        SourceCheck::Refused(_)
     ));
 }
 
 #[test]
 fn an_allowed_origin_is_matched_exactly() {
-    let origins = Allowed::loopback()
+    let origins = AllowList::loopback()
         .allow("https://App.example.com")
         .allow("http://plain.example:80")
         .allow("https://ports.example:8443")
         .allow("vscode-webview://1a2b")
         .allow("null");
-    assert_eq!(origins.problem_as(Checked::Origin), None);
+    assert_eq!(origins.problem_as(SourceHeader::Origin), None);
     table(
         |value| origin(&origins, &with_origin(value)),
         &[
@@ -252,17 +256,17 @@ fn an_allowed_origin_is_matched_exactly() {
 }
 
 #[test]
-fn any_looks_at_nothing() {
-    let any = Allowed::any();
-    assert_eq!(host(&any, &request("/", &[])), Verdict::Allowed);
-    assert_eq!(host(&any, &with_host(b"evil.com")), Verdict::Allowed);
-    assert_eq!(origin(&any, &with_origin(b"null")), Verdict::Allowed);
+fn any_accepts_every_value() {
+    let any = AllowList::any();
+    assert_eq!(host(&any, &request("/", &[])), SourceCheck::Allowed);
+    assert_eq!(host(&any, &with_host(b"evil.com")), SourceCheck::Allowed);
+    assert_eq!(origin(&any, &with_origin(b"null")), SourceCheck::Allowed);
     assert!(!any.is_loopback_only());
 }
 
 #[test]
-fn what_cannot_be_allowed_is_said() {
-    let problem = |value: &str| Allowed::loopback().allow(value).problem();
+fn an_invalid_allow_list_entry_is_reported() {
+    let problem = |value: &str| AllowList::loopback().allow(value).problem();
     for (value, shown) in [
         ("", ""),
         ("*", "*"),
@@ -288,45 +292,45 @@ fn what_cannot_be_allowed_is_said() {
         assert!(problem.starts_with(&start), "{problem}");
     }
     assert!(problem("*").unwrap().contains("Options::allow_any_host"));
-    let first = Allowed::loopback().allow("a b").allow("c d").allow("ok");
+    let first = AllowList::loopback().allow("a b").allow("c d").allow("ok");
     assert!(first.problem().unwrap().contains("`a b`"));
 }
 
 #[test]
-fn a_host_is_no_origin_and_an_origin_no_host() {
-    let mixed = |value: &str, header| Allowed::loopback().allow(value).problem_as(header);
+fn a_host_is_rejected_as_origin_and_an_origin_as_host() {
+    let mixed = |value: &str, header| AllowList::loopback().allow(value).problem_as(header);
     for (value, header) in [
-        ("example.com", Checked::Origin),
-        ("https://example.com", Checked::Host),
-        ("null", Checked::Host),
+        ("example.com", SourceHeader::Origin),
+        ("https://example.com", SourceHeader::Host),
+        ("null", SourceHeader::Host),
     ] {
         let problem = mixed(value, header).unwrap();
         assert!(problem.starts_with(header.setting()), "{problem}");
         assert!(problem.contains(value), "{problem}");
     }
-    assert_eq!(mixed("example.com", Checked::Host), None);
-    assert_eq!(mixed("https://example.com", Checked::Origin), None);
+    assert_eq!(mixed("example.com", SourceHeader::Host), None);
+    assert_eq!(mixed("https://example.com", SourceHeader::Origin), None);
 }
 
 #[test]
 fn the_default_is_recognised() {
-    assert!(Allowed::loopback().is_loopback_only());
+    assert!(AllowList::loopback().is_loopback_only());
     assert!(
-        Allowed::loopback()
+        AllowList::loopback()
             .allow("LOCALHOST:3000")
             .is_loopback_only()
     );
-    assert!(!Allowed::loopback().allow("a.example").is_loopback_only());
-    assert!(!Allowed::loopback().allow("null").is_loopback_only());
+    assert!(!AllowList::loopback().allow("a.example").is_loopback_only());
+    assert!(!AllowList::loopback().allow("null").is_loopback_only());
 }
 
 #[test]
-fn a_refusal_names_header_value_and_setting() {
+fn a_rejection_names_header_value_and_setting() {
     let refusal = |verdict| match verdict {
-        Verdict::Refused(message) => message,
-        Verdict::Allowed => panic!("allowed"),
+        SourceCheck::Refused(message) => message,
+        SourceCheck::Allowed => panic!("allowed"),
     };
-    let hosts = Allowed::loopback();
+    let hosts = AllowList::loopback();
     let message = refusal(host(&hosts, &with_host(b"evil.com")));
     for part in ["Host", "`evil.com`", "Options::allow_host"] {
         assert!(message.contains(part), "{message}");

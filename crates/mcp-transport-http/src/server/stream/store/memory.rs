@@ -1,5 +1,6 @@
-//! Events kept in memory, for as long as somebody may come back and no more than fits.
+//! The event store in memory, with limits on time and size.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::future::ready;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,71 +11,71 @@ use bytes::Bytes;
 use mcp_protocol::BoxFuture;
 use tokio::time::Instant;
 
-use super::log::{self, Log};
-use super::{EventStore, Replay, StoreError, Stored, StreamKey};
-use crate::server::session::id::{BySession, SessionId};
+use super::log::{self, SessionLog};
+use super::{Durability, EventStore, Replay, StoreError, StreamKey};
+use crate::server::session::id::SessionId;
 use crate::sync::lock;
 
-/// How many parts the table of sessions has, each under a lock of its own.
+/// The number of shards of the session table. Each has its own lock.
 const SHARDS: usize = 16;
 
-type Shard = BySession<Log>;
+type Shard = HashMap<SessionId, SessionLog>;
 
-/// Keeps events in the memory of this process.
+/// Stores events in the memory of this process.
 ///
-/// When a session or the whole store is over its limit, the session that appends loses its own
-/// oldest events, never those of another. What was dropped is remembered, so that no replay has a
-/// hole; when there is no room for that either, or the window is over, streams without events are
-/// remembered all together.
+/// When a session or the whole store exceeds its limit, the session that appends loses its own
+/// oldest events, never those of another session. The store records what it dropped, so that an
+/// incomplete replay is never returned. Records of streams without events are merged into one when
+/// they take too much memory or are older than the retention.
 pub struct MemoryStore {
     shards: [Mutex<Shard>; SHARDS],
-    /// What all sessions cost.
+    /// The memory that all sessions take.
     pub(super) total: AtomicUsize,
     session_bytes: usize,
     total_bytes: usize,
-    window: Duration,
+    retention: Duration,
 }
 
 impl MemoryStore {
-    /// An empty one.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
             total: AtomicUsize::new(0),
             session_bytes: 10 << 20,
             total_bytes: 256 << 20,
-            window: Duration::from_secs(5 * 60),
+            retention: Duration::from_secs(5 * 60),
         }
     }
 
-    /// Sets how much one session may keep, the store's own records included. Default 10 MiB.
+    /// Sets the maximum memory of one session, including the records of the store. Default 10 MiB.
     #[must_use]
-    pub fn with_session_bytes(mut self, bytes: usize) -> Self {
+    pub fn with_max_session_bytes(mut self, bytes: usize) -> Self {
         self.session_bytes = bytes;
         self
     }
 
-    /// Sets how much all sessions together may keep. Default 256 MiB. What it takes to remember
-    /// that a session lost everything, a few hundred bytes each, comes on top.
+    /// Sets the maximum memory of all sessions. Default 256 MiB. The record that a session has lost
+    /// all its events takes a few hundred bytes in addition.
     #[must_use]
-    pub fn with_total_bytes(mut self, bytes: usize) -> Self {
+    pub fn with_max_total_bytes(mut self, bytes: usize) -> Self {
         self.total_bytes = bytes;
         self
     }
 
     /// Sets how long an event is kept. Default 5 minutes.
     #[must_use]
-    pub fn with_window(mut self, window: Duration) -> Self {
-        self.window = window;
+    pub fn with_retention(mut self, retention: Duration) -> Self {
+        self.retention = retention;
         self
     }
 
     pub(super) fn shard(&self, session: SessionId) -> MutexGuard<'_, Shard> {
-        lock(&self.shards[usize::from(session.first()) % SHARDS])
+        lock(&self.shards[usize::from(session.shard_byte()) % SHARDS])
     }
 
-    /// Brings the total up to date with a session that cost `before`.
-    fn count(&self, before: usize, log: &Log) -> usize {
+    /// Updates the total after a session that took `before` bytes has changed.
+    fn count(&self, before: usize, log: &SessionLog) -> usize {
         let after = log.footprint();
         if after < before {
             let freed = before - after;
@@ -98,20 +99,20 @@ impl fmt::Debug for MemoryStore {
             .field("bytes", &self.total)
             .field("session_bytes", &self.session_bytes)
             .field("total_bytes", &self.total_bytes)
-            .field("window", &self.window)
+            .field("retention", &self.retention)
             .finish_non_exhaustive()
     }
 }
 
 impl EventStore for MemoryStore {
-    fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Stored {
+    fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
         let mut shard = self.shard(key.session);
         let log = shard.entry(key.session).or_default();
         let before = log.footprint();
-        // Taken under the lock, so that a session's events are in the order of time.
+        // Read under the lock, so that the events of a session are in the order of time.
         let now = Instant::now();
         if event.len() > self.session_bytes.min(self.total_bytes) {
-            // It would push out everything else and still not fit.
+            // The event would evict everything else and still exceed the limit.
             log.skip(key.stream, sequence, now);
         } else {
             log.append(key.stream, sequence, event, now);
@@ -121,7 +122,7 @@ impl EventStore for MemoryStore {
             let before = log.footprint();
             let is_over = before > self.session_bytes || total > self.total_bytes;
             if !is_over || !log.evict() {
-                return Stored::Now;
+                return Durability::Immediate;
             }
             total = self.count(before, log);
         }
@@ -151,7 +152,7 @@ impl EventStore for MemoryStore {
 
     fn forget_session(&self, session: SessionId) {
         let log = self.shard(session).remove(&session);
-        // The events are dropped here, without the lock.
+        // Dropped here, after the lock was released.
         if let Some(log) = log {
             self.total.fetch_sub(log.footprint(), Ordering::Relaxed);
         }
@@ -161,7 +162,7 @@ impl EventStore for MemoryStore {
         for shard in &self.shards {
             for log in lock(shard).values_mut() {
                 let before = log.footprint();
-                log.expire(now, self.window);
+                log.expire(now, self.retention);
                 self.count(before, log);
             }
         }

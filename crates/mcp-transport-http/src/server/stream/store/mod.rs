@@ -1,6 +1,7 @@
-//! Where events are kept for clients that come back after a broken connection.
+//! Stores events for clients that resume a stream after a broken connection.
 //!
-//! Specification: [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
+//! Specification:
+//! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
 
 mod log;
 mod memory;
@@ -17,84 +18,85 @@ use tokio::time::Instant;
 use crate::server::session::id::SessionId;
 pub use memory::MemoryStore;
 
-/// One stream of one session.
+/// A stream of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct StreamKey {
     /// The session.
     pub session: SessionId,
-    /// The number of the stream in it. It is not used for another stream of the same session.
+    /// The number of the stream within the session. A session never uses a number twice.
     pub stream: u32,
 }
 
 impl StreamKey {
-    /// The stream of this number. An endpoint makes its own; this is for those who test a store.
+    /// Creates a key, for tests of a store. An endpoint creates its own keys.
     pub const fn new(session: SessionId, stream: u32) -> Self {
         Self { session, stream }
     }
 }
 
-/// Keeps the events of streams, so that a client whose connection broke gets what it missed.
+/// Stores the events of streams, so that a client whose connection broke receives what it missed.
 ///
-/// The events of a stream are numbered from 1 without gaps, and appended in that order. None of
-/// the methods may block: they are called between two polls of a connection, and some of them
-/// under a lock of the stream.
+/// The events of a stream are numbered from 1 without gaps, and appended in that order. The methods
+/// must not block: they are called while a connection is polled, some of them under a lock of the
+/// stream.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
-    /// Keeps one event. A [`replay`](Self::replay) that is called later sees it, whether or not
-    /// it is durable by then.
+    /// Stores one event. A [`replay`](Self::replay) that is called later returns it, even before it
+    /// is durable.
     ///
-    /// `event` may be a part of a larger buffer, which stays in memory for as long as it does.
-    fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Stored;
+    /// `event` may be a part of a larger buffer, which stays in memory as long as `event`.
+    fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability;
 
-    /// The events of a stream that follow number `after`, oldest first; 0 is before the first.
+    /// Returns the events of a stream after sequence number `after`, oldest first. 0 is before the
+    /// first event.
     ///
     /// # Errors
-    /// The store could not be read.
+    /// The store cannot be read.
     ///
     /// # Cancel safety
-    /// Dropping the future changes nothing.
+    /// Dropping the future has no effect.
     fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, StoreError>>;
 
-    /// The stream has ended and nobody will come back for it.
+    /// Removes a stream that has ended and will not be resumed.
     fn forget_stream(&self, key: StreamKey);
 
-    /// The session has ended, and all its streams with it.
+    /// Removes a session that has ended, with all its streams.
     fn forget_session(&self, session: SessionId);
 
-    /// Called every few seconds with the time, to drop what is kept no longer.
+    /// Removes expired events. Called every few seconds with the current time.
     fn expire(&self, now: Instant);
 }
 
-/// How an event was kept.
+/// When an appended event is durable.
 #[non_exhaustive]
-pub enum Stored {
-    /// It is as safe as it will get.
-    Now,
-    /// It is being written. The future tells when it is durable, or that it will not be; dropping
-    /// it stops nothing.
-    Later(BoxFuture<'static, Result<(), StoreError>>),
+pub enum Durability {
+    /// The event is already as durable as it will be.
+    Immediate,
+    /// The event is being written. The future completes when it is durable, or fails if it cannot
+    /// be stored. Dropping the future does not stop the write.
+    Pending(BoxFuture<'static, Result<(), StoreError>>),
 }
 
-impl fmt::Debug for Stored {
+impl fmt::Debug for Durability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Now => "Now",
-            Self::Later(_) => "Later(..)",
+            Self::Immediate => "Immediate",
+            Self::Pending(_) => "Pending(..)",
         })
     }
 }
 
-/// What there is for a client that comes back.
+/// The events for a client that resumes a stream.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Replay {
-    /// Everything it missed, oldest first.
+    /// Everything the client missed, oldest first.
     Events(Vec<Bytes>),
-    /// Some of what it missed was dropped. Nothing is better than a replay with a hole.
+    /// Some of the missed events were dropped. An incomplete replay is never returned.
     Gone,
 }
 
-/// Counts the events; their contents are nobody's business.
+/// Writes the number of events, but not their contents.
 impl fmt::Debug for Replay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -104,7 +106,7 @@ impl fmt::Debug for Replay {
     }
 }
 
-/// Why events could not be kept or read.
+/// The reason why events cannot be stored or read.
 #[derive(Debug)]
 pub struct StoreError {
     message: String,
@@ -112,7 +114,7 @@ pub struct StoreError {
 }
 
 impl StoreError {
-    /// An error with a message for the operator; clients do not see it.
+    /// Creates an error with a message for the operator. Clients do not receive it.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -120,7 +122,7 @@ impl StoreError {
         }
     }
 
-    /// Attaches the cause.
+    /// Sets the cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());

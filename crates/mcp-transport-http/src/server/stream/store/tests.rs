@@ -1,4 +1,4 @@
-//! The store in memory: what it keeps, in what order it lets go, and what it says of it.
+//! Tests of the store in memory: what it keeps, what it evicts first, and what it reports.
 
 mod model;
 
@@ -10,17 +10,17 @@ use bytes::Bytes;
 use http::HeaderValue;
 use tokio::time::{Instant, advance};
 
-use super::log::{EVENT, SESSION, STREAM};
+use super::log::{EVENT_COST, SESSION_COST, STREAM_COST};
 use super::memory::MemoryStore;
 use super::*;
 use crate::server::session::id::SessionId;
 
-/// What the events of these tests carry.
+/// The size of the events in these tests.
 const DATA: usize = 100;
 
-/// What sessions with this many streams and events cost.
+/// The memory of a session with this many streams and events.
 fn cost(streams: usize, events: usize) -> usize {
-    SESSION + streams * STREAM + events * (EVENT + DATA)
+    SESSION_COST + streams * STREAM_COST + events * (EVENT_COST + DATA)
 }
 
 fn session(number: u8) -> SessionId {
@@ -35,9 +35,9 @@ fn key(session_number: u8, stream: u32) -> StreamKey {
     }
 }
 
-/// An event that tells its place.
+/// An event that contains its position.
 fn event(key: StreamKey, sequence: u64) -> Bytes {
-    let session = key.session.first();
+    let session = key.session.shard_byte();
     Bytes::from(format!(
         "{:0>DATA$}",
         format!("{session}/{}/{sequence}", key.stream)
@@ -47,7 +47,7 @@ fn event(key: StreamKey, sequence: u64) -> Bytes {
 fn append(store: &MemoryStore, key: StreamKey, sequences: impl IntoIterator<Item = u64>) {
     for sequence in sequences {
         let stored = store.append(key, sequence, event(key, sequence));
-        assert!(matches!(stored, Stored::Now));
+        assert!(matches!(stored, Durability::Immediate));
     }
 }
 
@@ -65,7 +65,7 @@ fn used(store: &MemoryStore) -> usize {
 }
 
 #[tokio::test]
-async fn a_stream_comes_back_alone_and_in_order() {
+async fn a_stream_is_replayed_alone_and_in_order() {
     let store = MemoryStore::new();
     let (one, two, other) = (key(1, 1), key(1, 2), key(17, 1));
     for sequence in 1..=5 {
@@ -85,7 +85,7 @@ async fn a_stream_comes_back_alone_and_in_order() {
 }
 
 #[tokio::test]
-async fn of_an_unknown_stream_nothing_is_missed_by_who_has_seen_nothing() {
+async fn an_unknown_stream_replays_nothing_to_a_client_without_events() {
     let store = MemoryStore::new();
     append(&store, key(1, 1), [1]);
     for unknown in [key(1, 2), key(2, 1)] {
@@ -95,8 +95,8 @@ async fn of_an_unknown_stream_nothing_is_missed_by_who_has_seen_nothing() {
 }
 
 #[tokio::test]
-async fn the_oldest_events_of_the_session_go_first() {
-    let store = MemoryStore::new().with_session_bytes(cost(2, 4));
+async fn the_oldest_events_of_the_session_are_evicted_first() {
+    let store = MemoryStore::new().with_max_session_bytes(cost(2, 4));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, [1, 2]);
     append(&store, two, [1, 2]);
@@ -115,8 +115,8 @@ async fn the_oldest_events_of_the_session_go_first() {
 }
 
 #[tokio::test]
-async fn who_has_seen_everything_misses_nothing_when_it_is_dropped() {
-    let store = MemoryStore::new().with_session_bytes(cost(2, 1));
+async fn a_client_with_all_events_misses_nothing_when_they_are_evicted() {
+    let store = MemoryStore::new().with_max_session_bytes(cost(2, 1));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, 1..=3);
     append(&store, two, [1]);
@@ -126,7 +126,7 @@ async fn who_has_seen_everything_misses_nothing_when_it_is_dropped() {
 
 #[tokio::test]
 async fn a_full_store_takes_nothing_from_other_sessions() {
-    let store = MemoryStore::new().with_total_bytes(cost(1, 3) + cost(1, 1));
+    let store = MemoryStore::new().with_max_total_bytes(cost(1, 3) + cost(1, 1));
     let (one, two) = (key(1, 1), key(2, 1));
     append(&store, one, 1..=3);
     append(&store, two, 1..=3);
@@ -148,8 +148,8 @@ async fn a_full_store_takes_nothing_from_other_sessions() {
 }
 
 #[tokio::test]
-async fn an_event_too_large_to_keep_costs_its_stream_alone() {
-    let store = MemoryStore::new().with_session_bytes(10_000);
+async fn an_event_too_large_to_store_affects_only_its_stream() {
+    let store = MemoryStore::new().with_max_session_bytes(10_000);
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, [1]);
     append(&store, two, [1]);
@@ -162,8 +162,8 @@ async fn an_event_too_large_to_keep_costs_its_stream_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_leave_after_the_window() {
-    let store = MemoryStore::new().with_window(Duration::from_secs(10));
+async fn events_expire_after_the_retention() {
+    let store = MemoryStore::new().with_retention(Duration::from_secs(10));
     let one = key(1, 1);
     append(&store, one, [1]);
     advance(Duration::from_secs(4)).await;
@@ -183,7 +183,7 @@ async fn events_leave_after_the_window() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_what_was_forgotten() {
+async fn a_forgotten_stream_leaves_nothing() {
     let store = MemoryStore::new();
     for stream in 1..=3 {
         append(&store, key(1, stream), 1..=4);
@@ -206,8 +206,8 @@ async fn nothing_is_left_of_what_was_forgotten() {
 }
 
 #[tokio::test]
-async fn a_stream_that_comes_again_is_as_old_as_its_events() {
-    let store = MemoryStore::new().with_session_bytes(cost(2, 4));
+async fn a_reused_stream_is_as_old_as_its_events() {
+    let store = MemoryStore::new().with_max_session_bytes(cost(2, 4));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, 1..=2);
     append(&store, two, 1..=2);
@@ -221,7 +221,7 @@ async fn a_stream_that_comes_again_is_as_old_as_its_events() {
 
 #[tokio::test]
 async fn streams_without_events_do_not_fill_the_session() {
-    let store = MemoryStore::new().with_session_bytes(cost(8, 8));
+    let store = MemoryStore::new().with_max_session_bytes(cost(8, 8));
     for number in 1..=1_000 {
         let stream = key(1, number);
         append(&store, stream, [1]);
@@ -242,8 +242,8 @@ async fn streams_without_events_do_not_fill_the_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_without_events_leave_after_the_window() {
-    let store = MemoryStore::new().with_session_bytes(cost(2, 1));
+async fn streams_without_events_expire_after_the_retention() {
+    let store = MemoryStore::new().with_max_session_bytes(cost(2, 1));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, [1]);
     advance(Duration::from_secs(299)).await;
@@ -261,7 +261,7 @@ async fn streams_without_events_leave_after_the_window() {
 }
 
 #[tokio::test]
-async fn numbers_that_jump_leave_no_hole() {
+async fn skipped_sequence_numbers_never_give_an_incomplete_replay() {
     let store = MemoryStore::new();
     let one = key(1, 1);
     append(&store, one, [1, 2, 5, 6, 5, 0]);
@@ -277,8 +277,8 @@ async fn numbers_that_jump_leave_no_hole() {
 }
 
 #[test]
-fn sessions_on_many_threads_share_one_account() {
-    let store = Arc::new(MemoryStore::new().with_total_bytes(4 * cost(1, 20)));
+fn sessions_on_many_threads_share_one_total() {
+    let store = Arc::new(MemoryStore::new().with_max_total_bytes(4 * cost(1, 20)));
     std::thread::scope(|scope| {
         for number in 0..4 {
             let store = Arc::clone(&store);
@@ -289,13 +289,13 @@ fn sessions_on_many_threads_share_one_account() {
             });
         }
     });
-    assert!(used(&store) <= 4 * (cost(1, 20) + SESSION));
+    assert!(used(&store) <= 4 * (cost(1, 20) + SESSION_COST));
     (0..4).for_each(|number| store.forget_session(session(number)));
     assert_eq!(used(&store), 0);
 }
 
 #[test]
-fn a_panic_under_the_lock_is_survived() {
+fn a_panic_under_the_lock_does_not_poison_the_store() {
     let store = MemoryStore::new();
     let one = key(1, 1);
     append(&store, one, [1]);
@@ -315,14 +315,18 @@ fn nothing_of_an_event_shows_in_debug() {
     let store = MemoryStore::new();
     append(&store, key(1, 1), [1]);
     let replay = events(key(1, 1), [1, 2]);
-    let text = format!("{store:?} {replay:?} {:?} {:?}", key(1, 1), Stored::Now);
+    let text = format!(
+        "{store:?} {replay:?} {:?} {:?}",
+        key(1, 1),
+        Durability::Immediate
+    );
     assert!(text.contains("Events(2)"), "{text}");
     assert!(text.contains("SessionId(..)"), "{text}");
     assert!(!text.contains("0101") && !text.contains("1/1/1"), "{text}");
 }
 
 #[test]
-fn an_error_tells_its_cause() {
+fn an_error_has_its_cause_as_source() {
     let error = StoreError::new("the database is away").with_source("refused");
     assert_eq!(error.to_string(), "the database is away");
     assert_eq!(error.source().unwrap().to_string(), "refused");

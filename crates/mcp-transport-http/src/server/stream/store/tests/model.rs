@@ -1,4 +1,5 @@
-//! The store against a model that keeps everything in one list and recounts after every step.
+//! Compares the store with a model that keeps all events in one list and counts anew after each
+//! step.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,9 +8,9 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use tokio::time::{Instant, advance};
 
-use super::super::log::EVENT;
-use super::super::log::SESSION;
-use super::super::log::STREAM;
+use super::super::log::EVENT_COST;
+use super::super::log::SESSION_COST;
+use super::super::log::STREAM_COST;
 use super::{MemoryStore, key, replay, session, used};
 use crate::server::stream::store::{EventStore, Replay};
 
@@ -48,24 +49,24 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// One event that was appended and not forgotten.
+/// An event that was appended and not removed.
 #[derive(Debug, Clone)]
 struct Past {
     session: u8,
     stream: u32,
     data: Bytes,
     at: Instant,
-    is_kept: bool,
+    has_id: bool,
 }
 
 #[derive(Debug, Default)]
 struct Model {
     /// In the order of arrival.
     past: Vec<Past>,
-    /// Streams the store has a record of, and when they last had an event.
+    /// Streams that the store has a record of, and the time of their last event.
     known: BTreeMap<(u8, u32), Instant>,
-    /// Per session, up to which stream records were given up.
-    lost: BTreeMap<u8, u32>,
+    /// For each session, the stream up to which records were merged.
+    forgotten_up_to: BTreeMap<u8, u32>,
 }
 
 impl Model {
@@ -79,18 +80,22 @@ impl Model {
         let known = self.known.keys().filter(|known| known.0 == session);
         known
             .map(|known| known.1)
-            .partition(|stream| self.of(session, *stream).iter().any(|past| past.is_kept))
+            .partition(|stream| self.of(session, *stream).iter().any(|past| past.has_id))
     }
 
     fn cost(&self, session: u8) -> usize {
-        let (full, emptied) = self.streams(session);
-        let streams = full.len() + emptied.len();
-        if streams == 0 && !self.lost.contains_key(&session) {
+        let (full, empty_streams) = self.streams(session);
+        let streams = full.len() + empty_streams.len();
+        if streams == 0 && !self.forgotten_up_to.contains_key(&session) {
             return 0;
         }
-        let kept = |past: &&Past| past.session == session && past.is_kept;
+        let kept = |past: &&Past| past.session == session && past.has_id;
         let events = self.past.iter().filter(kept);
-        SESSION + streams * STREAM + events.map(|past| EVENT + past.data.len()).sum::<usize>()
+        SESSION_COST
+            + streams * STREAM_COST
+            + events
+                .map(|past| EVENT_COST + past.data.len())
+                .sum::<usize>()
     }
 
     fn total(&self) -> usize {
@@ -98,9 +103,9 @@ impl Model {
     }
 
     fn append(&mut self, session: u8, stream: u32, data: Bytes) {
-        let is_kept = data.len() <= SESSION_CAP;
+        let has_id = data.len() <= SESSION_CAP;
         self.known.insert((session, stream), Instant::now());
-        if !is_kept {
+        if !has_id {
             self.drop_where(|past| (past.session, past.stream) == (session, stream));
         }
         self.past.push(Past {
@@ -108,37 +113,37 @@ impl Model {
             stream,
             data,
             at: Instant::now(),
-            is_kept,
+            has_id,
         });
         while self.cost(session) > SESSION_CAP || self.total() > TOTAL_CAP {
-            let (_, emptied) = self.streams(session);
-            if emptied.len() * STREAM > (self.cost(session) - SESSION) / 2 {
-                emptied
+            let (_, empty_streams) = self.streams(session);
+            if empty_streams.len() * STREAM_COST > (self.cost(session) - SESSION_COST) / 2 {
+                empty_streams
                     .iter()
-                    .for_each(|stream| self.give_up(session, *stream));
+                    .for_each(|stream| self.forget_empty(session, *stream));
                 continue;
             }
-            let oldest = |past: &&mut Past| past.session == session && past.is_kept;
+            let oldest = |past: &&mut Past| past.session == session && past.has_id;
             let Some(oldest) = self.past.iter_mut().find(oldest) else {
                 break;
             };
-            oldest.is_kept = false;
+            oldest.has_id = false;
         }
     }
 
-    fn give_up(&mut self, session: u8, stream: u32) {
+    fn forget_empty(&mut self, session: u8, stream: u32) {
         self.known.remove(&(session, stream));
-        let lost = self.lost.entry(session).or_default();
-        *lost = stream.max(*lost);
+        let forgotten_up_to = self.forgotten_up_to.entry(session).or_default();
+        *forgotten_up_to = stream.max(*forgotten_up_to);
     }
 
     fn expire(&mut self, now: Instant) {
         self.drop_where(|past| now - past.at >= WINDOW);
         for session in 0..SESSIONS {
-            let (_, emptied) = self.streams(session);
-            for stream in emptied {
+            let (_, empty_streams) = self.streams(session);
+            for stream in empty_streams {
                 if now - self.known[&(session, stream)] >= WINDOW {
-                    self.give_up(session, stream);
+                    self.forget_empty(session, stream);
                 }
             }
         }
@@ -146,7 +151,7 @@ impl Model {
 
     fn drop_where(&mut self, is_over: impl Fn(&Past) -> bool) {
         let over = self.past.iter_mut().filter(|past| is_over(past));
-        over.for_each(|past| past.is_kept = false);
+        over.for_each(|past| past.has_id = false);
     }
 
     fn forget(&mut self, is_over: impl Fn(u8, u32) -> bool) {
@@ -157,9 +162,12 @@ impl Model {
     fn replay(&self, session: u8, stream: u32, after: usize) -> Replay {
         let past = self.of(session, stream);
         let missed = past.get(after..).unwrap_or_default();
-        let is_lost = self.lost.get(&session).is_some_and(|lost| stream <= *lost);
+        let is_lost = self
+            .forgotten_up_to
+            .get(&session)
+            .is_some_and(|forgotten_up_to| stream <= *forgotten_up_to);
         let is_unknown = !self.known.contains_key(&(session, stream));
-        if (is_unknown && (after > 0 || is_lost)) || missed.iter().any(|past| !past.is_kept) {
+        if (is_unknown && (after > 0 || is_lost)) || missed.iter().any(|past| !past.has_id) {
             return Replay::Gone;
         }
         Replay::Events(missed.iter().map(|past| past.data.clone()).collect())
@@ -168,11 +176,11 @@ impl Model {
 
 async fn run(ops: &[Op]) {
     let store = MemoryStore::new()
-        .with_session_bytes(SESSION_CAP)
-        .with_total_bytes(TOTAL_CAP)
-        .with_window(WINDOW);
+        .with_max_session_bytes(SESSION_CAP)
+        .with_max_total_bytes(TOTAL_CAP)
+        .with_retention(WINDOW);
     let mut model = Model::default();
-    // The numbers of a stream go on whatever the store gave up.
+    // Sequence numbers continue whatever the store has dropped.
     let mut sequences: BTreeMap<(u8, u32), u64> = BTreeMap::new();
     for (step, op) in ops.iter().enumerate() {
         match *op {
@@ -197,7 +205,7 @@ async fn run(ops: &[Op]) {
             Op::ForgetSession(number) => {
                 sequences.retain(|place, _| place.0 != number);
                 model.forget(|of, _| of == number);
-                model.lost.remove(&number);
+                model.forgotten_up_to.remove(&number);
                 store.forget_session(session(number));
                 assert_eq!(model.cost(number), 0);
             }
@@ -209,7 +217,7 @@ async fn run(ops: &[Op]) {
             }
         }
         assert_eq!(used(&store), model.total(), "step {step}");
-        assert!(used(&store) <= TOTAL_CAP + usize::from(SESSIONS) * SESSION);
+        assert!(used(&store) <= TOTAL_CAP + usize::from(SESSIONS) * SESSION_COST);
         for session in 0..SESSIONS {
             assert!(model.cost(session) <= SESSION_CAP);
             for stream in 0..STREAMS {
