@@ -1,21 +1,21 @@
 //! The Model Context Protocol over [Streamable HTTP][spec], for both roles.
 //!
-//! A server is an [`Endpoint`]: a tower service that is mounted in hyper, axum or anything else.
-//! Those who have no HTTP server of their own call [`serve`]. A client's transport is [`Http`].
+//! A server is an [`Endpoint`]: a tower service that can be mounted in hyper, axum or any other HTTP
+//! server. [`serve`] runs one for programs without an HTTP server. A client uses the transport [`Http`].
 //!
 //! ```text
 //! request ─► Endpoint ─► admission (Host, Origin, types, limits) ─► session ─► handler
 //!                                                                    │
-//! response ◄─ JSON, or the events of a stream ◄──────────────────────┘
+//! response ◄─ JSON or an event stream ◄──────────────────────────────┘
 //! ```
 //!
 //! # Features
 //!
 //! - `server` (default): [`Endpoint`] and [`serve`].
-//! - `http2` (default): HTTP/2 beside HTTP/1.1 for [`serve`] and its kin, when a connection begins with it.
+//! - `http2` (default): HTTP/2 with prior knowledge, in addition to HTTP/1.1, for [`serve`] and related functions.
 //! - `client` (default): [`Http`].
-//! - `tls`: `https` for the client, by rustls with the certificates of the system.
-//! - `legacy`: the two-endpoint transport of revision 2024-11-05, for the roles that are enabled.
+//! - `tls`: `https` for the client, with rustls and the certificates of the operating system.
+//! - `legacy`: the HTTP+SSE transport of revision 2024-11-05, for the enabled roles.
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 

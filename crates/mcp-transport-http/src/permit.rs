@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 /// A limit on how much of something is in use at once: requests, threads, bytes.
 ///
-/// Cloning gives another handle to the same limit.
+/// Cloning returns another handle to the same limit.
 #[derive(Clone)]
 pub(crate) struct Capacity(Arc<Counter>);
 
@@ -39,7 +39,7 @@ impl Capacity {
         permit.try_grow(1).then_some(permit)
     }
 
-    /// Returns a permit for nothing yet, to [grow](Permit::try_grow) in steps.
+    /// Returns a permit of zero units that [grows](Permit::try_grow) in steps.
     #[cfg(feature = "server")]
     pub(crate) fn permit(&self) -> Permit {
         self.empty_permit()

@@ -22,7 +22,7 @@ pub(crate) struct Decoder {
     mark: Option<usize>,
     /// The last byte was a CR, so a following LF belongs to the same line end.
     after_cr: bool,
-    line: Line,
+    line: LinePosition,
     /// The name of the field, then its value if the field is not `data`.
     text: Vec<u8>,
     block: Block,
@@ -39,17 +39,17 @@ struct Limits {
 
 /// The position within a line where the last chunk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LinePosition {
     Name,
     /// The colon was read; one space after it is ignored.
-    Colon(Field),
-    Value(Field),
+    Colon(FieldName),
+    Value(FieldName),
     /// A comment or an unknown field.
     Skip,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum FieldName {
     Data,
     Event,
     Id,
@@ -129,7 +129,7 @@ impl Decoder {
             limits: Limits { event, id },
             mark: Some(0),
             after_cr: false,
-            line: Line::Name,
+            line: LinePosition::Name,
             text: Vec::new(),
             block: Block::default(),
             taken: false,
@@ -157,15 +157,15 @@ impl Decoder {
                 *input = &input[1..];
                 continue;
             }
-            if let Line::Colon(field) = self.line {
-                self.line = Line::Value(field);
+            if let LinePosition::Colon(field) = self.line {
+                self.line = LinePosition::Value(field);
                 if *first == b' ' {
                     *input = &input[1..];
                     continue;
                 }
             }
             let end = match self.line {
-                Line::Name => memchr::memchr3(b':', b'\r', b'\n', input),
+                LinePosition::Name => memchr::memchr3(b':', b'\r', b'\n', input),
                 _ => memchr::memchr2(b'\r', b'\n', input),
             };
             let (part, rest) = input.split_at(end.unwrap_or(input.len()));
@@ -216,9 +216,9 @@ impl Decoder {
     /// Buffers a part of a line.
     fn keep(&mut self, part: &[u8]) -> Result<(), TooLong> {
         match self.line {
-            Line::Skip => {}
-            Line::Value(Field::Data) => self.keep_data(part)?,
-            Line::Value(Field::Id) => {
+            LinePosition::Skip => {}
+            LinePosition::Value(FieldName::Data) => self.keep_data(part)?,
+            LinePosition::Value(FieldName::Id) => {
                 let limit = self.limits.id;
                 if self.text.len() + part.len() > limit {
                     return Err(TooLong::Id { limit });
@@ -226,7 +226,7 @@ impl Decoder {
                 self.text.extend_from_slice(part);
             }
             // One byte more than the limit is enough to detect that it is too long.
-            Line::Name | Line::Colon(_) | Line::Value(_) => {
+            LinePosition::Name | LinePosition::Colon(_) | LinePosition::Value(_) => {
                 let room = (SHORT + 1).saturating_sub(self.text.len());
                 self.text.extend_from_slice(&part[..part.len().min(room)]);
             }
@@ -251,15 +251,15 @@ impl Decoder {
     /// Handles a complete field name.
     fn name(&mut self) -> Result<(), TooLong> {
         let field = match &*self.text {
-            b"data" => Some(Field::Data),
-            b"event" => Some(Field::Event),
-            b"id" => Some(Field::Id),
-            b"retry" => Some(Field::Retry),
+            b"data" => Some(FieldName::Data),
+            b"event" => Some(FieldName::Event),
+            b"id" => Some(FieldName::Id),
+            b"retry" => Some(FieldName::Retry),
             _ => None,
         };
         self.text.clear();
-        self.line = field.map_or(Line::Skip, Line::Colon);
-        if field == Some(Field::Data) && self.block.has_data {
+        self.line = field.map_or(LinePosition::Skip, LinePosition::Colon);
+        if field == Some(FieldName::Data) && self.block.has_data {
             self.keep_data(b"\n")?;
         }
         Ok(())
@@ -267,32 +267,32 @@ impl Decoder {
 
     /// Handles the end of a line. `true` if it completes an event.
     fn end_line(&mut self) -> Result<bool, TooLong> {
-        if self.line == Line::Name {
+        if self.line == LinePosition::Name {
             if self.text.is_empty() {
                 return Ok(self.end_block());
             }
             // A line without a colon is a field with an empty value.
             self.name()?;
         }
-        if let Line::Colon(field) | Line::Value(field) = self.line {
+        if let LinePosition::Colon(field) | LinePosition::Value(field) = self.line {
             self.end_field(field);
         }
-        self.line = Line::Name;
+        self.line = LinePosition::Name;
         self.text.clear();
         Ok(false)
     }
 
-    fn end_field(&mut self, field: Field) {
+    fn end_field(&mut self, field: FieldName) {
         let (text, block) = (&mut self.text, &mut self.block);
         match field {
-            Field::Data => block.has_data = true,
-            Field::Event => std::mem::swap(&mut block.name, text),
-            Field::Id if text.contains(&0) => {}
-            Field::Id => {
+            FieldName::Data => block.has_data = true,
+            FieldName::Event => std::mem::swap(&mut block.name, text),
+            FieldName::Id if text.contains(&0) => {}
+            FieldName::Id => {
                 std::mem::swap(&mut block.id, text);
                 block.has_id = true;
             }
-            Field::Retry => {
+            FieldName::Retry => {
                 if let Some(wait) = milliseconds(text) {
                     block.retry = Some(wait);
                     self.retry = Some(wait);

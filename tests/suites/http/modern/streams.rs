@@ -124,7 +124,7 @@ async fn what_a_request_says_is_heard_on_its_own_stream_alone() {
 
 // proves: M-HTTP-020, M-XPORT-002
 #[tokio::test]
-async fn nobody_is_asked_on_a_stream() {
+async fn server_requests_fail_without_a_session() {
     let endpoint = Probe::new(|cx| {
         let call = cx.exchange().link().request(method::ROOTS_LIST, None);
         Reply::Pending(Box::pin(async move {
@@ -139,7 +139,7 @@ async fn nobody_is_asked_on_a_stream() {
     let reply = client.tool(1, "go", json!({})).await;
     assert_eq!(reply.kind(), "application/json");
     let said = reply.json().await["result"]["said"].take();
-    assert!(said.as_str().unwrap().contains("cannot be asked"), "{said}");
+    assert!(said.as_str().unwrap().contains("server requests are not possible"), "{said}");
 }
 
 #[tokio::test]

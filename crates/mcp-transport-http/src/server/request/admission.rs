@@ -3,12 +3,13 @@
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
+use mcp_jsonrpc::quote;
 
 use crate::headers::{EVENT_STREAM, JSON};
 use crate::server::options::Options;
 use crate::server::request::allowed::{self, SourceCheck};
 use crate::server::request::head::McpHeaders;
-use crate::server::response::refusal::{Refusal, shown};
+use crate::server::response::refusal::{MAX_QUOTED, Refusal};
 
 /// Checks `Host` and `Origin`. This protects a local server against web pages and DNS rebinding.
 ///
@@ -106,7 +107,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
         Some(essence) if essence.eq_ignore_ascii_case(JSON) && values.next().is_none() => Ok(()),
         Some(other) => Err(Refusal::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            format!("Content-Type is {}; send {JSON}", shown(other)),
+            format!("Content-Type is {}; send {JSON}", quote(other, MAX_QUOTED)),
         )),
         None => Err(Refusal::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -122,7 +123,7 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
         if !value.eq_ignore_ascii_case(b"identity") {
             return Err(Refusal::unsupported_encoding(format!(
                 "Content-Encoding is {}; send the body as it is",
-                shown(&String::from_utf8_lossy(value))
+                quote(&String::from_utf8_lossy(value), MAX_QUOTED)
             )));
         }
     }

@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, Request};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, Request, quote};
 use mcp_protocol::http_headers;
 use mcp_protocol::modern::{RawRequestMeta, StandardHeaders, missing_request_meta};
 use mcp_protocol::{Exchange, Inbound as _, Link, Reply, Revision, Service, guarded};
 use mcp_types::method;
 
 use crate::server::request::head::{McpHeaders, SingleHeader};
-use crate::server::response::refusal::{Refusal, shown};
+use crate::server::response::refusal::{MAX_QUOTED, Refusal};
 use crate::server::state::EndpointState;
 use crate::server::stream::Stream;
 
@@ -91,7 +91,12 @@ fn refuse(error: ErrorObject, request: &Request<'_>) -> Refusal {
 fn missing_version(mcp_headers: &McpHeaders<'_>, served: &[Revision]) -> ErrorObject {
     let sent = mcp_headers.version.first().map_or_else(
         || "is missing".to_owned(),
-        |value| format!("is {}", shown(&String::from_utf8_lossy(value.as_bytes()))),
+        |value| {
+            format!(
+                "is {}",
+                quote(&String::from_utf8_lossy(value.as_bytes()), MAX_QUOTED)
+            )
+        },
     );
     let served: Vec<&str> = served.iter().map(|revision| revision.as_str()).collect();
     ErrorObject::new(

@@ -2,11 +2,14 @@
 
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use mcp_jsonrpc::{ErrorObject, ParseError, RequestId, write_error};
+use mcp_jsonrpc::{ErrorObject, ParseError, RequestId, quote, write_error};
 
 use crate::headers::JSON;
 use crate::server::response::body::Body;
 use mcp_protocol::Revision;
+
+/// The maximum length, in characters, of quoted text of a client in an error message.
+pub(crate) const MAX_QUOTED: usize = 128;
 
 /// An error response: status, JSON-RPC error and an optional header. It is not the result of a
 /// handler.
@@ -104,12 +107,7 @@ pub(crate) fn unsupported(text: &str, served: &[Revision]) -> Refusal {
     let served: Vec<&str> = served.iter().map(|revision| revision.as_str()).collect();
     Refusal::bad_request(format!(
         "Mcp-Protocol-Version {} is not supported; this server supports {}",
-        shown(text),
+        quote(text, MAX_QUOTED),
         served.join(", ")
     ))
-}
-
-/// Quotes text of a client in an error message.
-pub(crate) fn shown(text: &str) -> String {
-    format!("{:?}", text.chars().take(128).collect::<String>())
 }

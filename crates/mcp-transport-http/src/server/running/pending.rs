@@ -1,21 +1,19 @@
 //! Calls whose handler is still running.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, Response, StatusCode};
-use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::http_headers;
-use mcp_protocol::{Inbound as _, Outcome, Running, expired};
+use mcp_protocol::Inbound as _;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::permit::Permit;
 use crate::server::response::body::{Body, event_stream};
-use crate::server::response::text::{JsonText, json, render};
+use crate::server::response::text::{JsonText, json};
+use crate::server::running::items::{BatchItem, Items};
 use crate::server::running::table::RunningGuard;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::Stream;
@@ -24,7 +22,7 @@ use crate::server::stream::events::StreamBody;
 /// What the end of the HTTP connection means for a call whose response is not yet a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDisconnect {
-    /// The call goes on in the background, and the client can fetch the result when it resumes the
+    /// The call continues in the background, and the client can fetch the result when it resumes the
     /// stream.
     ///
     /// Specification: 2025-11-25, transports, sending messages to the server.
@@ -38,7 +36,7 @@ enum OnDisconnect {
 /// The requests of one POST while at least one handler is running.
 ///
 /// They are polled in the task of the HTTP connection. Once the response becomes an event stream
-/// they get a task of their own, because a handler must not depend on how fast its client reads.
+/// they get a separate task, because a handler must not depend on how fast its client reads.
 pub(crate) struct PendingCall {
     items: Items,
     session: Arc<HttpSession>,
@@ -46,11 +44,11 @@ pub(crate) struct PendingCall {
     limit: Option<Duration>,
     started: Instant,
     on_disconnect: OnDisconnect,
-    guard: Option<Guard>,
+    guard: Option<CallGuard>,
 }
 
 /// What a call holds while it is running.
-enum Guard {
+enum CallGuard {
     Session {
         _activity: ActivityGuard,
         _permit: Permit,
@@ -58,21 +56,8 @@ enum Guard {
     Stateless(RunningGuard),
 }
 
-enum Items {
-    Single(BatchItem),
-    Batch(Vec<BatchItem>),
-}
-
-/// One request of a POST.
-pub(crate) struct BatchItem {
-    running: Option<Running>,
-    /// The response, unless the request was cancelled.
-    result: Option<JsonText>,
-    status: StatusCode,
-}
-
 /// What ends the wait in the task of the HTTP connection.
-enum Turn {
+enum WaitResult {
     Finished,
     /// The response becomes an event stream.
     Stream,
@@ -105,7 +90,7 @@ impl PendingCall {
         items: Items,
         permit: Permit,
     ) -> Self {
-        let guard = Guard::Session {
+        let guard = CallGuard::Session {
             _activity: session.activity_guard(),
             _permit: permit,
         };
@@ -119,7 +104,7 @@ impl PendingCall {
         item: BatchItem,
         guard: RunningGuard,
     ) -> Self {
-        let (items, guard) = (Items::Single(item), Guard::Stateless(guard));
+        let (items, guard) = (Items::Single(item), CallGuard::Stateless(guard));
         Self::new(session, stream, items, OnDisconnect::Cancel, guard)
     }
 
@@ -128,7 +113,7 @@ impl PendingCall {
         stream: Arc<Stream>,
         items: Items,
         on_disconnect: OnDisconnect,
-        guard: Guard,
+        guard: CallGuard,
     ) -> Self {
         Self {
             items,
@@ -145,26 +130,26 @@ impl PendingCall {
     /// handler sends a message first, or after a delay, so that proxies keep the connection open.
     pub(crate) async fn respond(mut self) -> Response<Body> {
         // Only a call that waits needs a timer.
-        let first = std::future::poll_fn(|cx| Poll::Ready(self.poll_turn(cx))).await;
-        let turn = match first {
-            Poll::Ready(turn) => turn,
+        let first = std::future::poll_fn(|cx| Poll::Ready(self.poll_result(cx))).await;
+        let result = match first {
+            Poll::Ready(result) => result,
             Poll::Pending => self.wait().await,
         };
-        match turn {
-            Turn::Finished => self.into_json(),
-            Turn::Stream => self.into_stream(),
+        match result {
+            WaitResult::Finished => self.into_json(),
+            WaitResult::Stream => self.into_stream(),
         }
     }
 
-    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Turn> {
+    fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<WaitResult> {
         match self.poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Turn::Finished),
-            Poll::Pending if self.stream.poll_started(cx) => Poll::Ready(Turn::Stream),
+            Poll::Ready(()) => Poll::Ready(WaitResult::Finished),
+            Poll::Pending if self.stream.poll_started(cx) => Poll::Ready(WaitResult::Stream),
             Poll::Pending => Poll::Pending,
         }
     }
 
-    async fn wait(&mut self) -> Turn {
+    async fn wait(&mut self) -> WaitResult {
         let options = &self.session.streams.options;
         let upgrade = self.started
             + match self.on_disconnect {
@@ -174,16 +159,16 @@ impl PendingCall {
         loop {
             let deadline = self.deadline();
             let until = deadline.map_or(upgrade, |deadline| deadline.min(upgrade));
-            let turn = std::future::poll_fn(|cx| self.poll_turn(cx));
-            if let Ok(turn) = timeout_at(until, turn).await {
-                return turn;
+            let result = std::future::poll_fn(|cx| self.poll_result(cx));
+            if let Ok(result) = timeout_at(until, result).await {
+                return result;
             }
             if self.deadline().is_some_and(|deadline| deadline <= until) {
                 self.expire();
-                return Turn::Finished;
+                return WaitResult::Finished;
             }
             if upgrade <= until {
-                return Turn::Stream;
+                return WaitResult::Stream;
             }
         }
     }
@@ -218,10 +203,7 @@ impl PendingCall {
     fn expire(&mut self) {
         let is_stateless = self.is_stateless();
         for item in self.items.as_mut_slice() {
-            if let Some(running) = &mut item.running {
-                let outcome = running.end(Err(expired(self.limit)));
-                item.end(&self.session, is_stateless, &outcome);
-            }
+            item.expire(&self.session, is_stateless, self.limit);
         }
     }
 
@@ -234,7 +216,7 @@ impl PendingCall {
     fn into_stream(self) -> Response<Body> {
         self.stream.start();
         let mut events = StreamBody::new(&self.session, Arc::clone(&self.stream), 0);
-        if let Some(Guard::Stateless(guard)) = &self.guard {
+        if let Some(CallGuard::Stateless(guard)) = &self.guard {
             // The end of the stream cancels the request.
             events.hold(guard.share());
         }
@@ -242,7 +224,7 @@ impl PendingCall {
         event_stream(Body::events(events))
     }
 
-    /// Runs to the end in a task of its own. The result is sent on the stream, if there is one.
+    /// Runs to the end in a separate task. The result is sent on the stream, if there is one.
     async fn finish(mut self) {
         self.on_disconnect = OnDisconnect::Cancel;
         loop {
@@ -266,7 +248,7 @@ impl PendingCall {
     }
 
     fn is_stateless(&self) -> bool {
-        matches!(self.guard, Some(Guard::Stateless(_)))
+        matches!(self.guard, Some(CallGuard::Stateless(_)))
     }
 }
 
@@ -303,108 +285,6 @@ impl Drop for PendingCall {
     }
 }
 
-impl Items {
-    fn as_slice(&self) -> &[BatchItem] {
-        match self {
-            Self::Single(item) => std::slice::from_ref(item),
-            Self::Batch(items) => items,
-        }
-    }
-
-    fn as_mut_slice(&mut self) -> &mut [BatchItem] {
-        match self {
-            Self::Single(item) => std::slice::from_mut(item),
-            Self::Batch(items) => items,
-        }
-    }
-
-    fn is_running(&self) -> bool {
-        self.as_slice().iter().any(|item| item.running.is_some())
-    }
-
-    /// The status of the response: a batch is always answered with 200.
-    fn status(&self) -> StatusCode {
-        match self {
-            Self::Single(item) => item.status,
-            Self::Batch(_) => StatusCode::OK,
-        }
-    }
-
-    /// The result of the request, or an array of the results of a batch. None if all requests were
-    /// cancelled.
-    fn take_result(&mut self) -> Option<JsonText> {
-        let items = match self {
-            Self::Single(item) => return item.result.take(),
-            Self::Batch(items) => items,
-        };
-        let mut results = items.iter_mut().filter_map(|item| item.result.take());
-        let first = results.next()?;
-        let mut out = vec![b'['];
-        out.extend_from_slice(&first.into_whole());
-        for result in results {
-            out.push(b',');
-            out.extend_from_slice(&result.into_whole());
-        }
-        out.push(b']');
-        Some(out.into())
-    }
-}
-
-impl BatchItem {
-    pub(crate) fn running(running: Running) -> Self {
-        Self {
-            running: Some(running),
-            result: None,
-            status: StatusCode::OK,
-        }
-    }
-
-    /// A request that was answered at once.
-    pub(crate) fn done(result: JsonText) -> Self {
-        Self {
-            running: None,
-            result: Some(result),
-            status: StatusCode::OK,
-        }
-    }
-
-    fn poll(
-        &mut self,
-        session: &HttpSession,
-        is_stateless: bool,
-        cx: &mut Context<'_>,
-    ) -> Poll<()> {
-        let Some(running) = &mut self.running else {
-            return Poll::Ready(());
-        };
-        let outcome = match Pin::new(running).poll(cx) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(outcome) => outcome,
-        };
-        self.end(session, is_stateless, &outcome);
-        Poll::Ready(())
-    }
-
-    fn end(&mut self, session: &HttpSession, is_stateless: bool, outcome: &Outcome) {
-        let Some(running) = self.running.take() else {
-            return;
-        };
-        let exchange = running.exchange();
-        session.incoming.forget(exchange);
-        if exchange.settle() {
-            self.result = Some(render(exchange.id(), outcome));
-            if let (true, Err(error)) = (is_stateless, outcome) {
-                self.status = status(http_headers::response_status(error.code));
-            }
-        } else if is_stateless {
-            // Its client is still connected, so the server cancelled it.
-            let error = ErrorObject::internal("the server is shutting down");
-            self.result = Some(render(exchange.id(), &Err(error)));
-            self.status = StatusCode::SERVICE_UNAVAILABLE;
-        }
-    }
-}
-
 /// The response to a call that has finished: JSON, or an event stream if the handler sent messages
 /// before.
 pub(crate) fn respond(
@@ -428,8 +308,4 @@ pub(crate) fn respond(
             event_stream(Body::events(StreamBody::new(session, stream, 0)))
         }
     }
-}
-
-pub(crate) fn status(code: u16) -> StatusCode {
-    StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_REQUEST)
 }

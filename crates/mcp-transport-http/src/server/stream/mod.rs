@@ -95,6 +95,7 @@ pub(crate) struct Stream {
     this: Weak<Self>,
 }
 
+#[derive(Default)]
 pub(crate) struct State {
     number: u32,
     pub(crate) started: bool,
@@ -128,7 +129,7 @@ impl Stream {
             supports_polling,
             State {
                 queue: Some(Queue::default()),
-                ..State::new()
+                ..State::default()
             },
         )
     }
@@ -145,7 +146,7 @@ impl Stream {
             false,
             State {
                 started: true,
-                ..State::new()
+                ..State::default()
             },
         )
     }
@@ -369,20 +370,6 @@ impl Stream {
 }
 
 impl State {
-    fn new() -> Self {
-        Self {
-            number: 0,
-            started: false,
-            finished: false,
-            has_gap: false,
-            sequence: 0,
-            taken: 0,
-            reader: 0,
-            queue: None,
-            waker: None,
-        }
-    }
-
     fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
