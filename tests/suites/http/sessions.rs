@@ -91,6 +91,27 @@ async fn the_client_does_not_choose_its_session_id() {
     }
 }
 
+// proves: LIFE-016
+#[tokio::test]
+async fn a_second_initialize_within_a_session_is_rejected() {
+    let endpoint = endpoint(&Gate::new());
+    let mut peer = Peer::open(&endpoint).await;
+    let id = peer.session().unwrap().to_owned();
+    let reply = peer.initialize("2025-11-25", json!({})).await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    assert!(!reply.headers.contains_key("mcp-session-id"));
+    let answer = reply.json().await;
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    assert_eq!(answer["id"], 0);
+    assert_eq!(endpoint.sessions(), 1);
+    // The session goes on, and another one can be opened without its id.
+    let reply = peer.call(1, "ping", json!({})).await;
+    assert_eq!(reply.status, StatusCode::OK);
+    let mut other = peer.clone().with("mcp-session-id", None);
+    assert_eq!(other.initialize("2025-11-25", json!({})).await.status, StatusCode::OK);
+    assert_ne!(other.session().unwrap(), id);
+}
+
 // T03: a session belongs to who opened it.
 // proves: SEC-010
 #[tokio::test]

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use http::StatusCode;
 use http::request::Parts;
+use http::{HeaderValue, StatusCode};
 use mcp_protocol::{Principal, Revision, Service};
 
 use crate::headers::PROTOCOL_VERSION;
@@ -104,26 +104,33 @@ impl EndpointState {
                 ));
             }
         };
-        let found = SessionId::parse(value).and_then(|id| self.sessions.find(&id));
-        let principal = parts.extensions.get::<Principal>();
-        let session = found
-            .filter(|session| {
-                let own = session.principal.as_ref() == principal;
-                if !own {
-                    tracing::warn!("rejected a session id that belongs to another principal");
-                }
-                own
-            })
-            .ok_or_else(|| {
-                Refusal::new(
-                    StatusCode::NOT_FOUND,
-                    "the session does not exist or has ended; send initialize without \
-                     Mcp-Session-Id to open a new one",
-                )
-            })?;
+        let session = self.find_session(parts, value).ok_or_else(|| {
+            Refusal::new(
+                StatusCode::NOT_FOUND,
+                "the session does not exist or has ended; send initialize without \
+                 Mcp-Session-Id to open a new one",
+            )
+        })?;
         session.touch();
         check_revision(mcp_headers, &session, &self.revisions)?;
         Ok(session)
+    }
+
+    /// Finds a session by its id, if it belongs to the principal of the request.
+    fn find_session(&self, parts: &Parts, id: &HeaderValue) -> Option<Arc<HttpSession>> {
+        let session = self.sessions.find(&SessionId::parse(id)?)?;
+        if session.principal.as_ref() == parts.extensions.get::<Principal>() {
+            Some(session)
+        } else {
+            tracing::warn!("rejected a session id that belongs to another principal");
+            None
+        }
+    }
+
+    /// Whether the request names an open session.
+    pub(crate) fn names_session(&self, parts: &Parts, mcp_headers: &McpHeaders<'_>) -> bool {
+        let id = mcp_headers.session.first();
+        id.is_some_and(|id| self.find_session(parts, id).is_some())
     }
 
     fn sessionless(&self, mcp_headers: &McpHeaders<'_>) -> Result<Arc<HttpSession>, Refusal> {

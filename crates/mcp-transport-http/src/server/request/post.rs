@@ -57,7 +57,7 @@ where
             start_stateless(state, request, request_meta, head)?
         }
         (Frame::Single(Message::Request(request)), _) if request.method == method::INITIALIZE => {
-            check_initialize(state, request, &mcp_headers)?;
+            check_initialize(state, request, &head, &mcp_headers)?;
             return initialize(state, request, head);
         }
         (Frame::Single(message), _) => {
@@ -224,10 +224,12 @@ fn complete(session: &Arc<HttpSession>, answer: &Answer<'_>) {
     }
 }
 
-/// Checks the version header of `initialize`, which may be missing.
+/// Checks the headers of `initialize`: the version may be missing, and the request must not name an
+/// open session. The id of an unknown or ended session is ignored.
 fn check_initialize(
     state: &EndpointState,
     request: &Request<'_>,
+    head: &RequestHead,
     mcp_headers: &McpHeaders<'_>,
 ) -> Result<(), Refusal> {
     if let Some(text) = mcp_headers.version.text(&PROTOCOL_VERSION)? {
@@ -236,6 +238,13 @@ fn check_initialize(
             let refusal = unsupported(text, &state.revisions);
             return Err(refusal.with_id(Some(request.id.clone())));
         }
+    }
+    if state.names_session(head, mcp_headers) {
+        let refusal = Refusal::bad_request(
+            "the session is initialized already; send initialize without Mcp-Session-Id to open \
+             another one",
+        );
+        return Err(refusal.with_id(Some(request.id.clone())));
     }
     Ok(())
 }

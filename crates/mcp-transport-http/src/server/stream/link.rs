@@ -26,9 +26,7 @@ impl Link for Stream {
 
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
         if self.streams.identity.is_none() {
-            let error = TransportError::new(
-                "server requests are not possible without a session",
-            );
+            let error = TransportError::new("server requests are not possible without a session");
             return Call::failed(CallError::Failed(Arc::new(error)));
         }
         match self.this.upgrade() {
