@@ -6,12 +6,12 @@ use std::process::Command;
 use crate::programs::{BUILD, run, target};
 use crate::steps::{cargo, say};
 
-/// Where the peers' workspace is.
+/// The workspace of the peers.
 pub(super) const PEERS: &str = "tests/bench-peers";
 /// The package of the other programs.
 pub(super) const OWN: &str = "-p mcp-tests --no-default-features";
 
-/// Where the programs are.
+/// The folders of the programs.
 #[derive(Debug)]
 pub(super) struct Built {
     own: PathBuf,
@@ -19,9 +19,9 @@ pub(super) struct Built {
 }
 
 impl Built {
-    /// Builds what the gates need.
+    /// Builds the programs that the gates need.
     pub(super) fn own(root: &Path) -> Result<Self, String> {
-        // A folder of its own: whoever builds these programs with other features meanwhile does not change them here.
+        // A separate folder: a build with other features at the same time does not replace these programs.
         let this = Self {
             own: target().join("bench"),
             peers: target().join("bench-peers"),
@@ -34,7 +34,7 @@ impl Built {
         Ok(this)
     }
 
-    /// Builds everything.
+    /// Builds all programs.
     pub(super) fn all(root: &Path) -> Result<Self, String> {
         let this = Self::own(root)?;
         build(

@@ -1,4 +1,4 @@
-//! Runs the rows: all servers in turn, round by round, so that whatever else the machine does falls on all of them alike.
+//! Runs the rows. In each round all servers take turns, so that other load on the machine affects all of them.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -12,7 +12,7 @@ use super::subject::{ALL, Subject};
 use crate::programs::output_of;
 use crate::steps::say;
 
-/// What the load prints of calls.
+/// Figures of calls, as `bench-load` prints them.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Figures {
     pub(super) calls: u64,
@@ -23,7 +23,7 @@ pub(super) struct Figures {
     pub(super) p99_us: f64,
 }
 
-/// What the load prints of memory, in KiB.
+/// Figures of memory in KiB, as `bench-load` prints them.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct Memory {
     pub(super) idle: u64,
@@ -32,21 +32,21 @@ pub(super) struct Memory {
     pub(super) stream: Option<f64>,
 }
 
-/// What the load prints of starts.
+/// Figures of starts, as `bench-load` prints them.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct Start {
     pub(super) answer_ms: f64,
     pub(super) cpu_ms: f64,
 }
 
-/// How long runs are.
+/// The length of runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// Counted, in seconds.
+    /// Measured time, in seconds.
     pub(super) time: f64,
-    /// Not counted, before.
+    /// Warm-up time, in seconds.
     pub(super) warm: f64,
-    /// The most rounds of a row.
+    /// The maximum number of rounds of a row.
     pub(super) rounds: usize,
 }
 
@@ -68,14 +68,14 @@ impl Pace {
 pub(super) enum Cell {
     /// Every round.
     Rounds(Vec<Figures>),
-    /// It cannot do it, and why.
+    /// Not supported, with the reason.
     Absent(String),
 }
 
 /// A row, measured.
 pub(super) type Cells = BTreeMap<Subject, Cell>;
 
-/// How long the load may take, whatever it does; it has shorter limits of its own.
+/// The time limit of `bench-load`, which has shorter limits for its parts.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// The load.
@@ -139,7 +139,7 @@ impl Load<'_> {
             .args(args);
         let figures: Figures = read(&mut command)?;
         if figures.calls == 0 {
-            return Err("no call was answered in time".to_owned());
+            return Err("no call got a response in time".to_owned());
         }
         Ok(figures)
     }
@@ -182,7 +182,7 @@ impl Load<'_> {
     }
 }
 
-/// What a peer that failed has to say, without the names of files.
+/// The last line of the error of a peer, without file names.
 fn reason(why: &str) -> String {
     let last = why.lines().rfind(|line| !line.trim().is_empty());
     let text = last.unwrap_or_default().trim_start_matches("Error: ");
@@ -196,7 +196,7 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(command: &mut Command) -> Resul
     serde_json::from_str(&said).map_err(|error| format!("{error}: {said}"))
 }
 
-/// The middle of some figures, and the ends.
+/// Median, minimum and maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spread {
     pub(super) least: f64,
@@ -205,7 +205,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of any number of figures; all zero if there are none.
+    /// The spread of these values; all zero if there are none.
     pub(super) fn of(figures: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = figures.collect();
         sorted.sort_by(f64::total_cmp);
@@ -230,14 +230,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_the_last_that_was_said() {
+    fn a_reason_is_the_last_line() {
         let why = "/a/b/bench-load ended with 1\nError: \"406: not | acceptable\"\n\n";
         assert_eq!(reason(why), "406: not   acceptable");
         assert_eq!(reason("it has none"), "it has none");
     }
 
     #[test]
-    fn the_middle_is_of_what_was_seen() {
+    fn the_median_of_values_is_computed() {
         let spread = Spread::of([3.0, 1.0, 2.0].into_iter());
         assert_eq!((spread.least, spread.median, spread.most), (1.0, 2.0, 3.0));
         assert_eq!(Spread::of([1.0, 2.0].into_iter()).median, 1.5);

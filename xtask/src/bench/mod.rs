@@ -1,8 +1,7 @@
-//! `cargo xtask bench`: what a call costs, beside a server without an SDK and beside the peers.
+//! `cargo xtask bench`: the costs of a call, compared with a server without an SDK and with peers.
 //!
-//! Clocks are for reading and counts are for gates: the table of `docs/benchmarks.md` is written and not judged, while
-//! `--gate` compares instructions per call with `tests/budgets/gates.toml`. What is run and loaded lies in
-//! `tests/src/bench`, the peers in `tests/bench-peers`.
+//! Times are written to `docs/benchmarks.md` without a check. Counts are checked: `--gate` compares instructions per call
+//! with `tests/budgets/gates.toml`. The programs are in `tests/src/bench`, the peers in `tests/bench-peers`.
 
 mod budgets;
 mod built;
@@ -28,11 +27,11 @@ usage: cargo xtask bench [--quick] [--build-time]
        cargo xtask bench --gate [--bless] [--only NAME] [--keep DIR]
 
   --quick       short runs, each once; prints the page instead of writing it to docs
-  --build-time  also builds each server from nothing, which takes minutes
-  --gate        instructions per call, against tests/budgets/gates.toml; needs valgrind
-  --bless       write what was counted into that file; allocations too, unless --only is given
-  --only        one gate by its name; may be repeated
-  --keep        leave what callgrind wrote in this folder, for callgrind_annotate";
+  --build-time  also measures a clean build of each server, which takes minutes
+  --gate        compares instructions per call with tests/budgets/gates.toml; needs valgrind
+  --bless       writes the counts to that file; allocations too, unless --only is given
+  --only        runs one gate; may be repeated
+  --keep        keeps the output of callgrind in this folder, for callgrind_annotate";
 
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -43,12 +42,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     let wanted = wanted(args).ok_or(USAGE)?;
     if !cfg!(target_os = "linux") {
-        return Err("what a process has cost is asked from Linux; run the bench there".to_owned());
+        return Err(
+            "the bench reads the CPU time of processes from /proc; run it on Linux".to_owned(),
+        );
     }
     run::run(root(), wanted)
 }
 
-/// Nothing if there is a word that is not known.
+/// `None` if an argument is unknown.
 fn wanted(args: &[String]) -> Option<Wanted> {
     let mut wanted = Wanted {
         quick: false,

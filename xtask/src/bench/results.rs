@@ -15,12 +15,12 @@ pub(super) struct Counts {
     pub(super) heap: Heap,
 }
 
-/// What one server weighs.
+/// Memory, start time and size of one server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Weight {
-    /// With most sessions.
+    /// With the largest number of sessions.
     pub(super) memory: Memory,
-    /// With each number of them.
+    /// With each number of sessions.
     pub(super) growth: Vec<(u32, Memory)>,
     pub(super) stdio: Start,
     pub(super) http: Start,
@@ -29,10 +29,10 @@ pub(super) struct Weight {
     pub(super) build: Option<f64>,
 }
 
-/// Paths, and the counts of whoever can go them.
+/// The paths, with the counts of each subject that supports them.
 pub(super) type CountTable = Vec<(&'static Counted, BTreeMap<Subject, Counts>)>;
 
-/// Everything that was measured.
+/// All measured values.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     pub(super) machine: String,
@@ -40,11 +40,11 @@ pub(super) struct Results {
     pub(super) counts: CountTable,
     pub(super) weights: BTreeMap<Subject, Weight>,
     pub(super) clients: Vec<(&'static str, [Vec<Figures>; 3])>,
-    /// Uses of the SDK, how many crates each costs, and how many it may.
+    /// Uses of the SDK, with the number of crates and its limit.
     pub(super) crates: Vec<(&'static str, usize, usize)>,
 }
 
-/// The middle of all rounds, where there are any.
+/// The median of all rounds, if there are any.
 pub(super) fn median(cells: &Cells, subject: Subject, figure: fn(&Figures) -> f64) -> Option<f64> {
     match cells.get(&subject)? {
         Cell::Rounds(rounds) => Some(Spread::of(rounds.iter().map(figure)).median),

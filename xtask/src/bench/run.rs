@@ -136,7 +136,7 @@ fn weigh(root: &Path, load: &Load<'_>, subject: Subject, wanted: Wanted) -> Resu
 
 /// Instructions and allocations per call of everybody, where valgrind is there; the lists take peers too long.
 fn counts(built: &Built, quick: bool) -> Result<CountTable, String> {
-    if let Err(why) = valgrind::is_here() {
+    if let Err(why) = valgrind::check_installed() {
         say(&why);
         return Ok(Vec::new());
     }

@@ -1,23 +1,23 @@
-//! Subject is measured, and how each is started.
+//! The measured servers, and how each is started.
 
 use std::path::PathBuf;
 
 use super::built::Built;
 
-/// A server.
+/// A measured server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Subject {
-    /// No SDK.
+    /// A server without an SDK.
     Baseline,
-    /// This one.
+    /// This SDK.
     Ours,
-    /// The official one for Rust.
+    /// rmcp, the official Rust SDK.
     Rmcp,
-    /// The one on tower.
+    /// tower-mcp.
     Tower,
 }
 
-/// Everybody, in the order of the tables.
+/// All subjects, in the order of the tables.
 pub(super) const ALL: [Subject; 4] = [
     Subject::Baseline,
     Subject::Ours,
@@ -25,7 +25,7 @@ pub(super) const ALL: [Subject; 4] = [
     Subject::Tower,
 ];
 
-/// What a server has to offer.
+/// The requirements of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
     /// `--wire` of the load.
@@ -34,12 +34,12 @@ pub(super) struct Needs {
     pub(super) tools: u32,
     /// Whether notifications come before the answer.
     pub(super) steps: bool,
-    /// Whether connections are left as the system makes them, without TCP_NODELAY.
+    /// Whether connections keep the system default, without TCP_NODELAY.
     pub(super) nagle: bool,
 }
 
 impl Subject {
-    /// As in the tables.
+    /// The name in the tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -49,7 +49,7 @@ impl Subject {
         }
     }
 
-    /// In the names of files.
+    /// The name in file names.
     pub(super) fn short(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -69,7 +69,7 @@ impl Subject {
         }
     }
 
-    /// What it is started with, or why it cannot do it.
+    /// The arguments of the program, or the reason why the server cannot meet the requirements.
     pub(super) fn args(self, needs: &Needs) -> Result<Vec<String>, &'static str> {
         let mut words = match needs.wire {
             "stdio" | "stdio-modern" => vec!["--stdio"],

@@ -1,6 +1,6 @@
-//! Counting what a server does, without a clock.
+//! Counts of instructions and allocations, which do not depend on a clock.
 //!
-//! A server is run twice, with few and with many calls. The difference is what the calls cost: start and end of the
+//! A server runs twice, with few and with many calls. The difference is the cost of the calls: start and end of the
 //! process cancel out.
 
 use std::fs;
@@ -16,28 +16,27 @@ use crate::programs::{SHORT, output_of, run};
 /// How long one run may take; a program is some fifty times slower than alone.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Counts what servers do.
+/// Counts instructions and allocations of servers.
 #[derive(Debug)]
 pub(super) struct Valgrind<'a> {
     built: &'a Built,
     folder: PathBuf,
 }
 
-/// What a call takes from the heap.
+/// Heap allocations of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Heap {
     pub(super) allocations: f64,
     pub(super) bytes: f64,
 }
 
-/// Fails where valgrind is not there.
-pub(super) fn is_here() -> Result<(), String> {
+/// Returns an error if valgrind is not installed.
+pub(super) fn check_installed() -> Result<(), String> {
     output_of(Command::new("valgrind").arg("--version"), SHORT)
         .map(|_| ())
         .map_err(|error| {
             format!(
-                "instructions are counted with valgrind, which is not here ({error}); install the package valgrind of \
-                 your system (apt, dnf, pacman and apk all call it that)"
+                "valgrind counts the instructions, but it is not installed ({error}); install the package `valgrind`"
             )
         })
 }
@@ -106,7 +105,7 @@ impl<'a> Valgrind<'a> {
             .args(tool)
             .arg(subject.program(self.built))
             .args(subject.args(&path.needs)?)
-            // One worker, so that nobody's waking up is counted by chance.
+            // One worker: with more, the number of wake-ups differs from run to run.
             .env("TOKIO_WORKER_THREADS", "1");
         run(&mut command, LIMIT, |_| {})
             .map_err(|error| format!("{}, {}: {error}", subject.name(), path.name))
@@ -115,7 +114,7 @@ impl<'a> Valgrind<'a> {
 
 fn difference(few: u64, many: u64) -> Result<u64, String> {
     many.checked_sub(few)
-        .ok_or_else(|| "more calls have cost less".to_owned())
+        .ok_or_else(|| "the run with more calls has the smaller count".to_owned())
 }
 
 fn read<T>(file: &Path, total: fn(&str) -> Option<T>) -> Result<T, String> {
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heap_is_read_from_the_last_words() {
+    fn the_heap_usage_is_read_from_the_log() {
         let log = "==7== HEAP SUMMARY:\n==7==     in use at exit: 9 bytes in 1 blocks\n==7==   total heap usage: 3,456 allocs, 3,400 frees, 1,345,678 bytes allocated\n";
         assert_eq!(heap(log), Some((3_456, 1_345_678)));
         assert_eq!(heap("==7== HEAP SUMMARY:\n"), None);

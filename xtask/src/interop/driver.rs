@@ -1,4 +1,4 @@
-//! How each conversation is started.
+//! Starts the programs of a conversation.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,14 +8,14 @@ use super::peers::{Part, Peer};
 use super::rows::{Section, Transport};
 use crate::programs::{Server, copy_program};
 
-/// Where our own servers listen.
+/// The address of our servers.
 const ANY_PORT: &str = "127.0.0.1:0";
 
-/// Where servers have their endpoint, and where they have the one of 2024-11-05.
+/// The paths of the endpoint and of the endpoint of 2024-11-05.
 const ENDPOINT: &str = "/mcp";
 const SSE: &str = "/sse";
 
-/// A driver that is ready to start, and the servers that it needs, which run already.
+/// A driver that is ready to start, and the running servers that it needs.
 #[derive(Debug)]
 pub(super) struct Driver {
     pub(super) command: Command,
@@ -61,12 +61,12 @@ impl Ours {
     }
 }
 
-/// The folder that a peer may fill.
+/// The working folder of a peer.
 pub(super) fn work(peer: &Peer, installed: &Installed) -> PathBuf {
     installed.folder.join("work").join(peer.name)
 }
 
-/// Starts what the driver of a peer needs.
+/// Starts the servers for the driver of a peer.
 pub(super) fn driver(peer: &Peer, installed: &Installed, ours: &Ours) -> Result<Driver, String> {
     match peer.part {
         Part::Published { scenario } | Part::Script { scenario, .. } | Part::Rust { scenario } => {
@@ -153,7 +153,7 @@ fn server(peer: &Peer, installed: &Installed, folder: &Path) -> Command {
     }
 }
 
-/// What tells a server of ours to listen.
+/// Adds the argument that makes a server listen on HTTP.
 fn over_http(peer: &Peer, command: &mut Command) {
     if peer.transport() == Transport::Http {
         command.arg("--http");
@@ -166,7 +166,7 @@ fn published(peer: &Peer, installed: &Installed, folder: &Path) -> Command {
     let program = installed.npm().join(program);
     let mut command = Command::new("node");
     match peer.transport() {
-        // It cannot tell which port it was given, so somebody else has to.
+        // The server does not print its port; the imported module does.
         Transport::Http | Transport::Sse => command
             .arg("--import")
             .arg(installed.npm().join("announce.mjs"))

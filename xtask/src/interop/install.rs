@@ -92,8 +92,8 @@ impl Installed {
         copy(scripts, &folder, |name| {
             name.ends_with(".py") || name == "requirements.txt"
         })?;
-        let stamp = InstallMarker::of(&folder, &["requirements.txt"], &version)?;
-        if stamp.is_set() && self.python().is_file() {
+        let marker = InstallMarker::of(&folder, &["requirements.txt"], &version)?;
+        if marker.is_current() && self.python().is_file() {
             return Ok(());
         }
         say("pip install: packages for Python");
@@ -113,6 +113,6 @@ impl Installed {
         run(&mut pip, LIMIT, say).map_err(|error| {
             format!("pip install failed; it needs an index that it can reach: {error}")
         })?;
-        stamp.set()
+        marker.write()
     }
 }

@@ -1,11 +1,11 @@
-//! Who we talk to, over which transport.
+//! The peers and their transports.
 
 use super::rows::{Section, Transport};
 
 /// A program of another project.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Peer {
-    /// The word for it on the command line, and the head of its column.
+    /// Its name on the command line and in the tables.
     pub(super) name: &'static str,
     /// The package it comes from, as the lists of pinned packages spell it.
     pub(super) package: &'static str,
@@ -14,7 +14,7 @@ pub(super) struct Peer {
     pub(super) part: Part,
 }
 
-/// What the peer is, and who drives whom.
+/// The kind of a peer, and the side that drives the conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// A published server that our client drives by this scenario.
@@ -122,7 +122,7 @@ const fn peer(name: &'static str, package: &'static str, section: Section, part:
 }
 
 impl Peer {
-    /// Who drives whom.
+    /// The conversation in words.
     pub(super) fn conversation(&self) -> String {
         match self.part {
             Part::Published { .. } => "our client drives the published server".to_owned(),
@@ -157,12 +157,12 @@ impl Peer {
         matches!(self.part, Part::Rust { .. } | Part::RustClient)
     }
 
-    /// Whether this word names it: its own, or one for all in a table.
+    /// Whether the word is its name or the name of its section.
     fn is(&self, word: &str) -> bool {
         self.name == word || self.section.words().contains(&word)
     }
 
-    /// The peers with these names; a transport or `modern` stands for all of that kind, and nothing for all.
+    /// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects all peers.
     pub(super) fn chosen(words: &[String]) -> Result<Vec<&'static Self>, String> {
         if words.is_empty() {
             return Ok(PEERS.iter().collect());
@@ -174,7 +174,7 @@ impl Peer {
                 let known: Vec<&str> = PEERS.iter().map(|peer| peer.name).collect();
                 let known = known.join(", ");
                 return Err(format!(
-                    "interop knows stdio, http, sse, modern and the peers [{known}], not {word}"
+                    "unknown peer {word}; use stdio, http, sse, modern or one of [{known}]"
                 ));
             }
             chosen.extend(found);
@@ -202,9 +202,9 @@ mod tests {
         assert!(chosen(&["sse"]).unwrap().contains(&"everything-sse"));
         let modern = chosen(&["modern"]).unwrap();
         assert!(modern.contains(&"rmcp-client-modern") && !modern.contains(&"rmcp-client"));
-        let error = chosen(&["nobody"]).unwrap_err();
+        let error = chosen(&["unknown"]).unwrap_err();
         assert!(
-            error.contains("nobody") && error.contains("python-client"),
+            error.contains("unknown") && error.contains("python-client"),
             "{error}"
         );
     }

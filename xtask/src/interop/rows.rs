@@ -202,7 +202,7 @@ const AUTHORIZATION: &[(&str, &str)] = &[
     ("kept", "Tokens kept for the next run"),
     ("renewal", "One renewal before the end, for twenty calls"),
     ("rotation", "Refresh tokens that are good once"),
-    ("reuse", "Refresh token used by somebody else"),
+    ("reuse", "Refresh token used by another client"),
     ("introspection", "Opaque token, asked about"),
     ("revoked", "Withdrawn token refused"),
     ("client-secret", "Client credentials, with a secret"),

@@ -1,4 +1,4 @@
-//! What became of each feature with each peer: collected, told, written down.
+//! The outcome of each feature with each peer, and its tables.
 
 use std::fmt::Write as _;
 
@@ -16,13 +16,13 @@ pub(super) struct Report {
     pub(super) detail: String,
 }
 
-/// What became of one feature.
+/// The outcome of one feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
-    /// No driver has spoken of it.
+    /// No driver has reported it.
     Silent,
     Works,
-    /// It arrives at this revision.
+    /// The connection negotiates this revision.
     Arrives(String),
     /// The peer does not have it, for this reason.
     Absent(&'static str),
@@ -63,12 +63,16 @@ impl Column {
         let cell = match (&**outcome, reason(self.peer, feature)) {
             ("ok", None) if feature == AUTO => match revision(detail) {
                 Some(revision) => Cell::Arrives(revision.to_owned()),
-                None => Cell::Fails(format!("no revision stands first: {detail}")),
+                None => Cell::Fails(format!(
+                    "the detail does not begin with a revision: {detail}"
+                )),
             },
             ("ok", None) => Cell::Works,
             ("absent", Some(reason)) => Cell::Absent(reason),
-            ("ok", Some(_)) => Cell::Fails(format!("is said to be absent, and works: {detail}")),
-            ("absent", None) => Cell::Fails(format!("has to be there: {detail}")),
+            ("ok", Some(_)) => Cell::Fails(format!("is listed as absent, but works: {detail}")),
+            ("absent", None) => Cell::Fails(format!(
+                "is missing without a reason in absent.rs: {detail}"
+            )),
             _ => Cell::Fails(detail.clone()),
         };
         let features = self.peer.section.features();
@@ -78,7 +82,7 @@ impl Column {
                 Cell::Fails(_) => {}
                 _ => self.cells[index] = cell,
             },
-            None => self.fault(format!("speaks of {feature}, which is no row")),
+            None => self.fault(format!("reports {feature}, which is not a row")),
         }
         let detail: String = detail.replace('\n', " ").chars().take(90).collect();
         format!("{peer:24} {feature:22} {outcome:7} {detail}")
@@ -229,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_works_only_if_its_driver_says_so_and_nobody_said_it_is_absent() {
+    fn a_feature_works_only_if_its_driver_reports_it_and_it_is_not_listed_as_absent() {
         assert_eq!(cell("everything", "ping", &["ok"]), Cell::Works);
         assert_eq!(cell("everything", "ping", &[]), Cell::Silent);
         for (name, feature, outcome) in [
@@ -294,7 +298,7 @@ mod tests {
         assert_eq!(
             column.failures(),
             [
-                "memory: speaks of teleport, which is no row",
+                "memory: reports teleport, which is not a row",
                 "memory: died"
             ]
         );

@@ -1,5 +1,5 @@
-//! Programs that are not part of this build: got from their registries, run to their end, or kept while somebody talks
-//! to them. Each has a time limit, is read line by line, and is gone when its owner is.
+//! Child processes: packages from registries, programs that run to their end, and servers. Each has a time limit and is
+//! read line by line; a server ends when its handle is dropped.
 
 mod packages;
 mod process;
@@ -25,8 +25,8 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
-/// Copies a program of this workspace out of cargo's folder, so that nobody else's build changes it on the way. A copy
-/// that an earlier run took, and that still runs, keeps its file: a new one takes its name.
+/// Copies a program of this workspace out of cargo's folder, so that a later build does not replace it while it runs. A
+/// program that still runs from an earlier copy keeps its file: the new copy replaces only the name.
 pub(crate) fn copy_program(name: &str, folder: &Path) -> Result<PathBuf, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;

@@ -15,7 +15,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(300);
 /// How long a program may take to tell its version, or to make an empty environment.
 pub(crate) const SHORT: Duration = Duration::from_secs(120);
 
-/// Says which packages are installed.
+/// Records the installed packages.
 const STAMP: &str = "installed.sha256";
 /// The lists that npm reads.
 const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
@@ -34,8 +34,8 @@ pub(crate) fn npm_ci(
         return Err(format!("node is {version}, but {least} or newer is needed"));
     }
     copy(from, folder, |name| wanted(name) || LISTS.contains(&name))?;
-    let stamp = InstallMarker::of(folder, &LISTS, &version)?;
-    if stamp.is_set() && folder.join("node_modules").is_dir() {
+    let marker = InstallMarker::of(folder, &LISTS, &version)?;
+    if marker.is_current() && folder.join("node_modules").is_dir() {
         return Ok(());
     }
     say(&format!("npm ci: packages of {}", from.display()));
@@ -49,10 +49,10 @@ pub(crate) fn npm_ci(
     .map_err(|error| {
         format!("npm ci failed; it needs npm and a registry that it can reach: {error}")
     })?;
-    stamp.set()
+    marker.write()
 }
 
-/// The first number of a version of Node, nought for what is none.
+/// The major version of Node, or zero if the text is not a version.
 pub(crate) fn major(version: &str) -> u32 {
     let digits = version.trim_start_matches('v').split('.').next();
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
@@ -72,7 +72,7 @@ pub(crate) fn copy(from: &Path, to: &Path, wanted: impl Fn(&str) -> bool) -> Res
     Ok(())
 }
 
-/// A file that says what is installed beside it.
+/// A file that records the packages that are installed in its folder.
 #[derive(Debug)]
 pub(crate) struct InstallMarker {
     file: PathBuf,
@@ -99,13 +99,13 @@ impl InstallMarker {
         })
     }
 
-    /// Whether just this is installed.
-    pub(crate) fn is_set(&self) -> bool {
+    /// Whether exactly these packages are installed.
+    pub(crate) fn is_current(&self) -> bool {
         fs::read_to_string(&self.file).is_ok_and(|text| text == self.text)
     }
 
-    /// Notes that it is.
-    pub(crate) fn set(&self) -> Result<(), String> {
+    /// Records them.
+    pub(crate) fn write(&self) -> Result<(), String> {
         fs::write(&self.file, &self.text)
             .map_err(|error| format!("{}: {error}", self.file.display()))
     }

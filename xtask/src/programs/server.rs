@@ -1,4 +1,4 @@
-//! A program that stays: it is started, says where it can be reached, and is ended by its owner.
+//! A server process: it prints its address and ends when its handle is dropped.
 
 use std::collections::VecDeque;
 use std::process::{Child, Command};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::process::{self, ERROR_LINES, OutputLine};
 
-/// How long a server may take to say where it listens.
+/// How long a server may take to print its address.
 const START: Duration = Duration::from_secs(60);
 
-/// A server of some kind, which is ended when this is dropped.
+/// A running server, which is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     name: String,
@@ -39,12 +39,12 @@ impl Server {
         let origin = this.origin(&lines)?;
         this.url = format!("{origin}{path}");
         let said = this.said.clone();
-        // Ends with the server; a pipe that nobody empties would stop it.
+        // Ends with the server. A full pipe would block the server.
         thread::spawn(move || lines.iter().for_each(|line| said.keep(line)));
         Ok(this)
     }
 
-    /// Where it can be reached.
+    /// Its URL.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -81,7 +81,7 @@ impl Server {
             }
         };
         Err(format!(
-            "{} {problem} without saying where it listens\n{}",
+            "{} {problem} without printing its address\n{}",
             self.name,
             self.said.text()
         ))
@@ -96,7 +96,7 @@ impl Drop for Server {
     }
 }
 
-/// The last lines of a server.
+/// The last lines of output.
 #[derive(Clone, Debug, Default)]
 struct RecentOutput(Arc<Mutex<VecDeque<String>>>);
 

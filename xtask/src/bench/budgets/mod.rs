@@ -1,4 +1,4 @@
-//! The budgets of the design, beside what was measured of them.
+//! The budgets of the design, with the measured values.
 
 mod table;
 
@@ -6,7 +6,7 @@ use super::plan::thousands;
 
 pub(super) use table::rows;
 
-/// Why some are not met, in the words of somebody who knows: a line of the list for each, which opens with its name.
+/// Why some budgets are not met: one list item for each, which begins with the name of the budget.
 pub(super) const NOTES: &str = include_str!("notes.md");
 
 /// One budget.
@@ -17,7 +17,7 @@ pub(super) struct Row {
     parts: Vec<Part>,
 }
 
-/// What one budget is about, where it is about several things.
+/// One of the values that a budget limits.
 #[derive(Debug)]
 struct Part {
     name: &'static str,
@@ -25,14 +25,14 @@ struct Part {
     measured: Option<f64>,
 }
 
-/// How figures are shown; what is shown is compared.
+/// How values are shown. The shown, rounded values are compared.
 #[derive(Clone, Copy, Debug)]
 enum Unit {
     /// Whole numbers.
     Count,
-    /// Tenths of what the name says.
+    /// One decimal.
     Tenth,
-    /// Hundredths, against something.
+    /// A ratio with two decimals.
     Times,
 }
 
@@ -73,7 +73,7 @@ impl Row {
         }
     }
 
-    /// Its name, and those of its parts.
+    /// The name of the budget and of its parts.
     pub(super) fn title(&self) -> String {
         let parts: Vec<&str> = self.parts.iter().map(|part| part.name).collect();
         match self.parts.len() {
@@ -82,7 +82,7 @@ impl Row {
         }
     }
 
-    /// The most that is allowed, once if that is the same for all parts.
+    /// The limits; one limit if it is the same for all parts.
     pub(super) fn budget(&self) -> String {
         let mut all: Vec<String> = self
             .parts
@@ -93,7 +93,7 @@ impl Row {
         format!("≤ {}", all.join(" / "))
     }
 
-    /// What was measured.
+    /// The measured values.
     pub(super) fn measured(&self) -> String {
         let shown = |part: &Part| {
             part.measured
@@ -102,7 +102,7 @@ impl Row {
         self.parts.iter().map(shown).collect::<Vec<_>>().join(" / ")
     }
 
-    /// Whether all parts are within; nothing if one was not measured and the others are.
+    /// Whether all parts are within their limits; `None` if a part was not measured and the others are.
     pub(super) fn is_met(&self) -> Option<bool> {
         let met = |part: &Part| Some(self.unit.rounded(part.measured?) <= part.most);
         let mut all = Some(true);
@@ -117,17 +117,19 @@ impl Row {
     }
 }
 
-/// What there is to be said of the notes: of each budget that is not met they tell why, and of no other.
+/// One message for each missed budget without a note, and for each met budget with one.
 pub(super) fn unexplained(rows: &[Row]) -> Vec<String> {
     let mut words = Vec::new();
     for row in rows {
         let noted = NOTES.contains(&format!("- **{}.**", row.name));
         let name = row.name;
         match row.is_met() {
-            Some(false) if !noted => {
-                words.push(format!("not met, and notes.md does not tell why: {name}"))
-            }
-            Some(true) if noted => words.push(format!("met, and notes.md tells why not: {name}")),
+            Some(false) if !noted => words.push(format!(
+                "budget not met, and notes.md does not explain it: {name}"
+            )),
+            Some(true) if noted => words.push(format!(
+                "budget met, but notes.md explains why it is not: {name}"
+            )),
             _ => {}
         }
     }
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_compared() {
+    fn rounded_values_are_compared() {
         let met = row([Some(1.304), Some(0.5)]);
         assert_eq!(met.is_met(), Some(true));
         assert_eq!(met.measured(), "1.30× / 0.50×");
@@ -159,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_met_has_to_be_explained() {
+    fn a_missed_budget_needs_a_note() {
         assert_eq!(unexplained(&[row([Some(2.0), None])]).len(), 1);
         assert!(unexplained(&[row([Some(1.0), Some(1.0)])]).is_empty());
         assert!(unexplained(&[row([None, None])]).is_empty());
     }
 
     #[test]
-    fn notes_are_about_budgets() {
+    fn each_note_names_a_budget() {
         let names: Vec<&str> = rows(&Results::default())
             .iter()
             .map(|row| row.name)

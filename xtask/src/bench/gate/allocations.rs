@@ -6,10 +6,10 @@ use std::process::Command;
 use crate::programs::{BUILD, run_to_end};
 use crate::steps::cargo;
 
-/// Opens each line that the tests print.
+/// The beginning of each line that the tests print.
 const MARK: &str = "allocations of ";
 
-/// Runs the tests and listens to what they counted. That they fail is no matter: what they count is about to be written.
+/// Runs the tests and returns their counts. A failure of the tests is ignored: the counts are about to be written.
 pub(super) fn count(root: &Path) -> Result<Vec<(String, f64)>, String> {
     let words = "test -p mcp-tests --test budgets -- --nocapture --test-threads 1";
     let mut command = Command::new(cargo());
@@ -19,14 +19,14 @@ pub(super) fn count(root: &Path) -> Result<Vec<(String, f64)>, String> {
         .map_err(|error| format!("cargo {words}: {error}"))?;
     if counts.is_empty() {
         return Err(format!(
-            "cargo {words}: nothing was counted\n{}",
+            "cargo {words}: the tests printed no counts\n{}",
             ended.errors
         ));
     }
     Ok(counts)
 }
 
-/// A gate and its count, if a line tells one.
+/// The gate and the count in a line, if it has them.
 fn counted(line: &str) -> Option<(String, f64)> {
     let (_, rest) = line.split_once(MARK)?;
     let (name, count) = rest.split_once(": ")?;
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_found_in_what_tests_print() {
+    fn counts_are_found_in_the_output_of_tests() {
         assert_eq!(
             counted("test a ... allocations of http-modern: 17.01"),
             Some(("http-modern".to_owned(), 17.01))

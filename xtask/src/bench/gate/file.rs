@@ -13,9 +13,10 @@ use crate::files;
 pub(super) const PLACE: &str = "tests/budgets/gates.toml";
 
 const HEAD: &str = "\
-# What a call costs, exactly. `cargo xtask bench --gate` compares the instructions, `cargo xtask test` the allocations;
-# `cargo xtask bench --gate --bless` writes what it counted. Budgets are written by hand: `budget` in instructions,
-# `ratio` in instructions against the baseline, `allocations-budget` in allocations. So are comments above a gate; both stay.
+# Exact costs of a call. `cargo xtask bench --gate` checks the instructions, `cargo xtask test` the allocations, and
+# `cargo xtask bench --gate --bless` writes the counts. Budgets are written by hand and kept: `budget` is the maximum of
+# `instructions`, `ratio` the maximum of `instructions` divided by `baseline`, and `allocations-budget` the maximum of
+# `allocations`. Comments above a gate are kept too.
 ";
 
 /// One gate.
@@ -25,21 +26,21 @@ pub(super) struct Entry {
     /// Instructions per call.
     #[serde(default)]
     pub(super) instructions: u64,
-    /// The same of the baseline.
+    /// Instructions per call of the baseline.
     #[serde(default)]
     pub(super) baseline: u64,
-    /// The most that they may be.
+    /// The maximum.
     pub(super) budget: Option<u64>,
-    /// The most that they may be, in those of the baseline.
+    /// The maximum, as a multiple of the baseline.
     pub(super) ratio: Option<f64>,
-    /// Allocations per call, where the tests of the budgets go the same path.
+    /// Allocations per call, if a test of `tests/budgets` counts them.
     pub(super) allocations: Option<f64>,
-    /// The most that they may be.
+    /// The maximum.
     pub(super) allocations_budget: Option<f64>,
 }
 
 impl Entry {
-    /// The most instructions that the budgets allow.
+    /// The maximum of instructions by both budgets.
     pub(super) fn most(&self) -> Option<u64> {
         let by_baseline = self
             .ratio
@@ -48,11 +49,11 @@ impl Entry {
     }
 }
 
-/// The gates by name.
+/// The gates, by name.
 #[derive(Debug)]
 pub(super) struct Gates {
     entries: BTreeMap<String, Entry>,
-    /// The lines of comment right above some of them.
+    /// The comments directly above gates.
     comments: BTreeMap<String, String>,
 }
 
@@ -70,7 +71,7 @@ impl Gates {
         })
     }
 
-    /// A gate, which may be new.
+    /// The gate with this name, created if it is missing.
     pub(super) fn entry(&mut self, name: &str) -> &mut Entry {
         self.entries.entry(name.to_owned()).or_default()
     }
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_gates_are_read_again() {
         let text = format!(
             "{HEAD}\n# The baseline takes 12.\n# More above.\n[http]\ninstructions = 20000\nbaseline = 18000\nbudget = 24500\nratio = 1.2\nallocations = 17.0\nallocations-budget = 18.0\n"
         );

@@ -1,7 +1,7 @@
 //! `--gate`: instructions per call, counted by callgrind.
 //!
-//! The same program on the same machine differs by less than one in a thousand from run to run, and compilers differ by
-//! little, so a figure may move by two of a hundred before the gate closes.
+//! Counts of the same program differ by less than 0.1 % from run to run, and those of different compilers by little. A
+//! count may differ by 2 % from the recorded one.
 
 mod allocations;
 mod file;
@@ -19,7 +19,7 @@ use file::{Entry, Gates};
 
 pub(super) use paths::{PATHS, Path};
 
-/// What the command line asks for.
+/// The arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
     bless: bool,
@@ -28,7 +28,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Nothing if there is a word that is not known.
+    /// `None` if an argument is unknown.
     pub(super) fn parse(args: &[String]) -> Option<Self> {
         let mut this = Self::default();
         let mut args = args.iter();
@@ -47,7 +47,7 @@ impl Options {
         let known = || PATHS.iter().map(|path| path.name).collect::<Vec<_>>();
         if let Some(stranger) = self.only.iter().find(|name| !known().contains(&&***name)) {
             return Err(format!(
-                "there is no gate {stranger}, only {}",
+                "unknown gate {stranger}; use one of {}",
                 known().join(", ")
             ));
         }
@@ -57,10 +57,10 @@ impl Options {
     }
 }
 
-/// Counts, compares, and writes what was counted if it was asked to.
+/// Counts, compares, and with `--bless` writes the counts.
 pub(super) fn run(root: &FilePath, options: &Options) -> Result<(), String> {
     let paths = options.paths()?;
-    valgrind::is_here()?;
+    valgrind::check_installed()?;
     let built = Built::own(root)?;
     let folder = match &options.keep {
         Some(folder) => root.join(folder),
@@ -85,7 +85,7 @@ pub(super) fn run(root: &FilePath, options: &Options) -> Result<(), String> {
         problems.extend(judge(path.name, entry, &before, options.bless));
     }
     if options.keep.is_none() {
-        // What is left would be overwritten by the next run.
+        // The next run would overwrite the files.
         let _ = fs::remove_dir_all(folder);
     }
     if options.bless {
@@ -110,13 +110,13 @@ fn line(name: &str, now: &Entry, before: &Entry) -> String {
     )
 }
 
-/// How far a figure may move, in hundredths.
+/// The allowed difference, in percent.
 const TOLERANCE: u64 = 2;
 
-/// Something may grow once while hundreds of calls are counted, and a budget is of what each takes.
+/// Allowed difference of allocations: a buffer may grow once during hundreds of calls.
 const ONCE: f64 = 0.05;
 
-/// What is wrong with a figure.
+/// The problems of a count.
 fn judge(name: &str, now: &Entry, before: &Entry, blessed: bool) -> Vec<String> {
     let mut problems = Vec::new();
     let figures = [
@@ -127,14 +127,14 @@ fn judge(name: &str, now: &Entry, before: &Entry, blessed: bool) -> Vec<String> 
         if !blessed && now.abs_diff(before) * 100 > before * TOLERANCE {
             let way = if now > before { "more" } else { "less" };
             problems.push(format!(
-                "{name}{what}: {now} instructions per call, {way} than the {before} of {}; if that is meant: cargo xtask bench --gate --bless --only {name}",
+                "{name}{what}: {now} instructions per call, {way} than the {before} in {}; if this is intended, run `cargo xtask bench --gate --bless --only {name}`",
                 file::PLACE
             ));
         }
     }
     if let Some(most) = now.most().filter(|most| now.instructions > *most) {
         problems.push(format!(
-            "{name}: {} instructions per call are over the budget of {most}",
+            "{name}: {} instructions per call exceed the budget of {most}",
             now.instructions
         ));
     }
@@ -142,7 +142,7 @@ fn judge(name: &str, now: &Entry, before: &Entry, blessed: bool) -> Vec<String> 
         && count > most + ONCE
     {
         problems.push(format!(
-            "{name}: {count} allocations per call are over the budget of {most}"
+            "{name}: {count} allocations per call exceed the budget of {most}"
         ));
     }
     problems
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_moves_closes_the_gate_either_way() {
+    fn a_count_that_differs_in_either_direction_is_a_problem() {
         let before = entry(10_000, None);
         for (now, closed) in [
             (10_200, false),
@@ -177,18 +177,18 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_holds_even_when_blessed() {
+    fn a_budget_is_checked_also_with_bless() {
         let before = entry(9_000, Some(8_500));
         let problems = judge("stdio", &entry(9_000, Some(8_500)), &before, true);
         assert_eq!(
             problems,
-            ["stdio: 9000 instructions per call are over the budget of 8500"]
+            ["stdio: 9000 instructions per call exceed the budget of 8500"]
         );
         assert!(judge("stdio", &entry(8_500, Some(8_500)), &before, true).is_empty());
     }
 
     #[test]
-    fn the_words_of_the_command_are_known() {
+    fn arguments_are_read_and_unknown_gates_rejected() {
         let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
         let options = Options::parse(&words("--only http-modern --keep a --bless")).unwrap();
         assert!(options.bless && options.keep.is_some());

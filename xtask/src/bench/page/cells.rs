@@ -1,4 +1,4 @@
-//! What tables are made of.
+//! Cells and rows of tables.
 
 use std::fmt::Write as _;
 
@@ -12,12 +12,12 @@ pub(super) const PEERS: [(Subject, &str); 2] = [
     (Subject::Tower, "tower-mcp ÷ this SDK"),
 ];
 
-/// Why cells are empty, each reason once.
+/// The reasons for empty cells, each once.
 #[derive(Debug, Default)]
 pub(super) struct Notes(Vec<String>);
 
 impl Notes {
-    /// An empty cell, and where it is told why.
+    /// An empty cell with a link to its reason.
     pub(super) fn empty(&mut self, subject: Subject, why: &str) -> String {
         let note = format!("{}: {why}", subject.name());
         let known = self.0.iter().position(|known| *known == note);
@@ -28,7 +28,7 @@ impl Notes {
         format!("n/a [{}](#why-not)", number + 1)
     }
 
-    /// All of them.
+    /// The section with all reasons.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         if !self.0.is_empty() {
@@ -42,7 +42,7 @@ impl Notes {
     }
 }
 
-/// A table with a column for everybody, and with `peers` one for each peer against this SDK.
+/// The head of a table with a column for each subject and, with `peers`, one for the ratio of each peer to this SDK.
 pub(super) fn head(first: &str, peers: bool) -> String {
     let mut names: Vec<&str> = ALL.iter().map(|subject| subject.name()).collect();
     if peers {
@@ -51,7 +51,7 @@ pub(super) fn head(first: &str, peers: bool) -> String {
     table_head(first, &names)
 }
 
-/// A table with these columns behind the first.
+/// The head of a table with these columns after the first.
 pub(super) fn table_head(first: &str, names: &[&str]) -> String {
     format!(
         "| {first} | {} |\n| --- |{}\n",
@@ -60,7 +60,7 @@ pub(super) fn table_head(first: &str, names: &[&str]) -> String {
     )
 }
 
-/// Three digits, more or less.
+/// Three significant digits; large numbers in full.
 pub(in crate::bench) fn short(number: f64) -> String {
     match number {
         number if number >= 1_000.0 => thousands(number.round() as u64),
@@ -70,7 +70,7 @@ pub(in crate::bench) fn short(number: f64) -> String {
     }
 }
 
-/// The median, with the ends.
+/// The median with the minimum and the maximum.
 pub(super) fn spread(spread: Spread) -> String {
     format!(
         "{} ({}–{})",
@@ -80,12 +80,12 @@ pub(super) fn spread(spread: Spread) -> String {
     )
 }
 
-/// What somebody costs against the baseline.
+/// The cost as a multiple of the baseline's.
 pub(super) fn times(cost: f64, baseline: f64) -> String {
     format!("{}× ", short(cost / baseline))
 }
 
-/// How often a peer costs what this SDK costs; less than once is told in words, so that it is not passed over.
+/// The cost of a peer as a multiple of this SDK's. A ratio below 1 is marked with a word, so that it is not overlooked.
 pub(super) fn ahead(peer: f64, ours: f64) -> String {
     let ratio = short(peer / ours);
     if peer < ours {
@@ -94,16 +94,16 @@ pub(super) fn ahead(peer: f64, ours: f64) -> String {
     format!("**{ratio}×**")
 }
 
-/// A figure that costs, as a row shows it of one.
+/// The value of one subject in a row.
 #[derive(Clone, Debug)]
 pub(super) enum Shown {
-    /// How much, and as it is to be written.
+    /// The value and its text.
     Figure(f64, String),
-    /// It has none, and why.
+    /// No value, with the reason.
     Missing(String),
 }
 
-/// A row: what each costs, and what the peers cost against this SDK.
+/// A row: the value of each subject, and the ratio of each peer to this SDK.
 pub(super) fn row(name: &str, notes: &mut Notes, shown: impl Fn(Subject) -> Shown) -> String {
     let ours = match shown(Subject::Ours) {
         Shown::Figure(cost, _) => Some(cost),
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn peers_stand_against_this_sdk_and_what_is_missing_is_explained_once() {
+    fn peers_are_compared_with_this_sdk_and_each_reason_is_listed_once() {
         let mut notes = Notes::default();
         let shown = |subject| match subject {
             Subject::Baseline => Shown::Figure(10.0, "ten".to_owned()),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_behind_is_told_so() {
+    fn a_cheaper_peer_is_marked() {
         assert_eq!(ahead(5.0, 10.0), "0.50×, behind");
         assert_eq!(ahead(10.0, 10.0), "**1.00×**");
     }

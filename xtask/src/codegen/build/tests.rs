@@ -11,7 +11,7 @@ fn errors(schema: &Value) -> String {
 }
 
 #[test]
-fn a_definition_nobody_knows_is_an_error() {
+fn an_unknown_definition_is_an_error() {
     let members = json!({"a": {"type": "string"}});
     let schema = json!({"$defs": {"Novel": {"type": "object", "properties": members}}});
     assert_eq!(errors(&schema), "Novel: Novel has no entry under [areas]");
