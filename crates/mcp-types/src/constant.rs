@@ -1,8 +1,8 @@
-//! Members that have one value in every object of their type.
+//! Members with one fixed value in all objects of a type.
 //!
-//! A result says what kind of result it is. Each kind is a type of its own here, so the member holds nothing: it is
-//! written as it must be, and another value on input is an error. None at all is how servers of older revisions say
-//! `complete`; a union that has seen the member has taken it away, too.
+//! `resultType` states the kind of a result. Each kind is a separate type here, so the member holds no data: it is
+//! written with its value, and another value in the input is an error. An absent member means `complete`, as sent by
+//! servers of older revisions; a union removes the member before it decodes the arm.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ use serde::ser::{Serialize, Serializer};
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Complete;
 
-/// `input_required`: questions instead of a result.
+/// `input_required`: input requests instead of a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct InputRequired;
 
-/// The one value of a type.
+/// The fixed value of a type.
 trait Constant: Default {
     const VALUE: &'static str;
 }

@@ -1,4 +1,4 @@
-//! What a user may answer in a form field.
+//! The value of a form field.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Number;
 
-/// The answer to one field of an elicitation form.
+/// The value of one field of an elicitation form.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 #[derive(Debug, Clone, PartialEq)]
@@ -16,14 +16,14 @@ pub enum ElicitValue {
     String(String),
     /// A number, integral or not, kept as written.
     Number(Number),
-    /// A yes or no.
+    /// A boolean.
     Bool(bool),
     /// The chosen values of a multiple-choice enum.
     Strings(Vec<String>),
 }
 
 impl ElicitValue {
-    /// The text, if this is one.
+    /// The text, if this is a text.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self {
             Some(text)
@@ -32,7 +32,7 @@ impl ElicitValue {
         }
     }
 
-    /// The number as a float, if this is one.
+    /// The number as a float, if this is a number.
     pub fn as_f64(&self) -> Option<f64> {
         if let Self::Number(number) = self {
             number.as_f64()
@@ -41,7 +41,7 @@ impl ElicitValue {
         }
     }
 
-    /// The number as an integer, if this is an integral one that fits.
+    /// The number as an integer, if it is integral and in range.
     pub fn as_i64(&self) -> Option<i64> {
         if let Self::Number(number) = self {
             number.as_i64()
@@ -50,7 +50,7 @@ impl ElicitValue {
         }
     }
 
-    /// The yes or no, if this is one.
+    /// The boolean, if this is a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self {
             Some(*value)
@@ -59,7 +59,7 @@ impl ElicitValue {
         }
     }
 
-    /// The chosen values, if this is a list.
+    /// The selected values, if this is a list.
     pub fn as_strings(&self) -> Option<&[String]> {
         if let Self::Strings(values) = self {
             Some(values)

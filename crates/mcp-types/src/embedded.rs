@@ -1,7 +1,7 @@
-//! Messages that travel inside another one, without an envelope: a method and its params.
+//! Messages inside other messages, without an envelope: a method and its params.
 //!
-//! When the method comes before the params, as every sane writer puts it, they go straight into their type; otherwise
-//! the object is collected first.
+//! If the method precedes the params, as usual, the params are decoded directly into their type; otherwise the object is
+//! buffered first.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,9 +15,9 @@ use crate::JsonObject;
 const METHOD: &str = "method";
 const PARAMS: &str = "params";
 
-/// A union whose arm is named by a method and holds its params.
+/// A union whose arm is selected by a method and contains its params.
 pub(crate) trait EmbeddedUnion: Sized {
-    /// The name of the union, for error texts.
+    /// The name of the union, for error messages.
     const NAME: &'static str;
     /// The known methods, in arm order.
     const METHODS: &'static [&'static str];
@@ -83,7 +83,7 @@ impl<'de, U: EmbeddedUnion> Visitor<'de> for EmbeddedVisitor<U> {
     }
 }
 
-/// What follows a known method.
+/// The members after a known method.
 fn read_params<'de, U: EmbeddedUnion, A: MapAccess<'de>>(
     index: usize,
     mut map: A,

@@ -1,9 +1,9 @@
 //! The types of the Model Context Protocol, generated from the official schema.
 //!
-//! The types at the root are those of revision 2025-11-25; servers and clients of every revision are written with
-//! them. [`v2026_07_28`] has the messages of that revision as they stand on the wire. A struct has public fields, `new` with its required members in the order of the fields, and `with_…` for each
-//! optional one. All of them are open for growth: members a newer peer adds are ignored, unions and string enums have
-//! an `Unknown` arm that keeps what came.
+//! The types at the root are those of revision 2025-11-25; servers and clients of all revisions use them.
+//! [`v2026_07_28`] has the messages of that revision in their wire format. A struct has public fields, `new` with its required members in the order of the fields, and `with_…` for each
+//! optional member. All types can grow: unknown members of newer peers are ignored, and unions and string enums have
+//! an `Unknown` arm that keeps unknown values.
 //!
 //! ```
 //! use mcp_types::{CallToolRequest, CallToolResult, ContentBlock, Request, Tool};
@@ -25,8 +25,8 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
-//! [`Request`] and [`Notification`] tie a method to its types; [`method`] has the method names. [`Meta`] is the `_meta`
-//! member. The crate knows no transport and no rule of behaviour: it only says what the messages look like.
+//! [`Request`] and [`Notification`] connect a method with its types; [`method`] has the method names. [`Meta`] is the `_meta`
+//! member. The crate has no transport and no behaviour: it only defines the messages.
 
 mod constant;
 mod elicit_value;
@@ -60,5 +60,5 @@ pub use one_or_many::OneOrMany;
 pub use properties::FormProperties;
 pub use token::ProgressToken;
 
-/// A JSON object whose members the protocol leaves open.
+/// A JSON object with arbitrary members.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

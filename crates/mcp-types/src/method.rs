@@ -1,4 +1,4 @@
-//! What the generated method markers implement.
+//! The traits of the generated method markers.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,30 +10,30 @@ pub const NOTIFICATIONS_TASKS: &str = "notifications/tasks";
 /// See [`UpdateTaskRequest`](crate::v2026_07_28::UpdateTaskRequest), which an extension adds.
 pub const TASKS_UPDATE: &str = "tasks/update";
 
-/// Who may send a message.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two sides")]
 pub enum Direction {
-    /// Only the client sends it.
+    /// From the client to the server.
     ClientToServer,
-    /// Only the server sends it.
+    /// From the server to the client.
     ServerToClient,
-    /// Either side sends it.
+    /// In both directions.
     Both,
 }
 
-/// A request: its method name and the types that travel with it.
+/// A request: its method name, its params and its result.
 ///
 /// The generated markers implement it, so `call::<CallToolRequest>(params)` needs no method name. Extensions may
-/// implement it for methods of their own.
+/// implement it for custom methods.
 pub trait Request {
     /// The method name on the wire.
     const METHOD: &'static str;
-    /// Whether the request may come without params; absent ones then read as the default.
+    /// Whether the params may be absent; they then read as the default.
     const PARAMS_OPTIONAL: bool = false;
     /// The params.
     type Params: Serialize + DeserializeOwned + Send + 'static;
-    /// The result of success.
+    /// The result.
     type Result: Serialize + DeserializeOwned + Send + 'static;
 }
 
@@ -41,7 +41,7 @@ pub trait Request {
 pub trait Notification {
     /// The method name on the wire.
     const METHOD: &'static str;
-    /// Whether the notification may come without params; absent ones then read as the default.
+    /// Whether the params may be absent; they then read as the default.
     const PARAMS_OPTIONAL: bool = false;
     /// The params.
     type Params: Serialize + DeserializeOwned + Send + 'static;

@@ -1,4 +1,4 @@
-//! How numbers are written and read where the derive would get them wrong.
+//! Serialization of numbers where the derive is not correct.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::
     serializer.serialize_f64(*value)
 }
 
-/// [`serialize`] for an optional member; absent ones are skipped before this is called.
+/// [`serialize`] for an optional member; absent members are skipped before.
 #[expect(clippy::ref_option, reason = "the signature serde calls")]
 pub(crate) fn serialize_optional<S: Serializer>(
     value: &Option<f64>,
@@ -32,14 +32,14 @@ pub(crate) fn serialize_optional<S: Serializer>(
     }
 }
 
-/// Reads a member that must be there but may be null.
+/// Reads a required member that may be null.
 pub(crate) fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Option::deserialize(deserializer)
 }
 
-/// Reads an integer, a negative one as 0.
+/// Reads an integer; a negative integer reads as 0.
 pub(crate) fn at_least_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     deserializer.deserialize_any(AtLeastZero)
 }
@@ -62,7 +62,7 @@ impl Visitor<'_> for AtLeastZero {
     }
 }
 
-/// The number, if it lies between the bounds.
+/// Returns the number if it is within the bounds.
 pub(crate) fn within(value: f64, least: f64, greatest: f64) -> Result<f64, OutOfRange> {
     if (least..=greatest).contains(&value) {
         Ok(value)
@@ -71,13 +71,13 @@ pub(crate) fn within(value: f64, least: f64, greatest: f64) -> Result<f64, OutOf
     }
 }
 
-/// A number outside the bounds the schema sets.
+/// The error for a number outside the bounds of the schema.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct OutOfRange {
-    /// The least value allowed.
+    /// The smallest allowed value.
     pub least: f64,
-    /// The greatest value allowed.
+    /// The largest allowed value.
     pub greatest: f64,
 }
 

@@ -7,9 +7,9 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// One object or an array of them, written back as it came.
+/// One object or an array of objects; serialization keeps the form.
 ///
-/// Sampling content has this shape since 2025-11-25; older peers know the single form only.
+/// Sampling content has this form since 2025-11-25; older peers support the single form only.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -36,7 +36,7 @@ impl<T> OneOrMany<T> {
         self.as_slice().iter()
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.as_slice().len()
     }
@@ -46,7 +46,7 @@ impl<T> OneOrMany<T> {
         self.as_slice().is_empty()
     }
 
-    /// The values, whichever the shape.
+    /// The values, in either form.
     pub fn into_vec(self) -> Vec<T> {
         match self {
             Self::One(value) => vec![value],

@@ -1,8 +1,8 @@
-//! Members of which null is a value, and not the same as leaving them out.
+//! Members for which null differs from absence.
 
 use serde::de::{Deserialize, Deserializer};
 
-/// Reads a member that is there, whatever its value; an absent one never gets here.
+/// Reads a member that is present, with any value; it is not called for an absent member.
 pub(crate) fn kept<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

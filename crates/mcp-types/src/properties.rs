@@ -1,4 +1,4 @@
-//! The fields of a form, in the order they are shown.
+//! The fields of a form, in display order.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,12 +13,12 @@ use crate::PrimitiveSchemaDefinition;
 pub struct FormProperties(Vec<(String, PrimitiveSchemaDefinition)>);
 
 impl FormProperties {
-    /// No fields yet.
+    /// Creates an empty list of fields.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a field at the end, or replaces the one of this name in its place.
+    /// Adds a field at the end, or replaces the field with this name in place.
     #[must_use]
     pub fn with(
         mut self,
@@ -29,7 +29,7 @@ impl FormProperties {
         self
     }
 
-    /// Adds a field at the end, or replaces the one of this name in its place.
+    /// Adds a field at the end, or replaces the field with this name in place.
     pub fn insert(
         &mut self,
         name: impl Into<String>,
@@ -42,7 +42,7 @@ impl FormProperties {
         }
     }
 
-    /// The field of this name.
+    /// The field with this name.
     pub fn get(&self, name: &str) -> Option<&PrimitiveSchemaDefinition> {
         self.0
             .iter()
@@ -55,7 +55,7 @@ impl FormProperties {
         self.0.iter().map(|(name, schema)| (name.as_str(), schema))
     }
 
-    /// How many fields there are.
+    /// The number of fields.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for FormProperties {
     }
 }
 
-/// Collects fields in order; the last one of a name wins, found by hash so that a hostile form costs no square.
+/// Collects fields in order; the last field with a name wins. A hash map finds duplicates, so that the time is linear.
 #[derive(Default)]
 struct Unique {
     properties: FormProperties,

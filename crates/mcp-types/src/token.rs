@@ -1,11 +1,11 @@
-//! The token that ties progress notifications to a request.
+//! The token that connects progress notifications to a request.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// Names one request in the progress notifications about it; chosen by the requester, echoed with its JSON type.
+/// Identifies a request in its progress notifications. The requester chooses it; its JSON type is kept.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress>
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

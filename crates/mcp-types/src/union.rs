@@ -1,8 +1,8 @@
-//! Decoding of unions by a rule, never by trying one arm after the other.
+//! Decoding of unions by a rule, without trying the arms one after the other.
 //!
-//! A [`TaggedUnion`] is told by one member whose value names the arm. When that member comes first, as every sane
-//! writer puts it, the rest of the object goes straight into the arm and nothing is buffered. A [`ShapedUnion`] has
-//! no such member; its object is collected and classified by the members it has.
+//! The value of one member selects the arm of a [`TaggedUnion`]. If that member comes first, as usual,
+//! the rest of the object is decoded directly into the arm and nothing is buffered. A [`ShapedUnion`] does not have
+//! such a member; its object is buffered and classified by the members that it has.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,15 +13,15 @@ use serde_json::Value;
 
 use crate::JsonObject;
 
-/// A union whose arm is named by the value of one string member.
+/// A union whose arm is selected by the value of one string member.
 pub(crate) trait TaggedUnion: Sized {
-    /// The name of the union, for error texts.
+    /// The name of the union, for error messages.
     const NAME: &'static str;
     /// The member that names the arm.
     const TAG: &'static str;
     /// Its known values, in arm order.
     const TAGS: &'static [&'static str];
-    /// The arm meant when the member is left out.
+    /// The arm for an absent member.
     const DEFAULT: Option<usize> = None;
 
     /// Decodes the arm with this index.
@@ -31,9 +31,9 @@ pub(crate) trait TaggedUnion: Sized {
     fn unknown(raw: Value) -> Self;
 }
 
-/// A union whose arm follows from which members are there.
+/// A union whose arm follows from its members.
 pub(crate) trait ShapedUnion: Sized {
-    /// The name of the union, for error texts.
+    /// The name of the union, for error messages.
     const NAME: &'static str;
     /// A member that every arm has.
     const REQUIRES: Option<&'static str> = None;
@@ -132,7 +132,7 @@ fn from_members<U: TaggedUnion, E: serde::de::Error>(members: JsonObject) -> Res
     }
 }
 
-/// What an error says was wanted: the member, its union and the known values.
+/// The expectation in an error: the member, its union and the known values.
 struct Expected<U>(PhantomData<U>);
 
 impl<U: TaggedUnion> fmt::Display for Expected<U> {

@@ -1,20 +1,20 @@
-//! The types of revision 2026-07-28, as they stand on the wire.
+//! The types of revision 2026-07-28, in their wire format.
 //!
-//! Every type of that revision has a name here. Most are those of the crate root; the others differ from their
-//! namesakes there in a member, or in a type that they hold. Where they have only lost members, the one turns into the
-//! other by [`From`].
+//! All types of that revision have a name here. Most are the types of the crate root. The others differ in a member, or
+//! in a type that they contain. Where members were only removed, [`From`] converts between
+//! the two.
 //!
 //! ```
 //! use mcp_types::v2026_07_28::{CallToolOutcome, CallToolResult, InputRequest};
 //!
-//! // A server answers with what its handler made, of whichever revision that is written in.
+//! // A server converts the result of its handler.
 //! let result = CallToolResult::from(mcp_types::CallToolResult::text("sunny"));
 //! assert_eq!(
 //!     serde_json::to_string(&result)?,
 //!     r#"{"resultType":"complete","content":[{"type":"text","text":"sunny"}]}"#,
 //! );
 //!
-//! // Or it asks back, and its client sees what kind of answer that is.
+//! // Or the server requests input, and the client sees the kind of the result.
 //! let outcome: CallToolOutcome = serde_json::from_str(
 //!     r#"{"resultType":"input_required","inputRequests":{"where":{"method":"roots/list"}}}"#,
 //! )?;

@@ -30,7 +30,7 @@ fn meta() -> RequestMeta {
 }
 
 #[test]
-fn a_result_of_a_kind_nobody_knows_is_kept_as_it_came() {
+fn a_result_of_an_unknown_kind_is_kept_unchanged() {
     for text in [
         r#"{"resultType":"task","taskId":"7","ttlMs":null}"#,
         r#"{"taskId":"7","resultType":"task"}"#,
@@ -258,7 +258,7 @@ fn free_metadata_is_read_by_key() {
 }
 
 #[test]
-fn kinds_of_notification_nobody_knows_stay_in_the_filter() {
+fn unknown_kinds_of_notification_stay_in_the_filter() {
     let text = r#"{"toolsListChanged":true,"taskIds":["7"]}"#;
     survives::<SubscriptionFilter>(text);
     let filter: SubscriptionFilter = serde_json::from_str(text).unwrap();

@@ -3,7 +3,7 @@
 use crate::v2026_07_28::CacheScope;
 
 impl Default for CacheScope {
-    /// The scope of a result that does not say: nobody else's.
+    /// The scope of a result without `cacheScope`: private.
     fn default() -> Self {
         Self::Private
     }

@@ -22,7 +22,7 @@ impl ContentBlock {
         Self::Audio(AudioContent::new(data, mime_type))
     }
 
-    /// A link to a resource, which need not be listed.
+    /// A link to a resource, which does not have to be listed.
     pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self::ResourceLink(ResourceLink::new(uri, name))
     }
@@ -93,7 +93,7 @@ impl ResourceContents {
         Self::Blob(crate::BlobResourceContents::new(uri, blob))
     }
 
-    /// Sets the MIME type; an unknown kind of contents stays as it is.
+    /// Sets the MIME type; an unknown kind of contents is not changed.
     #[must_use]
     pub fn with_mime_type(self, mime_type: impl Into<String>) -> Self {
         match self {
@@ -103,7 +103,7 @@ impl ResourceContents {
         }
     }
 
-    /// Where the contents come from.
+    /// The URI of the contents.
     pub fn uri(&self) -> Option<&str> {
         match self {
             Self::Text(contents) => Some(&contents.uri),
@@ -114,45 +114,45 @@ impl ResourceContents {
 }
 
 impl PromptMessage {
-    /// A message of the user.
+    /// A message from the user.
     pub fn user(content: impl Into<ContentBlock>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// A message of the assistant.
+    /// A message from the assistant.
     pub fn assistant(content: impl Into<ContentBlock>) -> Self {
         Self::new(Role::Assistant, content)
     }
 }
 
 impl SamplingMessage {
-    /// A message of the user.
+    /// A message from the user.
     pub fn user(content: impl Into<OneOrMany<SamplingMessageContentBlock>>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// A message of the assistant.
+    /// A message from the assistant.
     pub fn assistant(content: impl Into<OneOrMany<SamplingMessageContentBlock>>) -> Self {
         Self::new(Role::Assistant, content)
     }
 }
 
 impl Prompt {
-    /// What to show a person: the title, else the name.
+    /// The name for people: the title, else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl Resource {
-    /// What to show a person: the title, else the name.
+    /// The name for people: the title, else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl ResourceTemplate {
-    /// What to show a person: the title, else the name.
+    /// The name for people: the title, else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }

@@ -1,4 +1,4 @@
-//! Elicitation requests, answers and the error that asks for one.
+//! Elicitation requests, their responses, and the error that requires an elicitation.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use mcp_jsonrpc::ErrorCode;
 use crate::{ElicitAction, ElicitRequestParams, ElicitResult, ElicitValue, UrlElicitationRequired};
 
 impl ElicitRequestParams {
-    /// What to tell the user, whichever the mode.
+    /// The message for the user, in either mode.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Form(form) => Some(&form.message),
@@ -18,7 +18,7 @@ impl ElicitRequestParams {
 }
 
 impl ElicitResult {
-    /// The user sent the form; URL mode has no answers.
+    /// The user accepted. A response in URL mode has no content.
     pub fn accept(content: impl Into<Option<BTreeMap<String, ElicitValue>>>) -> Self {
         Self {
             content: content.into(),
@@ -26,18 +26,18 @@ impl ElicitResult {
         }
     }
 
-    /// The user said no.
+    /// The user declined.
     pub fn decline() -> Self {
         Self::new(ElicitAction::Decline)
     }
 
-    /// The user went away without a choice.
+    /// The user dismissed the request without a decision.
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
     }
 }
 
 impl UrlElicitationRequired {
-    /// The code of the error whose data this is.
+    /// The code of the error with this data.
     pub const CODE: ErrorCode = ErrorCode::URL_ELICITATION_REQUIRED;
 }

@@ -3,12 +3,12 @@
 use crate::Icon;
 
 impl Icon {
-    /// The icons a host may fetch; those with any other source are dropped.
+    /// The icons that a host may fetch; icons with other sources are left out.
     pub fn safe(icons: &[Self]) -> impl Iterator<Item = &Self> {
         icons.iter().filter(|icon| icon.is_safe_src())
     }
 
-    /// Whether `src` is an `https:` or `data:` URI; a host drops every other icon without fetching it.
+    /// Whether `src` is an `https:` or `data:` URI; a host ignores other icons without fetching them.
     pub fn is_safe_src(&self) -> bool {
         let scheme = self.src.split_once(':').map(|(scheme, _)| scheme);
         scheme.is_some_and(|scheme| {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::LoggingLevel;
 
-/// The text is none of the eight log level names.
+/// The error for a text that is not one of the eight log level names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownLoggingLevel;

@@ -1,4 +1,4 @@
-//! Conveniences on the generated types, by area.
+//! Convenience methods of the generated types, by area.
 
 mod cache;
 mod content;

@@ -6,7 +6,7 @@ use crate::{
 };
 
 impl CreateMessageResult {
-    /// The tool calls the model asks for, in order.
+    /// The tool calls that the model requests, in order.
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUseContent> {
         self.content.iter().filter_map(|block| match block {
             SamplingMessageContentBlock::ToolUse(tool_use) => Some(tool_use),
@@ -16,7 +16,7 @@ impl CreateMessageResult {
 }
 
 impl CreateMessageRequestParams {
-    /// Whether the model may or must call tools; the model decides unless the request says otherwise.
+    /// Whether the model may or must call tools; [`ToolChoiceMode::Auto`] if the request does not state it.
     pub fn tool_choice_mode(&self) -> ToolChoiceMode {
         let choice = self
             .tool_choice

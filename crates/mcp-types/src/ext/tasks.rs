@@ -1,9 +1,9 @@
-//! The states of a task.
+//! Task status.
 
 use crate::TaskStatus;
 
 impl TaskStatus {
-    /// Whether the task has ended and stays as it is. A status this crate does not know may still change.
+    /// Whether the status is final. A status that this crate does not know may still change.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Cancelled | Self::Completed | Self::Failed)
     }

@@ -3,28 +3,28 @@
 use crate::{CallToolResult, ContentBlock, TextContent, Tool, ToolAnnotations};
 
 impl CallToolResult {
-    /// A result of one text block.
+    /// A result with one text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![ContentBlock::text(text)])
     }
 
-    /// A failure the model should see and may correct.
+    /// A failure for the model to read and correct.
     pub fn error(text: impl Into<String>) -> Self {
         Self::text(text).with_is_error(true)
     }
 
-    /// Whether the call failed; a result that does not say so succeeded.
+    /// Whether the call failed; absent means no.
     pub fn is_error(&self) -> bool {
         self.is_error.unwrap_or(false)
     }
 
-    /// Appends the JSON text, as serialising would, with text written the fast way: results are
-    /// most of what a server sends.
+    /// Appends the same JSON text as serialization. Strings are written with the faster writer of
+    /// `mcp-jsonrpc`: results are most of the output of a server.
     ///
     /// # Errors
-    /// As serialising; what was appended must be dropped then.
+    /// As for serialization; the appended text must then be discarded.
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-        // Taken apart in full, so that a new member cannot be forgotten here.
+        // Destructured in full, so that a new member is not forgotten here.
         let Self {
             content,
             structured_content,
@@ -78,7 +78,7 @@ impl CallToolResult {
 }
 
 impl Tool {
-    /// What to show a person: the title, else the title among the annotations, else the name.
+    /// The name for people: the title, else the title in the annotations, else the name.
     pub fn display_name(&self) -> &str {
         let annotated = self
             .annotations
@@ -89,22 +89,22 @@ impl Tool {
 }
 
 impl ToolAnnotations {
-    /// Whether the tool leaves its environment alone; no, unless it says so.
+    /// Whether the tool changes nothing; absent means no.
     pub fn read_only(&self) -> bool {
         self.read_only_hint.unwrap_or(false)
     }
 
-    /// Whether the tool may destroy something; yes, unless it says otherwise.
+    /// Whether the tool may destroy data; absent means yes.
     pub fn destructive(&self) -> bool {
         self.destructive_hint.unwrap_or(true)
     }
 
-    /// Whether a second equal call changes nothing more; no, unless it says so.
+    /// Whether a repeated call has no further effect; absent means no.
     pub fn idempotent(&self) -> bool {
         self.idempotent_hint.unwrap_or(false)
     }
 
-    /// Whether the tool reaches an open set of outside things; yes, unless it says otherwise.
+    /// Whether the tool interacts with external systems; absent means yes.
     pub fn open_world(&self) -> bool {
         self.open_world_hint.unwrap_or(true)
     }

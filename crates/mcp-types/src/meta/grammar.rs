@@ -7,32 +7,32 @@ use std::fmt;
 #[non_exhaustive]
 pub enum MetaKey {}
 
-/// What a well-formed `_meta` key belongs to.
+/// The owner of a well-formed `_meta` key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetaKeyKind {
     /// A bare name without a prefix.
     Plain,
-    /// A key under somebody's own prefix.
+    /// A key with a custom prefix.
     Prefixed,
-    /// A key under a prefix that the protocol keeps for itself.
+    /// A key with a prefix that is reserved for the protocol.
     Reserved,
 }
 
-/// Why a `_meta` key is malformed.
+/// The reason why a `_meta` key is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetaKeyError {
-    /// There is neither a prefix nor a name.
+    /// The key is empty.
     Empty,
-    /// A label of the prefix does not begin with a letter, end with a letter or digit, or has a foreign character.
+    /// A label of the prefix does not begin with a letter, does not end with a letter or digit, or has an invalid character.
     Label,
-    /// The name does not begin and end with a letter or digit, or has a foreign character.
+    /// The name does not begin and end with a letter or digit, or has an invalid character.
     Name,
 }
 
 impl MetaKey {
-    /// Checks one key and says whose it is.
+    /// Checks one key and returns its kind.
     ///
     /// A prefix is dot-separated labels before one slash; it is reserved when its second label is `mcp` or
     /// `modelcontextprotocol`. The name may be empty after a prefix.

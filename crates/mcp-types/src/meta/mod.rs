@@ -14,7 +14,7 @@ pub use keys::*;
 
 use crate::{Implementation, JsonObject, ProgressToken, RelatedTaskMetadata, RequestId};
 
-/// Free-form metadata beside a message or an object; unknown keys are always kept.
+/// Free-form metadata of a message or an object; unknown keys are kept.
 ///
 /// Specification: <https://modelcontextprotocol.io/specification/2025-11-25/basic/index#meta>
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -22,59 +22,59 @@ use crate::{Implementation, JsonObject, ProgressToken, RelatedTaskMetadata, Requ
 pub struct Meta(JsonObject);
 
 impl Meta {
-    /// No metadata yet.
+    /// Creates metadata without entries.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one entry, replacing an earlier one.
+    /// Adds an entry; an earlier entry with the same key is replaced.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.0.insert(key.into(), value.into());
         self
     }
 
-    /// The progress token, if there is a well-formed one.
+    /// The progress token, if it is present and well-formed.
     pub fn progress_token(&self) -> Option<ProgressToken> {
         self.entry(PROGRESS_TOKEN_KEY)
     }
 
-    /// Asks for progress under this token.
+    /// Requests progress with this token.
     pub fn set_progress_token(&mut self, token: impl Into<ProgressToken>) {
         self.set(PROGRESS_TOKEN_KEY, &token.into());
     }
 
-    /// The task this message belongs to, if it names one.
+    /// The task that this message belongs to, if any.
     pub fn related_task(&self) -> Option<RelatedTaskMetadata> {
         self.entry(RELATED_TASK_KEY)
     }
 
-    /// Ties this message to a task.
+    /// Connects this message to a task.
     pub fn set_related_task(&mut self, task_id: impl Into<String>) {
         self.set(RELATED_TASK_KEY, &RelatedTaskMetadata::new(task_id));
     }
 
-    /// What to tell a model while the task runs that this result creates, if the server offers it.
+    /// The text for a model while the created task runs, if the server provides one.
     pub fn model_immediate_response(&self) -> Option<&str> {
         self.0.get(MODEL_IMMEDIATE_RESPONSE_KEY)?.as_str()
     }
 
-    /// The subscription a notification belongs to: the id of its `subscriptions/listen` request.
+    /// The subscription of a notification: the id of its `subscriptions/listen` request.
     pub fn subscription_id(&self) -> Option<RequestId> {
         self.entry(SUBSCRIPTION_ID_KEY)
     }
 
-    /// Ties a notification to a subscription.
+    /// Connects a notification to a subscription.
     pub fn set_subscription_id(&mut self, id: impl Into<RequestId>) {
         self.set(SUBSCRIPTION_ID_KEY, &id.into());
     }
 
-    /// The server that made a result, by its own account: for display and logs, not for decisions.
+    /// The server software of a result, as the server states it: for display and logs, not for decisions.
     pub fn server_info(&self) -> Option<Implementation> {
         self.entry(SERVER_INFO_KEY)
     }
 
-    /// Names the server that made a result.
+    /// Sets the server software of a result.
     pub fn set_server_info(&mut self, server: &Implementation) {
         self.set(SERVER_INFO_KEY, server);
     }
@@ -84,13 +84,13 @@ impl Meta {
     }
 
     fn set<T: Serialize>(&mut self, key: &str, value: &T) {
-        // None of the types above can fail to become JSON.
+        // Serialization of the types above cannot fail.
         if let Ok(value) = serde_json::to_value(value) {
             self.0.insert(key.to_owned(), value);
         }
     }
 
-    /// The entries as a plain map.
+    /// Returns the entries as a map.
     pub fn into_inner(self) -> JsonObject {
         self.0
     }

@@ -1,8 +1,8 @@
-//! Tasks, which an extension adds to the revision: written by hand, since its schema does not have them.
+//! Tasks, an extension of the revision; written by hand because the schema does not have them.
 //!
-//! A server that takes its time answers a call with a [`CreateTaskResult`]; its client then asks for the [`Task`] by
-//! [`GetTaskRequest`], answers its questions by [`UpdateTaskRequest`] and gives it up by [`CancelTaskRequest`]. All of
-//! it needs the extension among the capabilities of the request, under [`TASKS_EXTENSION`].
+//! A server answers a long call with a [`CreateTaskResult`]. The client then polls the [`Task`] with
+//! [`GetTaskRequest`], answers its input requests with [`UpdateTaskRequest`] and cancels it with [`CancelTaskRequest`].
+//! All of them require the extension in the capabilities of the request, under [`TASKS_EXTENSION`].
 //!
 //! Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension>
 
@@ -18,10 +18,10 @@ use crate::v2026_07_28::{
 };
 use crate::{JsonObject, Meta, TaskStatus};
 
-/// The name of the extension among the capabilities of both sides; it has no settings.
+/// The name of the extension in the capabilities of both sides; it has no settings.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// The extension as capabilities declare it, to be merged with other extensions.
+/// The extension as an entry of the capabilities, to be merged with other extensions.
 ///
 /// ```
 /// use mcp_types::v2026_07_28::{ClientCapabilities, tasks_extension};
@@ -37,49 +37,49 @@ pub fn tasks_extension() -> BTreeMap<String, JsonObject> {
     BTreeMap::from([(TASKS_EXTENSION.to_owned(), JsonObject::new())])
 }
 
-/// A task as it stands, with what its status brings along; the params of [`TaskNotification`], too.
+/// The current state of a task with the data of its status; also the params of [`TaskNotification`].
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#tasks>
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Task {
-    /// The id the server gave to the task; whoever knows it may use the task.
+    /// The id that the server gave to the task; every client that knows the id may use the task.
     pub task_id: String,
-    /// How far the task has come.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// A sentence on the status, for people.
+    /// A description of the status, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
     /// When the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
     /// When the task last changed, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// How long the task is kept after its creation, in milliseconds; null is without limit.
+    /// How long the task is kept after its creation, in milliseconds; null means without limit.
     #[serde(deserialize_with = "crate::number::nullable")]
     pub ttl_ms: Option<u64>,
     /// How long the client should wait between two polls, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
-    /// All that the task asks its client and has no answer to; with [`TaskStatus::InputRequired`].
+    /// The unanswered input requests of the task; with [`TaskStatus::InputRequired`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<InputRequests>,
-    /// What the request would have answered, as it was written; with [`TaskStatus::Completed`].
+    /// The result of the request, unchanged; with [`TaskStatus::Completed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<RawValue>>,
-    /// The error the request would have been answered with; with [`TaskStatus::Failed`].
+    /// The error of the request; with [`TaskStatus::Failed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorObject>,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
-    /// What kind of result the task came as; written by the wrappers below.
+    /// The kind of the result; written by the wrappers below.
     #[serde(skip_serializing)]
     result_type: Option<ResultType>,
 }
 
 impl Task {
-    /// Makes one from its required members; no `ttl_ms` is without limit.
+    /// Creates a task from its required members; without `ttl_ms` it is kept without limit.
     pub fn new(
         task_id: impl Into<String>,
         status: impl Into<TaskStatus>,
@@ -146,7 +146,7 @@ impl Task {
     }
 }
 
-/// A task with the member that says what kind of result it is.
+/// A task with the member that states the kind of the result.
 #[derive(Serialize)]
 struct Typed<'a> {
     #[serde(rename = "resultType")]
@@ -155,24 +155,24 @@ struct Typed<'a> {
     task: &'a Task,
 }
 
-/// The answer to a request that goes on as a task.
+/// The result of a request that continues as a task.
 ///
-/// Its `resultType` is `task`; it is read from nothing else.
+/// Its `resultType` is `task`; other values are rejected.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-creation>
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Task")]
 #[non_exhaustive]
 pub struct CreateTaskResult {
-    /// The task as it began; its outcome is fetched later.
+    /// The task as created; its outcome is fetched later.
     pub task: Task,
 }
 
 impl CreateTaskResult {
-    /// The `resultType` of such a result, and of no other.
+    /// The `resultType` of this result.
     pub const RESULT_TYPE: &'static str = "task";
 
-    /// Makes one from its required members.
+    /// Creates a result from its required members.
     pub fn new(task: Task) -> Self {
         Self { task }
     }
@@ -197,9 +197,9 @@ impl TryFrom<Task> for CreateTaskResult {
     }
 }
 
-/// The answer to [`GetTaskRequest`]: the task as it stands.
+/// The result of [`GetTaskRequest`]: the current state of the task.
 ///
-/// Its `resultType` is `complete`. Reading does not look at it, since examples in circulation have `task` there.
+/// Its `resultType` is `complete`. Decoding ignores it, because published examples have `task` there.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#response>
 #[derive(Debug, Clone)]
@@ -210,7 +210,7 @@ pub struct GetTaskResult {
 }
 
 impl GetTaskResult {
-    /// Makes one from its required members.
+    /// Creates a result from its required members.
     pub fn new(task: Task) -> Self {
         Self { task }
     }
@@ -230,22 +230,22 @@ impl<'de> Deserialize<'de> for GetTaskResult {
     }
 }
 
-/// Which task to look at.
+/// The task to poll.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-polling>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct GetTaskRequestParams {
-    /// The id the server gave to the task.
+    /// The id that the server gave to the task.
     pub task_id: String,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
 
 impl GetTaskRequestParams {
-    /// Makes one from its required members.
+    /// Creates params from their required members.
     pub fn new(task_id: impl Into<String>, meta: RequestMeta) -> Self {
         Self {
             task_id: task_id.into(),
@@ -254,24 +254,24 @@ impl GetTaskRequestParams {
     }
 }
 
-/// Answers to what a task asks.
+/// Responses to input requests of a task.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-update-requests>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UpdateTaskRequestParams {
-    /// The id the server gave to the task.
+    /// The id that the server gave to the task.
     pub task_id: String,
-    /// The answers, under the keys of the questions; some of them are enough.
+    /// The responses, under the keys of the input requests; they may be incomplete.
     pub input_responses: InputResponses,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
 
 impl UpdateTaskRequestParams {
-    /// Makes one from its required members.
+    /// Creates params from their required members.
     pub fn new(
         task_id: impl Into<String>,
         input_responses: InputResponses,
@@ -285,22 +285,22 @@ impl UpdateTaskRequestParams {
     }
 }
 
-/// Which task to give up.
+/// The task to cancel.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-cancellation>
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CancelTaskRequestParams {
-    /// The id the server gave to the task.
+    /// The id that the server gave to the task.
     pub task_id: String,
-    /// What the protocol says about the message, and free metadata beside it.
+    /// Metadata that the protocol defines for the message, and free metadata.
     #[serde(rename = "_meta")]
     pub meta: RequestMeta,
 }
 
 impl CancelTaskRequestParams {
-    /// Makes one from its required members.
+    /// Creates params from their required members.
     pub fn new(task_id: impl Into<String>, meta: RequestMeta) -> Self {
         Self {
             task_id: task_id.into(),
@@ -309,7 +309,7 @@ impl CancelTaskRequestParams {
     }
 }
 
-/// `tasks/get`: looks at a task.
+/// `tasks/get`: polls a task.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-polling>
 #[derive(Debug)]
@@ -321,7 +321,7 @@ impl Request for GetTaskRequest {
     type Result = GetTaskResult;
 }
 
-/// `tasks/update`: answers what a task asks. Its result says nothing on how the task stands.
+/// `tasks/update`: answers input requests of a task. Its result does not contain the status of the task.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-update-requests>
 #[derive(Debug)]
@@ -333,7 +333,7 @@ impl Request for UpdateTaskRequest {
     type Result = EmptyResult;
 }
 
-/// `tasks/cancel`: gives a task up. Its result says nothing on how the task stands.
+/// `tasks/cancel`: cancels a task. Its result does not contain the status of the task.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-cancellation>
 #[derive(Debug)]
@@ -345,7 +345,7 @@ impl Request for CancelTaskRequest {
     type Result = EmptyResult;
 }
 
-/// `notifications/tasks`: a task has changed; goes to subscriptions that name it.
+/// `notifications/tasks`: a task changed; sent to the subscriptions that name it.
 ///
 /// Specification: <https://modelcontextprotocol.io/seps/2663-tasks-extension#task-status-notifications>
 #[derive(Debug)]
@@ -356,12 +356,12 @@ impl Notification for TaskNotification {
     type Params = Task;
 }
 
-/// The member that the extension adds to the filter of a subscription.
+/// The member of the subscription filter that the extension adds.
 const TASK_IDS: &str = "taskIds";
 
 impl SubscriptionFilter {
-    /// The tasks to tell of; an extension's member, so it stands among [`extra`](Self::extra). What is no string is
-    /// left out.
+    /// The tasks to notify about. The member belongs to an extension, so it is stored in [`extra`](Self::extra). Values that
+    /// are not strings are left out.
     pub fn task_ids(&self) -> Option<Vec<&str>> {
         let ids = self.extra.get(TASK_IDS)?.as_array()?;
         Some(ids.iter().filter_map(serde_json::Value::as_str).collect())
