@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject};
 use mcp_protocol::gate::Unsupported;
-use mcp_protocol::schema::Violation;
 use mcp_protocol::{CallError, Closed, TransportError};
+use mcp_schema::Violation;
 use mcp_types::{ElicitRequestUrlParams, UrlElicitationRequired};
 
 /// Why a call has no result.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_protocol::http_headers::HeaderParams;
-use mcp_protocol::schema::{Origin, Validator};
+use mcp_schema::{Origin, Validator};
 use mcp_types::{JsonObject, ListToolsResult, TaskSupport, Tool, v2026_07_28};
 use serde_json::Value;
 

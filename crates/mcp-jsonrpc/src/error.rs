@@ -121,16 +121,6 @@ impl ParseError {
         }))
     }
 
-    /// The error for a frame that was too long to be read, from how it began. The id and the
-    /// kind of message are told where the head shows them.
-    pub fn too_long(head: &[u8], limit: usize) -> Self {
-        let message = format!("the message is longer than {limit} bytes, the limit");
-        let (id, shape) = crate::parse::glance(head);
-        Self::new(ParseErrorKind::Syntax, head.len(), message)
-            .with_id(id)
-            .with_shape(shape)
-    }
-
     pub(crate) fn with_id(mut self, id: Option<RequestId>) -> Self {
         self.0.id = id;
         self

@@ -19,16 +19,6 @@ pub enum RequestId {
     String(Box<str>),
 }
 
-impl RequestId {
-    /// Appends the id as JSON.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Number(number) => crate::write::integer(out, *number),
-            Self::String(text) => crate::write::json(out, &**text),
-        }
-    }
-}
-
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -35,9 +35,9 @@ pub use decode::{DecodeError, Members, decode, members};
 pub use error::{ErrorObject, ParseError, ParseErrorKind};
 pub use id::RequestId;
 pub use limits::Limits;
-pub use message::{Batch, Frame, Message, Notification, ParamMembers, Request, Response};
+pub use message::{Message, Notification, ParamMembers, Request, Response};
 pub use owned::{OwnedMessage, RawJson};
-pub use parse::{parse, read_string};
+pub use parse::{Batch, Frame, parse, read_string};
 pub use quote::{Quoted, quote};
 pub use write::{
     text_of, write_error, write_notification, write_request, write_result, write_string,

@@ -2,21 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{ErrorObject, Limits, ParseError, RequestId};
-
-/// One frame: a message, or a batch of them (2025-03-26 only).
-#[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "JSON-RPC allows no other frame")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "what was noted of a request lives on the stack, for as long as it is served"
-)]
-pub enum Frame<'a> {
-    /// A single message.
-    Single(Message<'a>),
-    /// An array of messages; its members are parsed one by one on iteration.
-    Batch(Batch<'a>),
-}
+use crate::{ErrorObject, ParseError, RequestId};
 
 /// A message, told apart by its members.
 #[derive(Debug, Clone, PartialEq)]
@@ -192,27 +178,5 @@ impl<'a> Response<'a> {
     /// An answer from its parts.
     pub fn new(id: Option<RequestId>, outcome: Result<&'a str, ErrorObject>) -> Self {
         Self { id, outcome }
-    }
-}
-
-/// A batch whose text was checked; iterating parses the members.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Batch<'a> {
-    pub(crate) members: Vec<&'a str>,
-    pub(crate) limits: Limits,
-}
-
-impl<'a> Batch<'a> {
-    /// How many members it has; never zero.
-    #[expect(clippy::len_without_is_empty, reason = "an empty batch is refused")]
-    pub fn len(&self) -> usize {
-        self.members.len()
-    }
-
-    /// The members in order. A broken member is an error of its own and spoils no other.
-    pub fn iter(&self) -> impl Iterator<Item = Result<Message<'a>, ParseError>> + '_ {
-        self.members
-            .iter()
-            .map(|text| crate::parse::message(text, &self.limits))
     }
 }

@@ -3,9 +3,43 @@
 use std::borrow::Cow;
 
 use crate::error::Shape;
-use crate::message::{Batch, Frame, META, Message, Notification, Request, Response, Seen};
+use crate::message::{META, Message, Notification, Request, Response, Seen};
 use crate::scan::{Scanner, Text};
-use crate::{ErrorCode, ErrorObject, Limits, ParseError, ParseErrorKind, RequestId};
+use crate::{ErrorObject, Limits, ParseError, ParseErrorKind, RequestId};
+
+/// One frame: a message, or a batch of them (2025-03-26 only).
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC allows no other frame")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "what was noted of a request lives on the stack, for as long as it is served"
+)]
+pub enum Frame<'a> {
+    /// A single message.
+    Single(Message<'a>),
+    /// An array of messages; its members are parsed one by one on iteration.
+    Batch(Batch<'a>),
+}
+
+/// A batch whose text was checked; iterating parses the members.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch<'a> {
+    members: Vec<&'a str>,
+    limits: Limits,
+}
+
+impl<'a> Batch<'a> {
+    /// How many members it has; never zero.
+    #[expect(clippy::len_without_is_empty, reason = "an empty batch is refused")]
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The members in order. A broken member is an error of its own and spoils no other.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Message<'a>, ParseError>> + '_ {
+        self.members.iter().map(|text| message(text, &self.limits))
+    }
+}
 
 /// Parses one frame.
 ///
@@ -32,7 +66,7 @@ pub fn parse<'a>(frame: &'a [u8], limits: &Limits) -> Result<Frame<'a>, ParseErr
 }
 
 /// Parses one member of a batch.
-pub(crate) fn message<'a>(text: &'a str, limits: &Limits) -> Result<Message<'a>, ParseError> {
+fn message<'a>(text: &'a str, limits: &Limits) -> Result<Message<'a>, ParseError> {
     single(Scanner::new(text, limits), limits)
 }
 
@@ -306,8 +340,20 @@ fn read_error(value: &str) -> Result<ErrorObject, ParseError> {
     crate::decode(value).map_err(|error| invalid(0, format!("malformed error object: {error}")))
 }
 
+impl ParseError {
+    /// The error for a frame that was too long to be read, from how it began. The id and the
+    /// kind of message are told where the head shows them.
+    pub fn too_long(head: &[u8], limit: usize) -> Self {
+        let message = format!("the message is longer than {limit} bytes, the limit");
+        let (id, shape) = peek_head(head);
+        Self::new(ParseErrorKind::Syntax, head.len(), message)
+            .with_id(id)
+            .with_shape(shape)
+    }
+}
+
 /// What the first bytes of a message tell of it: its id and its kind.
-pub(crate) fn glance(head: &[u8]) -> (Option<RequestId>, Shape) {
+fn peek_head(head: &[u8]) -> (Option<RequestId>, Shape) {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
@@ -369,12 +415,5 @@ fn string_end(bytes: &[u8], open: usize) -> Option<usize> {
             return Some(at + 1);
         }
         at += 2;
-    }
-}
-
-impl ErrorCode {
-    /// Whether JSON-RPC itself defines the code.
-    pub fn is_standard(self) -> bool {
-        matches!(self.0, -32700 | -32603..=-32600)
     }
 }

@@ -42,6 +42,16 @@ pub fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObjec
     out.push(b'}');
 }
 
+impl RequestId {
+    /// Appends the id as JSON.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Number(number) => json(out, number),
+            Self::String(text) => json(out, &**text),
+        }
+    }
+}
+
 fn close_with_params(out: &mut Vec<u8>, params: Option<&[u8]>) {
     if let Some(params) = params {
         out.extend_from_slice(br#","params":"#);
@@ -94,14 +104,10 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
 }
 
 /// Writes a value whose serialisation cannot fail; `null` stands in if it does all the same.
-pub(crate) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {
         out.truncate(start);
         out.extend_from_slice(b"null");
     }
-}
-
-pub(crate) fn integer(out: &mut Vec<u8>, number: i64) {
-    json(out, &number);
 }

@@ -17,62 +17,30 @@
 
 mod ask;
 pub mod base64;
-mod bucket;
-mod closed;
-mod context;
-mod deadline;
-mod delegate;
 pub mod downgrade;
 mod exchange;
-pub mod form;
 pub mod gate;
-mod grant;
 pub mod http_headers;
-mod inbound;
-mod incoming;
-mod link;
 pub mod modern;
 mod mux;
-mod outgoing;
-mod payload;
-mod principal;
+mod origin;
 mod revision;
-mod running;
-pub mod sampling;
-pub mod schema;
-mod service;
+mod seam;
 mod session;
-mod shared_text;
+mod sync;
 pub mod task;
-mod transport;
 
-pub use ask::AskError;
-pub use closed::Closed;
-pub use context::RequestContext;
-pub use deadline::{Deadline, Timeouts};
-pub use exchange::{Cancelled, Exchange};
-pub use grant::{Caller, Grant};
-pub use inbound::{Inbound, Reply};
-pub use incoming::{AdmissionError, Incoming};
-pub use link::{Answer, Call, CallError, Delivery, Extras, Link, SentId};
+pub use ask::{AskError, form, sampling};
+pub use exchange::{
+    AdmissionError, Cancelled, Deadline, Exchange, Incoming, Outgoing, RequestContext, Running,
+    Timeouts, expired, guarded,
+};
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, Run, Work};
-pub use outgoing::Outgoing;
-pub use payload::{Outcome, Payload, WriteJson};
-pub use principal::Principal;
+pub use origin::{Caller, Grant, Principal};
 pub use revision::{Revision, Rules, UnknownRevision};
-pub use running::{Running, expired, guarded};
-pub use service::{ServerFacts, Service};
+pub use seam::{
+    Answer, BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Inbound, Link,
+    Outcome, Payload, Reply, SentId, ServerFacts, Service, SharedText, Transport, TransportError,
+    WriteJson,
+};
 pub use session::{ServerSession, Session};
-pub use shared_text::SharedText;
-pub use transport::{Connection, Transport, TransportError};
-
-/// A boxed future that can move between threads.
-pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// Takes a lock whatever a panicking holder left behind: every critical section here leaves
-/// the data consistent at each step.
-pub(crate) fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}

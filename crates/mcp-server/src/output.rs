@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, text_of};
-use mcp_protocol::schema::Validator;
 use mcp_protocol::{Outcome, Payload, Rules, downgrade};
+use mcp_schema::Validator;
 use mcp_types::{
     BlobResourceContents, CallToolResult, ContentBlock, GetPromptResult, PromptMessage,
     ReadResourceResult, ResourceContents, TextResourceContents,

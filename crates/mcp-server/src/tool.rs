@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_protocol::Session;
 use mcp_protocol::http_headers::HeaderParams;
-use mcp_protocol::schema::{Origin, Validator};
+use mcp_schema::{Origin, Validator};
 #[cfg(feature = "tasks")]
 use mcp_types::ToolExecution;
 use mcp_types::{Icon, JsonObject, Meta, ToolAnnotations};

@@ -11,7 +11,11 @@ use super::violation::Violation;
 const EDGES: &[(&str, Option<&[&str]>)] = &[
     ("mcp-jsonrpc", Some(&[])),
     ("mcp-types", Some(&["mcp-jsonrpc"])),
-    ("mcp-protocol", Some(&["mcp-jsonrpc", "mcp-types"])),
+    ("mcp-schema", Some(&[])),
+    (
+        "mcp-protocol",
+        Some(&["mcp-jsonrpc", "mcp-types", "mcp-schema"]),
+    ),
     ("mcp-macros", Some(&[])),
     ("mcp-transport-stdio", Some(PROTOCOL)),
     ("mcp-transport-http", Some(PROTOCOL)),
@@ -27,9 +31,18 @@ const EDGES: &[(&str, Option<&[&str]>)] = &[
     ),
     (
         "mcp-server",
-        Some(&["mcp-jsonrpc", "mcp-types", "mcp-protocol", "mcp-macros"]),
+        Some(&[
+            "mcp-jsonrpc",
+            "mcp-types",
+            "mcp-schema",
+            "mcp-protocol",
+            "mcp-macros",
+        ]),
     ),
-    ("mcp-client", Some(PROTOCOL)),
+    (
+        "mcp-client",
+        Some(&["mcp-jsonrpc", "mcp-types", "mcp-schema", "mcp-protocol"]),
+    ),
     ("mcp-tasks-redb", Some(PROTOCOL)),
     ("mcp-tests", None),
     ("xtask", Some(&[])),
@@ -41,7 +54,7 @@ const PROTOCOL: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-protocol"];
 const TEST_EDGES: &[(&str, &str)] = &[("mcp-macros", "mcp-server")];
 
 /// Crates without a runtime, network or randomness, and what they may not depend on, directly or indirectly.
-const PURE: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-protocol"];
+const PURE: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-schema", "mcp-protocol"];
 const IMPURE: &[&str] = &["tokio", "http", "hyper", "mio", "rand"];
 
 /// The crate of types may depend on these and what they depend on.

@@ -16,7 +16,7 @@ const PURE: &[(&[&str], &str)] = &[
     (&["tokio"], "the runtime belongs in a transport or a role"),
 ];
 
-const PURE_CRATES: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-protocol"];
+const PURE_CRATES: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-schema", "mcp-protocol"];
 
 /// Opens the comment that justifies a sleep on the line below it.
 const SLEEP: &str = "// sleep: ";

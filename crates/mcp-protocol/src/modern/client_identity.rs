@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use mcp_types::{ClientCapabilities, Implementation};
 
-use crate::lock;
+use crate::sync::lock;
 
 /// Who sends, and what can be asked of them.
 #[derive(Debug, Clone, Default, PartialEq)]

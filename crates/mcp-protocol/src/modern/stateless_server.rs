@@ -10,9 +10,9 @@ use super::client_identity::ClientIdentityCache;
 use super::result_meta::is_cacheable;
 use super::{CacheHint, RawRequestMeta, RequestMeta, ResultMeta, StandardHeaders};
 use crate::gate::Offers;
+use crate::sync::lock;
 use crate::{
     Exchange, Outcome, Payload, Reply, RequestContext, ServerFacts, Service, Session, downgrade,
-    lock,
 };
 
 /// Serves requests of revisions without a handshake, one by one.

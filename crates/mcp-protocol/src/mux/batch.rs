@@ -2,19 +2,19 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
-use super::Mux;
-use crate::lock;
+use super::outbox::Outbox;
+use crate::sync::lock;
 
 /// Shared by the members of one batch; when the last lets go, the array is queued.
 pub(super) struct BatchState {
-    mux: Weak<Mux>,
+    outbox: Weak<Outbox>,
     answers: Mutex<Vec<u8>>,
 }
 
 impl BatchState {
-    pub(super) fn new(mux: &Arc<Mux>) -> Arc<Self> {
+    pub(super) fn new(outbox: &Arc<Outbox>) -> Arc<Self> {
         Arc::new(Self {
-            mux: Arc::downgrade(mux),
+            outbox: Arc::downgrade(outbox),
             answers: Mutex::default(),
         })
     }
@@ -35,8 +35,8 @@ impl Drop for BatchState {
             return; // only notifications: nothing is answered
         }
         answers.push(b']');
-        if let Some(mux) = self.mux.upgrade() {
-            mux.outbox.push(|out| out.extend_from_slice(&answers));
+        if let Some(outbox) = self.outbox.upgrade() {
+            outbox.push(|out| out.extend_from_slice(&answers));
         }
     }
 }

@@ -19,7 +19,7 @@ use mcp_jsonrpc::{
 };
 use mcp_types::method;
 
-use crate::running::guarded;
+use crate::guarded;
 use crate::{
     AdmissionError, Call, Caller, Closed, Delivery, Exchange, Extras, Grant, Inbound, Incoming,
     Link, Outgoing, Principal, Reply,
@@ -90,7 +90,7 @@ impl MuxLimits {
 pub struct Mux {
     inbound: Arc<dyn Inbound>,
     limits: MuxLimits,
-    outbox: Outbox,
+    outbox: Arc<Outbox>,
     outgoing: Outgoing,
     incoming: Incoming,
     closed: OnceLock<Closed>,
@@ -109,7 +109,7 @@ impl Mux {
     pub fn on_behalf(inbound: Arc<dyn Inbound>, limits: MuxLimits, caller: Caller) -> Arc<Self> {
         let mux = Arc::new_cyclic(|this: &Weak<Self>| Self {
             inbound,
-            outbox: Outbox::new(limits.queue_bytes),
+            outbox: Arc::new(Outbox::new(limits.queue_bytes)),
             outgoing: Outgoing::new(limits.outgoing),
             incoming: Incoming::new(limits.incoming),
             limits,
@@ -132,7 +132,7 @@ impl Mux {
         match parse(frame, &self.limits.frame) {
             Ok(Frame::Single(message)) => self.message(message, None, spawn),
             Ok(Frame::Batch(batch)) if self.inbound.accepts_batches() => {
-                let state = BatchState::new(self);
+                let state = BatchState::new(&self.outbox);
                 for member in batch.iter() {
                     match member {
                         Ok(message) => self.message(message, Some(&state), spawn),

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
-use crate::lock;
+use crate::sync::lock;
 
 /// Buffers above this are given back once they are empty.
 const KEEP: usize = 256 << 10;

@@ -10,9 +10,10 @@ use mcp_jsonrpc::{ErrorObject, text_of, write_error, write_notification, write_r
 use mcp_types::method;
 use serde_json::json;
 
-use super::{BatchState, Mux};
-use crate::running::{Running, expired, guarded};
+use super::Mux;
+use super::batch::BatchState;
 use crate::{BoxFuture, Exchange, Outcome};
+use crate::{Running, expired, guarded};
 
 /// The duty to answer one request. Dropping it answers too, so no path can forget.
 pub(super) struct Ticket {

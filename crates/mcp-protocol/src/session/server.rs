@@ -8,14 +8,15 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode};
 use mcp_types::{InitializeRequestParams, InitializeResult, method};
 
-use super::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session};
+use super::state::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session};
 use crate::gate::Offers;
 use crate::modern::{
     self, ClientIdentity, RawRequestMeta, RequestMeta, StandardHeaders, StatelessServer,
 };
+use crate::sync::lock;
 use crate::{
     Closed, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision, ServerFacts,
-    Service, downgrade, gate, lock,
+    Service, downgrade, gate,
 };
 
 /// The server's side of one connection: handshake, gates, and then the [`Service`].

@@ -6,7 +6,8 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
 use super::{StoreError, Task, TaskStore, Timestamp};
-use crate::{BoxFuture, Principal, lock};
+use crate::sync::lock;
+use crate::{BoxFuture, Principal};
 
 /// Tasks that are kept unless told otherwise.
 const MOST: usize = 10_000;

@@ -9,7 +9,7 @@ use mcp_jsonrpc::ErrorObject;
 use serde_json::Value;
 
 use super::{PendingInput, State};
-use crate::lock;
+use crate::sync::lock;
 
 impl PendingInput {
     /// Takes a question that is open and that nobody is putting to the client yet.

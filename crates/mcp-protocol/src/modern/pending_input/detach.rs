@@ -6,7 +6,8 @@ use std::task::{Poll, Waker};
 use mcp_jsonrpc::ErrorObject;
 
 use super::PendingInput;
-use crate::{BoxFuture, Outcome, lock};
+use crate::sync::lock;
+use crate::{BoxFuture, Outcome};
 
 /// What takes a handler that leaves.
 pub(super) type DetachFn =

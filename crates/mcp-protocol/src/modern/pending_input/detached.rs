@@ -15,7 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{CallState, MAX_REQUESTS, PendingInput, State, mark};
-use crate::{AskError, lock};
+use crate::AskError;
+use crate::sync::lock;
 
 /// Questions that one call may ask in all.
 const MAX_KEYS: usize = 1_024;

@@ -24,7 +24,7 @@ use mcp_types::JsonObject;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::lock;
+use crate::sync::lock;
 use detach::DetachState;
 use detached::DetachedState;
 

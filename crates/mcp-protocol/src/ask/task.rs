@@ -13,11 +13,8 @@ use serde_json::{Value, json};
 
 use crate::{AskError, Link, Rules};
 
-/// How long the client is asked to keep its task; `None` leaves it to the client.
-pub(crate) type Ttl = Option<Duration>;
-
 /// Whether a client answers this question as a task.
-pub(crate) fn takes(method: &str, capabilities: &ClientCapabilities, rules: &Rules) -> bool {
+pub(crate) fn is_supported(method: &str, capabilities: &ClientCapabilities, rules: &Rules) -> bool {
     let requests = capabilities.tasks.as_ref();
     let requests = requests.and_then(|tasks| tasks.requests.as_ref());
     let Some(requests) = requests.filter(|_| rules.tasks) else {
@@ -44,7 +41,7 @@ pub(crate) async fn ask(
     link: &Arc<dyn Link>,
     method: &'static str,
     params: Option<Value>,
-    ttl: Ttl,
+    ttl: Option<Duration>,
 ) -> Result<RawJson, AskError> {
     let mut params = params.unwrap_or_else(|| json!({}));
     params["task"] = match ttl {

@@ -3,17 +3,17 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
-use crate::lock;
+use crate::sync::lock;
 
 /// Lets a burst through and then a steady rate.
 #[derive(Debug)]
-pub(crate) struct Bucket {
+pub(crate) struct RateLimit {
     burst: f64,
     per_second: f64,
     state: Mutex<Option<(Instant, f64)>>,
 }
 
-impl Bucket {
+impl RateLimit {
     pub(crate) const fn new(burst: f64, per_second: f64) -> Self {
         Self {
             burst,
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_burst_and_then_the_rate() {
-        let bucket = Bucket::new(3.0, 2.0);
+        let bucket = RateLimit::new(3.0, 2.0);
         let now = Instant::now();
         let granted = |at: f64| bucket.take(now + Duration::from_secs_f64(at));
         assert_eq!([0.0; 5].map(granted), [true, true, true, false, false]);

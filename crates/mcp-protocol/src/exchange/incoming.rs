@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use mcp_jsonrpc::{ErrorObject, Request, RequestId};
 use mcp_types::method;
 
-use crate::{Exchange, lock};
+use crate::Exchange;
+use crate::sync::lock;
 
 /// The requests of one peer that run: at most a number of them, each id once.
 #[derive(Debug)]

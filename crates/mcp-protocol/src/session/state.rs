@@ -1,8 +1,4 @@
-//! The session a client opens with `initialize`: its state, and the server's side of it.
-//!
-//! Specification: [lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle).
-
-mod server;
+//! The state of one session.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,13 +11,12 @@ use mcp_types::{
     ClientCapabilities, Implementation, ListRootsResult, LoggingLevel, ServerCapabilities,
 };
 
-use crate::bucket::Bucket;
+use crate::exchange::RateLimit;
 use crate::gate::Offers;
 use crate::modern::{ClientIdentity, RequestMeta};
+use crate::sync::lock;
 use crate::task::Task;
-use crate::{Delivery, Link, Principal, Revision, lock};
-
-pub use server::ServerSession;
+use crate::{Delivery, Link, Principal, Revision};
 
 /// Resource subscriptions one session may hold.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
@@ -34,22 +29,22 @@ const LOG_PER_SECOND: f64 = 100.0;
 const TASK_BURST: f64 = 200.0;
 const TASKS_PER_SECOND: f64 = 50.0;
 
-const NEW: u8 = 0;
-const ANSWERED: u8 = 1;
-const OPEN: u8 = 2;
-const ENDED: u8 = 3;
+pub(super) const NEW: u8 = 0;
+pub(super) const ANSWERED: u8 = 1;
+pub(super) const OPEN: u8 = 2;
+pub(super) const ENDED: u8 = 3;
 
 /// What is known of one session: the client, the agreed revision, its subscriptions.
 pub struct Session {
-    link: OnceLock<Weak<dyn Link>>,
-    phase: AtomicU8,
-    agreed: OnceLock<Agreed>,
+    pub(super) link: OnceLock<Weak<dyn Link>>,
+    pub(super) phase: AtomicU8,
+    pub(super) agreed: OnceLock<Agreed>,
     /// The least serious message to send; `None` for none at all.
     log_level: Mutex<Option<LoggingLevel>>,
-    log_pace: Bucket,
-    task_pace: Bucket,
+    log_pace: RateLimit,
+    task_pace: RateLimit,
     roots: Mutex<Roots>,
-    subscriptions: Mutex<HashSet<String>>,
+    pub(super) subscriptions: Mutex<HashSet<String>>,
 }
 
 /// What the client last said of its roots, and how often that changed.
@@ -60,23 +55,23 @@ struct Roots {
 }
 
 #[derive(Debug)]
-struct Agreed {
-    revision: Revision,
+pub(super) struct Agreed {
+    pub(super) revision: Revision,
     /// `None` for clients that say nothing of themselves: sessions are many.
-    sender: Option<Arc<ClientIdentity>>,
-    principal: Option<Principal>,
-    offers: Offers,
+    pub(super) sender: Option<Arc<ClientIdentity>>,
+    pub(super) principal: Option<Principal>,
+    pub(super) offers: Offers,
 }
 
 impl Session {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             link: OnceLock::new(),
             phase: AtomicU8::new(NEW),
             agreed: OnceLock::new(),
             log_level: Mutex::new(Some(LoggingLevel::Info)),
-            log_pace: Bucket::new(LOG_BURST, LOG_PER_SECOND),
-            task_pace: Bucket::new(TASK_BURST, TASKS_PER_SECOND),
+            log_pace: RateLimit::new(LOG_BURST, LOG_PER_SECOND),
+            task_pace: RateLimit::new(TASK_BURST, TASKS_PER_SECOND),
             roots: Mutex::default(),
             subscriptions: Mutex::default(),
         }
@@ -227,7 +222,7 @@ impl Session {
         }
     }
 
-    fn forget_roots(&self) {
+    pub(super) fn forget_roots(&self) {
         let mut roots = lock(&self.roots);
         roots.known = None;
         roots.changes += 1;

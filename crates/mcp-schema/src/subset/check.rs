@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::{Number, Value};
 
 use super::{Id, Node, Range, Type};
-use crate::schema::{Violation, words};
+use crate::{Violation, words};
 
 /// Most schemas asked for one value.
 const STEPS: u64 = 10_000_000;

@@ -1,7 +1,6 @@
 //! Which JSON Schema a schema is written in.
 
-use mcp_types::JsonObject;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::SchemaError;
 use super::words::clip;
@@ -18,7 +17,7 @@ pub(super) enum Dialect {
 
 impl Dialect {
     /// The dialect a schema declares, 2020-12 where it declares none.
-    pub(super) fn of(schema: &JsonObject) -> Result<Self, SchemaError> {
+    pub(super) fn of(schema: &Map<String, Value>) -> Result<Self, SchemaError> {
         match schema.get("$schema") {
             // MUST treat a schema without `$schema` as 2020-12 (basic#schema-dialect).
             None => Ok(Self::Draft202012),

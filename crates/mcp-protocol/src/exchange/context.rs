@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
 use serde_json::Value;
 
 use crate::modern::PendingInput;
-use crate::{Cancelled, Delivery, Exchange, Rules, Session, delegate};
+use crate::{Cancelled, Delivery, Exchange, Rules, Session};
 
 /// The facts of one request, and the way back to who sent it. Cloning shares it.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub struct RequestContext {
     /// Under which name the next question is asked.
     key: Option<Arc<str>>,
     /// Whether questions are to be answered as tasks, and how long these are to be kept.
-    delegated: Option<delegate::Ttl>,
+    delegated: Option<Option<Duration>>,
 }
 
 /// The `_meta` of a request, as text until it is looked at.
@@ -76,14 +76,14 @@ impl RequestContext {
     /// The same request, whose questions the client answers as tasks of its own where it takes
     /// them (2025-11-25), kept for `ttl` if it agrees; elsewhere nothing changes.
     #[must_use]
-    pub fn as_task(&self, ttl: Option<std::time::Duration>) -> Self {
+    pub fn as_task(&self, ttl: Option<Duration>) -> Self {
         Self {
             delegated: Some(ttl),
             ..self.clone()
         }
     }
 
-    pub(crate) fn delegated(&self) -> Option<delegate::Ttl> {
+    pub(crate) fn delegated(&self) -> Option<Option<Duration>> {
         self.delegated
     }
 
@@ -140,7 +140,7 @@ impl RequestContext {
 
     /// Ends the connection that carries the stream of this request; the client comes back for
     /// the rest after `retry`. `false` if the transport or the revision cannot.
-    pub fn release(&self, retry: std::time::Duration) -> bool {
+    pub fn release(&self, retry: Duration) -> bool {
         self.exchange.is_running() && self.exchange.link().release(retry)
     }
 

@@ -4,8 +4,7 @@ mod check;
 
 use std::collections::{BTreeMap, HashMap};
 
-use mcp_types::JsonObject;
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::dialect::Dialect;
 use super::graph::target;
@@ -142,7 +141,7 @@ impl<'a> Compiler<'a> {
         Ok(node)
     }
 
-    fn keywords(&mut self, node: &mut Node, keywords: &'a JsonObject) -> Compiled<()> {
+    fn keywords(&mut self, node: &mut Node, keywords: &'a Map<String, Value>) -> Compiled<()> {
         if self.dialect.ref_hides_siblings()
             && let Some(reference) = keywords.get("$ref")
         {
@@ -241,7 +240,7 @@ fn array<'a>(keyword: &str, value: &'a Value) -> Compiled<&'a Vec<Value>> {
     array.ok_or_else(|| malformed(keyword, "an array", value))
 }
 
-fn object<'a>(keyword: &str, value: &'a Value) -> Compiled<&'a JsonObject> {
+fn object<'a>(keyword: &str, value: &'a Value) -> Compiled<&'a Map<String, Value>> {
     let object = value.as_object();
     object.ok_or_else(|| malformed(keyword, "an object", value))
 }

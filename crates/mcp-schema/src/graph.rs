@@ -5,8 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use mcp_types::JsonObject;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 use super::words::clip;
@@ -142,7 +141,7 @@ impl<'a> Walk<'a> {
         Ok(Some(id))
     }
 
-    fn identity(&self, schema: &Value, keywords: &JsonObject) -> Result<(), SchemaError> {
+    fn identity(&self, schema: &Value, keywords: &Map<String, Value>) -> Result<(), SchemaError> {
         if std::ptr::eq(schema, self.root) {
             return Ok(());
         }

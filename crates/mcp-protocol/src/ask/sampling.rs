@@ -2,7 +2,7 @@
 //!
 //! Specification: [sampling](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling).
 
-use crate::schema::{Origin, Validator};
+use mcp_schema::{Origin, Validator};
 use mcp_types::{
     CreateMessageRequestParams, ModelPreferences, Role, SamplingMessage,
     SamplingMessageContentBlock as Block,

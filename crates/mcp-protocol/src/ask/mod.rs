@@ -1,6 +1,11 @@
 //! Questions of a server to its client: gated, fitted to the revision, checked both ways.
 
-use std::fmt;
+mod error;
+pub mod form;
+pub mod sampling;
+mod task;
+
+use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, text_of};
 use mcp_types::{
@@ -12,65 +17,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::gate::{self, Unsupported, declared, known};
-use crate::{CallError, RequestContext, delegate, downgrade, form, sampling};
+use crate::{RequestContext, downgrade};
 
-/// Why a question got no usable answer.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum AskError {
-    /// The client cannot be asked this; nothing was sent.
-    Unsupported(Unsupported),
-    /// The question breaks a rule of the specification; nothing was sent.
-    Invalid(String),
-    /// The request does not declare the capability that the question needs; nothing was asked.
-    /// The error is what the request has to be answered with.
-    Undeclared(ErrorObject),
-    /// The client has not completed the handshake, so it may not be asked yet.
-    NotReady,
-    /// The client refused.
-    Rejected(ErrorObject),
-    /// The client's answer does not fit the question.
-    BadAnswer(String),
-    /// There was no answer.
-    Failed(CallError),
-}
-
-impl fmt::Display for AskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsupported(missing) => write!(f, "the client cannot be asked: {missing}"),
-            Self::Invalid(problem) => write!(f, "invalid question: {problem}"),
-            Self::Undeclared(error) => write!(f, "the client cannot be asked: {error}"),
-            Self::NotReady => f.write_str("the client has not sent notifications/initialized"),
-            Self::Rejected(error) => write!(f, "the client refused: {error}"),
-            Self::BadAnswer(problem) => write!(f, "the client's answer does not fit: {problem}"),
-            Self::Failed(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for AskError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unsupported(missing) => Some(missing),
-            Self::Rejected(error) | Self::Undeclared(error) => Some(error),
-            Self::Failed(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<Unsupported> for AskError {
-    fn from(missing: Unsupported) -> Self {
-        Self::Unsupported(missing)
-    }
-}
-
-impl From<CallError> for AskError {
-    fn from(error: CallError) -> Self {
-        Self::Failed(error)
-    }
-}
+pub use error::AskError;
 
 impl RequestContext {
     /// Asks the user, by a form or by a URL.
@@ -216,10 +165,10 @@ impl RequestContext {
     }
 
     /// For how long a task is to be kept by which the client answers, if it is asked that way.
-    fn delegates(&self, method: &str) -> Option<delegate::Ttl> {
+    fn delegates(&self, method: &str) -> Option<Option<Duration>> {
         let ttl = self.delegated()?;
         let capabilities = self.session().client_capabilities()?;
-        delegate::takes(method, capabilities, self.rules()).then_some(ttl)
+        task::is_supported(method, capabilities, self.rules()).then_some(ttl)
     }
 
     /// Asks, and decodes the answer: on the stream of this request, or through the pending input, where
@@ -256,7 +205,7 @@ impl RequestContext {
         }
         let link = self.exchange().link();
         let raw = match self.delegates(method) {
-            Some(ttl) => delegate::ask(link, method, params, ttl).await?,
+            Some(ttl) => task::ask(link, method, params, ttl).await?,
             None => {
                 let params = params.map(|params| text_of(&params).into_bytes());
                 let answer = link.request(method, params).await?;

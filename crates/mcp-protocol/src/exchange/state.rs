@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use mcp_jsonrpc::RequestId;
 
-use crate::bucket::Bucket;
-use crate::{Link, lock};
+use super::RateLimit;
+use crate::Link;
+use crate::sync::lock;
 
 /// Progress notifications a request may send at once, and then each second.
 const PROGRESS_BURST: f64 = 64.0;
@@ -34,7 +35,7 @@ struct Inner {
     endless: AtomicBool,
     wakers: Mutex<Vec<Waker>>,
     progress: Mutex<f64>,
-    pace: Bucket,
+    pace: RateLimit,
 }
 
 impl Exchange {
@@ -47,7 +48,7 @@ impl Exchange {
             endless: AtomicBool::new(false),
             wakers: Mutex::new(Vec::new()),
             progress: Mutex::new(f64::NEG_INFINITY),
-            pace: Bucket::new(PROGRESS_BURST, PROGRESS_PER_SECOND),
+            pace: RateLimit::new(PROGRESS_BURST, PROGRESS_PER_SECOND),
         }))
     }
 

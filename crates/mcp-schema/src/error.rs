@@ -29,7 +29,7 @@ impl SchemaError {
         Self {
             text: format!(
                 "{what} needs the cargo feature {FEATURE:?} of mcp-server, mcp-client or \
-                 mcp-protocol: enable it, or leave this out of the schema"
+                 mcp-schema: enable it, or leave this out of the schema"
             )
             .into_boxed_str(),
             feature: true,

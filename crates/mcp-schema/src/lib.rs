@@ -34,8 +34,7 @@ mod words;
 
 use std::fmt;
 
-use mcp_types::JsonObject;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::cost::Cost;
 use self::dialect::Dialect;
@@ -60,7 +59,7 @@ pub enum Origin {
 /// Checks JSON values against a JSON Schema. Compiled once.
 ///
 /// ```
-/// use mcp_protocol::schema::{Origin, Validator};
+/// use mcp_schema::{Origin, Validator};
 /// use serde_json::json;
 ///
 /// let schema = json!({
@@ -76,7 +75,7 @@ pub enum Origin {
 ///     violation.to_string(),
 ///     r#"/count: expected an integer, got the string "3""#
 /// );
-/// # Ok::<(), mcp_protocol::schema::SchemaError>(())
+/// # Ok::<(), mcp_schema::SchemaError>(())
 /// ```
 pub struct Validator {
     engine: Engine,
@@ -89,7 +88,7 @@ impl Validator {
     /// # Errors
     /// The dialect is unknown, the schema is malformed or beyond a limit, or it needs the cargo
     /// feature `validate`. The text names the keyword and what to change.
-    pub fn compile(schema: &JsonObject, origin: Origin) -> Result<Self, SchemaError> {
+    pub fn compile(schema: &Map<String, Value>, origin: Origin) -> Result<Self, SchemaError> {
         let root = Value::Object(schema.clone());
         limits::check(&root, origin)?;
         let dialect = Dialect::of(schema)?;

@@ -1,6 +1,5 @@
 //! The wording of violations, the same for both engines.
 
-use mcp_jsonrpc::text_of;
 use serde_json::Value;
 
 use super::Violation;
@@ -26,7 +25,7 @@ pub(super) fn clip_to(text: &str, most: usize) -> String {
 pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
-        Value::Bool(_) | Value::Number(_) => text_of(value),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) => format!("the string {:?}", clip(text)),
         Value::Array(items) => format!("an array of {}", items.len()),
         Value::Object(_) => "an object".to_owned(),
@@ -82,7 +81,7 @@ pub(super) fn not_among(options: &[Value], value: &Value) -> String {
         if index > 0 {
             list.push_str(", ");
         }
-        list.push_str(&text_of(option));
+        list.push_str(&option.to_string());
         if list.len() > LIST {
             break;
         }

@@ -7,7 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::RequestId;
 
-use crate::{Answer, CallError, Closed, lock};
+use crate::sync::lock;
+use crate::{Answer, CallError, Closed};
 
 /// The requests of this side that wait for an answer. Ids count up and are never used twice.
 pub struct Outgoing {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use crate::lock;
+use crate::sync::lock;
 
 /// What a request may do, as whoever verified its credentials tells: the scopes of its token.
 ///

@@ -1,0 +1,17 @@
+//! Exchanges: requests in both directions, from admission to the response.
+
+mod context;
+mod deadline;
+mod incoming;
+mod outgoing;
+mod rate_limit;
+mod running;
+mod state;
+
+pub use context::RequestContext;
+pub use deadline::{Deadline, Timeouts};
+pub use incoming::{AdmissionError, Incoming};
+pub use outgoing::Outgoing;
+pub(crate) use rate_limit::RateLimit;
+pub use running::{Running, expired, guarded};
+pub use state::{Cancelled, Exchange};

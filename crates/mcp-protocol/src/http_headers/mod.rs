@@ -1,0 +1,166 @@
+//! StandardHeaders that repeat what stands in the body, so that intermediaries need not read it.
+//!
+//! Specification: [request metadata][spec].
+//!
+//! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
+
+mod params;
+
+use std::borrow::Cow;
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, quote, read_string};
+use mcp_types::method;
+
+use crate::base64;
+
+pub use params::HeaderParams;
+
+/// The header with the revision.
+pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
+/// The header with the method.
+pub const METHOD: &str = "Mcp-Method";
+/// The header with the name of the tool or prompt, or the URI of the resource.
+pub const NAME: &str = "Mcp-Name";
+/// What stands before the name of a parameter that has a header of its own.
+pub const PARAM_PREFIX: &str = "Mcp-Param-";
+/// The keyword in an input schema that gives a parameter a header.
+pub const KEYWORD: &str = "x-mcp-header";
+
+const START: &str = "=?base64?";
+const END: &str = "?=";
+
+/// A value as it stands in a header.
+pub fn encode(value: &str) -> Cow<'_, str> {
+    let looks_encoded = value.starts_with(START) && value.ends_with(END);
+    let is_text = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_text && !looks_encoded && value.trim_matches(' ').len() == value.len() {
+        return Cow::Borrowed(value);
+    }
+    Cow::Owned(format!("{START}{}{END}", base64::encode(value.as_bytes())))
+}
+
+/// The value that stands in a header; `None` if nobody encodes a value like that.
+pub fn decode(header: &str) -> Option<Cow<'_, str>> {
+    let marked = header
+        .strip_prefix(START)
+        .and_then(|rest| rest.strip_suffix(END));
+    match marked {
+        Some(text) => {
+            let bytes = base64::decode(text)?;
+            String::from_utf8(bytes).ok().map(Cow::Owned)
+        }
+        None => Some(Cow::Borrowed(header)),
+    }
+}
+
+/// Compares a header with the body; both may be absent.
+pub(crate) fn check(
+    header: &str,
+    sent: Option<&str>,
+    body: Option<&str>,
+) -> Result<(), ErrorObject> {
+    match (sent, body) {
+        (Some(sent), Some(body)) if sent == body => Ok(()),
+        (None, None) => Ok(()),
+        (None, Some(body)) => Err(mismatch(format!(
+            "the {header} header is missing; send {}",
+            quote(&encode(body), 128)
+        ))),
+        (Some(sent), body) => Err(mismatch(format!(
+            "the {header} header is {}, but the body has {}",
+            quote(sent, 128),
+            quote(body.unwrap_or_default(), 128)
+        ))),
+    }
+}
+
+/// Compares `Mcp-Name` with the body.
+pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<(), ErrorObject> {
+    let Some(member) = name_member(&request.method) else {
+        return Ok(());
+    };
+    let found = request
+        .param_members()
+        .filter_map(Result::ok)
+        .find(|(key, _)| *key == member);
+    // What is no text is refused for that, later.
+    let Some(name) = found.and_then(|(_, value)| read_string(value)) else {
+        return Ok(());
+    };
+    check_value(NAME, sent, Some(&name))
+}
+
+/// Compares a header whose value may be encoded.
+fn check_value(header: &str, sent: Option<&str>, body: Option<&str>) -> Result<(), ErrorObject> {
+    let sent = match sent {
+        None => None,
+        Some(text) => Some(decode(text).ok_or_else(|| {
+            mismatch(format!(
+                "the {header} header {} is not base64 of UTF-8 text",
+                quote(text, 128)
+            ))
+        })?),
+    };
+    check(header, sent.as_deref(), body)
+}
+
+/// The member of the params that `Mcp-Name` repeats.
+pub fn name_member(method: &str) -> Option<&'static str> {
+    match method {
+        method::TOOLS_CALL | method::PROMPTS_GET => Some("name"),
+        method::RESOURCES_READ => Some("uri"),
+        method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => Some("taskId"),
+        _ => None,
+    }
+}
+
+/// The HTTP status that goes with an error of admission.
+pub fn admission_status(code: ErrorCode) -> u16 {
+    match code {
+        ErrorCode::METHOD_NOT_FOUND => 404,
+        _ => 400,
+    }
+}
+
+/// The status of an error that came after admission: the protocol's own errors have one, any
+/// other is an answer like all answers.
+pub fn response_status(code: ErrorCode) -> u16 {
+    match code {
+        ErrorCode::METHOD_NOT_FOUND => 404,
+        ErrorCode::HEADER_MISMATCH
+        | ErrorCode::MISSING_CLIENT_CAPABILITY
+        | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION => 400,
+        _ => 200,
+    }
+}
+
+fn mismatch(message: String) -> ErrorObject {
+    ErrorObject::new(ErrorCode::HEADER_MISMATCH, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: M-HDR-016, M-HDR-018, M-HDR-019, M-HDR-020, M-HDR-022
+    #[test]
+    fn what_is_no_plain_text_is_encoded_and_read_back() {
+        for (value, header) in [
+            ("us-west1", "us-west1"),
+            ("", ""),
+            ("inner space", "inner space"),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("a\nb", "=?base64?YQpi?="),
+            ("a\tb", "=?base64?YQli?="),
+            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+            ("=?BASE64?YQ==?=", "=?BASE64?YQ==?="),
+        ] {
+            assert_eq!(encode(value), header);
+            assert_eq!(decode(header).unwrap(), value);
+        }
+        for broken in ["=?base64?!?=", "=?base64?YQ?=", "=?base64?/w==?="] {
+            assert_eq!(decode(broken), None, "{broken}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The traits at which transports, sessions and servers meet, and the values they exchange.
+
+mod closed;
+mod error;
+mod inbound;
+mod link;
+mod payload;
+mod service;
+mod shared_text;
+mod transport;
+
+pub use closed::Closed;
+pub use error::TransportError;
+pub use inbound::{Inbound, Reply};
+pub use link::{Answer, Call, CallError, Delivery, Extras, Link, SentId};
+pub use payload::{Outcome, Payload, WriteJson};
+pub use service::{ServerFacts, Service};
+pub use shared_text::SharedText;
+pub use transport::{Connection, Transport};
+
+/// A boxed future that can move between threads.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
