@@ -273,7 +273,7 @@ async fn links_and_embedded_resources_need_not_be_listed() {
 #[tokio::test]
 async fn audio_in_a_prompt_has_a_mime_type() {
     let server = Server::new("s", "1").prompt(Prompt::new("p", || {
-        let audio = AudioContent::new(mcp_server::base64(b"sound"), "audio/wav");
+        let audio = AudioContent::new(data_encoding::BASE64.encode(b"sound"), "audio/wav");
         PromptMessage::new(Role::User, ContentBlock::Audio(audio))
     }));
     let mut wire = open(server).await;

@@ -1,14 +1,16 @@
 //! Bytes as text: base64 in both alphabets, and digests.
 
-pub(crate) use mcp_protocol::base64::encode as base64;
+use data_encoding::{BASE64, BASE64URL_NOPAD};
 use ring::digest::{SHA256, digest};
 
-/// base64url without padding, as in JSON Web Signatures and PKCE.
+/// Encodes bytes as base64 with padding.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    BASE64.encode(bytes)
+}
+
+/// Encodes bytes as base64url without padding, as in JSON Web Signatures and PKCE.
 pub(crate) fn base64url(bytes: &[u8]) -> String {
-    let text = mcp_protocol::base64::encode(bytes);
-    text.trim_end_matches('=')
-        .replace('+', "-")
-        .replace('/', "_")
+    BASE64URL_NOPAD.encode(bytes)
 }
 
 /// The SHA-256 of a text, as base64url: what PKCE and the `ath` of a proof are.

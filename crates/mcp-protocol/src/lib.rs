@@ -16,7 +16,6 @@
 //! [basic]: https://modelcontextprotocol.io/specification/2025-11-25/basic
 
 mod ask;
-pub mod base64;
 pub mod downgrade;
 mod exchange;
 pub mod gate;

@@ -80,7 +80,6 @@ pub use handler::Handler;
 pub use log::LogLayer;
 #[cfg(feature = "macros")]
 pub use mcp_macros::{prompt, resource, tool};
-pub use mcp_protocol::base64::encode as base64;
 pub use mcp_protocol::modern::{CacheHint, CacheScope};
 #[cfg(feature = "tasks")]
 pub use mcp_protocol::task::{MemoryStore, StoreError, TaskStore};

@@ -174,7 +174,8 @@ impl Finish<ResourceBody> for FinishResource {
                 vec![ResourceContents::Text(contents)]
             }
             ResourceBody::Blob(bytes) => {
-                let mut contents = BlobResourceContents::new(self.uri, crate::base64(&bytes));
+                let mut contents =
+                    BlobResourceContents::new(self.uri, data_encoding::BASE64.encode(&bytes));
                 contents.mime_type = self.mime;
                 vec![ResourceContents::Blob(contents)]
             }

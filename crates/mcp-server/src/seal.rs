@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use data_encoding::BASE64;
 use mcp_jsonrpc::ErrorObject;
 use ring::{aead, digest, hkdf, rand};
 
@@ -104,14 +105,14 @@ impl StateKeys {
         out.extend_from_slice(&salt);
         out.extend_from_slice(&until.to_be_bytes());
         out.append(&mut sealed);
-        Ok(mcp_protocol::base64::encode(&out))
+        Ok(BASE64.encode(&out))
     }
 
     pub(crate) fn open(&self, state: &str, bound: &[u8]) -> Option<Vec<u8>> {
         if state.len() > 2 * LONGEST {
             return None;
         }
-        let bytes = mcp_protocol::base64::decode(state)?;
+        let bytes = BASE64.decode(state.as_bytes()).ok()?;
         let (&[VERSION], rest) = bytes.split_first_chunk::<1>()? else {
             return None;
         };
@@ -209,11 +210,11 @@ mod tests {
         for tampered in ["", "AA==", &format!("{sealed}-TAMPERED"), &sealed[4..], "é"] {
             assert_eq!(keys.open(tampered, b"call"), None, "{tampered}");
         }
-        let bytes = mcp_protocol::base64::decode(&sealed).unwrap();
+        let bytes = BASE64.decode(sealed.as_bytes()).unwrap();
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            let changed = mcp_protocol::base64::encode(&changed);
+            let changed = BASE64.encode(&changed);
             assert_eq!(keys.open(&changed, b"call"), None, "byte {at}");
         }
     }

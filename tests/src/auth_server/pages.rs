@@ -157,7 +157,10 @@ impl AuthServer {
             "refresh_token" => self.state().refreshes.remove(&get("refresh_token")),
             "client_credentials" => {
                 let credentials = format!("{ROBOT_ID}:{ROBOT_SECRET}");
-                let basic = format!("Basic {}", mcp_server::base64(credentials.as_bytes()));
+                let basic = format!(
+                    "Basic {}",
+                    data_encoding::BASE64.encode(credentials.as_bytes())
+                );
                 let is_posted =
                     get("client_id") == ROBOT_ID && get("client_secret") == ROBOT_SECRET;
                 (is_posted || authorization == Some(&*basic)).then(|| Grant {
@@ -190,7 +193,10 @@ impl AuthServer {
 
     fn introspect(&self, authorization: Option<&str>, form: &Fields) -> Response<String> {
         let credentials = format!("{SERVER_ID}:{SERVER_SECRET}");
-        let expected = format!("Basic {}", mcp_server::base64(credentials.as_bytes()));
+        let expected = format!(
+            "Basic {}",
+            data_encoding::BASE64.encode(credentials.as_bytes())
+        );
         if authorization != Some(&*expected) {
             return json(401, &json!({ "error": "invalid_client" }));
         }

@@ -81,10 +81,7 @@ impl Signer {
 
 /// base64url without padding.
 pub(super) fn encode(bytes: &[u8]) -> String {
-    let text = mcp_server::base64(bytes);
-    text.trim_end_matches('=')
-        .replace('+', "-")
-        .replace('/', "_")
+    data_encoding::BASE64URL_NOPAD.encode(bytes)
 }
 
 /// What PKCE makes of a verifier.

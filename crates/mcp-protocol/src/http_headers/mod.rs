@@ -8,10 +8,9 @@ mod params;
 
 use std::borrow::Cow;
 
+use data_encoding::BASE64;
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, quote, read_string};
 use mcp_types::method;
-
-use crate::base64;
 
 pub use params::HeaderParams;
 
@@ -36,7 +35,7 @@ pub fn encode(value: &str) -> Cow<'_, str> {
     if is_text && !looks_encoded && value.trim_matches(' ').len() == value.len() {
         return Cow::Borrowed(value);
     }
-    Cow::Owned(format!("{START}{}{END}", base64::encode(value.as_bytes())))
+    Cow::Owned(format!("{START}{}{END}", BASE64.encode(value.as_bytes())))
 }
 
 /// The value that stands in a header; `None` if nobody encodes a value like that.
@@ -46,7 +45,7 @@ pub fn decode(header: &str) -> Option<Cow<'_, str>> {
         .and_then(|rest| rest.strip_suffix(END));
     match marked {
         Some(text) => {
-            let bytes = base64::decode(text)?;
+            let bytes = BASE64.decode(text.as_bytes()).ok()?;
             String::from_utf8(bytes).ok().map(Cow::Owned)
         }
         None => Some(Cow::Borrowed(header)),

@@ -79,15 +79,12 @@ fn pair() -> Result<(SigningKey, Value), Fault> {
         "kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "key-1",
         "x": base64url(x), "y": base64url(y),
     });
-    let text = mcp_server::base64(der.as_ref());
+    let text = data_encoding::BASE64.encode(der.as_ref());
     let pem = format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n");
     let key = SigningKey::from_pem(&pem.into())?.with_id("key-1");
     Ok((key, public))
 }
 
 fn base64url(bytes: &[u8]) -> String {
-    let text = mcp_server::base64(bytes);
-    text.trim_end_matches('=')
-        .replace('+', "-")
-        .replace('/', "_")
+    data_encoding::BASE64URL_NOPAD.encode(bytes)
 }
