@@ -244,7 +244,7 @@ async fn the_client_routes_progress_by_token_and_drops_the_rest() {
 
 // proves: LIFE-032, LIFE-033, M-CANC-009, M-CANC-010
 #[tokio::test(start_paused = true)]
-async fn progress_keeps_a_call_alive_up_to_the_cap() {
+async fn progress_keeps_a_call_alive_up_to_the_total_timeout() {
     let tools = json!({ "tools": {} });
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", tools).await;
     let start = tokio::time::Instant::now();

@@ -95,12 +95,12 @@ async fn sampling_that_breaks_the_rules_is_never_sent() {
     let result = json!({ "type": "tool_result", "toolUseId": "a", "content": [] });
     let mixed = json!({ "role": "user", "content": [result, { "type": "text", "text": "x" }] });
     for (messages, needle) in [
-        (json!([text("user"), used]), "nothing answers"),
-        (json!([used, text("user")]), "must answer exactly"),
+        (json!([text("user"), used]), "no message has their results"),
+        (json!([used, text("user")]), "exactly one result"),
         (json!([used, mixed]), "mixes"),
         (
             json!([{ "role": "user", "content": [result] }]),
-            "not made before",
+            "does not precede it",
         ),
         (
             json!([{ "role": "system", "content": { "type": "text", "text": "x" } }]),
@@ -253,7 +253,7 @@ async fn each_action_reaches_the_handler_and_a_wrong_answer_does_not() {
         ),
         (
             json!({ "action": "accept", "content": { "name": "Ada", "age": 300, "kind": "person" } }),
-            "does not fit",
+            "does not match",
             true,
         ),
         (
@@ -262,7 +262,7 @@ async fn each_action_reaches_the_handler_and_a_wrong_answer_does_not() {
             true,
         ),
         (json!({ "action": "shrug" }), "shrug", true),
-        (json!({ "action": 5 }), "does not fit", true),
+        (json!({ "action": 5 }), "does not match", true),
         (json!({}), "action", true),
     ] {
         let id = wire.request("tools/call", json!({ "name": "ask" })).await;

@@ -6,10 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// The integer code of an [`ErrorObject`](crate::ErrorObject).
 ///
-/// Codes without a constant are legal and kept as they came. Specification: schema, `Error.code`.
+/// Codes without a constant are valid and kept unchanged. Specification: schema, `Error.code`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-#[expect(clippy::exhaustive_structs, reason = "a code is its number")]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a code is a number and nothing else"
+)]
 pub struct ErrorCode(pub i64);
 
 impl ErrorCode {
@@ -17,11 +20,11 @@ impl ErrorCode {
     pub const PARSE_ERROR: Self = Self(-32700);
     /// The JSON is not a JSON-RPC message.
     pub const INVALID_REQUEST: Self = Self(-32600);
-    /// The receiver does not know the method, or did not declare the capability behind it.
+    /// The receiver does not know the method, or did not declare the capability that it needs.
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
-    /// The method is known, its params are not acceptable.
+    /// The method is known, but its params are not valid.
     pub const INVALID_PARAMS: Self = Self(-32602);
-    /// The receiver failed for a reason of its own.
+    /// The receiver failed internally.
     pub const INTERNAL_ERROR: Self = Self(-32603);
     /// The requested resource does not exist (up to 2025-11-25).
     pub const RESOURCE_NOT_FOUND: Self = Self(-32002);
@@ -29,7 +32,7 @@ impl ErrorCode {
     pub const URL_ELICITATION_REQUIRED: Self = Self(-32042);
     /// The user refused a sampling request.
     pub const USER_REJECTED: Self = Self(-1);
-    /// Mirrored headers disagree with the body (2026-07-28).
+    /// A header that repeats a member of the body has another value (2026-07-28).
     pub const HEADER_MISMATCH: Self = Self(-32020);
     /// The request needs a client capability that was not declared (2026-07-28).
     pub const MISSING_CLIENT_CAPABILITY: Self = Self(-32021);
@@ -48,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_codes_of_2026_07_28_are_their_numbers() {
+    fn the_codes_of_2026_07_28_have_the_numbers_of_the_specification() {
         let codes = [
             ErrorCode::HEADER_MISMATCH,
             ErrorCode::MISSING_CLIENT_CAPABILITY,

@@ -1,4 +1,4 @@
-//! Decoding raw text into types, with errors that say where.
+//! Decoding of raw JSON text into types, with the JSON pointer of each error.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::scan::Scanner;
 use crate::{Limits, ParseError};
 
-/// Why text did not fit a type: where, and what was expected.
+/// Error of [`decode`]: the JSON pointer of the value that does not fit, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError(Box<Parts>);
 
@@ -18,7 +18,7 @@ struct Parts {
 }
 
 impl DecodeError {
-    /// A decode error from its parts.
+    /// Creates an error from a JSON pointer and a message.
     pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self(Box::new(Parts {
             pointer: pointer.into(),
@@ -26,12 +26,12 @@ impl DecodeError {
         }))
     }
 
-    /// The JSON pointer (RFC 6901) of the value that does not fit; empty for the whole text.
+    /// Returns the JSON pointer (RFC 6901) of the value that does not fit; empty for the whole text.
     pub fn pointer(&self) -> &str {
         &self.0.pointer
     }
 
-    /// What was found and what was expected, without the place.
+    /// Returns what was found and what was expected, without the pointer.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -49,15 +49,16 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Decodes JSON text; the error carries the JSON pointer of what did not fit.
+/// Decodes JSON text.
 ///
 /// # Errors
-/// Text that does not fit `T`. The pointer is found by a second look, so success pays nothing.
+/// The text does not fit `T`. The pointer is found in a second pass, which runs only after an
+/// error.
 pub fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| explain(text, &error))
 }
 
-/// The same for every type, and not where the fast path is.
+/// Finds the pointer and shortens the message. Independent of the type, and out of the fast path.
 #[cold]
 #[inline(never)]
 fn explain(text: &str, error: &serde_json::Error) -> DecodeError {
@@ -69,7 +70,7 @@ fn explain(text: &str, error: &serde_json::Error) -> DecodeError {
     DecodeError::new(pointer(text, offset(text, error)), shorten(message))
 }
 
-/// Cuts the middle out of a message that quotes too much of what was decoded.
+/// Removes the middle of a message that quotes too much of the decoded text.
 fn shorten(message: &str) -> String {
     const SIDE: usize = 100;
     let length = message.chars().count();
@@ -90,7 +91,7 @@ fn offset(text: &str, error: &serde_json::Error) -> usize {
     line + error.column()
 }
 
-/// The pointer of the innermost value whose text holds `offset`.
+/// Returns the pointer of the innermost value whose text contains `offset`.
 fn pointer(text: &str, offset: usize) -> String {
     let limits = Limits::default().with_depth(Limits::MAX_DEPTH);
     let mut out = String::new();
@@ -103,7 +104,7 @@ fn pointer(text: &str, offset: usize) -> String {
     out
 }
 
-/// The child of a container that holds `offset`: its key, where it starts, its text.
+/// Returns the key, the start and the text of the container member that contains `offset`.
 fn child<'a>(text: &'a str, offset: usize, limits: &Limits) -> Option<(String, usize, &'a str)> {
     let mut scan = Scanner::new(text, limits);
     scan.space();
@@ -134,16 +135,16 @@ fn child<'a>(text: &'a str, offset: usize, limits: &Limits) -> Option<(String, u
     None
 }
 
-/// Walks the members of an object without building it: key and raw text of each.
+/// Iterates over the members of an object without building it: key and raw text of each, in
+/// order. A duplicate key is not an error; the iterator returns both members.
 ///
 /// # Errors
-/// Text that is not an object, or a key that stands twice is not an error here: the caller sees
-/// every member in order.
+/// The iterator ends with an error if the text is not an object.
 pub fn members(text: &str) -> Members<'_> {
     Members { text, at: None }
 }
 
-/// The iterator of [`members`].
+/// Iterator returned by [`members`].
 #[derive(Debug, Clone)]
 pub struct Members<'a> {
     text: &'a str,

@@ -1,4 +1,4 @@
-//! The error object of an answer, and the error of a frame that is no message.
+//! The error object of a response, and the error of a frame that is not a message.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,23 +8,23 @@ use serde_json::Value;
 
 use crate::{ErrorCode, RequestId};
 
-/// The `error` member of an error response: what a peer refused, and why.
+/// The `error` member of an error response.
 ///
 /// Specification: [responses](https://modelcontextprotocol.io/specification/2025-11-25/basic#responses).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ErrorObject {
-    /// What kind of failure it is; integers only.
+    /// The kind of failure.
     pub code: ErrorCode,
-    /// One concise sentence.
+    /// A description in one short sentence.
     pub message: Cow<'static, str>,
-    /// Details of any shape.
+    /// Details in any JSON form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
 impl ErrorObject {
-    /// An error without data.
+    /// Creates an error without data.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             code,
@@ -33,23 +33,24 @@ impl ErrorObject {
         }
     }
 
-    /// [`ErrorCode::INVALID_REQUEST`] with a message.
+    /// Creates an [`ErrorCode::INVALID_REQUEST`] error.
     pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::INVALID_REQUEST, message)
     }
 
-    /// [`ErrorCode::INVALID_PARAMS`] with a message.
+    /// Creates an [`ErrorCode::INVALID_PARAMS`] error.
     pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
-    /// [`ErrorCode::INTERNAL_ERROR`] with a message. Never put the text of a panic or of an
-    /// unreviewed error here: the peer reads it.
+    /// Creates an [`ErrorCode::INTERNAL_ERROR`] error. The peer reads the message: do not pass the
+    /// text of a panic or of an unreviewed error.
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::INTERNAL_ERROR, message)
     }
 
-    /// [`ErrorCode::METHOD_NOT_FOUND`], naming the method (cut to 128 characters).
+    /// Creates an [`ErrorCode::METHOD_NOT_FOUND`] error with the name of the method, clipped to
+    /// 128 characters.
     pub fn method_not_found(method: &str) -> Self {
         Self::new(
             ErrorCode::METHOD_NOT_FOUND,
@@ -57,7 +58,7 @@ impl ErrorObject {
         )
     }
 
-    /// Attaches details.
+    /// Sets [`data`](Self::data).
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Value>) -> Self {
         self.data = Some(data.into());
@@ -73,7 +74,7 @@ impl fmt::Display for ErrorObject {
 
 impl std::error::Error for ErrorObject {}
 
-/// Why a frame is not a message.
+/// The category of a [`ParseError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
@@ -81,11 +82,11 @@ pub enum ParseErrorKind {
     Syntax,
     /// JSON, but not a JSON-RPC message: [`ErrorCode::INVALID_REQUEST`].
     Invalid,
-    /// Beyond one of the [`Limits`](crate::Limits): [`ErrorCode::INVALID_REQUEST`].
+    /// The frame exceeds one of the [`Limits`](crate::Limits): [`ErrorCode::INVALID_REQUEST`].
     Limit,
 }
 
-/// A frame that is not a message, with everything needed to answer it.
+/// Error for a frame that is not a message, with the data needed for a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError(Box<Parts>);
 
@@ -98,7 +99,7 @@ struct Parts {
     shape: Shape,
 }
 
-/// What the broken frame looked like, as far as it could be read.
+/// The kind of message that an invalid frame was meant to be, as far as it could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Unknown,
@@ -131,32 +132,32 @@ impl ParseError {
         self
     }
 
-    /// The category.
+    /// Returns the category.
     pub fn kind(&self) -> ParseErrorKind {
         self.0.kind
     }
 
-    /// Where it was noticed, in bytes from the start of the frame.
+    /// Returns the position of the error, in bytes from the start of the frame.
     pub fn offset(&self) -> usize {
         self.0.offset
     }
 
-    /// The id of the frame, where one could be read.
+    /// Returns the id of the frame, if it could be read.
     pub fn id(&self) -> Option<&RequestId> {
         self.0.id.as_ref()
     }
 
-    /// Whether the frame was meant as an answer: the call with this id should fail now.
+    /// Returns whether the frame was meant as a response. The call with this id should then fail.
     pub fn is_response(&self) -> bool {
         self.0.shape == Shape::Response
     }
 
-    /// Whether the frame may be answered: answers and notifications never are.
+    /// Returns whether the frame may be answered. Responses and notifications are never answered.
     pub fn is_answerable(&self) -> bool {
         self.0.shape == Shape::Unknown
     }
 
-    /// The error to answer with.
+    /// Returns the error object for the response.
     pub fn to_error_object(&self) -> ErrorObject {
         let code = match self.0.kind {
             ParseErrorKind::Syntax => ErrorCode::PARSE_ERROR,

@@ -7,11 +7,12 @@ use serde::{Serialize, Serializer};
 
 /// The id of a request: a string or an integer, echoed with its exact JSON type.
 ///
-/// `7` and `"7"` are two ids. [`Display`](fmt::Display) quotes strings, so a log tells them apart.
+/// `7` and `"7"` are different ids. [`Display`](fmt::Display) quotes strings, so both can be
+/// distinguished in a log.
 ///
 /// Specification: [requests](https://modelcontextprotocol.io/specification/2025-11-25/basic#requests).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(clippy::exhaustive_enums, reason = "JSON-RPC allows no other kind")]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC defines these two kinds")]
 pub enum RequestId {
     /// An integer id.
     Number(i64),

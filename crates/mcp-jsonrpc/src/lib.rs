@@ -1,8 +1,8 @@
-//! The JSON-RPC 2.0 envelope as the Model Context Protocol uses it: parse, classify, print.
+//! The JSON-RPC 2.0 envelope as the Model Context Protocol uses it: parse, classify, write.
 //!
 //! [`parse`] makes one pass over the bytes of a frame. It checks the JSON grammar and the
-//! [`Limits`] before anything is built, and hands out the id, the method and the *raw text* of
-//! `params`, `result` and `error`; nothing else is decoded until the method is known.
+//! [`Limits`] before it builds anything, and returns the id, the method and the *raw text* of
+//! `params`, `result` and `error`. The raw text is decoded later, when the method is known.
 //!
 //! ```
 //! use mcp_jsonrpc::{parse, Frame, Limits, Message};
@@ -14,7 +14,7 @@
 //! # Ok::<(), mcp_jsonrpc::ParseError>(())
 //! ```
 //!
-//! The crate does no I/O and knows no method. Specification: [base protocol, messages][spec].
+//! The crate does no I/O and does not depend on any method. Specification: [base protocol, messages][spec].
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2025-11-25/basic#messages
 

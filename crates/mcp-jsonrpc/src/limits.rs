@@ -1,8 +1,9 @@
-//! What one frame may cost.
+//! Limits on the size and structure of one frame.
 
-/// Limits on one frame, checked during the pass and before anything is built.
+/// Limits on one frame. [`parse`](crate::parse) checks them before it builds anything.
 ///
-/// The defaults admit every message real peers send and bound the memory of the worst legal one.
+/// The defaults accept every message that real peers send, and bound the memory of the largest
+/// accepted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -19,7 +20,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The deepest nesting that [`depth`](Self::depth) can be set to; more is cut to this.
+    /// The maximum of [`depth`](Self::depth); larger values are reduced to it.
     pub const MAX_DEPTH: usize = 512;
 
     /// Sets [`depth`](Self::depth).

@@ -1,87 +1,90 @@
-//! Messages that borrow from the frame they were parsed from.
+//! Messages that borrow from the frame from which they were parsed.
 
 use std::borrow::Cow;
 
 use crate::{ErrorObject, ParseError, RequestId};
 
-/// A message, told apart by its members.
+/// A message, classified by its members.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "JSON-RPC allows no other message")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "JSON-RPC defines these three messages"
+)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "what was noted of a request lives on the stack, for as long as it is served"
+    reason = "the member index of a request stays on the stack while the request is served"
 )]
 pub enum Message<'a> {
-    /// Wants an answer.
+    /// A request, which expects a response.
     Request(Request<'a>),
-    /// Wants none.
+    /// A notification, which has no response.
     Notification(Notification<'a>),
-    /// Is one.
+    /// A response.
     Response(Response<'a>),
 }
 
-/// A request, its params still raw text.
+/// A request with its params as raw text.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// Names the request in the answer.
+    /// The id, repeated in the response.
     pub id: RequestId,
-    /// What is asked for.
+    /// The method.
     pub method: Cow<'a, str>,
-    /// The text of the params object; absent and `null` are the same.
+    /// The text of the params object; `None` if absent or `null`.
     pub params: Option<&'a str>,
-    pub(crate) seen: Seen<'a>,
+    pub(crate) index: MemberIndex<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// A request from its parts.
+    /// Creates a request.
     pub fn new(id: RequestId, method: impl Into<Cow<'a, str>>, params: Option<&'a str>) -> Self {
         Self {
             id,
             method: method.into(),
             params,
-            seen: Seen::default(),
+            index: MemberIndex::default(),
         }
     }
 
-    /// The members of the params, key and raw text, without a second look at the text where
-    /// [`parse`](crate::parse) has taken note of them.
+    /// Iterates over the members of the params: key and raw text. If [`parse`](crate::parse)
+    /// indexed all members, the text is not scanned again.
     pub fn param_members(&self) -> ParamMembers<'_, 'a> {
-        let noted = self.seen.params.all();
+        let indexed = self.index.params.all();
         ParamMembers {
-            rest: match noted {
+            rest: match indexed {
                 Some(_) => None,
                 None => self.params.map(crate::members),
             },
-            noted: noted.unwrap_or_default().iter(),
+            indexed: indexed.unwrap_or_default().iter(),
         }
     }
 
-    /// The same for the members of `_meta`, which stands in the params. One that is no object has
-    /// none.
+    /// Iterates over the members of `_meta` in the params: key and raw text. A `_meta` that is not
+    /// an object has no members.
     pub fn meta_members(&self) -> ParamMembers<'_, 'a> {
-        if let Some(noted) = self.seen.meta.all() {
+        if let Some(indexed) = self.index.meta.all() {
             return ParamMembers {
-                noted: noted.iter(),
+                indexed: indexed.iter(),
                 rest: None,
             };
         }
         let mut params = self.param_members().filter_map(Result::ok);
         let meta = params.find(|(key, text)| *key == META && text.starts_with('{'));
         ParamMembers {
-            noted: [].iter(),
+            indexed: [].iter(),
             rest: meta.map(|(_, text)| crate::members(text)),
         }
     }
 }
 
-/// Where the params say something of the message itself.
+/// The member of the params that holds metadata of the message.
 pub(crate) const META: &str = "_meta";
 
-/// The iterator of [`Request::param_members`] and [`Request::meta_members`].
+/// Iterator returned by [`Request::param_members`] and [`Request::meta_members`].
 #[derive(Debug, Clone)]
 pub struct ParamMembers<'r, 'a> {
-    noted: std::slice::Iter<'r, (&'a str, &'a str)>,
+    indexed: std::slice::Iter<'r, (&'a str, &'a str)>,
     rest: Option<crate::Members<'a>>,
 }
 
@@ -90,28 +93,28 @@ impl<'a> Iterator for ParamMembers<'_, 'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.rest {
-            None => self.noted.next().map(|member| Ok(*member)),
+            None => self.indexed.next().map(|member| Ok(*member)),
             Some(rest) => rest.next(),
         }
     }
 }
 
-/// What was noted in passing.
+/// Members of the params and of `_meta` that were found while the envelope was parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Seen<'a> {
-    /// As many members as the params of any request of the protocol have in practice.
-    pub(crate) params: Noted<'a, 4>,
-    pub(crate) meta: Noted<'a, 4>,
+pub(crate) struct MemberIndex<'a> {
+    /// In practice, no request of the protocol has more than four params.
+    pub(crate) params: IndexedMembers<'a, 4>,
+    pub(crate) meta: IndexedMembers<'a, 4>,
 }
 
-/// The first members of an object.
+/// The first `ROOM` members of an object.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Noted<'a, const ROOM: usize> {
+pub(crate) struct IndexedMembers<'a, const ROOM: usize> {
     members: [(&'a str, &'a str); ROOM],
     count: usize,
 }
 
-impl<const ROOM: usize> Default for Noted<'_, ROOM> {
+impl<const ROOM: usize> Default for IndexedMembers<'_, ROOM> {
     fn default() -> Self {
         Self {
             members: [("", ""); ROOM],
@@ -120,9 +123,9 @@ impl<const ROOM: usize> Default for Noted<'_, ROOM> {
     }
 }
 
-impl<'a, const ROOM: usize> Noted<'a, ROOM> {
+impl<'a, const ROOM: usize> IndexedMembers<'a, ROOM> {
     #[inline]
-    pub(crate) fn note(&mut self, key: &'a str, value: &'a str) {
+    pub(crate) fn push(&mut self, key: &'a str, value: &'a str) {
         if let Some(slot) = self.members.get_mut(self.count) {
             *slot = (key, value);
         }
@@ -133,29 +136,31 @@ impl<'a, const ROOM: usize> Noted<'a, ROOM> {
         self.count == 0
     }
 
-    /// There is more than was noted.
-    pub(crate) fn spoil(&mut self) {
+    /// Marks the index as incomplete.
+    pub(crate) fn invalidate(&mut self) {
         self.count = ROOM + 1;
     }
 
-    /// All members, if all were noted.
+    /// Returns all members, if the index is complete and not empty.
     fn all(&self) -> Option<&[(&'a str, &'a str)]> {
-        self.members.get(..self.count).filter(|it| !it.is_empty())
+        self.members
+            .get(..self.count)
+            .filter(|members| !members.is_empty())
     }
 }
 
-/// A notification, its params still raw text.
+/// A notification with its params as raw text.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Notification<'a> {
-    /// What happened.
+    /// The method.
     pub method: Cow<'a, str>,
-    /// The text of the params object; absent and `null` are the same.
+    /// The text of the params object; `None` if absent or `null`.
     pub params: Option<&'a str>,
 }
 
 impl<'a> Notification<'a> {
-    /// A notification from its parts.
+    /// Creates a notification.
     pub fn new(method: impl Into<Cow<'a, str>>, params: Option<&'a str>) -> Self {
         Self {
             method: method.into(),
@@ -164,18 +169,18 @@ impl<'a> Notification<'a> {
     }
 }
 
-/// An answer, its result still raw text.
+/// A response with its result as raw text.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Response<'a> {
-    /// The request it answers; absent where the peer could not read one.
+    /// The id of the request; `None` if the peer could not read it.
     pub id: Option<RequestId>,
-    /// The text of the result, or what the peer refused.
+    /// The text of the result, or the error.
     pub outcome: Result<&'a str, ErrorObject>,
 }
 
 impl<'a> Response<'a> {
-    /// An answer from its parts.
+    /// Creates a response.
     pub fn new(id: Option<RequestId>, outcome: Result<&'a str, ErrorObject>) -> Self {
         Self { id, outcome }
     }

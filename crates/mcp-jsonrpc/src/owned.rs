@@ -1,4 +1,4 @@
-//! Messages that outlive their frame: slices of one shared buffer.
+//! Messages that outlive their frame, as slices of one shared buffer.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{DecodeError, ErrorObject, Frame, Limits, Message, ParseError, RequestId, parse};
 
-/// JSON text that shares its buffer with other slices; cloning copies nothing.
+/// JSON text in a shared buffer. Cloning does not copy the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RawJson {
     buffer: Arc<str>,
@@ -16,7 +16,7 @@ pub struct RawJson {
 }
 
 impl RawJson {
-    /// Takes a copy of JSON text. The text is not checked again.
+    /// Copies JSON text, without checking it again.
     pub fn copy(text: &str) -> Self {
         Self {
             buffer: text.into(),
@@ -24,7 +24,7 @@ impl RawJson {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         self.buffer.get(self.range.clone()).unwrap_or_default()
     }
@@ -32,7 +32,7 @@ impl RawJson {
     /// Decodes the text.
     ///
     /// # Errors
-    /// Names the JSON pointer of the first member that does not fit.
+    /// The text does not fit `T`; the error has the JSON pointer of the first such member.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
         crate::decode(self.as_str())
     }
@@ -52,7 +52,7 @@ impl fmt::Debug for RawJson {
     }
 }
 
-/// A message that keeps raw slices of the shared buffer it was parsed from.
+/// A message whose params and result are slices of a shared buffer.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum OwnedMessage {
@@ -60,15 +60,15 @@ pub enum OwnedMessage {
     Request(RequestId, Box<str>, Option<RawJson>),
     /// A notification and its params.
     Notification(Box<str>, Option<RawJson>),
-    /// An answer and its result or error.
+    /// A response and its result or error.
     Response(Option<RequestId>, Result<RawJson, ErrorObject>),
 }
 
 impl OwnedMessage {
-    /// Parses one message; the parts keep `buffer` alive and copy none of its text.
+    /// Parses one message. The params and the result share `buffer` and copy none of its text.
     ///
     /// # Errors
-    /// As [`parse`]; a batch is refused.
+    /// The errors of [`parse`], or the frame is a batch.
     pub fn parse(buffer: &Arc<str>, limits: &Limits) -> Result<Self, ParseError> {
         let slice = |text: &str| {
             let start = text.as_ptr() as usize - buffer.as_ptr() as usize;
@@ -81,7 +81,7 @@ impl OwnedMessage {
             return Err(ParseError::new(
                 crate::ParseErrorKind::Invalid,
                 0,
-                "a batch where one message was expected",
+                "expected one message, got a batch",
             ));
         };
         Ok(match message {

@@ -1,27 +1,27 @@
-//! From bytes to a classified message, in one pass.
+//! Parsing of a frame into classified messages, in one pass.
 
 use std::borrow::Cow;
 
 use crate::error::Shape;
-use crate::message::{META, Message, Notification, Request, Response, Seen};
+use crate::message::{META, MemberIndex, Message, Notification, Request, Response};
 use crate::scan::{Scanner, Text};
 use crate::{ErrorObject, Limits, ParseError, ParseErrorKind, RequestId};
 
 /// One frame: a message, or a batch of them (2025-03-26 only).
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "JSON-RPC allows no other frame")]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC defines these two frames")]
 #[expect(
     clippy::large_enum_variant,
-    reason = "what was noted of a request lives on the stack, for as long as it is served"
+    reason = "the member index of a request stays on the stack while the request is served"
 )]
 pub enum Frame<'a> {
     /// A single message.
     Single(Message<'a>),
-    /// An array of messages; its members are parsed one by one on iteration.
+    /// An array of messages, parsed one by one on iteration.
     Batch(Batch<'a>),
 }
 
-/// A batch whose text was checked; iterating parses the members.
+/// A batch with valid JSON text. Iterating parses its members.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch<'a> {
     members: Vec<&'a str>,
@@ -29,13 +29,14 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// How many members it has; never zero.
-    #[expect(clippy::len_without_is_empty, reason = "an empty batch is refused")]
+    /// Returns the number of members, which is never zero.
+    #[expect(clippy::len_without_is_empty, reason = "parse rejects an empty batch")]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// The members in order. A broken member is an error of its own and spoils no other.
+    /// Iterates over the members in order. An invalid member is an error and does not affect the
+    /// other members.
     pub fn iter(&self) -> impl Iterator<Item = Result<Message<'a>, ParseError>> + '_ {
         self.members.iter().map(|text| message(text, &self.limits))
     }
@@ -43,12 +44,12 @@ impl<'a> Batch<'a> {
 
 /// Parses one frame.
 ///
-/// Keys of the envelope are exact and case-sensitive, and none may stand twice. Ids are strings
-/// or integers. Members the envelope does not know are skipped.
+/// Keys of the envelope are case-sensitive, and duplicates are an error. Ids are strings or
+/// integers. Unknown members of the envelope are skipped.
 ///
 /// # Errors
-/// Text that is not JSON, JSON that is not a message, or a frame beyond a limit. The error has
-/// the id where one could be read.
+/// The text is not JSON, is not a message, or exceeds a limit. The error has the id, if it could
+/// be read.
 pub fn parse<'a>(frame: &'a [u8], limits: &Limits) -> Result<Frame<'a>, ParseError> {
     let text = std::str::from_utf8(frame).map_err(|error| {
         ParseError::new(
@@ -128,46 +129,46 @@ fn read<'a>(
     while let Some(key) = scan.member(b'}')? {
         let start = scan.at;
         let value = match key.raw {
-            "params" if scan.peek() == Some(b'{') => params(scan, &mut parts.seen)?,
+            "params" if scan.peek() == Some(b'{') => params(scan, &mut parts.index)?,
             _ => scan.value()?,
         };
         if let Err(fault) = parts.take(key, value, start, limits) {
-            // The grammar of the rest still counts, and the id may be yet to come.
+            // Continue: the rest must be valid JSON too, and the id may follow.
             parts.fault.get_or_insert(fault);
         }
     }
     scan.end()
 }
 
-/// Skips the params, an object, and takes note of their members.
-fn params<'a>(scan: &mut Scanner<'a>, seen: &mut Seen<'a>) -> Result<&'a str, ParseError> {
+/// Skips the params, which are an object, and indexes their members.
+fn params<'a>(scan: &mut Scanner<'a>, index: &mut MemberIndex<'a>) -> Result<&'a str, ParseError> {
     let start = scan.at;
     scan.open()?;
     while let Some(key) = scan.member(b'}')? {
         let value = match key.raw {
-            META if !seen.meta.is_empty() => {
-                seen.meta.spoil();
+            META if !index.meta.is_empty() => {
+                index.meta.invalidate();
                 scan.value()?
             }
-            META if scan.peek() == Some(b'{') => meta(scan, seen)?,
+            META if scan.peek() == Some(b'{') => meta(scan, index)?,
             _ => scan.value()?,
         };
-        seen.params.note(key.raw, value);
+        index.params.push(key.raw, value);
     }
     Ok(scan.slice(start))
 }
 
-fn meta<'a>(scan: &mut Scanner<'a>, seen: &mut Seen<'a>) -> Result<&'a str, ParseError> {
+fn meta<'a>(scan: &mut Scanner<'a>, index: &mut MemberIndex<'a>) -> Result<&'a str, ParseError> {
     let start = scan.at;
     scan.open()?;
     while let Some(key) = scan.member(b'}')? {
         let value = scan.value()?;
-        seen.meta.note(key.raw, value);
+        index.meta.push(key.raw, value);
     }
     Ok(scan.slice(start))
 }
 
-/// The members of an envelope as they come.
+/// The members of an envelope that were read so far.
 #[derive(Debug, Default)]
 struct Parts<'a> {
     version: bool,
@@ -176,7 +177,7 @@ struct Parts<'a> {
     null_id: bool,
     method: Option<Cow<'a, str>>,
     params: Option<&'a str>,
-    seen: Seen<'a>,
+    index: MemberIndex<'a>,
     result: Option<&'a str>,
     error: Option<&'a str>,
     fault: Option<ParseError>,
@@ -193,7 +194,7 @@ impl<'a> Parts<'a> {
         let name = unescape(key);
         let twice = |seen: bool| {
             if seen {
-                Err(invalid(at, format!("member \"{name}\" stands twice")))
+                Err(invalid(at, format!("duplicate member \"{name}\"")))
             } else {
                 Ok(())
             }
@@ -242,7 +243,7 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// What a frame with a fault was meant to be.
+    /// Returns the kind of message that an invalid frame was meant to be.
     fn shape(&self, error: &ParseError) -> Shape {
         if error.kind() == ParseErrorKind::Syntax {
             return Shape::Unknown;
@@ -268,7 +269,7 @@ impl<'a> Parts<'a> {
             (None, Some(_), None) | (None, None, Some(_)) => None,
             (None, None, None) => Some("message has neither method, result nor error"),
             (None, Some(_), Some(_)) => Some("message has both result and error"),
-            (Some(_), _, _) => Some("message has both a method and an answer"),
+            (Some(_), _, _) => Some("message has both a method and a result or an error"),
         };
         if let Some(fault) = fault {
             let error = invalid(0, fault);
@@ -281,7 +282,7 @@ impl<'a> Parts<'a> {
                 id,
                 method,
                 params,
-                seen: self.seen,
+                index: self.index,
             })),
             (Some(method), None) => Ok(Message::Notification(Notification { method, params })),
             (None, id) => {
@@ -305,8 +306,8 @@ fn unescape<'a>(text: Text<'a>) -> Cow<'a, str> {
     }
 }
 
-/// The string behind its JSON text, borrowed where it holds no escape; `None` if the text is no
-/// string. The text was checked before.
+/// Reads a JSON string from its text, without a copy if it has no escapes. Returns `None` if the
+/// text is not a string. The text must be valid JSON.
 pub fn read_string(value: &str) -> Option<Cow<'_, str>> {
     let raw = value.strip_prefix('"')?.strip_suffix('"')?;
     Some(unescape(Text {
@@ -326,7 +327,7 @@ fn read_id(value: &str, at: usize, limits: &Limits) -> Result<RequestId, ParseEr
         }
         return Ok(RequestId::String(text.into()));
     }
-    // "-0" has no integer spelling of its own and could not be echoed.
+    // "-0" would be echoed as "0".
     match value.parse() {
         Ok(number) if value != "-0" => Ok(RequestId::Number(number)),
         _ => Err(invalid(
@@ -341,10 +342,10 @@ fn read_error(value: &str) -> Result<ErrorObject, ParseError> {
 }
 
 impl ParseError {
-    /// The error for a frame that was too long to be read, from how it began. The id and the
-    /// kind of message are told where the head shows them.
+    /// Creates the error for a frame that was too long to be read. `head` is the start of the
+    /// frame; the error has the id and the kind of message if the head shows them.
     pub fn too_long(head: &[u8], limit: usize) -> Self {
-        let message = format!("the message is longer than {limit} bytes, the limit");
+        let message = format!("the message is longer than the limit of {limit} bytes");
         let (id, shape) = peek_head(head);
         Self::new(ParseErrorKind::Syntax, head.len(), message)
             .with_id(id)
@@ -352,7 +353,7 @@ impl ParseError {
     }
 }
 
-/// What the first bytes of a message tell of it: its id and its kind.
+/// Reads the id and the kind of a message from its first bytes.
 fn peek_head(head: &[u8]) -> (Option<RequestId>, Shape) {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -366,7 +367,7 @@ fn peek_head(head: &[u8]) -> (Option<RequestId>, Shape) {
         return (None, Shape::Unknown);
     }
     while let Ok(Some(key)) = scan.member(b'}') {
-        // The key whose value is cut off still tells the kind of message.
+        // A key whose value is truncated still shows the kind of message.
         let known = matches!(key.raw, "result" | "error" | "params");
         let value = scan.value().unwrap_or("null");
         if parts.take(key, value, scan.at, &limits).is_err() || (known && value == "null") {
@@ -380,8 +381,8 @@ fn peek_head(head: &[u8]) -> (Option<RequestId>, Shape) {
     (parts.id, shape)
 }
 
-/// Looks for the id of an envelope that broke a limit: a flat walk over the rest of the text
-/// that counts brackets and builds nothing.
+/// Searches the id of an envelope that exceeds a limit. Scans the rest of the text, counts
+/// brackets and builds nothing.
 fn find_id(rest: &str, mut depth: usize, limits: &Limits) -> Option<RequestId> {
     let (bytes, mut at) = (rest.as_bytes(), 0);
     while let Some(byte) = bytes.get(at) {

@@ -1,8 +1,8 @@
-//! The one pass: a strict JSON grammar check that counts what it sees.
+//! The JSON scanner: checks the grammar strictly and counts containers and values.
 
 use crate::{Limits, ParseError, ParseErrorKind};
 
-/// A cursor over text that is known to be UTF-8.
+/// A cursor over JSON text.
 #[derive(Debug)]
 pub(crate) struct Scanner<'a> {
     text: &'a str,
@@ -14,7 +14,7 @@ pub(crate) struct Scanner<'a> {
     limits: Limits,
 }
 
-/// A scanned string: the text between the quotes and whether it holds escapes.
+/// A scanned string: the text between the quotes, and whether it contains escapes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Text<'a> {
     pub(crate) raw: &'a str,
@@ -40,17 +40,17 @@ impl<'a> Scanner<'a> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    /// What the cursor has not passed yet.
+    /// Returns the text after the cursor.
     pub(crate) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// How many containers are open.
+    /// Returns the number of open containers.
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Goes on inside a container of depth one.
+    /// Continues at `at`, inside a container of depth one.
     pub(crate) fn resume(&mut self, at: usize) {
         self.at = at;
         self.depth = 1;
@@ -66,7 +66,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    // Cold, so that what calls it stays small.
+    // Out of line, so that the callers stay small.
     #[cold]
     #[inline(never)]
     pub(crate) fn syntax(&self, message: &'static str) -> ParseError {
@@ -83,7 +83,7 @@ impl<'a> Scanner<'a> {
         )
     }
 
-    /// Succeeds if nothing but white space follows.
+    /// Checks that only white space follows.
     pub(crate) fn end(&mut self) -> Scan<()> {
         self.space();
         match self.peek() {
@@ -110,7 +110,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Enters an array or object, whose opening byte is next.
+    /// Enters the array or object whose opening byte is at the cursor.
     pub(crate) fn open(&mut self) -> Scan<()> {
         let depth = self.limits.depth.min(Limits::MAX_DEPTH);
         if self.depth >= depth {
@@ -126,7 +126,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Leaves it, past its closing byte.
+    /// Leaves the container and skips its closing byte.
     pub(crate) fn close(&mut self) {
         self.depth -= 1;
         self.at += 1;
@@ -158,11 +158,11 @@ impl<'a> Scanner<'a> {
             Some(b'"') => {
                 self.node()?;
                 self.at += 1;
-                if self.plain() == Some(b'"') {
+                if self.skip_plain() == Some(b'"') {
                     self.at += 1;
                     return Ok(());
                 }
-                self.uneven().map(drop)
+                self.skip_escaped().map(drop)
             }
             Some(b't') => self.word("true"),
             Some(b'f') => self.word("false"),
@@ -172,7 +172,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Inside an object: the next key with the cursor at its value, or `None` at the end.
+    /// Inside an object: returns the next key and moves to its value, or returns `None` at the end.
     #[inline]
     pub(crate) fn member(&mut self, end: u8) -> Scan<Option<Text<'a>>> {
         if !self.separate(end)? {
@@ -188,13 +188,13 @@ impl<'a> Scanner<'a> {
         Ok(Some(key))
     }
 
-    /// Inside an array: whether another element follows, with the cursor at it.
+    /// Inside an array: moves to the next element, or returns `false` at the end.
     pub(crate) fn element(&mut self) -> Scan<bool> {
         self.separate(b']')
     }
 
-    /// Handles the comma before an item. Only an opening bracket can stand right before the
-    /// cursor of a fresh container: every value ends in another byte.
+    /// Handles the comma before an item. An opening bracket right before the cursor means that the
+    /// container has just been entered, because no value ends with an opening bracket.
     #[inline]
     fn separate(&mut self, end: u8) -> Scan<bool> {
         let opened = matches!(self.bytes.get(self.at.wrapping_sub(1)), Some(b'{' | b'['));
@@ -264,28 +264,28 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Skips a string, whose opening quote is next.
+    /// Skips the string whose opening quote is at the cursor.
     #[inline]
     pub(crate) fn string(&mut self) -> Scan<Text<'a>> {
         self.at += 1;
         let start = self.at;
-        let escaped = match self.plain() {
+        let escaped = match self.skip_plain() {
             Some(b'"') => {
                 self.at += 1;
                 false
             }
-            _ => self.uneven()?,
+            _ => self.skip_escaped()?,
         };
         let raw = self.text.get(start..self.at - 1).unwrap_or_default();
         Ok(Text { raw, escaped })
     }
 
-    /// Skips the rest of a string, past its end; whether there are escapes in it.
+    /// Skips the rest of a string with its closing quote; returns whether it contains escapes.
     #[inline(never)]
-    fn uneven(&mut self) -> Scan<bool> {
+    fn skip_escaped(&mut self) -> Scan<bool> {
         let mut escaped = false;
         loop {
-            match self.plain() {
+            match self.skip_plain() {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(escaped);
@@ -300,9 +300,9 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips bytes that need no look, and tells the one after them.
+    /// Skips bytes without special meaning and returns the next byte.
     #[inline]
-    fn plain(&mut self) -> Option<u8> {
+    fn skip_plain(&mut self) -> Option<u8> {
         self.at += plain_prefix(self.bytes.get(self.at..).unwrap_or_default());
         self.peek()
     }
@@ -349,28 +349,30 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// How many bytes at the front are neither a quote, a backslash nor a control character.
+/// Returns the number of leading bytes that are not a quote, a backslash or a control character.
 #[inline]
 pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     match bytes.split_first_chunk() {
-        Some((first, _)) if marks(*first) != 0 => marks(*first).trailing_zeros() as usize / 8,
+        Some((first, _)) if special_bytes(*first) != 0 => {
+            special_bytes(*first).trailing_zeros() as usize / 8
+        }
         _ => long_plain_prefix(bytes),
     }
 }
 
-/// The same for what may be long: in blocks that compilers make vectors of, then eight at a time,
-/// and the last few one by one.
+/// [`plain_prefix`] for long text: in blocks of 32 bytes that compilers vectorize, then in chunks
+/// of eight, then byte by byte.
 #[inline(never)]
 fn long_plain_prefix(bytes: &[u8]) -> usize {
     let mut rest = bytes;
     while let Some((block, tail)) = rest.split_first_chunk::<32>() {
-        if is_marked(block) {
+        if has_special_byte(block) {
             break;
         }
         rest = tail;
     }
     while let Some((chunk, tail)) = rest.split_first_chunk() {
-        let found = marks(*chunk);
+        let found = special_bytes(*chunk);
         if found != 0 {
             return bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
         }
@@ -380,10 +382,10 @@ fn long_plain_prefix(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + rest.iter().take_while(plain).count()
 }
 
-/// Whether any byte is a quote, a backslash or a control character. Without branches, so that all
-/// are looked at together.
+/// Returns whether any byte is a quote, a backslash or a control character. Has no branches, so
+/// that compilers vectorize it.
 #[inline]
-fn is_marked(block: &[u8; 32]) -> bool {
+fn has_special_byte(block: &[u8; 32]) -> bool {
     let mut any = 0;
     for byte in block {
         any |= u8::from(*byte == b'"') | u8::from(*byte == b'\\') | u8::from(*byte < 0x20);
@@ -391,10 +393,10 @@ fn is_marked(block: &[u8; 32]) -> bool {
     any != 0
 }
 
-/// The high bit of each byte that is a quote, a backslash or a control character. The lowest of
-/// them is exact; a borrow can only spoil those above it.
+/// Sets the high bit of each byte that is a quote, a backslash or a control character. The lowest
+/// set bit is exact; a borrow can change only the bits above it.
 #[inline]
-fn marks(chunk: [u8; 8]) -> u64 {
+fn special_bytes(chunk: [u8; 8]) -> u64 {
     const ONES: u64 = u64::from_le_bytes([0x01; 8]);
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
     let below = |limit: u64, v: u64| v.wrapping_sub(ONES * limit) & !v & HIGH;

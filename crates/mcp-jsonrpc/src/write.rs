@@ -1,4 +1,4 @@
-//! Printing envelopes into a buffer the caller owns.
+//! Writing of envelopes into a buffer of the caller.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub fn write_result(out: &mut Vec<u8>, id: &RequestId, result: impl FnOnce(&mut 
     out.push(b'}');
 }
 
-/// Appends `{"jsonrpc":"2.0","id":…,"error":…}`, without an id where none could be read.
+/// Appends `{"jsonrpc":"2.0","id":…,"error":…}`, without an id if none could be read.
 pub fn write_error(out: &mut Vec<u8>, id: Option<&RequestId>, error: &ErrorObject) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
@@ -60,15 +60,15 @@ fn close_with_params(out: &mut Vec<u8>, params: Option<&[u8]>) {
     out.push(b'}');
 }
 
-/// The text of a JSON value, on one line: what its `Display` prints, by the code that prints all other JSON. That of
-/// `Display` is another copy of it, and one more for the pretty form.
+/// Returns the text of a JSON value on one line, as its `Display` prints it. Shares the code that
+/// writes all other JSON; `Display` would add two more copies of the serializer to the binary.
 pub fn text_of(value: &Value) -> String {
-    // No value has a key that is no string, and nothing else can fail.
+    // Serialization fails only for keys that are not strings, and a `Value` has none.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Appends a JSON string, as serde_json writes it but looking at eight bytes at a time: text is
-/// most of what a server sends.
+/// Appends a JSON string exactly as serde_json writes it, but scans eight bytes at a time. Most of
+/// what a server sends is text.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.reserve(text.len() + 2);
     out.push(b'"');
@@ -103,7 +103,7 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
-/// Writes a value whose serialisation cannot fail; `null` stands in if it does all the same.
+/// Appends a value whose serialization cannot fail; appends `null` if it fails nevertheless.
 fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {

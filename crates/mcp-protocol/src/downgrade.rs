@@ -1,7 +1,9 @@
-//! Lowering: what an older revision does not know is left out, replaced, or refused.
+//! Down-conversion of values for older revisions: unknown members are removed, replaced, or
+//! rejected.
 //!
-//! Decorations go silently; meaning that would be lost is refused loudly. Each function is a
-//! no-op for the newest revision. On input nothing is raised: unknown members are ignored.
+//! Descriptive members are removed silently. A value whose meaning would be lost is an error. Each
+//! function does nothing for the newest revision. Input is not converted; unknown members are
+//! ignored.
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
@@ -18,18 +20,18 @@ use serde_json::Value;
 use crate::Rules;
 use crate::gate::{Unsupported, known};
 
-/// Whether there is nothing to lower in content.
+/// Returns whether the revision has all kinds of content, so that nothing must be converted.
 fn knows_all_content(rules: &Rules) -> bool {
     rules.icons
 }
 
-/// The handshake's answer.
+/// Converts the result of `initialize`.
 pub fn initialize_result(result: &mut InitializeResult, rules: &Rules) {
     implementation(&mut result.server_info, rules);
     server_capabilities(&mut result.capabilities, rules);
 }
 
-/// Name and decorations of an implementation.
+/// Converts the description of an implementation.
 pub fn implementation(info: &mut Implementation, rules: &Rules) {
     if !rules.titles_and_meta {
         info.title = None;
@@ -41,7 +43,7 @@ pub fn implementation(info: &mut Implementation, rules: &Rules) {
     }
 }
 
-/// What a server declares.
+/// Converts server capabilities.
 pub fn server_capabilities(capabilities: &mut ServerCapabilities, rules: &Rules) {
     if !rules.completions_capability {
         capabilities.completions = None;
@@ -51,8 +53,7 @@ pub fn server_capabilities(capabilities: &mut ServerCapabilities, rules: &Rules)
     }
 }
 
-/// What a server declares where there is no handshake: the same words, but for tasks, which are
-/// an extension there.
+/// Converts server capabilities to the stateless revision, where tasks are an extension.
 pub(crate) fn modern_capabilities(
     capabilities: ServerCapabilities,
 ) -> mcp_types::v2026_07_28::ServerCapabilities {
@@ -71,11 +72,11 @@ pub(crate) fn modern_capabilities(
     modern
 }
 
-/// An author's error where the protocol keeps -32099 to -32000 for itself: an author's code of
-/// that range would say something else there, or nothing.
+/// Replaces the error code of a handler if the stateless revision reserves it: -32099 to -32000
+/// have other meanings there.
 ///
 /// Specification: 2026-07-28, basic/index#error-codes.
-pub fn own_error(mut error: ErrorObject, rules: &Rules) -> ErrorObject {
+pub fn handler_error(mut error: ErrorObject, rules: &Rules) -> ErrorObject {
     if !rules.stateless {
         return error;
     }
@@ -91,7 +92,7 @@ pub fn own_error(mut error: ErrorObject, rules: &Rules) -> ErrorObject {
         ErrorCode(reserved @ -32099..=-32000) => {
             tracing::warn!(
                 code = reserved,
-                "the protocol keeps this code for itself; a handler's own lie outside of -32768..-32000"
+                "a handler returned an error code that the protocol reserves; use a code outside of -32768..-32000"
             );
             ErrorCode::INTERNAL_ERROR
         }
@@ -100,7 +101,7 @@ pub fn own_error(mut error: ErrorObject, rules: &Rules) -> ErrorObject {
     error
 }
 
-/// What a client declares with an offer of this revision.
+/// Converts client capabilities.
 pub fn client_capabilities(capabilities: &mut ClientCapabilities, rules: &Rules) {
     if !rules.elicitation_modes {
         let modes = capabilities.elicitation.take();
@@ -117,7 +118,7 @@ pub fn client_capabilities(capabilities: &mut ClientCapabilities, rules: &Rules)
     }
 }
 
-/// A tool as it is listed.
+/// Converts a listed tool.
 pub fn tool(tool: &mut Tool, rules: &Rules) {
     if !rules.annotations_and_audio {
         tool.annotations = None;
@@ -137,7 +138,7 @@ pub fn tool(tool: &mut Tool, rules: &Rules) {
     }
 }
 
-/// A prompt as it is listed.
+/// Converts a listed prompt.
 pub fn prompt(prompt: &mut Prompt, rules: &Rules) {
     if !rules.titles_and_meta {
         prompt.title = None;
@@ -151,7 +152,7 @@ pub fn prompt(prompt: &mut Prompt, rules: &Rules) {
     }
 }
 
-/// A resource as it is listed.
+/// Converts a listed resource.
 pub fn resource(resource: &mut Resource, rules: &Rules) {
     if !rules.titles_and_meta {
         resource.title = None;
@@ -163,7 +164,7 @@ pub fn resource(resource: &mut Resource, rules: &Rules) {
     }
 }
 
-/// A resource template as it is listed.
+/// Converts a listed resource template.
 pub fn resource_template(template: &mut ResourceTemplate, rules: &Rules) {
     if !rules.titles_and_meta {
         template.title = None;
@@ -181,8 +182,8 @@ fn annotations(annotations: &mut Option<Annotations>) {
     }
 }
 
-/// The result of a tool. Structured content falls away where it is unknown: the text block
-/// beside it says the same.
+/// Converts the result of a tool. Structured content is removed if the revision does not have it;
+/// the text block contains the same data.
 pub fn call_tool_result(result: &mut CallToolResult, rules: &Rules) {
     if knows_all_content(rules) {
         return;
@@ -196,14 +197,14 @@ pub fn call_tool_result(result: &mut CallToolResult, rules: &Rules) {
         .for_each(|block| content(block, rules));
 }
 
-/// The messages of a prompt.
+/// Converts the messages of a prompt.
 pub fn get_prompt_result(result: &mut GetPromptResult, rules: &Rules) {
     for message in &mut result.messages {
         content(&mut message.content, rules);
     }
 }
 
-/// The contents of a resource.
+/// Converts the contents of a resource.
 pub fn read_resource_result(result: &mut ReadResourceResult, rules: &Rules) {
     if !rules.titles_and_meta {
         result.contents.iter_mut().for_each(resource_contents);
@@ -218,7 +219,7 @@ fn resource_contents(contents: &mut ResourceContents) {
     }
 }
 
-/// One content block: audio becomes an embedded resource, a link a line of text.
+/// Converts a content block: audio becomes an embedded resource, a resource link becomes text.
 pub fn content(block: &mut ContentBlock, rules: &Rules) {
     if knows_all_content(rules) {
         return;
@@ -257,7 +258,7 @@ pub fn content(block: &mut ContentBlock, rules: &Rules) {
     annotations(notes);
 }
 
-/// What a client asks to be completed.
+/// Converts the params of `completion/complete`.
 pub fn complete_params(params: &mut CompleteRequestParams, rules: &Rules) {
     if !rules.completion_context {
         params.context = None;
@@ -269,17 +270,17 @@ pub fn complete_params(params: &mut CompleteRequestParams, rules: &Rules) {
     }
 }
 
-/// A root as it is listed.
+/// Converts a listed root.
 pub fn root(root: &mut Root, rules: &Rules) {
     if !rules.titles_and_meta {
         root.meta = None;
     }
 }
 
-/// A client's sampling answer.
+/// Converts the result of `sampling/createMessage`.
 ///
 /// # Errors
-/// Content the negotiated revision cannot carry.
+/// The negotiated revision does not have this content.
 pub fn create_message_result(
     result: &mut CreateMessageResult,
     rules: &'static Rules,
@@ -287,7 +288,7 @@ pub fn create_message_result(
     sampling_content(&mut result.content, rules)
 }
 
-/// The content of a sampling message or answer.
+/// Converts the content of a sampling message or result.
 pub(crate) fn sampling_content(
     content: &mut OneOrMany<SamplingMessageContentBlock>,
     rules: &'static Rules,
@@ -303,7 +304,7 @@ pub(crate) fn sampling_content(
     }
 }
 
-/// Turns an array of one into its element; longer ones do not exist before 2025-11-25.
+/// Replaces an array of one block by the block; longer arrays do not exist before 2025-11-25.
 fn single(
     content: &mut OneOrMany<SamplingMessageContentBlock>,
     rules: &'static Rules,
@@ -344,10 +345,10 @@ fn sampling_block(
     Ok(())
 }
 
-/// A client's answer to a form.
+/// Checks the result of an elicitation.
 ///
 /// # Errors
-/// Values the negotiated revision cannot carry.
+/// The negotiated revision does not have these values.
 pub fn elicit_result(result: &mut ElicitResult, rules: &'static Rules) -> Result<(), Unsupported> {
     let lists = result
         .content

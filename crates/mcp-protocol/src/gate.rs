@@ -1,6 +1,6 @@
-//! Capability gates: what one side may ask of the other.
+//! Capability checks: which requests one side may send to the other.
 //!
-//! Both roles look here before they send, and a server again before it serves.
+//! Both sides check before they send, and a server checks again before it handles a request.
 //! Specification: lifecycle, capability negotiation and operation.
 
 use std::fmt;
@@ -10,15 +10,15 @@ use mcp_types::{ClientCapabilities, ServerCapabilities, method};
 
 use crate::Rules;
 
-/// A message the other side did not agree to.
+/// Error for a message that the capabilities or the revision of the peer do not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unsupported {
     /// The peer did not declare this capability.
     Capability(&'static str),
-    /// The negotiated revision does not know it.
+    /// The negotiated revision does not have the feature.
     Revision {
-        /// What is not known.
+        /// The feature.
         what: &'static str,
         /// The negotiated revision.
         revision: &'static str,
@@ -59,7 +59,7 @@ pub(crate) fn declared(declared: bool, name: &'static str) -> Result<(), Unsuppo
     Err(Unsupported::Capability(name))
 }
 
-/// Whether a server of this revision knows the method at all.
+/// Returns whether the revision has the method, as a request to the server.
 pub(crate) fn server_handles(method: &str, rules: &Rules) -> bool {
     match method {
         method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE | method::LOGGING_SET_LEVEL => {
@@ -85,10 +85,10 @@ pub(crate) fn server_handles(method: &str, rules: &Rules) -> bool {
     )
 }
 
-/// Whether a server with these capabilities serves the method.
+/// Checks that a server with these capabilities supports the method.
 ///
 /// # Errors
-/// Names the capability that is missing.
+/// The capability is missing; the error has its name.
 pub fn server_offers(
     method: &str,
     capabilities: &ServerCapabilities,
@@ -97,7 +97,7 @@ pub fn server_offers(
     Offers::of(capabilities).serve(method, rules)
 }
 
-/// What a server declared that others look at, in two bytes: sessions are many.
+/// The declared capabilities of a server in two bytes, because a server may have many sessions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offers(u16);
 
@@ -126,33 +126,36 @@ impl Offers {
         let declared = [
             (tools.is_some(), Self::TOOLS),
             (
-                tools.and_then(|it| it.list_changed) == yes,
+                tools.and_then(|declared| declared.list_changed) == yes,
                 Self::TOOLS_CHANGED,
             ),
             (prompts.is_some(), Self::PROMPTS),
             (
-                prompts.and_then(|it| it.list_changed) == yes,
+                prompts.and_then(|declared| declared.list_changed) == yes,
                 Self::PROMPTS_CHANGED,
             ),
             (resources.is_some(), Self::RESOURCES),
             (
-                resources.and_then(|it| it.list_changed) == yes,
+                resources.and_then(|declared| declared.list_changed) == yes,
                 Self::RESOURCES_CHANGED,
             ),
             (
-                resources.and_then(|it| it.subscribe) == yes,
+                resources.and_then(|declared| declared.subscribe) == yes,
                 Self::SUBSCRIBE,
             ),
             (capabilities.completions.is_some(), Self::COMPLETIONS),
             (capabilities.logging.is_some(), Self::LOGGING),
             (tasks.is_some(), Self::TASKS),
-            (tasks.is_some_and(|it| it.list.is_some()), Self::TASKS_LIST),
             (
-                tasks.is_some_and(|it| it.cancel.is_some()),
+                tasks.is_some_and(|declared| declared.list.is_some()),
+                Self::TASKS_LIST,
+            ),
+            (
+                tasks.is_some_and(|declared| declared.cancel.is_some()),
                 Self::TASKS_CANCEL,
             ),
             (
-                extensions.is_some_and(|it| it.contains_key(TASKS_EXTENSION)),
+                extensions.is_some_and(|declared| declared.contains_key(TASKS_EXTENSION)),
                 Self::TASKS_EXTENSION,
             ),
         ];
@@ -173,7 +176,7 @@ impl Offers {
         self.has(Self::LOGGING)
     }
 
-    /// Whether this list-changed notification was announced.
+    /// Returns whether this list-changed notification was declared.
     pub(crate) fn announce(self, method: &str) -> bool {
         self.has(match method {
             method::NOTIFICATIONS_TOOLS_LIST_CHANGED => Self::TOOLS_CHANGED,
@@ -194,12 +197,12 @@ impl Offers {
             method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
                 needs(Self::SUBSCRIBE, "resources.subscribe")
             }
-            // 2024-11-05 has the method without a capability for it.
+            // 2024-11-05 has the method without a capability.
             method::COMPLETION_COMPLETE if !rules.completions_capability => Ok(()),
             method::COMPLETION_COMPLETE => needs(Self::COMPLETIONS, "completions"),
             method::LOGGING_SET_LEVEL => needs(Self::LOGGING, "logging"),
             method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL if rules.stateless => {
-                // A server declares tasks once for both forms; a client sees the form of the era.
+                // A server declares tasks once for both forms; the revision selects the form.
                 needs(Self::TASKS | Self::TASKS_EXTENSION, TASKS_EXTENSION)
             }
             method::TASKS_GET
@@ -218,10 +221,10 @@ impl Offers {
     }
 }
 
-/// Whether a client with these capabilities answers the method.
+/// Checks that a client with these capabilities answers the method.
 ///
 /// # Errors
-/// Names the capability or the revision that is missing.
+/// The capability or the feature is missing; the error has its name.
 pub fn client_offers(
     method: &str,
     capabilities: &ClientCapabilities,
@@ -245,7 +248,7 @@ mod tests {
 
     // proves: LIFE-020
     #[test]
-    fn a_server_is_asked_only_for_what_it_declared() {
+    fn requests_need_a_declared_capability() {
         let nothing = ServerCapabilities::default();
         let new = Revision::V2025_11_25.rules();
         for method in [

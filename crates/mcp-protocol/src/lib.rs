@@ -1,9 +1,9 @@
-//! The Model Context Protocol as a value: revisions, sessions, in-flight tables, cancellation,
-//! progress and deadlines, without I/O, without a clock and without randomness.
+//! The protocol logic of the Model Context Protocol: revisions, sessions, requests in flight,
+//! cancellation, progress and deadlines, without I/O, clock or randomness.
 //!
-//! Bytes and time are arguments. Transports *drive* what is here ([`Mux`] turns one pipe into
-//! exchanges), roles *implement* what is here ([`Service`] is a whole server, [`Inbound`] is one
-//! side of a connection), and neither knows the other.
+//! Bytes and time are arguments. A transport drives this crate (a [`Mux`] turns one pipe into
+//! exchanges). A client or server implements its traits ([`Service`] is a whole server,
+//! [`Inbound`] is one side of a connection). Transports and roles do not depend on each other.
 //!
 //! ```text
 //! bytes ─► Mux::receive ─► Inbound ─► (ServerSession ─► Service)

@@ -1,27 +1,29 @@
-//! The dated revisions, one row each. Every difference between them is a column here or a
-//! function in [`lower`](crate::downgrade); nobody else compares revisions.
+//! The dated revisions of the protocol. Every difference between them is a field of [`Rules`] or a
+//! function in [`downgrade`](crate::downgrade); no other code compares revisions.
 
 use std::fmt;
 use std::str::FromStr;
+
+use mcp_jsonrpc::quote;
 
 /// A dated revision of the protocol. Ordered by date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Revision {
-    /// 2024-11-05, the first.
+    /// 2024-11-05, the first revision.
     V2024_11_05,
-    /// 2025-03-26, the one with batches.
+    /// 2025-03-26, the only revision with batches.
     V2025_03_26,
     /// 2025-06-18.
     V2025_06_18,
     /// 2025-11-25.
     V2025_11_25,
-    /// 2026-07-28, the first without a handshake.
+    /// 2026-07-28, the stateless revision: it has no `initialize` and no session.
     V2026_07_28,
 }
 
 impl Revision {
-    /// All of them, oldest first.
+    /// All revisions, oldest first.
     pub const ALL: [Self; 5] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
@@ -30,10 +32,10 @@ impl Revision {
         Self::V2026_07_28,
     ];
 
-    /// The newest of them.
+    /// The newest revision.
     pub const LATEST: Self = Self::V2026_07_28;
 
-    /// Those that open with `initialize` and keep a session, oldest first.
+    /// The session-based revisions, which open with `initialize`, oldest first.
     pub const WITH_SESSIONS: [Self; 4] = [
         Self::V2024_11_05,
         Self::V2025_03_26,
@@ -41,20 +43,20 @@ impl Revision {
         Self::V2025_11_25,
     ];
 
-    /// The newest of those.
+    /// The newest session-based revision.
     pub const LATEST_WITH_SESSIONS: Self = Self::V2025_11_25;
 
-    /// What a request over HTTP speaks that does not tell.
+    /// The revision of an HTTP request without a version header.
     ///
     /// Specification: transports, protocol version header.
     pub const ASSUMED: Self = Self::V2025_03_26;
 
-    /// Its string on the wire.
+    /// Returns the string on the wire.
     pub fn as_str(self) -> &'static str {
         self.rules().name
     }
 
-    /// What it knows and what it does not.
+    /// Returns the features of the revision.
     pub fn rules(self) -> &'static Rules {
         match self {
             Self::V2024_11_05 => &RULES_2024_11_05,
@@ -65,20 +67,24 @@ impl Revision {
         }
     }
 
-    /// Whether each request of this revision tells all there is to know, without a handshake, a
-    /// session or questions from the server.
+    /// Returns whether the revision is stateless: each request carries its metadata, and there is no
+    /// `initialize`, no session and no request from the server.
     pub fn is_stateless(self) -> bool {
         self.rules().stateless
     }
 
-    /// A server's choice in a handshake: what the client requested if it is supported, else the
-    /// newest that is; `None` if none of those that are supported has a handshake.
+    /// Returns the revision that a server selects for `initialize`: the requested revision if it is
+    /// supported, else the newest supported one. Returns `None` if no session-based revision is
+    /// supported.
     ///
     /// Specification: lifecycle, version negotiation.
     pub fn negotiate(requested: &str, supported: &[Self]) -> Option<Self> {
-        let mut usable = supported.iter().copied().filter(|it| !it.is_stateless());
+        let mut usable = supported
+            .iter()
+            .copied()
+            .filter(|revision| !revision.is_stateless());
         match requested.parse() {
-            Ok(revision) if usable.clone().any(|it| it == revision) => Some(revision),
+            Ok(revision) if usable.clone().any(|known| known == revision) => Some(revision),
             _ => usable.by_ref().max(),
         }
     }
@@ -97,38 +103,38 @@ impl FromStr for Revision {
         Self::ALL
             .into_iter()
             .find(|revision| revision.as_str() == text)
-            .ok_or_else(|| UnknownRevision(text.chars().take(64).collect()))
+            .ok_or_else(|| UnknownRevision(text.chars().take(65).collect()))
     }
 }
 
-/// A revision string this crate does not know.
+/// Error for an unknown revision string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownRevision(String);
 
 impl fmt::Display for UnknownRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown protocol revision {:?}", self.0)
+        write!(f, "unknown protocol revision {}", quote(&self.0, 64))
     }
 }
 
 impl std::error::Error for UnknownRevision {}
 
-/// What a revision knows: one row of the table.
+/// The features of one revision.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
-    /// Its string on the wire.
+    /// The string on the wire.
     pub name: &'static str,
-    /// Each request tells its revision, the client and its capabilities in `_meta`; there is no
-    /// handshake, no session, no request from the server. Results tell their type, lists how
-    /// long they may be kept.
+    /// Each request has its revision, the client and its capabilities in `_meta`; there is no
+    /// `initialize`, no session and no request from the server. Results have a type, and lists have
+    /// cache hints.
     pub stateless: bool,
     /// Batches must be accepted.
     pub batches: bool,
-    /// An error answer may lack its id on a stream.
+    /// An error response may have no id on a stream.
     pub error_without_id: bool,
-    /// Over HTTP, a server may end a stream early for the client to come back: a first event
-    /// without data gives it an id to come back with, `retry` says when.
+    /// Over HTTP, a server may close a stream early and let the client resume it: the first event has
+    /// an id and no data, and `retry` sets the delay.
     pub polling: bool,
     /// Capability `completions`.
     pub completions_capability: bool,
@@ -154,9 +160,10 @@ pub struct Rules {
     pub tasks: bool,
     /// Structured content may be any JSON value, an output schema any schema.
     pub any_structured: bool,
-    /// A resource that does not exist has an error code of its own.
+    /// A missing resource has a separate error code.
     pub resource_error_code: bool,
-    /// Bad tool arguments are a tool result the model can read, not a protocol error.
+    /// Invalid tool arguments are reported in a tool result, which the model can read, and not in a
+    /// protocol error.
     pub argument_errors_as_results: bool,
 }
 
@@ -228,7 +235,7 @@ mod tests {
 
     // proves: LIFE-009, LIFE-010, LIFE-011
     #[test]
-    fn a_known_revision_is_echoed_and_an_unknown_one_answered_with_the_newest() {
+    fn a_known_revision_is_echoed_and_an_unknown_one_is_answered_with_the_newest() {
         for revision in Revision::WITH_SESSIONS {
             assert_eq!(
                 Revision::negotiate(revision.as_str(), &Revision::ALL),
@@ -253,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_ordered_by_date() {
+    fn revisions_are_ordered_by_date() {
         let names = Revision::ALL.map(Revision::as_str);
         assert!(names.is_sorted());
         assert!(Revision::ALL.is_sorted());

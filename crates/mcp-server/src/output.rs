@@ -105,7 +105,7 @@ impl Finish<CallToolResult> for FinishTool {
             Err(requests) => return input_required(requests, None),
         };
         let result = output.or_else(HandlerError::into_tool_result);
-        let mut result = result.map_err(|error| downgrade::own_error(error, self.rules))?;
+        let mut result = result.map_err(|error| downgrade::handler_error(error, self.rules))?;
         if let Err(problem) = self.check(&result) {
             tracing::error!(%problem, "a tool's output breaks its output schema");
             result = CallToolResult::error(format!(
@@ -140,7 +140,7 @@ impl Finish<GetPromptResult> for FinishPrompt {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
-        let own = |error: HandlerError| downgrade::own_error(error.into_error(), self.rules);
+        let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
         let mut result = output.map_err(own)?;
         if result.description.is_none() {
             result.description = self.description;
@@ -165,7 +165,7 @@ impl Finish<ResourceBody> for FinishResource {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
-        let own = |error: HandlerError| downgrade::own_error(error.into_error(), self.rules);
+        let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
         let body = output.map_err(own)?;
         let contents = match body {
             ResourceBody::Text(text) => {

@@ -99,21 +99,21 @@ async fn sampling_that_breaks_the_rules_is_never_sent() {
         block("result", "c"),
     );
     for (messages, needle) in [
-        (json!([said("user"), used]), "nothing answers"),
-        (json!([used, said("user")]), "must answer exactly"),
+        (json!([said("user"), used]), "no message has their results"),
+        (json!([used, said("user")]), "exactly one result"),
         (
             json!([used, message("user", std::slice::from_ref(&a))]),
-            "must answer exactly",
+            "exactly one result",
         ),
         (
             json!([used, message("user", &[a.clone(), c.clone()])]),
-            "must answer exactly",
+            "exactly one result",
         ),
         (
             json!([used, message("user", &[a.clone(), b.clone(), words])]),
             "mixes",
         ),
-        (json!([message("user", &[c])]), "not made before"),
+        (json!([message("user", &[c])]), "does not precede it"),
         (json!([said("system")]), "unknown role"),
     ] {
         let params = json!({ "messages": messages, "maxTokens": 5 });

@@ -306,7 +306,7 @@ async fn results_that_break_the_rules_are_told_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_user_may_be_slow_up_to_the_cap() {
+async fn a_user_may_be_slow_up_to_the_total_timeout() {
     let second = Duration::from_secs(1);
     let slow = |wait: Duration| {
         let host = client().on_elicit(move |form| async move {

@@ -1,4 +1,4 @@
-//! Decoding with pointers, and walking members.
+//! Decoding with JSON pointers, and iteration over members.
 
 use mcp_jsonrpc::{Message, Request, decode, members};
 use serde::Deserialize;
@@ -55,7 +55,7 @@ fn errors_point_at_the_member() {
 }
 
 #[test]
-fn params_are_walked_alike_however_many_members_they_have() {
+fn param_members_are_the_same_with_and_without_the_index() {
     for count in [0, 1, 4, 5, 20] {
         let members: Vec<String> = (0..count).map(|n| format!("\"k{n}\":[{n}]")).collect();
         let params = format!("{{{}}}", members.join(", "));

@@ -24,7 +24,7 @@ fn code(text: &str) -> (i64, Option<String>) {
 
 // proves: SCHEMA-001, BASE-003
 #[test]
-fn messages_are_told_apart_by_their_members() {
+fn messages_are_classified_by_their_members() {
     let Message::Request(request) =
         single(r#"{"method":"ping","params":{"a":[1]},"jsonrpc":"2.0","id":"x"}"#).unwrap()
     else {
@@ -58,7 +58,7 @@ fn messages_are_told_apart_by_their_members() {
 
 // proves: BASE-004, BASE-005, BASE-007, SCHEMA-002, M-BASE-004
 #[test]
-fn ids_keep_value_and_type_or_are_refused() {
+fn ids_keep_value_and_type_or_are_rejected() {
     for id in [
         "0",
         "-1",
@@ -107,7 +107,7 @@ fn ids_keep_value_and_type_or_are_refused() {
 
 // proves: SCHEMA-004, SCHEMA-005, BASE-010, BASE-011
 #[test]
-fn broken_frames_have_the_right_code_and_the_id_where_it_could_be_read() {
+fn invalid_frames_have_the_right_code_and_the_id_if_it_could_be_read() {
     for text in [
         "",
         "{",
@@ -138,7 +138,7 @@ fn code_any(text: &str) -> (i64, Option<RequestId>) {
 
 // proves: BASE-014, SCHEMA-012
 #[test]
-fn broken_notifications_and_answers_are_not_answerable() {
+fn invalid_notifications_and_responses_are_not_answerable() {
     let error = single(r#"{"jsonrpc":"2.0","method":"notifications/x","params":[1]}"#).unwrap_err();
     assert!(!error.is_answerable());
     let error =
@@ -149,7 +149,7 @@ fn broken_notifications_and_answers_are_not_answerable() {
 
 // proves: BASE-012, BASE-013, SCHEMA-003, SCHEMA-011, M-BASE-019
 #[test]
-fn error_answers() {
+fn error_responses_are_read_and_written() {
     let text = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no","data":[1,{"a":null}]}}"#;
     let Message::Response(response) = single(text).unwrap() else {
         panic!()
@@ -178,7 +178,7 @@ fn error_answers() {
 
 // proves: BASE-008
 #[test]
-fn null_results_are_not_absent_results() {
+fn a_null_result_is_not_an_absent_result() {
     let Message::Response(response) = single(r#"{"jsonrpc":"2.0","id":1,"result":null}"#).unwrap()
     else {
         panic!()
@@ -187,7 +187,7 @@ fn null_results_are_not_absent_results() {
 }
 
 #[test]
-fn members_of_a_batch_are_judged_one_by_one() {
+fn members_of_a_batch_are_parsed_one_by_one() {
     let text = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, 5,
                    {"jsonrpc":"2.0","method":"notifications/x"}]"#;
     let Frame::Batch(batch) = parse(text.as_bytes(), &Limits::default()).unwrap() else {
@@ -202,7 +202,7 @@ fn members_of_a_batch_are_judged_one_by_one() {
 }
 
 #[test]
-fn what_is_written_can_be_read() {
+fn written_messages_can_be_parsed() {
     let mut out = Vec::new();
     write_request(&mut out, &RequestId::Number(1), "a/b", Some(br#"{"x":1}"#));
     assert_eq!(

@@ -1,11 +1,11 @@
-//! Input made to hurt: nesting, floods, duplicate keys, broken text.
+//! Hostile input: deep nesting, floods, duplicate keys, invalid text.
 
 use mcp_jsonrpc::{Frame, Limits, Message, ParseErrorKind, RequestId, parse};
 
 use crate::envelope::single;
 
 #[test]
-fn deep_nesting_is_refused_before_anything_is_built() {
+fn deep_nesting_is_rejected_before_anything_is_built() {
     for open in ["[", "{\"a\":"] {
         let mut text = String::from(r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"#);
         text.push_str(&open.repeat(4 << 20 >> 2));
@@ -22,7 +22,7 @@ fn deep_nesting_is_refused_before_anything_is_built() {
 }
 
 #[test]
-fn the_deepest_settable_nesting_fits_a_small_stack() {
+fn the_maximum_depth_fits_a_small_stack() {
     let text = format!(
         r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{}{}}}}}"#,
         "[".repeat(510),
@@ -38,7 +38,7 @@ fn the_deepest_settable_nesting_fits_a_small_stack() {
 }
 
 #[test]
-fn an_id_behind_the_breach_is_still_found() {
+fn an_id_after_the_exceeded_limit_is_found() {
     let nest = |n: usize| format!("{}1{}", "[".repeat(n), "]".repeat(n));
     let frame = format!(
         r#"{{"method":"m","params":{{"x":{},"id":9,"s":"\"id\":8"}},"jsonrpc":"2.0","id":"me"}}"#,
@@ -81,7 +81,7 @@ fn a_batch_bomb_stops_at_the_limit() {
 }
 
 #[test]
-fn keys_are_exact_and_never_twice() {
+fn keys_are_case_sensitive_and_unique() {
     for text in [
         r#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"a","\u006dethod":"b"}"#,
@@ -92,7 +92,7 @@ fn keys_are_exact_and_never_twice() {
     ] {
         let error = single(text).expect_err(text);
         assert_eq!(error.to_error_object().code.0, -32600, "{text}");
-        assert!(error.to_string().contains("twice"), "{error}");
+        assert!(error.to_string().contains("duplicate member"), "{error}");
     }
     for key in [
         "Method",
@@ -141,7 +141,7 @@ fn text_is_strict_utf8_without_lone_surrogates() {
 }
 
 #[test]
-fn control_characters_in_strings_are_refused() {
+fn control_characters_in_strings_are_rejected() {
     for at in 0..20 {
         let text = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":"{}{}tail"}}}}"#,
@@ -158,7 +158,7 @@ fn control_characters_in_strings_are_refused() {
 }
 
 #[test]
-fn the_head_of_an_over_long_message_tells_what_it_can() {
+fn the_head_of_a_too_long_message_gives_its_id_and_kind() {
     use mcp_jsonrpc::ParseError;
     let long = "x".repeat(500);
     for (head, id, response) in [

@@ -1,4 +1,4 @@
-//! The envelope, seen from outside.
+//! The envelope, tested through the public interface.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -48,7 +48,7 @@ proptest! {
         }
     }
 
-    /// The same for text made of JSON's own characters, which gets further.
+    /// The same for text made of JSON's own characters, which is accepted further.
     #[test]
     fn accepts_no_more_than_serde_json_near_misses(
         text in r#"\{"jsonrpc":"2.0","method":"m","params":\{"a":[\[\]{}",:0-9eE+.\\utfnrals -]{0,24}\}\}"#,
@@ -65,7 +65,7 @@ proptest! {
 
     /// Strings are written byte for byte as serde_json writes them.
     #[test]
-    fn strings_are_written_alike(text in any::<String>(), odd in "[\\x00-\\x7f\"\\\\é🎉]{0,40}") {
+    fn strings_are_written_as_serde_json_writes_them(text in any::<String>(), odd in "[\\x00-\\x7f\"\\\\é🎉]{0,40}") {
         for text in [text, odd] {
             let mut out = Vec::new();
             mcp_jsonrpc::write_string(&mut out, &text);

@@ -7,36 +7,43 @@ use mcp_jsonrpc::ErrorObject;
 use crate::CallError;
 use crate::gate::Unsupported;
 
-/// Why a question got no usable answer.
+/// Error of an input request or a server request (elicitation, sampling, roots).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The client cannot be asked this; nothing was sent.
+    /// The client does not support the request; nothing was sent.
     Unsupported(Unsupported),
-    /// The question breaks a rule of the specification; nothing was sent.
+    /// The request violates a rule of the specification; nothing was sent.
     Invalid(String),
-    /// The request does not declare the capability that the question needs; nothing was asked.
-    /// The error is what the request has to be answered with.
+    /// The client request does not declare the capability that the input request needs; nothing was
+    /// sent. The client request must be answered with this error.
     Undeclared(ErrorObject),
-    /// The client has not completed the handshake, so it may not be asked yet.
+    /// The client has not completed the handshake.
     NotReady,
-    /// The client refused.
+    /// The client answered with an error.
     Rejected(ErrorObject),
-    /// The client's answer does not fit the question.
+    /// The response of the client does not match the request.
     BadAnswer(String),
-    /// There was no answer.
+    /// There was no response.
     Failed(CallError),
 }
 
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unsupported(missing) => write!(f, "the client cannot be asked: {missing}"),
-            Self::Invalid(problem) => write!(f, "invalid question: {problem}"),
-            Self::Undeclared(error) => write!(f, "the client cannot be asked: {error}"),
+            Self::Unsupported(missing) => {
+                write!(f, "the client does not support the request: {missing}")
+            }
+            Self::Invalid(problem) => write!(f, "invalid request to the client: {problem}"),
+            Self::Undeclared(error) => {
+                write!(f, "the client does not support the request: {error}")
+            }
             Self::NotReady => f.write_str("the client has not sent notifications/initialized"),
-            Self::Rejected(error) => write!(f, "the client refused: {error}"),
-            Self::BadAnswer(problem) => write!(f, "the client's answer does not fit: {problem}"),
+            Self::Rejected(error) => write!(f, "the client rejected the request: {error}"),
+            Self::BadAnswer(problem) => write!(
+                f,
+                "the response of the client does not match the request: {problem}"
+            ),
             Self::Failed(error) => error.fmt(f),
         }
     }

@@ -1,9 +1,10 @@
-//! Elicitation forms: checking answers, filling in defaults, lowering the schema.
+//! Elicitation forms: validation of responses, defaults, down-conversion of the schema.
 //!
 //! Specification: [elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation).
 
 use std::collections::BTreeMap;
 
+use mcp_jsonrpc::quote;
 use mcp_types::{
     ElicitValue, LegacyTitledEnumSchema, NumberKind, NumberSchema, PrimitiveSchemaDefinition,
     RequestedSchema, StringFormat, StringSchema,
@@ -15,7 +16,7 @@ use crate::gate::{Unsupported, known};
 
 type Content = BTreeMap<String, ElicitValue>;
 
-/// Adds the default of every field that has one and no answer.
+/// Adds the default of every field that has a default and no value.
 pub fn apply_defaults(schema: &RequestedSchema, content: &mut Content) {
     for (name, field) in schema.properties.iter() {
         if content.contains_key(name) {
@@ -42,17 +43,17 @@ fn default_of(field: &PrimitiveSchemaDefinition) -> Option<ElicitValue> {
     }
 }
 
-/// Checks that every field is of a kind that forms have.
+/// Checks that every field has a type that forms support.
 ///
 /// # Errors
-/// Names the field that is not.
+/// A field has another type; the text has its name.
 pub fn check_fields(schema: &RequestedSchema) -> Result<(), String> {
     use PrimitiveSchemaDefinition as P;
     for (name, field) in schema.properties.iter() {
         match field {
             P::Unknown(_) => {
                 return Err(format!(
-                    "field {name:?} is neither text, a number, yes or no, nor a choice"
+                    "field {name:?} must be a string, a number, a boolean or an enum"
                 ));
             }
             P::String(StringSchema {
@@ -60,8 +61,8 @@ pub fn check_fields(schema: &RequestedSchema) -> Result<(), String> {
                 ..
             }) => {
                 return Err(format!(
-                    "field {name:?} has the format {format:?}; \
-                     there are email, uri, date and date-time"
+                    "field {name:?} has the unknown format {format:?}; \
+                     use email, uri, date or date-time"
                 ));
             }
             _ => {}
@@ -70,10 +71,10 @@ pub fn check_fields(schema: &RequestedSchema) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks an answer against the form.
+/// Validates a response against the form.
 ///
 /// # Errors
-/// Names the field, what it holds and what was asked for.
+/// A field is invalid; the text has its name, its value and what was expected.
 pub fn check(schema: &RequestedSchema, content: &Content) -> Result<(), String> {
     for name in schema.required.iter().flatten() {
         if !content.contains_key(name) {
@@ -82,7 +83,7 @@ pub fn check(schema: &RequestedSchema, content: &Content) -> Result<(), String> 
     }
     for (name, value) in content {
         let Some(field) = schema.properties.get(name) else {
-            return Err(format!("field {name:?} was not asked for"));
+            return Err(format!("field {name:?} is not in the form"));
         };
         check_field(field, value).map_err(|problem| format!("field {name:?}: {problem}"))?;
     }
@@ -136,8 +137,7 @@ fn choice<'a>(text: &str, mut options: impl Iterator<Item = &'a str>) -> Result<
     if options.any(|option| option == text) {
         return Ok(());
     }
-    let text: String = text.chars().take(64).collect();
-    Err(format!("{text:?} is not one of the choices"))
+    Err(format!("{} is not one of the choices", quote(text, 64)))
 }
 
 fn count(n: usize, min: Option<u64>, max: Option<u64>, what: &str) -> Result<(), String> {
@@ -201,8 +201,8 @@ fn is_email(text: &str) -> bool {
     })
 }
 
-/// Whether the text is an absolute URI by the outline of RFC 3986: a scheme, a colon, and only
-/// characters that may stand in a URI.
+/// Returns whether the text has the form of an absolute URI (RFC 3986): a scheme, a colon, and only
+/// characters that are allowed in a URI.
 pub fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
@@ -232,7 +232,7 @@ fn is_date(text: &str) -> bool {
         && digits(day, 1..=31))
 }
 
-/// Whether the text is a date and time by RFC 3339.
+/// Returns whether the text is a date and time as in RFC 3339.
 pub fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else {
         return false;
@@ -258,10 +258,10 @@ fn is_clock(text: &str, seconds: bool) -> bool {
     }
 }
 
-/// Fits a form to an older revision.
+/// Down-converts a form to an older revision.
 ///
 /// # Errors
-/// Several choices at once do not exist before 2025-11-25.
+/// The form has a multiple choice field, which does not exist before 2025-11-25.
 pub fn downgrade(schema: &mut RequestedSchema, rules: &'static Rules) -> Result<(), Unsupported> {
     use PrimitiveSchemaDefinition as P;
     if rules.rich_forms {

@@ -1,4 +1,7 @@
-//! Questions of a server to its client: gated, fitted to the revision, checked both ways.
+//! Requests of a server to its client: elicitation, sampling and roots.
+//!
+//! Each request is checked against the capabilities of the client, down-converted to the revision,
+//! and its response is validated.
 
 mod error;
 pub mod form;
@@ -22,15 +25,15 @@ use crate::{RequestContext, downgrade};
 pub use error::AskError;
 
 impl RequestContext {
-    /// Asks the user, by a form or by a URL.
+    /// Elicits input from the user, by a form or by a URL.
     ///
-    /// An accepted form's content was checked against the form.
+    /// The content of an accepted form was validated against the form.
     ///
     /// # Errors
-    /// See [`AskError`]; a decline is an answer, not an error.
+    /// See [`AskError`]. A decline is a result, not an error.
     ///
     /// # Cancel safety
-    /// Dropping the future cancels the question on the wire.
+    /// Dropping the future cancels the request.
     pub async fn elicit(&self, params: ElicitRequestParams) -> Result<ElicitResult, AskError> {
         let prepared = self.prepare_elicitation(params);
         let (params, schema) = prepared.map_err(|error| self.undeclared(error))?;
@@ -46,7 +49,8 @@ impl RequestContext {
             .await
     }
 
-    /// Where each request declares capabilities, one that is missing is the request's fault.
+    /// On the stateless revision, where each request declares capabilities, converts a missing
+    /// capability into the error for the client request.
     fn undeclared(&self, error: AskError) -> AskError {
         match error {
             AskError::Unsupported(Unsupported::Capability(name)) if self.rules().stateless => {
@@ -99,13 +103,13 @@ impl RequestContext {
         }
     }
 
-    /// Asks the client's model.
+    /// Sends a sampling request to the model of the client.
     ///
     /// # Errors
-    /// See [`AskError`]. A user's refusal is [`AskError::Rejected`] with code -1.
+    /// See [`AskError`]. If the user rejects the request, [`AskError::Rejected`] has code -1.
     ///
     /// # Cancel safety
-    /// Dropping the future cancels the question on the wire.
+    /// Dropping the future cancels the request.
     pub async fn sample(
         &self,
         mut params: CreateMessageRequestParams,
@@ -146,14 +150,14 @@ impl RequestContext {
         Ok(())
     }
 
-    /// Asks for the roots the server may work in. A client that promised to tell when they
-    /// change is asked once.
+    /// Requests the roots that the server may use. They are cached if the client declared change
+    /// notifications for roots.
     ///
     /// # Errors
     /// See [`AskError`].
     ///
     /// # Cancel safety
-    /// Dropping the future cancels the question on the wire.
+    /// Dropping the future cancels the request.
     pub async fn roots(&self) -> Result<ListRootsResult, AskError> {
         let (known, mark) = self.session().known_roots();
         if let Some(roots) = known {
@@ -164,15 +168,15 @@ impl RequestContext {
         Ok(roots)
     }
 
-    /// For how long a task is to be kept by which the client answers, if it is asked that way.
+    /// Returns the time to live of the task, if the client should answer this request as a task.
     fn delegates(&self, method: &str) -> Option<Option<Duration>> {
         let ttl = self.delegated()?;
         let capabilities = self.session().client_capabilities()?;
         task::is_supported(method, capabilities, self.rules()).then_some(ttl)
     }
 
-    /// Asks, and decodes the answer: on the stream of this request, or through the pending input, where
-    /// an answer that does not fit is as good as none.
+    /// Sends a request to the client and decodes the response: on the stream of this request, or as a
+    /// pending input request. In the second case, a response that does not fit counts as missing.
     async fn ask<T: DeserializeOwned + Send>(
         &self,
         method: &'static str,
@@ -180,7 +184,7 @@ impl RequestContext {
         fits: impl Fn(&T) -> Result<(), String> + Send,
     ) -> Result<T, AskError> {
         let live = self.pending_input().filter(|pending| pending.is_detached());
-        // What outlives its request may outlive its session.
+        // A detached call may outlive its session.
         if live.is_none() && !self.session().is_open() {
             return Err(AskError::NotReady);
         }
@@ -192,7 +196,7 @@ impl RequestContext {
             return pending.ask_detached(self.key(), method, params, fits).await;
         }
         if rules.stateless {
-            let what = "questions outside of tools, prompts and resources";
+            let what = "input requests outside of tools, prompts and resources";
             let pending = self.pending_input().ok_or(Unsupported::Revision {
                 what,
                 revision: rules.name,
@@ -220,7 +224,7 @@ impl RequestContext {
     }
 }
 
-/// The answer to a request that would need a capability to be declared, by its path.
+/// Returns the error for a request that does not declare a required capability, by its path.
 fn missing_capability(path: &str) -> ErrorObject {
     let mut required = json!({});
     let mut at = &mut required;

@@ -1,4 +1,4 @@
-//! Rules of sampling that both sides check: the server before it asks, the client on receipt.
+//! Validation of sampling requests: by the server before it sends, by the client on receipt.
 //!
 //! Specification: [sampling](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling).
 
@@ -8,10 +8,10 @@ use mcp_types::{
     SamplingMessageContentBlock as Block,
 };
 
-/// Checks everything the specification demands of a sampling request.
+/// Checks the rules of the specification for a sampling request.
 ///
 /// # Errors
-/// One sentence that names the message and what is wrong with it.
+/// A rule is violated; the text has the index of the message and the problem.
 pub fn check(params: &CreateMessageRequestParams) -> Result<(), String> {
     if let Some(preferences) = &params.model_preferences {
         for (name, value) in [
@@ -20,7 +20,7 @@ pub fn check(params: &CreateMessageRequestParams) -> Result<(), String> {
             ("intelligencePriority", preferences.intelligence_priority),
         ] {
             if value.is_some_and(|value| !(0.0..=1.0).contains(&value)) {
-                return Err(format!("{name} must lie between 0 and 1"));
+                return Err(format!("{name} must be between 0 and 1"));
             }
         }
     }
@@ -28,7 +28,7 @@ pub fn check(params: &CreateMessageRequestParams) -> Result<(), String> {
     structured_results(params)
 }
 
-/// Structured tool results fit the output schema of the tool that was used.
+/// Checks structured tool results against the output schema of their tool.
 fn structured_results(params: &CreateMessageRequestParams) -> Result<(), String> {
     let tools = params.tools.as_deref().unwrap_or_default();
     let blocks = || {
@@ -61,16 +61,16 @@ fn structured_results(params: &CreateMessageRequestParams) -> Result<(), String>
             && let Ok(validator) = Validator::compile(schema, Origin::Foreign)
         {
             validator.check(content).map_err(|problem| {
-                format!("the result of tool use {id:?} does not fit: {problem}")
+                format!("the result of tool use {id:?} does not match the output schema: {problem}")
             })?;
         }
     }
     Ok(())
 }
 
-/// Picks a model for these preferences out of those there are, the best one first: the first
-/// hint that is a part of a model's name wins, and hints rank above the numeric priorities.
-/// `None` if there is no hint that fits, for the caller to weigh the priorities.
+/// Selects a model for these preferences from `models`, which are sorted by preference: the first
+/// hint that is a substring of a model name wins. Hints rank above the numeric priorities. Returns
+/// `None` if no hint matches; the caller then uses the priorities.
 pub fn choose_model<'a>(preferences: &ModelPreferences, models: &[&'a str]) -> Option<&'a str> {
     let hints = preferences.hints.iter().flatten();
     hints
@@ -79,7 +79,7 @@ pub fn choose_model<'a>(preferences: &ModelPreferences, models: &[&'a str]) -> O
         .find_map(|hint| models.iter().find(|model| model.contains(hint)).copied())
 }
 
-/// Tool uses and tool results must alternate and match.
+/// Checks that tool uses and tool results alternate and match.
 fn history(messages: &[SamplingMessage]) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -91,9 +91,7 @@ fn history(messages: &[SamplingMessage]) -> Result<(), String> {
                 Block::ToolResult(result) => results.push(&*result.tool_use_id),
                 Block::ToolUse(used) => uses.push(&*used.id),
                 Block::Unknown(_) => {
-                    return Err(format!(
-                        "message {index} has content sampling does not know"
-                    ));
+                    return Err(format!("message {index} has an unknown kind of content"));
                 }
                 _ => others += 1,
             }
@@ -108,12 +106,12 @@ fn history(messages: &[SamplingMessage]) -> Result<(), String> {
         }
         if !results.is_empty() && message.role != Role::User {
             return Err(format!(
-                "message {index} has tool results but is not the user's"
+                "message {index} has tool results, so its role must be user"
             ));
         }
         if !uses.is_empty() && message.role != Role::Assistant {
             return Err(format!(
-                "message {index} uses tools but is not the assistant's"
+                "message {index} uses tools, so its role must be assistant"
             ));
         }
         let mut answered = results.clone();
@@ -121,9 +119,11 @@ fn history(messages: &[SamplingMessage]) -> Result<(), String> {
         open.sort_unstable();
         if answered != open {
             return Err(if open.is_empty() {
-                format!("message {index} answers a tool use that was not made before it")
+                format!("message {index} has a result for a tool use that does not precede it")
             } else {
-                format!("message {index} must answer exactly the tool uses before it")
+                format!(
+                    "message {index} must have exactly one result for each tool use of the previous message"
+                )
             });
         }
         open = uses;
@@ -131,7 +131,7 @@ fn history(messages: &[SamplingMessage]) -> Result<(), String> {
     if open.is_empty() {
         Ok(())
     } else {
-        Err("the last message uses tools and nothing answers".to_owned())
+        Err("the last message uses tools and no message has their results".to_owned())
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
 
     // proves: SAMP-028, SAMP-029, SAMP-030, M-SAMP-014, M-SAMP-015
     #[test]
-    fn the_first_hint_that_fits_wins_over_priorities() {
+    fn the_first_matching_hint_wins_over_priorities() {
         let models = ["opus-large", "sonnet-4", "haiku-small"];
         let choose = |json| choose_model(&preferences(json), &models);
         let both = serde_json::json!({
@@ -164,7 +164,7 @@ mod tests {
 
     // proves: SAMP-033
     #[test]
-    fn structured_tool_results_fit_the_schema_of_their_tool() {
+    fn structured_tool_results_match_the_output_schema_of_their_tool() {
         let params = |n: serde_json::Value| -> CreateMessageRequestParams {
             serde_json::from_value(serde_json::json!({
                 "maxTokens": 5,

@@ -1,5 +1,5 @@
-//! Questions that the client answers as tasks (2025-11-25): it is asked, and its answer is waited
-//! for by a request of its own.
+//! Server requests that the client answers as tasks (2025-11-25): the first request creates the
+//! task, a second request waits for its result.
 //!
 //! Specification: [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{AskError, Link, Rules};
 
-/// Whether a client answers this question as a task.
+/// Returns whether the client can answer this request as a task.
 pub(crate) fn is_supported(method: &str, capabilities: &ClientCapabilities, rules: &Rules) -> bool {
     let requests = capabilities.tasks.as_ref();
     let requests = requests.and_then(|tasks| tasks.requests.as_ref());
@@ -23,20 +23,20 @@ pub(crate) fn is_supported(method: &str, capabilities: &ClientCapabilities, rule
     match method {
         method::ELICITATION_CREATE => {
             let elicitation = requests.elicitation.as_ref();
-            elicitation.is_some_and(|it| it.create.is_some())
+            elicitation.is_some_and(|tasks| tasks.create.is_some())
         }
         method::SAMPLING_CREATE_MESSAGE => {
             let sampling = requests.sampling.as_ref();
-            sampling.is_some_and(|it| it.create_message.is_some())
+            sampling.is_some_and(|tasks| tasks.create_message.is_some())
         }
         _ => false,
     }
 }
 
-/// Asks, and waits for what the task comes to.
+/// Sends the request, and waits for the result of the task. `ttl` is the requested time to live.
 ///
 /// # Cancel safety
-/// Dropping the future asks the client to give the task up.
+/// Dropping the future sends `tasks/cancel`.
 pub(crate) async fn ask(
     link: &Arc<dyn Link>,
     method: &'static str,
@@ -54,33 +54,33 @@ pub(crate) async fn ask(
         .map_err(AskError::Rejected)?
         .decode()
         .map_err(|error| AskError::BadAnswer(error.to_string()))?;
-    let mut given = Given {
+    let mut task = ClientTask {
         link: Arc::clone(link),
-        about: text_of(&json!({ "taskId": created.task.task_id })),
+        params: text_of(&json!({ "taskId": created.task.task_id })),
         is_over: false,
     };
-    // It is not looked at meanwhile: whoever waits for the outcome need not (TASK-023).
-    let outcome = link.request(method::TASKS_RESULT, Some(given.about.clone().into_bytes()));
+    // No polling: `tasks/result` waits for the outcome (TASK-023).
+    let outcome = link.request(method::TASKS_RESULT, Some(task.params.clone().into_bytes()));
     let outcome = outcome.await?;
-    given.is_over = true;
+    task.is_over = true;
     outcome.map_err(AskError::Rejected)
 }
 
-/// A task that the client runs for us; given up on drop.
-struct Given {
+/// A task of the client; cancelled on drop, unless it has ended.
+struct ClientTask {
     link: Arc<dyn Link>,
-    about: String,
+    params: String,
     is_over: bool,
 }
 
-impl Drop for Given {
+impl Drop for ClientTask {
     fn drop(&mut self) {
         if self.is_over {
             return;
         }
-        let about = std::mem::take(&mut self.about).into_bytes();
-        let mut call = self.link.request(method::TASKS_CANCEL, Some(about));
-        // The first look sends it; nobody is here to wait for the answer.
+        let params = std::mem::take(&mut self.params).into_bytes();
+        let mut call = self.link.request(method::TASKS_CANCEL, Some(params));
+        // The first poll sends the request. The response is not needed.
         let _ = std::pin::Pin::new(&mut call).poll(&mut Context::from_waker(Waker::noop()));
     }
 }

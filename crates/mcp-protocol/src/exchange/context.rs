@@ -1,4 +1,4 @@
-//! The facts of one request.
+//! The context of one request.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,27 +10,28 @@ use serde_json::Value;
 use crate::modern::PendingInput;
 use crate::{Cancelled, Delivery, Exchange, Rules, Session};
 
-/// The facts of one request, and the way back to who sent it. Cloning shares it.
+/// The context of one request: its exchange, session and metadata. Cloning shares the context.
 #[derive(Clone)]
 pub struct RequestContext {
     exchange: Exchange,
     session: Arc<Session>,
     meta: Option<Arc<LazyMeta>>,
     pending: Option<Arc<PendingInput>>,
-    /// Under which name the next question is asked.
+    /// The key of the next input request.
     key: Option<Arc<str>>,
-    /// Whether questions are to be answered as tasks, and how long these are to be kept.
+    /// Set if the client should answer server requests as tasks; the inner value is their time to
+    /// live.
     delegated: Option<Option<Duration>>,
 }
 
-/// The `_meta` of a request, as text until it is looked at.
+/// The `_meta` of a request, decoded on first use.
 struct LazyMeta {
     raw: Box<str>,
     read: OnceLock<Option<Meta>>,
 }
 
 impl RequestContext {
-    /// The context of `exchange` in `session`.
+    /// Creates the context of `exchange` in `session`.
     pub fn new(exchange: Exchange, session: Arc<Session>) -> Self {
         Self {
             exchange,
@@ -42,8 +43,8 @@ impl RequestContext {
         }
     }
 
-    /// Attaches the `_meta` of the request, still raw; it is read when somebody asks for it.
-    /// Anything but an object is ignored.
+    /// Sets the `_meta` of the request as raw text, which is decoded on first use. A value that is
+    /// not an object is ignored.
     pub fn set_meta(&mut self, raw: &str) {
         self.meta = Some(Arc::new(LazyMeta {
             raw: raw.into(),
@@ -51,20 +52,20 @@ impl RequestContext {
         }));
     }
 
-    /// Keeps questions and answers in `pending input`, because the client cannot be asked while the
-    /// request runs.
+    /// Sets the pending input requests, for a call whose client cannot receive requests while the
+    /// call is running.
     pub fn set_pending_input(&mut self, pending: Arc<PendingInput>) {
         self.pending = Some(pending);
     }
 
-    /// Where questions and answers are kept, if the client cannot be asked while the request
-    /// runs.
+    /// Returns the pending input requests, if the client cannot receive requests while the call is
+    /// running.
     pub fn pending_input(&self) -> Option<&Arc<PendingInput>> {
         self.pending.as_ref()
     }
 
-    /// The same request, whose questions go by this name where they need one. Without it they
-    /// go by a name made from their text.
+    /// Returns the same context with a key for its input requests. Without it, the key is derived
+    /// from the text of the input request.
     #[must_use]
     pub fn named(&self, key: &str) -> Self {
         Self {
@@ -73,8 +74,8 @@ impl RequestContext {
         }
     }
 
-    /// The same request, whose questions the client answers as tasks of its own where it takes
-    /// them (2025-11-25), kept for `ttl` if it agrees; elsewhere nothing changes.
+    /// Returns the same context, whose server requests the client answers as tasks if it supports
+    /// that (2025-11-25); `ttl` is the requested time to live. Elsewhere nothing changes.
     #[must_use]
     pub fn as_task(&self, ttl: Option<Duration>) -> Self {
         Self {
@@ -91,22 +92,22 @@ impl RequestContext {
         self.key.as_deref()
     }
 
-    /// The request and whether it still wants an answer.
+    /// Returns the exchange of the request.
     pub fn exchange(&self) -> &Exchange {
         &self.exchange
     }
 
-    /// The session it belongs to.
+    /// Returns the session of the request.
     pub fn session(&self) -> &Arc<Session> {
         &self.session
     }
 
-    /// What the negotiated revision knows.
+    /// Returns the rules of the negotiated revision.
     pub fn rules(&self) -> &'static Rules {
         self.session.revision().rules()
     }
 
-    /// The `_meta` of the request.
+    /// Returns the `_meta` of the request.
     pub fn meta(&self) -> Option<&Meta> {
         let meta = self.meta.as_deref()?;
         let read = meta
@@ -115,43 +116,43 @@ impl RequestContext {
         read.as_ref()
     }
 
-    /// The token under which the peer wants progress, if it does.
+    /// Returns the progress token of the request, if the peer wants progress notifications.
     pub fn progress_token(&self) -> Option<ProgressToken> {
         self.meta().and_then(Meta::progress_token)
     }
 
-    /// On whose behalf the request came, if that was verified.
+    /// Returns the verified principal of the request.
     pub fn principal(&self) -> Option<&crate::Principal> {
         self.exchange.link().principal()
     }
 
-    /// Whether the request may do what needs `scope`, one or more words. Over stdio everything
-    /// may be done; over HTTP only what a verified token covers. What is missing is asked of the
-    /// client, if the transport can and nothing was sent yet.
+    /// Returns whether the request is granted `scope`, one or more words. Over stdio every scope is
+    /// granted; over HTTP, the scopes of the verified token. If the scope is missing, the transport
+    /// challenges the client, unless a response was already started.
     pub fn permits(&self, scope: &str) -> bool {
         self.exchange.link().permits(scope)
     }
 
-    /// What the transport knows of the request, if it keeps a `T`; for HTTP, the
+    /// Returns the facts of the transport about the request if they have the type `T`; for HTTP,
     /// `http::request::Parts`.
     pub fn transport<T: 'static>(&self) -> Option<&T> {
         self.exchange.link().facts()?.downcast_ref()
     }
 
-    /// Ends the connection that carries the stream of this request; the client comes back for
-    /// the rest after `retry`. `false` if the transport or the revision cannot.
+    /// Closes the event stream of this request; the client reconnects after `retry` and resumes it.
+    /// Returns `false` if the transport or the revision does not support this.
     pub fn release(&self, retry: Duration) -> bool {
         self.exchange.is_running() && self.exchange.link().release(retry)
     }
 
-    /// Completes when the request was cancelled or its peer is gone.
+    /// Completes when the request has ended, was cancelled, or its peer has disconnected.
     pub fn cancelled(&self) -> Cancelled {
         self.exchange.cancelled()
     }
 
-    /// Reports progress. Sent only if the peer gave a token, while the request runs, if
-    /// `progress` is above the last value, and at a pace people can follow (the step that
-    /// reaches `total` always is); returns whether it was.
+    /// Sends a progress notification; returns whether it was sent. It is sent only if the peer gave
+    /// a token, the request is running, `progress` is above the last value, and the rate limit
+    /// allows it. The step that reaches `total` is not rate limited.
     ///
     /// Specification: [progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress).
     pub fn progress(
@@ -176,8 +177,8 @@ impl RequestContext {
         self.send(method::NOTIFICATIONS_PROGRESS, &params)
     }
 
-    /// Sends a log message if the session's level and its pace admit it; returns whether it was
-    /// sent.
+    /// Sends a log message if the session's log level and rate limit allow it; returns whether it
+    /// was sent.
     ///
     /// Specification: [logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
     pub fn log(

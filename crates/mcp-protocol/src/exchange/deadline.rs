@@ -1,16 +1,16 @@
-//! Timeouts as data: the clock is an argument.
+//! Timeouts of calls. The clock is an argument.
 
 use std::time::{Duration, Instant};
 
-/// How long a call may wait.
+/// The timeouts of a call.
 ///
 /// Specification: lifecycle, timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// Longest silence: from the start, and from each progress notification. Default 60 s.
+    /// Idle timeout: from the start, and from each progress notification. Default 60 s.
     pub idle: Duration,
-    /// Longest time in all, whatever the progress. Default 10 min.
+    /// Total timeout, regardless of progress. Default 10 min.
     pub total: Duration,
 }
 
@@ -24,12 +24,12 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// Both limits.
+    /// Creates timeouts.
     pub fn new(idle: Duration, total: Duration) -> Self {
         Self { idle, total }
     }
 
-    /// Starts the clock at `now`.
+    /// Returns the deadline of a call that starts at `now`.
     pub fn start(self, now: Instant) -> Deadline {
         Deadline {
             total: now + self.total,
@@ -39,7 +39,7 @@ impl Timeouts {
     }
 }
 
-/// When a running call times out.
+/// The time at which a running call times out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline {
     timeouts: Timeouts,
@@ -48,17 +48,17 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// A progress notification arrived: the silence starts anew, the total stays.
+    /// Records a progress notification: restarts the idle timeout, but not the total timeout.
     pub fn progress(&mut self, now: Instant) {
         self.idle = now + self.timeouts.idle;
     }
 
-    /// When it times out, as things stand.
+    /// Returns the time at which the call times out without further progress.
     pub fn at(&self) -> Instant {
         self.idle.min(self.total)
     }
 
-    /// What has run out at `now`: the name of the setting and its value.
+    /// Returns the name and the value of the timeout that has expired at `now`.
     pub fn expired(&self, now: Instant) -> Option<(&'static str, Duration)> {
         if now >= self.total {
             Some(("total", self.timeouts.total))

@@ -1,35 +1,35 @@
-//! Requests of the peer that run: ids, admission, cancellation.
+//! Running requests of the peer: ids, admission, cancellation.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Mutex;
 
-use mcp_jsonrpc::{ErrorObject, Request, RequestId};
+use mcp_jsonrpc::{ErrorObject, Request, RequestId, quote};
 use mcp_types::method;
 
 use crate::Exchange;
 use crate::sync::lock;
 
-/// The requests of one peer that run: at most a number of them, each id once.
+/// The running requests of one peer: a limited number, with unique ids.
 #[derive(Debug)]
 pub struct Incoming {
     limit: usize,
     running: Mutex<HashMap<RequestId, Exchange>>,
 }
 
-/// Why a request may not start.
+/// The reason why a request may not start.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AdmissionError {
-    /// Its id belongs to a request that runs. The error must be sent without the id, or the
-    /// peer would take it for the answer to that one.
+    /// The id belongs to a running request. The error must be sent without the id; otherwise the
+    /// peer would take it for the response to the running request.
     Duplicate(ErrorObject),
-    /// As many run as may.
+    /// The limit of running requests is reached.
     Full(ErrorObject),
 }
 
 impl Incoming {
-    /// A table for at most `limit` requests.
+    /// Creates a table for at most `limit` requests.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -37,7 +37,7 @@ impl Incoming {
         }
     }
 
-    /// Whether a request may start. Ping always may, as long as its id is free.
+    /// Checks whether a request may start. `ping` may always start if its id is free.
     ///
     /// # Errors
     /// See [`AdmissionError`].
@@ -54,40 +54,44 @@ impl Incoming {
         }
         if running.len() >= self.limit && request.method != method::PING {
             return Err(AdmissionError::Full(ErrorObject::internal(format!(
-                "{} requests are in flight, the limit; send again when one is answered",
+                "{} requests are in flight, which is the limit; retry after a response",
                 self.limit
             ))));
         }
         Ok(())
     }
 
-    /// Puts a request on the table that was not answered at once. `false` if another one took
-    /// its id since it was admitted; that one stays.
+    /// Adds a request that is still running. Returns `false`, and does not add it, if another
+    /// request has taken its id since it was admitted.
     pub fn insert(&self, exchange: &Exchange) -> bool {
         use std::collections::hash_map::Entry;
         match lock(&self.running).entry(exchange.id().clone()) {
             Entry::Occupied(_) => false,
-            Entry::Vacant(place) => {
-                place.insert(exchange.clone());
+            Entry::Vacant(entry) => {
+                entry.insert(exchange.clone());
                 true
             }
         }
     }
 
-    /// Takes a request off the table; it is a no-op for one that is not on it.
+    /// Removes a request; does nothing if it is not in the table.
     pub fn forget(&self, exchange: &Exchange) {
         let mut running = lock(&self.running);
-        if running.get(exchange.id()).is_some_and(|it| it.is(exchange)) {
+        if running
+            .get(exchange.id())
+            .is_some_and(|running| running.is(exchange))
+        {
             running.remove(exchange.id());
         }
     }
 
-    /// Whether a request of this id runs.
+    /// Returns whether a request with this id is running.
     pub fn contains(&self, id: &RequestId) -> bool {
         lock(&self.running).contains_key(id)
     }
 
-    /// `notifications/cancelled`: ends the exchange; anything malformed or unknown is ignored.
+    /// Handles `notifications/cancelled`: cancels the exchange. Ignores malformed params and unknown
+    /// ids.
     pub fn cancelled(&self, params: Option<&str>) {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -103,13 +107,13 @@ impl Incoming {
         let exchange = lock(&self.running).remove(&params.request_id);
         if let Some(exchange) = exchange {
             let reason = params.reason.unwrap_or_default();
-            let reason: String = reason.chars().take(256).collect();
-            tracing::debug!(id = %params.request_id, ?reason, "peer cancelled a request");
+            let reason = quote(&reason, 256);
+            tracing::debug!(id = %params.request_id, %reason, "peer cancelled a request");
             exchange.cancel();
         }
     }
 
-    /// Cancels everything that runs.
+    /// Cancels all running requests.
     pub fn cancel_all(&self) {
         let running = std::mem::take(&mut *lock(&self.running));
         for exchange in running.into_values() {
@@ -117,12 +121,12 @@ impl Incoming {
         }
     }
 
-    /// How many run.
+    /// Returns the number of running requests.
     pub fn len(&self) -> usize {
         lock(&self.running).len()
     }
 
-    /// Whether none runs.
+    /// Returns whether no request is running.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! Requests of this side that wait for the peer.
+//! Requests of this side that wait for a response.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use mcp_jsonrpc::RequestId;
 use crate::sync::lock;
 use crate::{Answer, CallError, Closed};
 
-/// The requests of this side that wait for an answer. Ids count up and are never used twice.
+/// The requests of this side that wait for a response. Ids are consecutive and never reused.
 pub struct Outgoing {
     limit: usize,
     table: Mutex<Table>,
@@ -29,7 +29,7 @@ enum Slot {
 }
 
 impl Outgoing {
-    /// A table for at most `limit` requests.
+    /// Creates a table for at most `limit` requests.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -37,13 +37,13 @@ impl Outgoing {
         }
     }
 
-    /// Takes an id, which [`poll`](Self::poll) and [`withdraw`](Self::withdraw) want back.
+    /// Adds a request and returns its id, for [`poll`](Self::poll) and [`withdraw`](Self::withdraw).
     ///
     /// # Errors
     /// The table is closed or full.
     pub fn open(&self) -> Result<i64, CallError> {
         let mut table = lock(&self.table);
-        // Looked at under the lock that `close` takes: no slot can be opened behind it.
+        // Checked under the lock that `close` takes, so that no request is added after it.
         if let Some(reason) = &table.ended {
             return Err(CallError::Closed(reason.clone()));
         }
@@ -56,7 +56,7 @@ impl Outgoing {
         Ok(id)
     }
 
-    /// Hands an answer to its request; `false` if none waits under this id.
+    /// Passes a response to its request. Returns `false` if no request with this id is waiting.
     pub fn complete(&self, id: &RequestId, answer: Result<Answer, CallError>) -> bool {
         let RequestId::Number(id) = id else {
             return false;
@@ -72,7 +72,7 @@ impl Outgoing {
         }
     }
 
-    /// Waits for the answer; the id is free once it is there.
+    /// Polls for the response. The request is removed when the response is returned.
     pub fn poll(&self, id: i64, cx: &Context<'_>) -> Poll<Result<Answer, CallError>> {
         let slots = &mut lock(&self.table).slots;
         match slots.get_mut(&id) {
@@ -91,13 +91,13 @@ impl Outgoing {
         }
     }
 
-    /// Gives an id up; `true` if it still waited, so that the peer has to be told.
+    /// Removes a request. Returns `true` if it was still waiting, so that the peer must be notified.
     pub fn withdraw(&self, id: i64) -> bool {
         let slot = lock(&self.table).slots.remove(&id);
         matches!(slot, Some(Slot::Waiting(_)))
     }
 
-    /// Fails what waits, and whatever is opened from now on.
+    /// Fails all waiting requests, and all requests that are added later.
     pub fn close(&self, reason: &Closed) {
         let mut table = lock(&self.table);
         table.ended.get_or_insert_with(|| reason.clone());
@@ -110,12 +110,12 @@ impl Outgoing {
         }
     }
 
-    /// How many wait, or were answered and not yet fetched.
+    /// Returns the number of requests that are waiting, or whose response was not yet polled.
     pub fn len(&self) -> usize {
         lock(&self.table).slots.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no such requests.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

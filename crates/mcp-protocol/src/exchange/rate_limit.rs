@@ -1,11 +1,11 @@
-//! A limit on how fast something may be sent: the clock is an argument.
+//! Rate limits. The clock is an argument.
 
 use std::sync::Mutex;
 use std::time::Instant;
 
 use crate::sync::lock;
 
-/// Lets a burst through and then a steady rate.
+/// A token bucket: allows a burst, then a steady rate.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     burst: f64,
@@ -22,7 +22,7 @@ impl RateLimit {
         }
     }
 
-    /// Takes one, if there is one.
+    /// Takes a token; returns whether there was one.
     pub(crate) fn take(&self, now: Instant) -> bool {
         let mut state = lock(&self.state);
         let (at, left) = state.unwrap_or((now, self.burst));
@@ -41,10 +41,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_and_then_the_rate() {
-        let bucket = RateLimit::new(3.0, 2.0);
+    fn a_burst_is_granted_and_then_the_steady_rate() {
+        let limit = RateLimit::new(3.0, 2.0);
         let now = Instant::now();
-        let granted = |at: f64| bucket.take(now + Duration::from_secs_f64(at));
+        let granted = |at: f64| limit.take(now + Duration::from_secs_f64(at));
         assert_eq!([0.0; 5].map(granted), [true, true, true, false, false]);
         assert!(granted(0.6));
         assert!(!granted(0.7));

@@ -1,4 +1,4 @@
-//! A handler at work, behind a wall that panics do not pass.
+//! Running handlers, with isolation of panics.
 
 use std::any::Any;
 use std::fmt;
@@ -11,10 +11,10 @@ use mcp_jsonrpc::ErrorObject;
 
 use crate::{BoxFuture, Exchange, Outcome};
 
-/// Runs code that may panic; a panic becomes an error without its text.
+/// Runs code that may panic, and turns a panic into an error without the panic text.
 ///
 /// # Errors
-/// It panicked.
+/// The code panicked.
 pub fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, ErrorObject> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
         discard(payload);
@@ -23,14 +23,14 @@ pub fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, ErrorObject> {
     })
 }
 
-/// Drops a panic payload, whose own `Drop` may panic.
+/// Drops a panic payload, whose `Drop` may panic too.
 fn discard(payload: Box<dyn Any + Send>) {
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(again);
     }
 }
 
-/// What a handler is told that overran its deadline.
+/// Returns the error for a handler that exceeded its deadline.
 pub fn expired(deadline: Option<Duration>) -> ErrorObject {
     let seconds = deadline.unwrap_or_default().as_secs_f64();
     ErrorObject::internal(format!(
@@ -38,8 +38,8 @@ pub fn expired(deadline: Option<Duration>) -> ErrorObject {
     ))
 }
 
-/// A handler at work. Completes with its outcome, or with an error nobody needs to hear if the
-/// exchange ended first; panics of the handler and of what it drops are outcomes too.
+/// A running handler. Completes with the outcome of the handler, or with an error, which need not be
+/// sent, if the exchange ended first. A panic of the handler or of its destructors is an error too.
 ///
 /// # Cancel safety
 /// Dropping it drops the handler.
@@ -49,7 +49,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// `future` answers `exchange`.
+    /// Creates a running handler. `future` produces the response of `exchange`.
     pub fn new(exchange: Exchange, future: BoxFuture<'static, Outcome>) -> Self {
         Self {
             exchange,
@@ -57,17 +57,17 @@ impl Running {
         }
     }
 
-    /// What is answered.
+    /// Returns the exchange of the handler.
     pub fn exchange(&self) -> &Exchange {
         &self.exchange
     }
 
-    /// Whether it has not completed.
+    /// Returns whether the handler has not completed.
     pub fn is_pending(&self) -> bool {
         self.future.is_some()
     }
 
-    /// Polls the handler alone: the end of the exchange is neither looked at nor waited for.
+    /// Polls only the handler, without checking whether the exchange has ended.
     pub fn poll_handler(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Some(future) = &mut self.future else {
             return Poll::Ready(Err(ErrorObject::internal("the handler has finished")));
@@ -79,8 +79,7 @@ impl Running {
         }
     }
 
-    /// Ends the handler; `outcome` is what that makes of the request, unless dropping what the
-    /// handler held panics: then that is the outcome.
+    /// Drops the handler and returns `outcome`, or an error if a destructor of the handler panics.
     pub fn end(&mut self, outcome: Outcome) -> Outcome {
         let future = self.future.take();
         guarded(|| drop(future)).and(outcome)

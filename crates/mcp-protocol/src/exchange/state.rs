@@ -1,4 +1,4 @@
-//! One request of the peer and all that belongs to it.
+//! One request of the peer and its state.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use super::RateLimit;
 use crate::Link;
 use crate::sync::lock;
 
-/// Progress notifications a request may send at once, and then each second.
+/// Rate limit of the progress notifications of one request: burst, then per second.
 const PROGRESS_BURST: f64 = 64.0;
 const PROGRESS_PER_SECOND: f64 = 50.0;
 
@@ -21,10 +21,10 @@ const RUNNING: u8 = 0;
 const CANCELLED: u8 = 1;
 const ANSWERED: u8 = 2;
 
-/// One request of the peer: its id, the way back, and whether it still wants an answer.
+/// One request of the peer: its id, the link for messages to the peer, and its state.
 ///
-/// Cloning shares it. An exchange ends exactly once, by an answer or by cancellation; whoever
-/// comes second is told so.
+/// Cloning shares the state. An exchange ends exactly once, by a response or by cancellation; a
+/// second attempt to end it returns `false`.
 #[derive(Clone)]
 pub struct Exchange(Arc<Inner>);
 
@@ -35,11 +35,11 @@ struct Inner {
     endless: AtomicBool,
     wakers: Mutex<Vec<Waker>>,
     progress: Mutex<f64>,
-    pace: RateLimit,
+    rate_limit: RateLimit,
 }
 
 impl Exchange {
-    /// A running exchange whose notifications and questions travel on `link`.
+    /// Creates a running exchange whose notifications and requests are sent on `link`.
     pub fn new(id: RequestId, link: Arc<dyn Link>) -> Self {
         Self(Arc::new(Inner {
             id,
@@ -48,56 +48,59 @@ impl Exchange {
             endless: AtomicBool::new(false),
             wakers: Mutex::new(Vec::new()),
             progress: Mutex::new(f64::NEG_INFINITY),
-            pace: RateLimit::new(PROGRESS_BURST, PROGRESS_PER_SECOND),
+            rate_limit: RateLimit::new(PROGRESS_BURST, PROGRESS_PER_SECOND),
         }))
     }
 
-    /// The id of the request.
+    /// Returns the id of the request.
     pub fn id(&self) -> &RequestId {
         &self.0.id
     }
 
-    /// Whether the other is the same exchange, not just one of the same id.
+    /// Returns whether `other` is the same exchange, not only one with the same id.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Where notifications and questions of this request go.
+    /// Returns the link for notifications and requests that belong to this request.
     pub fn link(&self) -> &Arc<dyn Link> {
         &self.0.link
     }
 
-    /// Whether it was neither answered nor cancelled.
+    /// Returns whether the exchange was neither answered nor cancelled.
     pub fn is_running(&self) -> bool {
         self.0.state.load(Ordering::Acquire) == RUNNING
     }
 
-    /// Whether the peer cancelled it, or went away.
+    /// Returns whether the peer cancelled the request or disconnected.
     pub fn is_cancelled(&self) -> bool {
         self.0.state.load(Ordering::Acquire) == CANCELLED
     }
 
-    /// Lifts the deadline: it is meant to last, as subscriptions are, and its end is news.
+    /// Removes the deadline, for a subscription. The end of such an exchange is announced to the
+    /// peer.
     pub fn set_endless(&self) {
         self.0.endless.store(true, Ordering::Release);
     }
 
-    /// Whether no deadline counts for it.
+    /// Returns whether the exchange has no deadline.
     pub fn is_endless(&self) -> bool {
         self.0.endless.load(Ordering::Acquire)
     }
 
-    /// Completes when the exchange has ended: cancelled, answered, or its peer gone.
+    /// Completes when the exchange has ended: by a response, by cancellation, or because the peer
+    /// disconnected.
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(self.clone())
     }
 
-    /// Ends it by cancellation; `false` if it had ended before.
+    /// Ends the exchange by cancellation. Returns `false` if it had already ended.
     pub fn cancel(&self) -> bool {
         self.end(CANCELLED)
     }
 
-    /// Ends it by an answer; `false` if it had ended before and the answer must be dropped.
+    /// Ends the exchange by a response. Returns `false` if it had already ended; the response must
+    /// then be dropped.
     pub fn settle(&self) -> bool {
         self.end(ANSWERED)
     }
@@ -109,14 +112,14 @@ impl Exchange {
             .compare_exchange(RUNNING, state, Ordering::AcqRel, Ordering::Acquire)
             .is_ok();
         if first {
-            // The list is taken first: a waker may run code that looks at this exchange.
+            // Release the lock before waking: a waker may run code that uses this exchange.
             let wakers = std::mem::take(&mut *lock(&self.0.wakers));
             wakers.into_iter().for_each(Waker::wake);
         }
         first
     }
 
-    /// Registers interest in the end; `true` if it has come already.
+    /// Registers the waker for the end of the exchange; returns `true` if it has already ended.
     pub(crate) fn poll_ended(&self, cx: &Context<'_>) -> bool {
         let mut wakers = lock(&self.0.wakers);
         if !self.is_running() {
@@ -128,14 +131,14 @@ impl Exchange {
         false
     }
 
-    /// Admits a progress value: only while running, only above the last one, and not faster
-    /// than a client can show it. A `last_step` is never too fast.
+    /// Admits a progress value: only while the exchange is running, only above the last value, and
+    /// within the rate limit. A `last_step` is not rate limited.
     pub fn advance(&self, progress: f64, last_step: bool, now: Instant) -> bool {
         let mut last = lock(&self.0.progress);
         if !self.is_running() || !progress.is_finite() || progress <= *last {
             return false;
         }
-        if !self.0.pace.take(now) && !last_step {
+        if !self.0.rate_limit.take(now) && !last_step {
             return false;
         }
         *last = progress;
@@ -152,7 +155,7 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Future of [`Exchange::cancelled`]. Cancel safe.
+/// Future returned by [`Exchange::cancelled`]. It is cancel safe.
 #[derive(Debug)]
 pub struct Cancelled(Exchange);
 

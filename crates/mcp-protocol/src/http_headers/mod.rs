@@ -1,4 +1,4 @@
-//! StandardHeaders that repeat what stands in the body, so that intermediaries need not read it.
+//! HTTP headers that repeat members of the body, so that intermediaries need not parse it.
 //!
 //! Specification: [request metadata][spec].
 //!
@@ -20,15 +20,15 @@ pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
 pub const METHOD: &str = "Mcp-Method";
 /// The header with the name of the tool or prompt, or the URI of the resource.
 pub const NAME: &str = "Mcp-Name";
-/// What stands before the name of a parameter that has a header of its own.
+/// The prefix of the header of a tool parameter.
 pub const PARAM_PREFIX: &str = "Mcp-Param-";
-/// The keyword in an input schema that gives a parameter a header.
+/// The keyword of an input schema that assigns a header to a parameter.
 pub const KEYWORD: &str = "x-mcp-header";
 
 const START: &str = "=?base64?";
 const END: &str = "?=";
 
-/// A value as it stands in a header.
+/// Encodes a value for a header.
 pub fn encode(value: &str) -> Cow<'_, str> {
     let looks_encoded = value.starts_with(START) && value.ends_with(END);
     let is_text = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
@@ -38,7 +38,7 @@ pub fn encode(value: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{START}{}{END}", BASE64.encode(value.as_bytes())))
 }
 
-/// The value that stands in a header; `None` if nobody encodes a value like that.
+/// Decodes the value of a header. Returns `None` if the encoding is invalid.
 pub fn decode(header: &str) -> Option<Cow<'_, str>> {
     let marked = header
         .strip_prefix(START)
@@ -52,7 +52,7 @@ pub fn decode(header: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Compares a header with the body; both may be absent.
+/// Checks that a header and the body have the same value; both may be absent.
 pub(crate) fn check(
     header: &str,
     sent: Option<&str>,
@@ -73,7 +73,7 @@ pub(crate) fn check(
     }
 }
 
-/// Compares `Mcp-Name` with the body.
+/// Checks `Mcp-Name` against the body.
 pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<(), ErrorObject> {
     let Some(member) = name_member(&request.method) else {
         return Ok(());
@@ -82,14 +82,14 @@ pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<()
         .param_members()
         .filter_map(Result::ok)
         .find(|(key, _)| *key == member);
-    // What is no text is refused for that, later.
+    // A value that is not a string is rejected later, with a better error.
     let Some(name) = found.and_then(|(_, value)| read_string(value)) else {
         return Ok(());
     };
     check_value(NAME, sent, Some(&name))
 }
 
-/// Compares a header whose value may be encoded.
+/// Checks a header whose value may be encoded.
 fn check_value(header: &str, sent: Option<&str>, body: Option<&str>) -> Result<(), ErrorObject> {
     let sent = match sent {
         None => None,
@@ -103,7 +103,7 @@ fn check_value(header: &str, sent: Option<&str>, body: Option<&str>) -> Result<(
     check(header, sent.as_deref(), body)
 }
 
-/// The member of the params that `Mcp-Name` repeats.
+/// Returns the member of the params that `Mcp-Name` repeats.
 pub fn name_member(method: &str) -> Option<&'static str> {
     match method {
         method::TOOLS_CALL | method::PROMPTS_GET => Some("name"),
@@ -113,7 +113,7 @@ pub fn name_member(method: &str) -> Option<&'static str> {
     }
 }
 
-/// The HTTP status that goes with an error of admission.
+/// Returns the HTTP status of an error that rejects a request before it is handled.
 pub fn admission_status(code: ErrorCode) -> u16 {
     match code {
         ErrorCode::METHOD_NOT_FOUND => 404,
@@ -121,8 +121,8 @@ pub fn admission_status(code: ErrorCode) -> u16 {
     }
 }
 
-/// The status of an error that came after admission: the protocol's own errors have one, any
-/// other is an answer like all answers.
+/// Returns the HTTP status of an error response of a handler: 200, except for the errors that the
+/// protocol defines.
 pub fn response_status(code: ErrorCode) -> u16 {
     match code {
         ErrorCode::METHOD_NOT_FOUND => 404,
@@ -143,7 +143,7 @@ mod tests {
 
     // proves: M-HDR-016, M-HDR-018, M-HDR-019, M-HDR-020, M-HDR-022
     #[test]
-    fn what_is_no_plain_text_is_encoded_and_read_back() {
+    fn values_that_are_not_plain_text_are_encoded_and_decoded() {
         for (value, header) in [
             ("us-west1", "us-west1"),
             ("", ""),

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{KEYWORD, PARAM_PREFIX, check_value, decode, encode};
 
-/// The largest integer, either way, that all peers read alike.
+/// The largest absolute value of an integer that all JSON implementations represent exactly.
 const SAFE: u64 = (1 << 53) - 1;
 
-/// Properties of one input schema that may have headers.
+/// Maximum number of parameters with headers in one input schema.
 const MAX_PARAMS: usize = 64;
 
-/// The parameters of one tool that have headers of their own.
+/// The parameters of one tool that are repeated in HTTP headers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeaderParams(Vec<Param>);
 
@@ -23,22 +23,22 @@ struct Param {
 }
 
 impl HeaderParams {
-    /// Those of an input schema.
+    /// Reads the header parameters of an input schema.
     ///
     /// # Errors
-    /// Which annotation breaks which rule; the tool must not be used over HTTP then.
+    /// An annotation violates a rule. The tool must then not be used over HTTP.
     pub fn of(schema: &JsonObject) -> Result<Self, String> {
         let mut this = Self::default();
         this.collect(schema, &mut Vec::new())?;
         Ok(this)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no header parameters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The names of the headers.
+    /// Iterates over the names of the headers.
     pub fn headers(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|param| param.header.as_str())
     }
@@ -56,11 +56,11 @@ impl HeaderParams {
                         }
                     }
                 }
-                // Data, in which the word means nothing.
+                // Data, in which the keyword has no meaning.
                 ("const" | "enum" | "default" | "examples", _) => {}
                 (_, value) if mentions(value) => {
                     return Err(format!(
-                        "{KEYWORD} stands below {keyword:?} at /{}; it may stand below \"properties\" only",
+                        "{KEYWORD} is used below {keyword:?} at /{}; it is allowed below \"properties\" only",
                         path.join("/")
                     ));
                 }
@@ -80,20 +80,25 @@ impl HeaderParams {
         let token = name.as_str().filter(|name| is_token(name));
         let name = token.ok_or_else(|| {
             let name = text_of(name);
-            format!("{KEYWORD} {name} at /{at} is no token for a header")
+            format!("{KEYWORD} {name} at /{at} is not a valid header token")
         })?;
         let kind = schema.get("type").and_then(Value::as_str);
         if path.is_empty() || !matches!(kind, Some("string" | "integer" | "boolean")) {
             return Err(format!(
-                "{KEYWORD} {name:?} at /{at} stands on what is no string, integer or boolean"
+                "{KEYWORD} {name:?} at /{at} must be on a string, an integer or a boolean"
             ));
         }
         let header = format!("{PARAM_PREFIX}{name}");
-        if self.headers().any(|it| it.eq_ignore_ascii_case(&header)) {
-            return Err(format!("{KEYWORD} {name:?} stands twice"));
+        if self
+            .headers()
+            .any(|known| known.eq_ignore_ascii_case(&header))
+        {
+            return Err(format!("{KEYWORD} {name:?} is used twice"));
         }
         if self.0.len() == MAX_PARAMS {
-            return Err(format!("more than {MAX_PARAMS} parameters have headers"));
+            return Err(format!(
+                "more than {MAX_PARAMS} parameters have headers; remove some annotations"
+            ));
         }
         self.0.push(Param {
             header,
@@ -102,10 +107,10 @@ impl HeaderParams {
         Ok(())
     }
 
-    /// The headers of a call with these arguments, encoded: name and value.
+    /// Returns the headers of a call with these arguments: name and encoded value.
     ///
     /// # Errors
-    /// An argument that no header can repeat.
+    /// An argument cannot be represented in a header.
     pub fn headers_for(&self, arguments: &str) -> Result<Vec<(&str, String)>, String> {
         let mut headers = Vec::new();
         for param in &self.0 {
@@ -116,17 +121,17 @@ impl HeaderParams {
         Ok(headers)
     }
 
-    /// Compares the headers of a call with its arguments; `header` looks one up.
+    /// Checks the headers of a call against its arguments; `header` looks up a header.
     ///
     /// # Errors
-    /// The header that is missing, broken, or says something else.
+    /// A header is missing, invalid, or has another value than the argument.
     pub fn check<'a>(
         &self,
         arguments: &str,
         header: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<(), ErrorObject> {
         for param in &self.0 {
-            // An argument of another type is refused for that, later.
+            // An argument of another type is rejected later, with a better error.
             let Ok(body) = param.value(arguments) else {
                 continue;
             };
@@ -163,7 +168,7 @@ impl Param {
             .is_some_and(|raw| raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
     }
 
-    /// The argument as text; `None` for one that is absent or null.
+    /// Returns the argument as text; `None` if it is absent or null.
     fn value(&self, arguments: &str) -> Result<Option<String>, String> {
         let Some(raw) = self.raw(arguments) else {
             return Ok(None);
@@ -183,13 +188,13 @@ impl Param {
     }
 }
 
-/// An integer, however it is written.
+/// Returns the value if it is an integer, in any notation.
 fn whole(number: &serde_json::Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let value = number.as_f64()?;
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "it has no fraction and is small"
+            reason = "the value has no fraction and is small"
         )]
         (value.fract() == 0.0 && value.abs() < 1e16).then_some(value as i64)
     })
@@ -213,7 +218,7 @@ fn is_token(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::needless_pass_by_value, reason = "literals are handed over")]
+#[expect(clippy::needless_pass_by_value, reason = "tests pass literals")]
 mod tests {
     use mcp_jsonrpc::ErrorCode;
     use serde_json::json;
@@ -227,29 +232,29 @@ mod tests {
 
     // proves: M-HDR-004, M-HDR-005, M-HDR-006, M-HDR-007, M-HDR-008, M-HDR-010, M-HDR-011
     #[test]
-    fn an_annotation_that_breaks_a_rule_is_named() {
+    fn an_annotation_that_violates_a_rule_is_reported() {
         let text = |name: &str| json!({"type": "string", "x-mcp-header": name});
         for (properties, problem) in [
-            (json!({"a": text("")}), "no token"),
-            (json!({"a": text("My Header")}), "no token"),
-            (json!({"a": text("a:b")}), "no token"),
-            (json!({"a": text("é")}), "no token"),
-            (json!({"a": text("a\r\nb")}), "no token"),
+            (json!({"a": text("")}), "not a valid header token"),
+            (json!({"a": text("My Header")}), "not a valid header token"),
+            (json!({"a": text("a:b")}), "not a valid header token"),
+            (json!({"a": text("é")}), "not a valid header token"),
+            (json!({"a": text("a\r\nb")}), "not a valid header token"),
             (
                 json!({"a": {"type": "string", "x-mcp-header": 7}}),
-                "no token",
+                "not a valid header token",
             ),
             (
                 json!({"a": {"type": "number", "x-mcp-header": "A"}}),
-                "no string",
+                "must be on a string",
             ),
             (
                 json!({"a": {"type": "object", "x-mcp-header": "A"}}),
-                "no string",
+                "must be on a string",
             ),
             (
                 json!({"a": {"type": "null", "x-mcp-header": "A"}}),
-                "no string",
+                "must be on a string",
             ),
             (json!({"a": text("Same"), "b": text("sAME")}), "twice"),
             (json!({"a": {"type": "array", "items": text("A")}}), "below"),
@@ -264,7 +269,7 @@ mod tests {
 
     // proves: M-HDR-003, M-HDR-009, M-HDR-012, M-HDR-017, M-HDR-029, M-HDR-030, M-HDR-031
     #[test]
-    fn arguments_stand_in_headers_as_they_are_in_the_body() {
+    fn headers_repeat_the_arguments_of_the_body() {
         let mirrored = mirrored(json!({
             "region": {"type": "string", "x-mcp-header": "Region"},
             "limit": {"type": "integer", "x-mcp-header": "Limit"},
@@ -277,7 +282,7 @@ mod tests {
         let arguments = r#"{"region":"é","limit":42,"where":{"dry":true},"other":"x"}"#;
         let headers = mirrored.headers_for(arguments).unwrap();
         let lookup = |name: &str| {
-            let found = headers.iter().find(|(it, _)| *it == name);
+            let found = headers.iter().find(|(header, _)| *header == name);
             found.map(|(_, value)| value.as_str())
         };
         assert_eq!(headers.len(), 3);
@@ -301,7 +306,7 @@ mod tests {
 
     // proves: M-HDR-021, M-HDR-026, M-HDR-027, M-HDR-028, M-HDR-032
     #[test]
-    fn a_header_that_says_something_else_is_refused() {
+    fn a_header_that_differs_from_the_body_is_rejected() {
         let mirrored = mirrored(json!({
             "region": {"type": "string", "x-mcp-header": "Region"},
             "limit": {"type": "integer", "x-mcp-header": "Limit"}

@@ -1,71 +1,75 @@
-//! Who sends a request, by its own account.
+//! Client identities of the stateless revision, and a cache of them.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mcp_types::{ClientCapabilities, Implementation};
 
 use crate::sync::lock;
 
-/// Who sends, and what can be asked of them.
+/// The client of a request as the request declares it.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ClientIdentity {
-    /// The client software, if it says so.
-    pub client: Option<Implementation>,
-    /// What the client offers while the request runs.
+    /// The client software, if declared.
+    pub info: Option<Implementation>,
+    /// The capabilities of the client for this request.
     pub capabilities: ClientCapabilities,
 }
 
-/// ClientIdentityCache that were read lately. Clients say the same of themselves with every request, so it
-/// is read once and then compared as text. Sessions of older revisions have none, and no room for any.
+/// A cache of decoded client identities, by their JSON text. A client sends the same text with
+/// every request, so it is decoded once. The memory is allocated on first use, because
+/// session-based connections do not need it.
 #[derive(Debug, Default)]
-pub(crate) struct ClientIdentityCache(OnceLock<Box<[Slot; SLOTS]>>);
+pub(crate) struct ClientIdentityCache(OnceLock<Box<Slots>>);
 
-type Slot = Mutex<Option<Known>>;
+#[derive(Debug, Default)]
+struct Slots {
+    hasher: RandomState,
+    entries: [Mutex<Option<Entry>>; SLOTS],
+}
 
 const SLOTS: usize = 32;
-/// Longer accounts are read each time.
-const LONGEST: usize = 2_048;
+/// Longer texts are not cached.
+const MAX_LENGTH: usize = 2_048;
 
 #[derive(Debug)]
-struct Known {
-    /// The account as it stood: the client, then its capabilities.
+struct Entry {
+    /// The text of the client information, followed by the text of the capabilities.
     text: Box<str>,
     split: usize,
-    sender: Arc<ClientIdentity>,
+    identity: Arc<ClientIdentity>,
 }
 
 impl ClientIdentityCache {
-    /// The sender with these accounts of client and capabilities, read by `read` if it is new.
+    /// Returns the identity with these JSON texts. Calls `decode` if it is not cached.
     pub(crate) fn find<E>(
         &self,
-        client: &str,
+        info: &str,
         capabilities: &str,
-        read: impl FnOnce() -> Result<ClientIdentity, E>,
+        decode: impl FnOnce() -> Result<ClientIdentity, E>,
     ) -> Result<Arc<ClientIdentity>, E> {
-        let length = client.len() + capabilities.len();
-        // The digits of a version stand near the end, the first capability near the beginning.
-        let near =
-            |text: &str, at: usize| usize::from(text.as_bytes().get(at).copied().unwrap_or(0));
-        let last = client.len().saturating_sub(3);
-        let mark = length * 31 + near(client, last) * 7 + near(capabilities, 2);
+        let length = info.len() + capabilities.len();
         let slots = self.0.get_or_init(Box::default);
-        let slot = &slots[mark % SLOTS];
-        if let Some(known) = &*lock(slot)
-            && known.text.len() == length
-            && known.text.split_at_checked(known.split) == Some((client, capabilities))
+        // A random hash, so that a client cannot choose the slot of another client.
+        let hash = slots.hasher.hash_one((info, capabilities));
+        let [index, ..] = hash.to_le_bytes();
+        let slot = &slots.entries[usize::from(index) % SLOTS];
+        if let Some(entry) = &*lock(slot)
+            && entry.text.len() == length
+            && entry.text.split_at_checked(entry.split) == Some((info, capabilities))
         {
-            return Ok(Arc::clone(&known.sender));
+            return Ok(Arc::clone(&entry.identity));
         }
-        let sender = Arc::new(read()?);
-        if length <= LONGEST {
-            *lock(slot) = Some(Known {
-                text: format!("{client}{capabilities}").into(),
-                split: client.len(),
-                sender: Arc::clone(&sender),
+        let identity = Arc::new(decode()?);
+        if length <= MAX_LENGTH {
+            *lock(slot) = Some(Entry {
+                text: format!("{info}{capabilities}").into(),
+                split: info.len(),
+                identity: Arc::clone(&identity),
             });
         }
-        Ok(sender)
+        Ok(identity)
     }
 }
 
@@ -75,26 +79,26 @@ mod tests {
 
     fn named(name: &str) -> ClientIdentity {
         ClientIdentity {
-            client: Some(Implementation::new(name, "1")),
+            info: Some(Implementation::new(name, "1")),
             ..ClientIdentity::default()
         }
     }
 
     #[test]
-    fn an_account_is_read_once_and_never_taken_for_another() {
-        let senders = ClientIdentityCache::default();
-        let read = |client: &str, capabilities: &str, name: &str| {
-            let found = senders.find(client, capabilities, || Ok::<_, ()>(named(name)));
-            found.unwrap().client.clone().unwrap().name
+    fn an_identity_is_decoded_once_and_never_confused_with_another() {
+        let cache = ClientIdentityCache::default();
+        let read = |info: &str, capabilities: &str, name: &str| {
+            let found = cache.find(info, capabilities, || Ok::<_, ()>(named(name)));
+            found.unwrap().info.clone().unwrap().name
         };
         assert_eq!(read("ab", "c", "one"), "one");
         assert_eq!(read("ab", "c", "two"), "one");
         assert_eq!(read("a", "bc", "three"), "three");
         assert_eq!(read("xb", "c", "four"), "four");
-        let long = "x".repeat(LONGEST + 1);
+        let long = "x".repeat(MAX_LENGTH + 1);
         assert_eq!(read(&long, "", "five"), "five");
         assert_eq!(read(&long, "", "six"), "six");
-        let failed: Result<Arc<ClientIdentity>, &str> = senders.find("bad", "", || Err("broken"));
+        let failed: Result<Arc<ClientIdentity>, &str> = cache.find("bad", "", || Err("broken"));
         assert_eq!(failed, Err("broken"));
     }
 }

@@ -1,10 +1,9 @@
-//! The revisions without a handshake: each request tells all there is to know.
+//! The stateless revision (2026-07-28): each request carries its metadata.
 //!
-//! [`RawRequestMeta`] finds what a request says of itself, [`RawRequestMeta::admit`] decides whether it is served,
-//! in the order that the specification fixes. [`ResultMeta`] adds to results what these revisions
-//! want of each. [`PendingInput`] holds the questions and answers of one call, which take a request
-//! each. [`Probe`] decides what a client makes of a server whose era it does not know. [`mirror`] is
-//! about headers that repeat what stands in the body.
+//! [`RawRequestMeta`] finds the metadata of a request, and [`RawRequestMeta::admit`] checks it in the
+//! order that the specification defines. [`ResultMeta`] adds the required members to results.
+//! [`PendingInput`] holds the input requests and responses of one call. [`Probe`] selects the
+//! revision of a server that a client does not know yet.
 //!
 //! Specification: [versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning),
 //! [`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta).

@@ -1,8 +1,8 @@
-//! What a client makes of a server whose era it does not know.
+//! Selection of the revision of an unknown server.
 //!
-//! The client asks for `server/discover` and does what [`Probe::next`] makes of the outcome. Only
-//! what is positively modern keeps it from falling back to a handshake; no code of an error is
-//! singled out.
+//! A client sends `server/discover` and passes the outcome to [`Probe::next`]. The client falls back
+//! to `initialize` unless the outcome proves that the server supports the stateless revision. No
+//! single error code decides.
 //!
 //! Specification: backward compatibility, of [versioning][1], [stdio][2] and [HTTP][3].
 //!
@@ -16,43 +16,46 @@ use serde::Deserialize;
 
 use crate::Revision;
 
-/// What came of asking a server for `server/discover`.
+/// The outcome of `server/discover`.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_enums, reason = "the decision is over all of them")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the probe decides over all outcomes"
+)]
 pub enum ProbeOutcome<'a> {
-    /// It tells which revisions it speaks.
+    /// The server reports its revisions.
     Discovered(&'a [String]),
-    /// It refuses, in words of this protocol.
+    /// The server answers with a JSON-RPC error.
     Refused(&'a ErrorObject),
-    /// It was reached, and what it says is nothing of this protocol.
+    /// The server was reached, but its response is not MCP.
     UnknownProtocol,
-    /// It says nothing, for long enough.
+    /// The server did not answer in time.
     TimedOut,
-    /// The pipe ended.
+    /// The connection was closed.
     Closed,
 }
 
-/// What to do next.
+/// The next step of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a client has to know each of them")]
+#[expect(clippy::exhaustive_enums, reason = "a client must handle every step")]
 pub enum ProbeStep {
-    /// It is modern; speak this revision from now on.
+    /// The server supports the stateless revision; use this revision.
     Modern(Revision),
-    /// Ask once more, in this revision.
+    /// Send `server/discover` again, in this revision.
     Ask(Revision),
-    /// It is legacy; open with a handshake that offers this revision.
+    /// The server is session-based; send `initialize` with this revision.
     Initialize(Revision),
-    /// The same, over a new connection.
+    /// Open a new connection and send `initialize` with this revision.
     Restart(Revision),
-    /// It is modern, and its refusal stands.
+    /// The server supports the stateless revision; report its error to the caller.
     Surface,
-    /// Nothing it speaks is spoken here.
+    /// Client and server have no revision in common.
     NothingInCommon,
-    /// Its era is still unknown: the failure stands.
+    /// The revision is still unknown; report the failure to the caller.
     Unknown,
 }
 
-/// Finds out the era of one server.
+/// Selects the revision of one server.
 #[derive(Debug, Clone)]
 pub struct Probe {
     spoken: Vec<Revision>,
@@ -62,8 +65,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A client that speaks these revisions. On a `pipe` silence and its end tell something, over
-    /// HTTP they do not.
+    /// Creates a probe for a client that supports these revisions. On a `pipe`, a timeout or a closed
+    /// connection means that the server is session-based; over HTTP they mean nothing.
     pub fn new(spoken: impl IntoIterator<Item = Revision>, pipe: bool) -> Self {
         Self {
             spoken: spoken.into_iter().collect(),
@@ -73,7 +76,7 @@ impl Probe {
         }
     }
 
-    /// Where to begin.
+    /// Returns the first step.
     pub fn first(&self) -> ProbeStep {
         match self.newest(true, |_| true) {
             Some(revision) => ProbeStep::Ask(revision),
@@ -81,7 +84,7 @@ impl Probe {
         }
     }
 
-    /// What to do after this outcome.
+    /// Returns the step after this outcome.
     pub fn next(&mut self, outcome: ProbeOutcome<'_>) -> ProbeStep {
         match outcome {
             ProbeOutcome::Discovered(versions) => match self.common(true, versions) {
@@ -99,8 +102,9 @@ impl Probe {
         }
     }
 
-    /// The handshake was refused. A slow server may have got the probe late: if it turns out to be
-    /// modern it is asked once more. `None` if the refusal stands.
+    /// Returns the step after `initialize` was rejected. A slow server may have answered the probe
+    /// late: if its error shows that it is stateless, `server/discover` is sent once more. Returns
+    /// `None` if the error must be reported.
     pub fn reconsider(&mut self, error: &ErrorObject) -> Option<ProbeStep> {
         let revision = self.common(true, &supported(error)?)?;
         (!std::mem::replace(&mut self.reconsidered, true)).then_some(ProbeStep::Ask(revision))
@@ -130,19 +134,21 @@ impl Probe {
             .map_or(ProbeStep::NothingInCommon, ProbeStep::Initialize)
     }
 
-    fn common(&self, modern: bool, versions: &[String]) -> Option<Revision> {
-        self.newest(modern, |it| versions.iter().any(|name| name == it.as_str()))
+    fn common(&self, stateless: bool, versions: &[String]) -> Option<Revision> {
+        self.newest(stateless, |revision| {
+            versions.iter().any(|name| name == revision.as_str())
+        })
     }
 
-    fn newest(&self, modern: bool, fits: impl Fn(Revision) -> bool) -> Option<Revision> {
+    fn newest(&self, stateless: bool, fits: impl Fn(Revision) -> bool) -> Option<Revision> {
         let spoken = self.spoken.iter().copied();
         spoken
-            .filter(|it| it.is_stateless() == modern && fits(*it))
+            .filter(|revision| revision.is_stateless() == stateless && fits(*revision))
             .max()
     }
 }
 
-/// The revisions that an error lists which only a modern server answers with.
+/// Returns the revisions in the error that only a server of the stateless revision sends.
 fn supported(error: &ErrorObject) -> Option<Vec<String>> {
     if error.code != UnsupportedProtocolVersion::CODE {
         return None;
@@ -178,7 +184,10 @@ mod tests {
     }
 
     fn discovered(versions: &[&str]) -> (ProbeStep, ProbeStep) {
-        let versions: Vec<String> = versions.iter().map(|it| (*it).to_owned()).collect();
+        let versions: Vec<String> = versions
+            .iter()
+            .map(|version| (*version).to_owned())
+            .collect();
         both(ProbeOutcome::Discovered(&versions))
     }
 
@@ -189,7 +198,7 @@ mod tests {
     // proves: M-VER-004, M-VER-010, M-VER-011, M-VER-023, M-STDIO-022, M-STDIO-023, M-STDIO-024
     // proves: M-STDIO-025, M-STDIO-027, M-HTTP-052, M-HTTP-053, M-HTTP-054
     #[test]
-    fn each_outcome_has_its_step() {
+    fn each_outcome_leads_to_the_right_step() {
         let modern = alike(ProbeStep::Modern(V2026_07_28));
         assert_eq!(discovered(&["2026-07-28"]), modern);
         let mixed = ["2099-01-01", "2026-07-28", "2025-11-25"];
@@ -221,7 +230,7 @@ mod tests {
         for code in [-32601, -32602, -32600, -32000, -32001, -32603, -32700, -1] {
             assert_eq!(refused(&refusal(code, json!({}))), newest, "{code}");
         }
-        // The number alone is no evidence.
+        // The error code alone does not decide.
         assert_eq!(refused(&refusal(-32022, json!("gone"))), newest);
 
         assert_eq!(both(ProbeOutcome::UnknownProtocol), newest);
@@ -235,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_names_what_it_refuses_is_asked_twice_and_no_more() {
+    fn a_server_that_rejects_a_listed_version_is_probed_at_most_twice() {
         let mut probe = Probe::new(Revision::ALL, true);
         let error = unsupported(&["2026-07-28"]);
         assert_eq!(
@@ -249,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_that_a_modern_server_refuses_leads_to_one_more_question() {
+    fn an_initialize_rejected_by_a_stateless_server_leads_to_one_more_probe() {
         let mut probe = Probe::new(Revision::ALL, true);
         let plain = refusal(-32601, json!({}));
         assert_eq!(probe.reconsider(&plain), None);
@@ -261,7 +270,7 @@ mod tests {
 
     // proves: M-VER-015, M-VER-021, M-STDIO-026
     #[test]
-    fn who_speaks_one_era_does_not_pretend_to_speak_the_other() {
+    fn a_client_of_one_kind_of_revisions_does_not_use_the_other() {
         let mut modern = Probe::new([V2026_07_28], true);
         assert_eq!(modern.first(), ProbeStep::Ask(V2026_07_28));
         let none = refusal(-32601, json!({}));

@@ -1,9 +1,9 @@
-//! What a request says of itself, and whether it is served.
+//! Request metadata of the stateless revision, and the checks before a request is handled.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode, members, read_string};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode, members, quote, read_string};
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, LoggingLevel, PROTOCOL_VERSION_KEY,
 };
@@ -14,10 +14,10 @@ use super::client_identity::{ClientIdentity, ClientIdentityCache};
 use crate::http_headers;
 use crate::{Revision, gate};
 
-/// A request that says in its `_meta` which revision it is written in, and that is what makes it
-/// a request of a revision without a handshake, whatever else it is.
+/// The reserved members of `_meta` in a request, as raw text. A request with a protocol version in
+/// its `_meta` is a request of the stateless revision.
 ///
-/// It holds what stands in the `_meta` as text; whether that is right, admission tells.
+/// [`admit`](Self::admit) checks and decodes the members.
 #[derive(Debug, Clone, Copy)]
 pub struct RawRequestMeta<'a> {
     version: &'a str,
@@ -26,45 +26,47 @@ pub struct RawRequestMeta<'a> {
     log_level: Option<&'a str>,
 }
 
-/// What a request says of itself and of who sends it.
+/// The decoded metadata of a request: revision, client and log level.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RequestMeta {
-    /// The revision it is written in, one that is served.
+    /// The revision of the request, which is supported.
     pub revision: Revision,
-    /// Who sends it, and what can be asked of them.
-    pub sender: Arc<ClientIdentity>,
-    /// The least serious log message to send along; `None` means none at all.
+    /// The client and its capabilities.
+    pub client: Arc<ClientIdentity>,
+    /// The lowest level of log messages to send; `None` sends none.
     pub log_level: Option<LoggingLevel>,
 }
 
-/// The headers of an HTTP request that repeat what stands in its body; `None` where one is
-/// missing.
+/// The HTTP headers that repeat members of the body; `None` for a missing header.
 #[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::exhaustive_structs, reason = "the transport names all of them")]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "transports construct it with all headers"
+)]
 pub struct StandardHeaders<'a> {
     /// `MCP-Protocol-Version`.
     pub version: Option<&'a str>,
     /// `Mcp-Method`.
     pub method: Option<&'a str>,
-    /// `Mcp-Name`, as it was sent.
+    /// `Mcp-Name`, in its encoded form.
     pub name: Option<&'a str>,
 }
 
 impl<'a> RawRequestMeta<'a> {
-    /// The claim of a request, if it makes one.
+    /// Returns the metadata of a request, if it has a protocol version.
     pub fn of(request: &Request<'a>) -> Option<Self> {
-        Self::within(request.meta_members().map_while(Result::ok))
+        Self::from_meta(request.meta_members().map_while(Result::ok))
     }
 
-    /// The claim in the JSON text of some params, if there is one.
+    /// Returns the metadata in the JSON text of params, if they have a protocol version.
     pub fn of_params(params: &'a str) -> Option<Self> {
         let mut params = members(params).map_while(Result::ok);
         let (_, meta) = params.find(|(key, _)| *key == "_meta")?;
-        Self::within(members(meta).map_while(Result::ok))
+        Self::from_meta(members(meta).map_while(Result::ok))
     }
 
-    fn within(meta: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
+    fn from_meta(meta: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
         let (mut version, mut client, mut capabilities, mut log_level) = (None, None, None, None);
         for (key, value) in meta {
             let slot = match key {
@@ -84,17 +86,18 @@ impl<'a> RawRequestMeta<'a> {
         })
     }
 
-    /// The revision it names, if that is text.
+    /// Returns the protocol version, if it is a string.
     pub fn version(&self) -> Option<Cow<'a, str>> {
         read_string(self.version)
     }
 
-    /// Whether the request is served: the headers agree with it (over HTTP), the revision is
-    /// among those `served`, nothing is missing, and the method exists. The first failure is the
-    /// answer.
+    /// Checks whether the request is handled: the headers match the body (over HTTP), the revision is
+    /// in `served`, the required members are present, and the method exists. The first failure is
+    /// the error.
     ///
     /// # Errors
-    /// One of the protocol's errors; over HTTP, [`status`](http_headers::status) tells with which status.
+    /// A check failed; [`admission_status`](http_headers::admission_status) returns the HTTP status of
+    /// the error.
     pub fn admit(
         &self,
         request: &Request<'_>,
@@ -104,13 +107,13 @@ impl<'a> RawRequestMeta<'a> {
         self.admit_cached(request, served, headers, &ClientIdentityCache::default())
     }
 
-    /// The same with a memory of who has sent lately.
+    /// Like [`admit`](Self::admit), with a cache of client identities.
     pub(crate) fn admit_cached(
         &self,
         request: &Request<'_>,
         served: &[Revision],
         headers: Option<&StandardHeaders<'_>>,
-        senders: &ClientIdentityCache,
+        cache: &ClientIdentityCache,
     ) -> Result<RequestMeta, ErrorObject> {
         let version = self
             .version()
@@ -125,9 +128,9 @@ impl<'a> RawRequestMeta<'a> {
         let revision = served
             .iter()
             .copied()
-            .find(|it| it.is_stateless() && it.as_str() == version)
+            .find(|revision| revision.is_stateless() && revision.as_str() == version)
             .ok_or_else(|| unsupported_version(&version, served))?;
-        let envelope = self.envelope(revision, senders)?;
+        let meta = self.decode_members(revision, cache)?;
         if let Some(headers) = headers {
             http_headers::check(http_headers::METHOD, headers.method, Some(&*request.method))?;
             http_headers::check_name(request, headers.name)?;
@@ -136,13 +139,13 @@ impl<'a> RawRequestMeta<'a> {
         if !known {
             return Err(ErrorObject::method_not_found(&request.method));
         }
-        Ok(envelope)
+        Ok(meta)
     }
 
-    fn envelope(
+    fn decode_members(
         &self,
         revision: Revision,
-        senders: &ClientIdentityCache,
+        cache: &ClientIdentityCache,
     ) -> Result<RequestMeta, ErrorObject> {
         let log_level = self.log_level.map(|value| read(LOG_LEVEL_KEY, value));
         let log_level = log_level.transpose()?;
@@ -150,9 +153,9 @@ impl<'a> RawRequestMeta<'a> {
         let Some(capabilities) = self.capabilities else {
             return Err(malformed(CLIENT_CAPABILITIES_KEY, "an object"));
         };
-        let sender = senders.find(client.unwrap_or_default(), capabilities, || {
+        let identity = cache.find(client.unwrap_or_default(), capabilities, || {
             Ok::<_, ErrorObject>(ClientIdentity {
-                client: client
+                info: client
                     .map(|client| read(CLIENT_INFO_KEY, client))
                     .transpose()?,
                 capabilities: read(CLIENT_CAPABILITIES_KEY, capabilities)?,
@@ -160,7 +163,7 @@ impl<'a> RawRequestMeta<'a> {
         })?;
         Ok(RequestMeta {
             revision,
-            sender,
+            client: identity,
             log_level,
         })
     }
@@ -172,38 +175,41 @@ fn read<T: DeserializeOwned>(key: &str, value: &str) -> Result<T, ErrorObject> {
     })
 }
 
-/// The answer to a request that says nothing of itself and belongs to no session.
+/// Returns the error for a request that has no metadata and belongs to no session.
 pub fn missing_request_meta(served: &[Revision]) -> ErrorObject {
-    let names: Vec<_> = served.iter().map(|it| it.as_str()).collect();
-    let handshake = if served.iter().any(|it| !it.is_stateless()) {
+    let names: Vec<_> = served.iter().map(|revision| revision.as_str()).collect();
+    let handshake = if served.iter().any(|revision| !revision.is_stateless()) {
         ", or open a session with initialize"
     } else {
         ""
     };
     ErrorObject::invalid_params(format!(
-        "_meta lacks {:?} and {:?}; send both with every request{handshake}; served are {}",
+        "_meta lacks {:?} and {:?}; send both with every request{handshake}; supported versions are {}",
         PROTOCOL_VERSION_KEY,
         CLIENT_CAPABILITIES_KEY,
         names.join(", ")
     ))
 }
 
-/// The answer to a revision that is not served.
+/// Returns the error for a protocol version that is not supported.
 pub(crate) fn unsupported_version(requested: &str, served: &[Revision]) -> ErrorObject {
-    let shown: String = requested.chars().take(64).collect();
-    let names: Vec<_> = served.iter().map(|it| it.as_str()).collect();
+    let names: Vec<_> = served.iter().map(|revision| revision.as_str()).collect();
     ErrorObject::new(
         ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
         format!(
-            "protocol version {shown:?} is not served; served are {}",
+            "protocol version {} is not supported; supported versions are {}",
+            quote(requested, 64),
             names.join(", ")
         ),
     )
-    .with_data(json!({ "supported": names, "requested": shown }))
+    .with_data(json!({
+        "supported": names,
+        "requested": requested.chars().take(64).collect::<String>(),
+    }))
 }
 
 fn malformed(key: &str, wanted: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!(
-        "invalid params: /_meta: {key:?} is missing or not {wanted}; send it with every request"
+        "invalid params: /_meta: {key:?} is missing or is not {wanted}; send it with every request"
     ))
 }

@@ -1,4 +1,4 @@
-//! What a revision without a handshake wants of each result.
+//! Members that the stateless revision adds to each result.
 
 use std::time::Duration;
 
@@ -8,32 +8,32 @@ use mcp_types::{Implementation, SERVER_INFO_KEY, method};
 
 pub use mcp_types::v2026_07_28::CacheScope;
 
-/// How long clients may keep a list or a resource, and who may see what was kept.
+/// The cache hint of a list or a resource: time to live and scope.
 ///
 /// Specification: [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheHint {
-    /// For how long it is fresh; zero means that it is stale at once.
+    /// The time for which the result is fresh; zero means that it is stale at once.
     pub ttl: Duration,
-    /// Whether what is kept for one user may be shown to another.
+    /// Whether a cached result may be shared between users.
     pub scope: CacheScope,
 }
 
 impl CacheHint {
-    /// Not to be kept.
+    /// Do not cache.
     pub const NONE: Self = Self {
         ttl: Duration::ZERO,
         scope: CacheScope::Private,
     };
 
-    /// Fresh for `ttl`, for whoever asked.
+    /// Fresh for `ttl`, for the same user only.
     pub fn private(ttl: Duration) -> Self {
         let scope = CacheScope::Private;
         Self { ttl, scope }
     }
 
-    /// Fresh for `ttl`, and the same for everybody: caches may share it across users.
+    /// Fresh for `ttl`, and equal for all users: caches may share it.
     pub fn public(ttl: Duration) -> Self {
         let scope = CacheScope::Public;
         Self { ttl, scope }
@@ -46,16 +46,17 @@ impl Default for CacheHint {
     }
 }
 
-/// Adds to a result its type, the server's identity, and how long it may be kept.
+/// The members that are added to a result: its type, the identity of the server, and the cache
+/// hint.
 #[derive(Debug, Clone)]
 pub struct ResultMeta {
-    /// The members of `_meta`, without braces.
+    /// The members of `_meta` as JSON text, without braces.
     identity: Box<[u8]>,
     /// `"ttlMs":…,"cacheScope":…`
     hint: Box<[u8]>,
 }
 
-/// Whether results of the method carry hints for caches.
+/// Returns whether the results of the method have cache hints.
 pub(crate) fn is_cacheable(method: &str) -> bool {
     matches!(
         method,
@@ -69,10 +70,10 @@ pub(crate) fn is_cacheable(method: &str) -> bool {
 }
 
 impl ResultMeta {
-    /// The stamp of a server on results of one method.
+    /// Creates the result metadata of a server for the results of one method.
     pub fn new(server: &Implementation, hint: Option<&CacheHint>) -> Self {
         let mut identity = Vec::new();
-        // What cannot be written is left out: it is a courtesy.
+        // The identity is optional, so an error is ignored.
         if let Ok(info) = serde_json::to_string(server) {
             identity.extend_from_slice(format!("\"{}\":{info}", SERVER_INFO_KEY).as_bytes());
         }
@@ -90,32 +91,32 @@ impl ResultMeta {
         }
     }
 
-    /// Stamps the JSON object that stands in `out` from `start` to the end. What it says itself
-    /// is left alone.
+    /// Adds the missing members to the JSON object in `out` from `start` to the end. Existing members
+    /// are not changed. `plain` means that the object has none of the members.
     pub fn apply(&self, out: &mut Vec<u8>, start: usize, plain: bool) {
         let text = out.get(start..).unwrap_or_default();
         if !(text.starts_with(b"{") && text.ends_with(b"}")) {
-            // Not a result that could carry anything.
+            // Not an object, so no member can be added.
             return;
         }
-        let says = if plain {
-            Says::default()
+        let present = if plain {
+            Present::default()
         } else {
-            Says::read(text)
+            Present::read(text)
         };
         out.pop();
         let is_empty = out.len() == start + 1;
-        self.add_missing(out, &says, start, is_empty);
+        self.add_missing(out, &present, start, is_empty);
         out.push(b'}');
     }
 
-    /// Appends what it adds to a result that says nothing of this itself.
+    /// Appends all members, for a result that has none of them.
     pub(crate) fn write_members(&self, out: &mut Vec<u8>) {
-        self.add_missing(out, &Says::default(), 0, true);
+        self.add_missing(out, &Present::default(), 0, true);
     }
 
-    /// Appends what an object that starts at `start` and is not closed yet does not say itself.
-    fn add_missing(&self, out: &mut Vec<u8>, says: &Says, start: usize, is_empty: bool) {
+    /// Appends the members that are missing in the object that starts at `start` and is not yet closed.
+    fn add_missing(&self, out: &mut Vec<u8>, present: &Present, start: usize, is_empty: bool) {
         let mut separate = !is_empty;
         let mut add = |out: &mut Vec<u8>, members: &[u8]| {
             if std::mem::replace(&mut separate, true) {
@@ -123,20 +124,20 @@ impl ResultMeta {
             }
             out.extend_from_slice(members);
         };
-        if !says.kind {
+        if !present.kind {
             add(out, b"\"resultType\":\"complete\"");
         }
-        if !self.hint.is_empty() && !says.kind && !says.hint {
+        if !self.hint.is_empty() && !present.kind && !present.hint {
             add(out, &self.hint);
         }
         if !self.identity.is_empty() {
-            match says.meta {
+            match present.meta {
                 None => {
                     add(out, b"\"_meta\":{");
                     out.extend_from_slice(&self.identity);
                     out.push(b'}');
                 }
-                Some((at, is_empty)) if !says.identity => {
+                Some((at, is_empty)) if !present.identity => {
                     let at = start + at;
                     let comma: &[u8] = if is_empty { b"" } else { b"," };
                     let added = self.identity.iter().chain(comma).copied();
@@ -148,34 +149,34 @@ impl ResultMeta {
     }
 }
 
-/// What a result says already.
+/// The members that a result already has.
 #[derive(Default)]
-struct Says {
+struct Present {
     kind: bool,
     hint: bool,
     identity: bool,
-    /// Where the first member of its `_meta` starts, and whether there is none.
+    /// The position after the opening brace of `_meta`, and whether `_meta` is empty.
     meta: Option<(usize, bool)>,
 }
 
-impl Says {
+impl Present {
     fn read(text: &[u8]) -> Self {
-        let mut says = Self::default();
+        let mut present = Self::default();
         let text = std::str::from_utf8(text).unwrap_or_default();
         for (key, value) in members(text).map_while(Result::ok) {
             match key {
-                "resultType" => says.kind = true,
-                "ttlMs" | "cacheScope" => says.hint = true,
+                "resultType" => present.kind = true,
+                "ttlMs" | "cacheScope" => present.hint = true,
                 "_meta" if value.starts_with('{') => {
                     let at = value.as_ptr().addr() - text.as_ptr().addr() + 1;
                     let mut inner = members(value).map_while(Result::ok).peekable();
-                    says.meta = Some((at, inner.peek().is_none()));
-                    says.identity = inner.any(|(key, _)| key == SERVER_INFO_KEY);
+                    present.meta = Some((at, inner.peek().is_none()));
+                    present.identity = inner.any(|(key, _)| key == SERVER_INFO_KEY);
                 }
                 _ => {}
             }
         }
-        says
+        present
     }
 }
 
@@ -186,26 +187,26 @@ mod tests {
     use super::*;
 
     fn with_result_meta(result: &str, hint: Option<&CacheHint>) -> Value {
-        let stamp = ResultMeta::new(&Implementation::new("s", "1"), hint);
+        let meta = ResultMeta::new(&Implementation::new("s", "1"), hint);
         let mut out = b"before".to_vec();
         out.extend_from_slice(result.as_bytes());
-        stamp.apply(&mut out, 6, false);
+        meta.apply(&mut out, 6, false);
         serde_json::from_slice(&out[6..]).unwrap()
     }
 
     #[test]
-    fn what_is_no_object_is_left_as_it_is() {
-        let stamp = ResultMeta::new(&Implementation::new("s", "1"), None);
+    fn a_result_that_is_not_an_object_is_not_changed() {
+        let meta = ResultMeta::new(&Implementation::new("s", "1"), None);
         for text in ["null", "[1]", "\"}\"", ""] {
             let mut out = format!("before{text}").into_bytes();
-            stamp.apply(&mut out, 6, true);
+            meta.apply(&mut out, 6, true);
             assert_eq!(out, format!("before{text}").as_bytes());
         }
     }
 
     // proves: M-META-013, M-META-014, M-CACHE-001, M-CACHE-002, M-CACHE-009, M-CACHE-015
     #[test]
-    fn a_result_gets_what_it_does_not_say_itself() {
+    fn missing_members_are_added_to_a_result() {
         let identity = json!({"name": "s", "version": "1"});
         let key = SERVER_INFO_KEY;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The server's side of requests that belong to no session.
+//! The server side of the stateless revision.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,14 +15,14 @@ use crate::{
     Exchange, Outcome, Payload, Reply, RequestContext, ServerFacts, Service, Session, downgrade,
 };
 
-/// Serves requests of revisions without a handshake, one by one.
+/// Handles requests of the stateless revision.
 pub(crate) struct StatelessServer {
-    known: Mutex<Option<Arc<Known>>>,
-    senders: ClientIdentityCache,
+    cached: Mutex<Option<Arc<CachedFacts>>>,
+    clients: ClientIdentityCache,
 }
 
-/// What the service tells of itself, made ready for use.
-struct Known {
+/// The facts of the service and the result metadata derived from them.
+struct CachedFacts {
     edition: u64,
     facts: ServerFacts,
     offers: Offers,
@@ -34,25 +34,25 @@ struct Known {
 impl StatelessServer {
     pub(crate) fn new() -> Self {
         Self {
-            known: Mutex::default(),
-            senders: ClientIdentityCache::default(),
+            cached: Mutex::default(),
+            clients: ClientIdentityCache::default(),
         }
     }
 
-    fn known(&self, service: &dyn Service) -> Arc<Known> {
+    fn facts(&self, service: &dyn Service) -> Arc<CachedFacts> {
         let edition = service.edition();
-        let mut slot = lock(&self.known);
-        if let Some(known) = slot.as_ref().filter(|it| it.edition == edition) {
+        let mut slot = lock(&self.cached);
+        if let Some(known) = slot.as_ref().filter(|known| known.edition == edition) {
             return Arc::clone(known);
         }
         let facts = service.facts();
-        let stamp = |hint| Arc::new(ResultMeta::new(&facts.info, hint));
-        let known = Arc::new(Known {
+        let result_meta = |hint| Arc::new(ResultMeta::new(&facts.info, hint));
+        let known = Arc::new(CachedFacts {
             edition,
             offers: Offers::of(&facts.capabilities),
-            plain: stamp(None),
-            lists: stamp(Some(&facts.lists)),
-            reads: stamp(Some(&facts.reads)),
+            plain: result_meta(None),
+            lists: result_meta(Some(&facts.lists)),
+            reads: result_meta(Some(&facts.reads)),
             facts,
         });
         *slot = Some(Arc::clone(&known));
@@ -63,46 +63,49 @@ impl StatelessServer {
         &self,
         service: &dyn Service,
         request: &Request<'_>,
-        claim: &RawRequestMeta<'_>,
+        meta: &RawRequestMeta<'_>,
         headers: Option<&StandardHeaders<'_>>,
     ) -> Result<RequestMeta, ErrorObject> {
-        let known = self.known(service);
-        claim.admit_cached(request, &known.facts.revisions, headers, &self.senders)
+        let known = self.facts(service);
+        meta.admit_cached(request, &known.facts.revisions, headers, &self.clients)
     }
 
     pub(crate) fn serve(
         &self,
         service: &dyn Service,
         request: &Request<'_>,
-        envelope: RequestMeta,
+        meta: RequestMeta,
         exchange: Exchange,
     ) -> Reply {
-        let known = self.known(service);
-        let rules = envelope.revision.rules();
+        let known = self.facts(service);
+        let rules = meta.revision.rules();
         if known.offers.serve(&request.method, rules).is_err() {
             return Reply::error(ErrorObject::method_not_found(&request.method));
         }
-        let stamp = match &*request.method {
+        let result_meta = match &*request.method {
             method::RESOURCES_READ => &known.reads,
             method if is_cacheable(method) => &known.lists,
             _ => &known.plain,
         };
         if request.method == method::SERVER_DISCOVER {
             let discovered = Reply::ok(Payload::of(known.discovered()));
-            return with_result_meta(discovered, stamp);
+            return with_result_meta(discovered, result_meta);
         }
         let principal = exchange.link().principal().cloned();
-        let session = Session::of_request(envelope, known.offers, principal);
+        let session = Session::of_request(meta, known.offers, principal);
         let reply = service.request(request, RequestContext::new(exchange, session));
-        with_result_meta(reply, stamp)
+        with_result_meta(reply, result_meta)
     }
 }
 
-impl Known {
+impl CachedFacts {
     fn discovered(&self) -> DiscoverResult {
         let facts = &self.facts;
         let CacheHint { ttl, scope } = facts.lists.clone();
-        let versions = facts.revisions.iter().map(|it| it.as_str().to_owned());
+        let versions = facts
+            .revisions
+            .iter()
+            .map(|revision| revision.as_str().to_owned());
         let mut result = DiscoverResult::new(
             versions.collect(),
             downgrade::modern_capabilities(facts.capabilities.clone()),
@@ -114,9 +117,9 @@ impl Known {
     }
 }
 
-fn with_result_meta(reply: Reply, stamp: &Arc<ResultMeta>) -> Reply {
-    let stamp = Arc::clone(stamp);
-    let add = move |outcome: Outcome| outcome.map(|payload| payload.with_result_meta(stamp));
+fn with_result_meta(reply: Reply, result_meta: &Arc<ResultMeta>) -> Reply {
+    let result_meta = Arc::clone(result_meta);
+    let add = move |outcome: Outcome| outcome.map(|payload| payload.with_result_meta(result_meta));
     match reply {
         Reply::Ready(outcome) => Reply::Ready(add(outcome)),
         Reply::Pending(future) => Reply::Pending(Box::pin(async move { add(future.await) })),

@@ -1,11 +1,12 @@
-//! Answers to a batch, collected into one array (2025-03-26 only).
+//! Responses to a batch, collected into one array (2025-03-26 only).
 
 use std::sync::{Arc, Mutex, Weak};
 
 use super::outbox::Outbox;
 use crate::sync::lock;
 
-/// Shared by the members of one batch; when the last lets go, the array is queued.
+/// The responses of one batch, shared by its requests. The array is queued when the last request
+/// drops it.
 pub(super) struct BatchState {
     outbox: Weak<Outbox>,
     answers: Mutex<Vec<u8>>,
@@ -19,7 +20,7 @@ impl BatchState {
         })
     }
 
-    /// Adds one answer.
+    /// Adds one response.
     pub(super) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut answers = lock(&self.answers);
         let separator = if answers.is_empty() { b'[' } else { b',' };
@@ -32,7 +33,7 @@ impl Drop for BatchState {
     fn drop(&mut self) {
         let mut answers = std::mem::take(&mut *lock(&self.answers));
         if answers.is_empty() {
-            return; // only notifications: nothing is answered
+            return; // a batch of notifications has no response
         }
         answers.push(b']');
         if let Some(outbox) = self.outbox.upgrade() {

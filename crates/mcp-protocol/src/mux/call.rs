@@ -1,4 +1,4 @@
-//! Requests of this side, written into the pipe.
+//! Requests of this side, sent over the pipe.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,12 +10,13 @@ use mcp_types::method;
 use super::Mux;
 use crate::{Answer, CallError, Closed, SentId};
 
-/// A call on a pipe: waits for room, writes the request, waits for the answer.
+/// A call over a pipe: waits for room in the output queue, queues the request, waits for the
+/// response.
 pub(super) struct MuxCall {
     mux: Arc<Mux>,
     method: &'static str,
-    /// Wants to know the id.
-    told: Option<SentId>,
+    /// Receives the id of the request.
+    sent_id: Option<SentId>,
     stage: Stage,
 }
 
@@ -30,20 +31,20 @@ impl MuxCall {
         mux: Arc<Mux>,
         method: &'static str,
         params: Option<Vec<u8>>,
-        told: Option<SentId>,
+        sent_id: Option<SentId>,
     ) -> Self {
         Self {
             mux,
             method,
-            told,
+            sent_id,
             stage: Stage::Queued(params),
         }
     }
 
     fn send(&self, params: Option<&[u8]>) -> Result<i64, CallError> {
         let id = self.mux.outgoing.open()?;
-        if let Some(told) = &self.told {
-            told.set(id);
+        if let Some(sent_id) = &self.sent_id {
+            sent_id.set(id);
         }
         self.mux
             .outbox
@@ -80,8 +81,8 @@ impl Future for MuxCall {
 }
 
 impl Drop for MuxCall {
-    /// Cancels on the wire, unless there is an answer; `initialize` may not be cancelled, and a
-    /// server that is silent when it is asked what it is may not know what a cancellation is.
+    /// Sends a cancellation, unless the response was received. `initialize` must not be cancelled,
+    /// and a server that does not answer `server/discover` may not know cancellations.
     fn drop(&mut self) {
         let Stage::Sent(id) = self.stage else {
             return;
@@ -90,7 +91,9 @@ impl Drop for MuxCall {
         if !self.mux.outgoing.withdraw(id) || is_opening {
             return;
         }
-        let params = format!("{{\"requestId\":{id},\"reason\":\"the caller gave up\"}}");
+        let params = format!(
+            "{{\"requestId\":{id},\"reason\":\"the caller no longer waits for the response\"}}"
+        );
         self.mux.outbox.push(|out| {
             write_notification(
                 out,

@@ -1,7 +1,8 @@
-//! One pipe, many exchanges: ids, in-flight tables both ways, cancellation, one output queue.
+//! Multiplexing of many exchanges over one pipe: ids, requests in flight in both directions,
+//! cancellation, one output queue.
 //!
-//! A [`Mux`] does no I/O. A driver feeds it frames, spawns the [`Work`] it hands out, and writes
-//! what [`Mux::poll_output`] gives. Everything is bounded by [`MuxLimits`].
+//! A [`Mux`] does no I/O. A driver passes frames to it, spawns the [`Work`] that it returns, and
+//! writes the bytes from [`Mux::poll_output`]. [`MuxLimits`] bound its memory.
 
 mod batch;
 mod call;
@@ -29,19 +30,19 @@ use outbox::Outbox;
 use work::Ticket;
 pub use work::{BlockingRun, Expiry, Run, Work};
 
-/// What one connection may hold at once.
+/// Limits of one connection.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MuxLimits {
     /// Limits on one frame.
     pub frame: Limits,
-    /// Requests of the peer that wait for their handler. Default 64; more are refused at once,
+    /// Running requests of the peer. Default 64. More are rejected at once instead of being queued,
     /// because the next frame may be a cancellation.
     pub incoming: usize,
-    /// Requests of this side that wait for the peer. Default 1,024; more fail locally.
+    /// Requests of this side that wait for a response. Default 1,024. More fail locally.
     pub outgoing: usize,
-    /// Bytes queued for a peer that does not read. Default 4 MiB; above it lossy notifications
-    /// are dropped, new requests wait, and the driver stops reading.
+    /// Bytes queued for a peer that does not read (backpressure). Default 4 MiB. Above it, lossy
+    /// notifications are dropped, new requests wait, and the driver stops reading.
     pub queue_bytes: usize,
 }
 
@@ -86,7 +87,7 @@ impl MuxLimits {
     }
 }
 
-/// Turns one pipe into exchanges. Both roles use it; it knows neither.
+/// Turns the frames of one pipe into exchanges, for clients and servers.
 pub struct Mux {
     inbound: Arc<dyn Inbound>,
     limits: MuxLimits,
@@ -99,13 +100,13 @@ pub struct Mux {
 }
 
 impl Mux {
-    /// A multiplexer that hands what arrives to `inbound`, for a pipe of this process, whose
-    /// other end may do everything.
+    /// Creates a multiplexer that passes messages to `inbound`, for a local pipe whose other end has
+    /// every permission.
     pub fn new(inbound: Arc<dyn Inbound>, limits: MuxLimits) -> Arc<Self> {
         Self::on_behalf(inbound, limits, Caller::local())
     }
 
-    /// A multiplexer for a connection that `caller` opened.
+    /// Creates a multiplexer for a connection that `caller` opened.
     pub fn on_behalf(inbound: Arc<dyn Inbound>, limits: MuxLimits, caller: Caller) -> Arc<Self> {
         let mux = Arc::new_cyclic(|this: &Weak<Self>| Self {
             inbound,
@@ -123,8 +124,8 @@ impl Mux {
 
     /// Handles one frame, without its newline.
     ///
-    /// Answers that are ready are queued when it returns. What still waits after one poll in
-    /// place is handed to `spawn`. After the end of the connection it does nothing.
+    /// Responses that are ready are queued when this returns. A handler that is pending after one
+    /// poll is passed to `spawn`. After the end of the connection this does nothing.
     pub fn receive(self: &Arc<Self>, frame: &[u8], spawn: &mut dyn FnMut(Work)) {
         if self.closed.get().is_some() {
             return;
@@ -147,17 +148,17 @@ impl Mux {
         }
     }
 
-    /// Handles a frame that was too long to be read; `head` is how it began.
+    /// Handles a frame that was too long to be read; `head` is its start.
     ///
-    /// If the head tells the id, the error carries it, and an answer fails its call at once.
+    /// If the head contains the id, the error response has it, and a response fails its call at once.
     pub fn too_long(&self, head: &[u8], limit: usize) {
         self.unreadable(head, &ParseError::too_long(head, limit), None);
     }
 
-    /// Answers something that has no id.
+    /// Sends an error response without an id.
     fn reject(&self, error: &ErrorObject) {
         if !self.inbound.answers() {
-            tracing::warn!(%error, "dropped what could not be understood");
+            tracing::warn!(%error, "dropped a frame that is not a valid message");
             return;
         }
         self.outbox.push(|out| write_error(out, None, error));
@@ -174,7 +175,7 @@ impl Mux {
                 let method = &*request.method;
                 tracing::warn!(
                     method,
-                    "dropped a request, which this revision does not know"
+                    "dropped a request: the negotiated revision has no requests to the client"
                 );
             }
             Message::Request(request) => self.request(&request, batch, spawn),
@@ -211,7 +212,7 @@ impl Mux {
         let exchange = work.exchange();
         self.incoming.insert(exchange);
         if self.closed.get().is_some() {
-            // `close` took the table before this one was on it.
+            // `close` cancelled the table before this exchange was added.
             exchange.cancel();
             self.forget(exchange);
         }
@@ -229,12 +230,12 @@ impl Mux {
     fn response(&self, response: Response<'_>) {
         let Some(id) = response.id else {
             let error = response.outcome.err();
-            tracing::warn!(?error, "peer reports a message it could not read");
+            tracing::warn!(?error, "peer could not read a message");
             return;
         };
         let answer = response.outcome.map(mcp_jsonrpc::RawJson::copy);
         if !self.outgoing.complete(&id, Ok(answer)) {
-            tracing::debug!(%id, "dropped a late or unknown answer");
+            tracing::debug!(%id, "dropped a late or unknown response");
         }
     }
 
@@ -244,11 +245,11 @@ impl Mux {
                 let failure = crate::CallError::Malformed(error.clone());
                 self.outgoing.complete(id, Err(failure))
             });
-            tracing::warn!(%error, failed, "peer sent a malformed answer");
+            tracing::warn!(%error, failed, "peer sent a malformed response");
             return;
         }
-        let wanted = self.inbound.unreadable(frame, error) && self.inbound.answers();
-        if !wanted || !error.is_answerable() {
+        let should_answer = self.inbound.unreadable(frame, error) && self.inbound.answers();
+        if !should_answer || !error.is_answerable() {
             return;
         }
         let object = error.to_error_object();
@@ -259,42 +260,43 @@ impl Mux {
         }
     }
 
-    /// Takes an exchange off the table.
+    /// Removes an exchange from the running requests.
     fn forget(&self, exchange: &Exchange) {
         self.incoming.forget(exchange);
     }
 
-    /// Swaps queued bytes, whole frames each ended by a newline, into the empty `spare`.
+    /// Swaps the queued bytes, whole frames that each end with a newline, into the empty `spare`.
     ///
-    /// `Ready(true)` means there is something to write, `Ready(false)` that the connection is
-    /// closed and everything was taken.
+    /// Returns `Ready(true)` if there are bytes to write, and `Ready(false)` if the connection is
+    /// closed and all bytes were taken.
     pub fn poll_output(&self, cx: &mut Context<'_>, spare: &mut Vec<u8>) -> Poll<bool> {
         self.outbox.poll_take(cx, spare)
     }
 
-    /// Whether the peer reads so slowly that the driver should stop reading it.
+    /// Returns whether the output queue is full, so that the driver should stop reading from the peer
+    /// (backpressure).
     pub fn is_congested(&self) -> bool {
         self.outbox.is_full()
     }
 
-    /// The peer will send nothing more: every call of this side fails with `reason` at once,
-    /// while requests of the peer go on and can still be answered.
+    /// Handles the end of the input: every call of this side fails with `reason` at once. Requests of
+    /// the peer continue and can still be answered.
     pub fn end_of_input(&self, reason: &Closed) {
         self.outgoing.close(reason);
     }
 
-    /// Fails a request of this side that could not be delivered; `false` if it is not waited for.
+    /// Fails a request of this side that could not be delivered. Returns `false` if it is not waiting.
     pub fn fail(&self, id: &RequestId, error: crate::CallError) -> bool {
         self.outgoing.complete(id, Err(error))
     }
 
-    /// How many requests are in flight: of the peer, and of this side.
+    /// Returns the number of requests in flight: of the peer, and of this side.
     pub fn in_flight(&self) -> (usize, usize) {
         (self.incoming.len(), self.outgoing.len())
     }
 
-    /// Ends the connection: every call of this side fails with `reason` at once, every running
-    /// request of the peer is cancelled, and nothing more is queued. Idempotent.
+    /// Closes the connection: every call of this side fails with `reason` at once, every running
+    /// request of the peer is cancelled, and nothing more is queued. A second call does nothing.
     pub fn close(&self, reason: Closed) {
         if self.closed.set(reason).is_err() {
             return;
@@ -306,7 +308,7 @@ impl Mux {
         self.inbound.closed(reason);
     }
 
-    /// Why the connection ended, if it has.
+    /// Returns the reason for the end of the connection, if it has ended.
     pub fn closed(&self) -> Option<&Closed> {
         self.closed.get()
     }
@@ -323,7 +325,10 @@ impl Link for Mux {
             return Err(reason.clone());
         }
         if delivery == Delivery::Lossy && self.outbox.is_full() {
-            tracing::trace!(method, "dropped a notification, the peer does not read");
+            tracing::trace!(
+                method,
+                "dropped a notification because the output queue is full"
+            );
             return Ok(());
         }
         self.outbox

@@ -1,11 +1,11 @@
-//! The one output queue of a pipe: whole frames, newline-terminated, in one buffer.
+//! The output queue of a pipe: whole frames in one buffer, each terminated by a newline.
 
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use crate::sync::lock;
 
-/// Buffers above this are given back once they are empty.
+/// Empty buffers larger than this are freed.
 const KEEP: usize = 256 << 10;
 
 pub(super) struct Outbox {
@@ -34,7 +34,7 @@ impl Outbox {
         self.append(write, false);
     }
 
-    /// Appends one frame that is known to be one line.
+    /// Appends one frame that contains no line breaks.
     pub(super) fn push_line(&self, write: impl FnOnce(&mut Vec<u8>)) {
         self.append(write, true);
     }
@@ -46,7 +46,7 @@ impl Outbox {
         }
         let start = state.bytes.len();
         write(&mut state.bytes);
-        // Raw JSON may carry newlines as white space; inside strings they are always escaped.
+        // Raw JSON may contain newlines as white space; inside strings they are always escaped.
         if !is_line && memchr::memchr2(b'\n', b'\r', &state.bytes[start..]).is_some() {
             for byte in &mut state.bytes[start..] {
                 if matches!(*byte, b'\n' | b'\r') {
@@ -85,7 +85,7 @@ impl Outbox {
     pub(super) fn poll_take(&self, cx: &Context<'_>, spare: &mut Vec<u8>) -> Poll<bool> {
         debug_assert!(
             spare.is_empty(),
-            "bytes that were not written would be lost"
+            "spare must be empty: its bytes would be lost"
         );
         let mut state = lock(&self.state);
         if state.bytes.is_empty() {
@@ -105,7 +105,7 @@ impl Outbox {
         Poll::Ready(true)
     }
 
-    /// Takes no more frames; what is queued can still be taken.
+    /// Rejects further frames. Queued frames can still be taken.
     pub(super) fn close(&self) {
         let mut state = lock(&self.state);
         state.closed = true;

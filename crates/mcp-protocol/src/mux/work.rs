@@ -1,4 +1,4 @@
-//! Requests that take time, and the promise that each is answered exactly once.
+//! Running requests, and the guarantee that each is answered exactly once.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,7 +15,8 @@ use super::batch::BatchState;
 use crate::{BoxFuture, Exchange, Outcome};
 use crate::{Running, expired, guarded};
 
-/// The duty to answer one request. Dropping it answers too, so no path can forget.
+/// The obligation to answer one request. Dropping it sends an error response, so that every request
+/// is answered.
 pub(super) struct Ticket {
     mux: Arc<Mux>,
     exchange: Exchange,
@@ -37,7 +38,7 @@ impl Ticket {
         &self.exchange
     }
 
-    /// Answers, unless the exchange has ended before.
+    /// Sends the response, unless the exchange has already ended.
     pub(super) fn settle(&mut self, outcome: &Outcome) {
         self.done = true;
         if !self.exchange.settle() {
@@ -58,12 +59,12 @@ impl Ticket {
         if self.exchange.is_endless() {
             self.announce_end();
         }
-        // Only now: whoever waits for the table to be empty expects the answers to be queued.
+        // Last: when the table is empty, all responses must be queued.
         self.mux.forget(&self.exchange);
     }
 
-    /// A shared pipe has no stream that closes: that a subscription is over is said a second
-    /// time, after its result (2026-07-28, basic/patterns/cancellation).
+    /// Sends `notifications/cancelled` after the result of a subscription, because a pipe has no
+    /// stream whose end the client could see (2026-07-28, basic/patterns/cancellation).
     fn announce_end(&self) {
         let params = text_of(&json!({ "requestId": self.exchange.id() }));
         let params = Some(params.as_bytes());
@@ -72,8 +73,8 @@ impl Ticket {
             .push(|out| write_notification(out, method::NOTIFICATIONS_CANCELLED, params));
     }
 
-    /// Refuses a request whose id belongs to another one: the error must not carry the id, or
-    /// the peer would take it for the answer to the other.
+    /// Rejects a request whose id is in use. The error has no id; otherwise the peer would take it
+    /// for the response to the other request.
     pub(super) fn abandon(&mut self, error: &ErrorObject) {
         self.done = true;
         self.exchange.settle();
@@ -92,13 +93,13 @@ impl Drop for Ticket {
     }
 }
 
-/// A request that was not answered at once.
+/// A request whose handler is not yet done.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Work {
-    /// Waits: spawn it as a task.
+    /// An asynchronous handler: spawn it as a task.
     Async(Run),
-    /// Blocks: run it on a thread for blocking work.
+    /// A blocking handler: run it on a thread for blocking work.
     Blocking(BlockingRun),
 }
 
@@ -111,7 +112,7 @@ impl Work {
     }
 }
 
-/// A running handler. It completes when the request is answered or cancelled; dropping it
+/// A running asynchronous handler. Completes when the request is answered or cancelled. Dropping it
 /// answers with an internal error.
 pub struct Run {
     handler: Running,
@@ -126,8 +127,8 @@ impl Run {
         }
     }
 
-    /// Polls in place; gives the run back if it is still pending. Nobody is woken by this poll:
-    /// whoever takes the run polls it again at once.
+    /// Polls the handler once and returns the run if it is still pending. The poll registers no waker;
+    /// the executor polls the run again at once.
     pub(super) fn poll_once(mut self) -> Option<Self> {
         match self
             .handler
@@ -141,13 +142,14 @@ impl Run {
         }
     }
 
-    /// How long it may take, from the [`Inbound`](crate::Inbound) it came from.
+    /// Returns the deadline of [`Inbound::deadline`](crate::Inbound::deadline); `None` for a
+    /// subscription.
     pub fn deadline(&self) -> Option<Duration> {
         let deadline = self.ticket.mux.inbound.deadline();
         deadline.filter(|_| !self.ticket.exchange.is_endless())
     }
 
-    /// Ends it because the deadline has passed.
+    /// Ends the handler because its deadline has passed.
     pub fn expire(mut self) {
         let outcome = self.handler.end(Err(expired(self.deadline())));
         self.ticket.settle(&outcome);
@@ -198,7 +200,7 @@ impl BlockingRun {
         Self { work, ticket }
     }
 
-    /// Runs it to its end on this thread; skips it if the request has ended meanwhile.
+    /// Runs the handler on this thread, unless the request has already ended.
     pub fn run(mut self) {
         if self.ticket.exchange.is_running() {
             let outcome = guarded(self.work).and_then(|outcome| outcome);
@@ -208,17 +210,17 @@ impl BlockingRun {
         }
     }
 
-    /// Answers that it will not be run, and why.
+    /// Answers with `error` instead of running the handler.
     pub fn refuse(mut self, error: ErrorObject) {
         self.ticket.settle(&Err(error));
     }
 
-    /// How long it may take.
+    /// Returns the deadline of the handler.
     pub fn deadline(&self) -> Option<Duration> {
         self.ticket.mux.inbound.deadline()
     }
 
-    /// A handle that answers for it when the deadline passes; a thread cannot be stopped.
+    /// Returns a handle that answers when the deadline passes, because a thread cannot be stopped.
     pub fn expiry(&self) -> Expiry {
         Expiry {
             mux: Arc::clone(&self.ticket.mux),
@@ -236,7 +238,7 @@ impl fmt::Debug for BlockingRun {
     }
 }
 
-/// Answers for a blocking handler that overran its deadline.
+/// Answers for a blocking handler that exceeds its deadline.
 pub struct Expiry {
     mux: Arc<Mux>,
     exchange: Exchange,
@@ -244,12 +246,12 @@ pub struct Expiry {
 }
 
 impl Expiry {
-    /// Completes when the request has ended, however it did.
+    /// Completes when the request has ended.
     pub fn ended(&self) -> crate::Cancelled {
         self.exchange.cancelled()
     }
 
-    /// Answers with a deadline error; the late answer of the handler is dropped.
+    /// Answers with a deadline error. A later result of the handler is dropped.
     pub fn expire(self) {
         let deadline = self.mux.inbound.deadline();
         Ticket::new(self.mux, self.exchange, self.batch).settle(&Err(expired(deadline)));

@@ -1,15 +1,16 @@
-//! What a request may do.
+//! The scopes granted to a request.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use crate::sync::lock;
 
-/// What a request may do, as whoever verified its credentials tells: the scopes of its token.
+/// The scopes that the verified token of a request grants.
 ///
-/// What stands before a server puts it beside the request; a server that needs more than is
-/// granted [demands](Self::demand) it, and who put the grant there reads afterwards what was
-/// [missing](Self::missing) and asks the client for it. Cloning shares both.
+/// The authentication layer attaches the grant to the request. A server that needs a scope
+/// [demands](Self::demand) it. Afterwards the authentication layer reads the scope that was
+/// [missing](Self::missing) and sends a challenge to the client. Cloning shares the scopes and the
+/// missing scope.
 ///
 /// Specification: [scope challenges][spec].
 ///
@@ -21,7 +22,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// A grant of these scopes, each one word.
+    /// Creates a grant of these scopes, each one word.
     pub fn new<T: Into<Box<str>>>(scopes: impl IntoIterator<Item = T>) -> Self {
         Self {
             scopes: scopes.into_iter().map(Into::into).collect(),
@@ -29,8 +30,8 @@ impl Grant {
         }
     }
 
-    /// The same scopes, but what is demanded in vain is not noted: for a request whose answer is
-    /// one of several, where it cannot be replaced by a challenge.
+    /// Returns the same scopes without a record of the missing scope: for a request in a batch,
+    /// whose response cannot be replaced by a challenge.
     #[must_use]
     pub fn unanswered(&self) -> Self {
         Self {
@@ -39,19 +40,19 @@ impl Grant {
         }
     }
 
-    /// The scopes.
+    /// Iterates over the scopes.
     pub fn scopes(&self) -> impl Iterator<Item = &str> {
         self.scopes.iter().map(|scope| &**scope)
     }
 
-    /// Whether every word of `scope` is granted.
+    /// Returns whether every word of `scope` is granted.
     pub fn covers(&self, scope: &str) -> bool {
         scope
             .split_ascii_whitespace()
             .all(|word| self.scopes().any(|granted| granted == word))
     }
 
-    /// Whether every word of `scope` is granted; if not, that is noted.
+    /// Returns whether every word of `scope` is granted. If not, records the scope as missing.
     pub fn demand(&self, scope: &str) -> bool {
         let covered = self.covers(scope);
         if !covered && let Some(missing) = &self.missing {
@@ -60,7 +61,7 @@ impl Grant {
         covered
     }
 
-    /// The first scope that was demanded in vain, all its words.
+    /// Returns the first scope that was demanded and not granted, with all its words.
     pub fn missing(&self) -> Option<String> {
         lock(self.missing.as_ref()?).clone()
     }
@@ -72,21 +73,21 @@ impl fmt::Debug for Grant {
     }
 }
 
-/// Who opened a connection, as far as its transport knows.
+/// The origin of a connection, as far as its transport knows it.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Caller {
-    /// On whose behalf; see [`Link::principal`](crate::Link::principal).
+    /// The verified principal; see [`Link::principal`](crate::Link::principal).
     pub principal: Option<crate::Principal>,
-    /// What may be done; see [`Link::permits`](crate::Link::permits).
+    /// The granted scopes; see [`Link::permits`](crate::Link::permits).
     pub grant: Option<Grant>,
-    /// What the transport knows; see [`Link::facts`](crate::Link::facts).
+    /// Facts of the transport; see [`Link::facts`](crate::Link::facts).
     pub facts: Option<Box<dyn std::any::Any + Send + Sync>>,
     local: bool,
 }
 
 impl Caller {
-    /// Whoever started this process, who may do everything.
+    /// The parent of this process, which has every permission.
     pub fn local() -> Self {
         Self {
             local: true,
@@ -94,7 +95,7 @@ impl Caller {
         }
     }
 
-    /// Somebody elsewhere, who may do what needs no scope.
+    /// A remote caller without a principal or a grant: it may do what needs no scope.
     pub fn remote() -> Self {
         Self::default()
     }
@@ -104,7 +105,7 @@ impl Caller {
     }
 
     pub(crate) fn permits(&self, scope: &str) -> bool {
-        self.local || self.grant.as_ref().is_some_and(|it| it.demand(scope))
+        self.local || self.grant.as_ref().is_some_and(|grant| grant.demand(scope))
     }
 }
 
@@ -113,14 +114,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_of_a_scope_has_to_be_granted() {
+    fn every_word_of_a_scope_must_be_granted() {
         let grant = Grant::new(["read", "write"]);
         assert!(grant.covers("read") && grant.covers("write  read") && grant.covers(""));
         assert!(!grant.covers("rea") && !grant.covers("read admin"));
     }
 
     #[test]
-    fn what_was_demanded_in_vain_is_noted_once_and_shared() {
+    fn the_first_missing_scope_is_recorded_and_shared() {
         let grant = Grant::new(["read"]);
         assert!(grant.clone().demand("read"));
         assert_eq!(grant.missing(), None);
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_started_the_process_may_do_everything() {
+    fn only_a_local_caller_has_every_permission() {
         assert!(Caller::local().permits("anything"));
         assert!(!Caller::remote().permits("anything"));
         let mut caller = Caller::remote();

@@ -1,23 +1,22 @@
-//! On whose behalf a request comes.
+//! The verified identity behind a request.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// On whose behalf a request comes, as whoever verified it names them: an opaque key that is the
-/// same for the same issuer, subject and client, and different otherwise.
+/// The verified identity on whose behalf a request came: an opaque key, equal for the same issuer,
+/// subject and client, and different otherwise.
 ///
-/// Sessions, and what is kept for them, belong to the principal that opened them. Cloning shares
-/// the text.
+/// A session and its data belong to the principal that opened it. Cloning shares the text.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Principal(Arc<str>);
 
 impl Principal {
-    /// A principal of this name.
+    /// Creates a principal with this key.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 
-    /// Its name.
+    /// Returns the key.
     pub fn as_str(&self) -> &str {
         &self.0
     }

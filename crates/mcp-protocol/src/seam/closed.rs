@@ -1,12 +1,12 @@
-//! Why a connection ended.
+//! The end of a connection.
 
 use std::fmt;
 use std::sync::Arc;
 
 /// The reason a connection ended; every call that was pending fails with it.
 ///
-/// Cloning shares the text. [`Display`](fmt::Display) is meant for people: it says what
-/// happened and, for a child process, how it exited and what it last wrote to stderr.
+/// Cloning shares the text. [`Display`](fmt::Display) describes what happened and, for a child
+/// process, its exit status and its last lines on stderr.
 #[derive(Debug, Clone)]
 pub struct Closed(Arc<Reason>);
 
@@ -34,12 +34,12 @@ impl Closed {
         }))
     }
 
-    /// This side closed it.
+    /// This side closed the connection.
     pub fn local() -> Self {
         Self::new(Kind::Local)
     }
 
-    /// The peer ended its stream.
+    /// The peer closed its stream.
     pub fn eof() -> Self {
         Self::new(Kind::Eof)
     }
@@ -49,7 +49,7 @@ impl Closed {
         Self::new(Kind::Io(error))
     }
 
-    /// The peer stopped reading; `what` names the limit that ran out.
+    /// The peer stopped reading; `what` names the limit that was exceeded.
     pub fn stalled(what: impl Into<String>) -> Self {
         Self::new(Kind::Stalled(what.into()))
     }
@@ -64,7 +64,7 @@ impl Closed {
         }
     }
 
-    /// The peer broke the protocol in a way that ends the session.
+    /// The peer violated the protocol in a way that ends the session.
     pub fn protocol(what: impl Into<String>) -> Self {
         Self::new(Kind::Protocol(what.into()))
     }
@@ -85,12 +85,12 @@ impl Closed {
         Self(Arc::new(Reason { kind, detail }))
     }
 
-    /// Whether this side closed it on purpose.
+    /// Returns whether this side closed the connection.
     pub fn is_local(&self) -> bool {
         matches!(self.0.kind, Kind::Local)
     }
 
-    /// Whether the peer ended its stream, or its process ended.
+    /// Returns whether the peer closed its stream or its process ended.
     pub fn is_peer_gone(&self) -> bool {
         matches!(self.0.kind, Kind::Eof | Kind::Exited(_))
     }
@@ -102,7 +102,10 @@ impl fmt::Display for Closed {
             Kind::Local => f.write_str("connection closed by this side")?,
             Kind::Eof => f.write_str("connection closed by the peer")?,
             Kind::Io(error) => write!(f, "connection failed: {error}")?,
-            Kind::Stalled(what) => write!(f, "connection closed, peer does not read: {what}")?,
+            Kind::Stalled(what) => write!(
+                f,
+                "connection closed because the peer does not read: {what}"
+            )?,
             Kind::Exited(status) => write!(f, "peer process ended: {status}")?,
             Kind::Protocol(what) => write!(f, "connection closed: {what}")?,
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a connection could not be made, or not be ended in good order.
+/// Error of a transport: a connection could not be opened or closed, or a message not delivered.
 #[derive(Debug)]
 pub struct TransportError {
     message: String,
@@ -11,7 +11,7 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// An error with a message for people.
+    /// Creates an error with a message.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -20,20 +20,20 @@ impl TransportError {
         }
     }
 
-    /// Marks it as what a server says that was reached and does not know what it was asked: it may
-    /// speak another revision. A refusal for want of credentials and a failure are no such thing.
+    /// Marks the error as a response that is not MCP: the server was reached, but may support only
+    /// another revision. Do not use it for missing credentials or a failed connection.
     #[must_use]
     pub fn as_unknown_protocol(mut self) -> Self {
         self.unknown_protocol = true;
         self
     }
 
-    /// Whether the server was reached and said nothing of this protocol.
+    /// Returns whether the server was reached, but its response was not MCP.
     pub fn is_unknown_protocol(&self) -> bool {
         self.unknown_protocol
     }
 
-    /// Attaches the cause.
+    /// Sets the source of the error.
     #[must_use]
     pub fn with_source(
         mut self,

@@ -1,4 +1,4 @@
-//! The seam between whoever moves messages and whoever understands them.
+//! The trait between a transport and one side of a connection.
 
 use std::fmt;
 use std::sync::Weak;
@@ -8,64 +8,65 @@ use mcp_jsonrpc::{Notification, ParseError, Request};
 
 use crate::{BoxFuture, Closed, Exchange, Link, Outcome};
 
-/// One side of one connection: what a driver hands inbound messages to.
+/// One side of a connection, to which a transport passes the inbound messages.
 ///
-/// All methods are called in the order of the messages and must not block.
+/// The methods are called in the order of the messages and must not block.
 pub trait Inbound: Send + Sync + 'static {
-    /// The connection is up; `link` is the way to the peer outside any request.
+    /// Called when the connection is open; `link` sends messages to the peer outside any request.
     fn opened(&self, _link: Weak<dyn Link>) {}
 
-    /// A request. What can be answered at once is answered in place.
+    /// Handles a request. A response that is ready is returned at once.
     fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply;
 
-    /// A notification other than `notifications/cancelled`, which the driver handles on a side
-    /// that [answers](Self::answers).
+    /// Handles a notification. `notifications/cancelled` is handled by the transport on a side that
+    /// [answers](Self::answers).
     fn notification(&self, notification: &Notification<'_>);
 
-    /// Whether this side answers requests. The client of a revision without requests from the
-    /// server does not: what comes is dropped, and nothing is written for it. Default: yes.
+    /// Returns whether this side answers requests. A client of the stateless revision does not: a
+    /// request is dropped without a response. Default: `true`.
     fn answers(&self) -> bool {
         true
     }
 
-    /// Whether the negotiated revision knows batches. Default: no.
+    /// Returns whether the negotiated revision has batches. Default: `false`.
     fn accepts_batches(&self) -> bool {
         false
     }
 
-    /// A frame that is no message. Returns whether to answer it, if it may be answered at all.
+    /// Called for a frame that is not a message. Returns whether to send an error response, if the
+    /// frame may be answered.
     fn unreadable(&self, _frame: &[u8], _error: &ParseError) -> bool {
         true
     }
 
-    /// How long a request may take before it is answered with an error. Default: no limit.
+    /// Returns the time after which a request is answered with an error. Default: no limit.
     fn deadline(&self) -> Option<Duration> {
         None
     }
 
-    /// The connection ended; no message follows.
+    /// Called when the connection has ended; no message follows.
     fn closed(&self, _reason: &Closed) {}
 }
 
-/// How a request is going to be answered.
+/// The response of a request, or the work that produces it.
 #[non_exhaustive]
 pub enum Reply {
-    /// The answer is here.
+    /// The response is ready.
     Ready(Outcome),
-    /// The answer takes waiting. The future is polled once in place and becomes a task only if
-    /// it is still pending. Dropping it cancels the work.
+    /// An asynchronous handler. The future is polled once in place and becomes a task only if it is
+    /// still pending. Dropping it cancels the handler.
     Pending(BoxFuture<'static, Outcome>),
-    /// The answer takes blocking, so it needs a thread of its own.
+    /// A blocking handler, which needs a separate thread.
     Blocking(Box<dyn FnOnce() -> Outcome + Send>),
 }
 
 impl Reply {
-    /// A reply that is ready with a result.
+    /// Returns a reply that is ready with a result.
     pub fn ok(payload: crate::Payload) -> Self {
         Self::Ready(Ok(payload))
     }
 
-    /// A reply that is ready with an error.
+    /// Returns a reply that is ready with an error.
     pub fn error(error: mcp_jsonrpc::ErrorObject) -> Self {
         Self::Ready(Err(error))
     }

@@ -1,4 +1,4 @@
-//! The way to the peer.
+//! The trait that sends messages to the peer.
 
 use std::any::Any;
 use std::fmt;
@@ -12,75 +12,77 @@ use mcp_jsonrpc::{ErrorObject, ParseError, RawJson, RequestId};
 
 use crate::{BoxFuture, Closed, Principal, TransportError};
 
-/// Sends notifications and requests to the peer: the whole pipe, or the stream of one request.
+/// Sends notifications and requests to the peer: over the whole pipe, or over the stream of one
+/// request.
 pub trait Link: fmt::Debug + Send + Sync + 'static {
-    /// Queues a notification whose `params` are JSON text.
+    /// Queues a notification; `params` are JSON text.
     ///
     /// # Errors
     /// The connection has ended.
     fn notify(&self, method: &str, params: Option<&[u8]>, delivery: Delivery)
     -> Result<(), Closed>;
 
-    /// Opens a request whose `params` are JSON text. It is sent when the call is first polled,
-    /// and dropping the call cancels it on the wire.
+    /// Creates a request; `params` are JSON text. The request is sent when the call is first polled.
+    /// Dropping the call sends a cancellation.
     fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call;
 
-    /// The same, with what goes beside the params. Default: that is ignored.
+    /// Creates a request with extra data beside the params. Default: the extra data is ignored.
     fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, _extras: Extras) -> Call {
         self.request(method, params)
     }
 
-    /// What the transport knows of the request this belongs to, in a type of its own; for HTTP,
-    /// the `http::request::Parts`. Default: nothing.
+    /// Returns the facts of the transport about the request, in a transport-specific type; for HTTP,
+    /// `http::request::Parts`. Default: `None`.
     fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
         None
     }
 
-    /// On whose behalf the request came, if that was verified. Default: unknown.
+    /// Returns the verified principal of the request. Default: `None`.
     fn principal(&self) -> Option<&Principal> {
         None
     }
 
-    /// Whether the request may do what needs `scope`, one or more words. Default: no, because
-    /// nobody verified anything.
+    /// Returns whether the request is granted `scope`, one or more words. Default: `false`, because
+    /// nothing was verified.
     fn permits(&self, _scope: &str) -> bool {
         false
     }
 
-    /// What the request was granted, if whoever verified it says so. Default: nothing is known.
+    /// Returns the scopes of the verified token. Default: `None`.
     fn grant(&self) -> Option<crate::Grant> {
         None
     }
 
-    /// Whether the peer is whoever started this process, so that there is only one. Default: no.
+    /// Returns whether the peer is the parent of this process, so that there is only one peer.
+    /// Default: `false`.
     fn is_local(&self) -> bool {
         false
     }
 
-    /// Ends the connection that carries the stream of this request; the peer comes back for the
-    /// rest after `retry`. `false`, the default, if the transport or the revision cannot.
+    /// Closes the event stream of this request; the peer reconnects after `retry` and resumes it.
+    /// Returns `false`, the default, if the transport or the revision does not support this.
     fn release(&self, _retry: Duration) -> bool {
         false
     }
 }
 
-/// What goes with a request beside its params.
+/// Extra data of a request beside its params.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Extras {
-    /// Headers that repeat arguments, where there are headers: name and encoded value.
+    /// HTTP headers that repeat arguments: name and encoded value.
     pub headers: Vec<(String, String)>,
-    /// Is told under which id the request is sent.
+    /// Receives the id of the request.
     pub id: Option<SentId>,
 }
 
 impl Extras {
-    /// Headers alone.
+    /// Creates extra data with headers only.
     pub fn of_headers(headers: Vec<(String, String)>) -> Self {
         Self { headers, id: None }
     }
 
-    /// Nothing but somebody who wants to know the id.
+    /// Creates extra data with a receiver of the id only.
     pub fn of_id(id: SentId) -> Self {
         Self {
             headers: Vec::new(),
@@ -89,22 +91,22 @@ impl Extras {
     }
 }
 
-/// The id under which a request was last sent; known before its first byte is.
+/// The id under which a request was last sent. It is set before the first byte is sent.
 #[derive(Debug, Clone, Default)]
 pub struct SentId(Arc<AtomicI64>);
 
 impl SentId {
-    /// Of a request that is not sent yet.
+    /// Creates the id of a request that was not yet sent.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes note of the id. Ids of requests count up from 1.
+    /// Sets the id. Ids of requests start at 1.
     pub fn set(&self, id: i64) {
         self.0.store(id, Ordering::Release);
     }
 
-    /// The id; `None` if nothing was sent, or by a transport that does not tell.
+    /// Returns the id; `None` if nothing was sent, or if the transport does not report ids.
     pub fn get(&self) -> Option<RequestId> {
         match self.0.load(Ordering::Acquire) {
             0 => None,
@@ -113,29 +115,29 @@ impl SentId {
     }
 }
 
-/// What happens to a notification when the peer does not keep up.
+/// The handling of a notification when the output queue is full (backpressure).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// It is queued all the same: there are few of its kind.
+    /// The notification is queued nevertheless; such notifications are rare.
     Always,
-    /// It is dropped: the next one makes up for it (progress, log).
+    /// The notification is dropped (progress, log); a later one replaces it.
     Lossy,
 }
 
-/// What the peer answered: the raw result, or its refusal.
+/// The response of the peer: the raw result, or its error.
 pub type Answer = Result<RawJson, ErrorObject>;
 
-/// A request under way. Dropping it before the answer cancels it on the wire.
+/// A request in flight. Dropping it before the response sends a cancellation.
 pub struct Call(BoxFuture<'static, Result<Answer, CallError>>);
 
 impl Call {
-    /// Wraps a transport's own future, whose `Drop` must cancel.
+    /// Wraps the future of a transport, whose `Drop` must send the cancellation.
     pub fn new(future: impl Future<Output = Result<Answer, CallError>> + Send + 'static) -> Self {
         Self(Box::pin(future))
     }
 
-    /// A call that has failed already.
+    /// Creates a call that has already failed.
     pub fn failed(error: CallError) -> Self {
         Self::new(std::future::ready(Err(error)))
     }
@@ -155,17 +157,17 @@ impl fmt::Debug for Call {
     }
 }
 
-/// Why there is no answer.
+/// The reason why a call has no response.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum CallError {
     /// The connection ended first.
     Closed(Closed),
-    /// The peer's answer was not a JSON-RPC answer.
+    /// The peer's response was not a valid JSON-RPC response.
     Malformed(ParseError),
-    /// This request failed on its way, or its answer did; the connection lives.
+    /// The transport failed to deliver the request or its response; the connection is still open.
     Failed(Arc<TransportError>),
-    /// Too many requests are under way; the limit is [`MuxLimits::outgoing`](crate::MuxLimits).
+    /// Too many requests are in flight; the limit is [`MuxLimits::outgoing`](crate::MuxLimits).
     Busy {
         /// The limit.
         limit: usize,
@@ -176,11 +178,11 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed(reason) => reason.fmt(f),
-            Self::Malformed(error) => write!(f, "peer sent a malformed answer: {error}"),
+            Self::Malformed(error) => write!(f, "peer sent a malformed response: {error}"),
             Self::Failed(error) => error.fmt(f),
             Self::Busy { limit } => write!(
                 f,
-                "{limit} requests are under way, the limit of MuxLimits::outgoing"
+                "{limit} requests are in flight, which is the limit MuxLimits::outgoing"
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! What a request ends in, still unwritten.
+//! The result of a request before it is serialized.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,40 +10,41 @@ use serde::Serialize;
 use crate::SharedText;
 use crate::modern::ResultMeta;
 
-/// A result, or what was refused.
+/// The result of a request, or its error.
 pub type Outcome = Result<Payload, ErrorObject>;
 
-/// The result of a request, serialised only into the output buffer itself.
+/// The result of a request. It is serialized directly into the output buffer.
 #[non_exhaustive]
 pub enum Payload {
     /// `{}`.
     Empty,
-    /// The result of a tool, by far the most frequent: neither it nor its [stamp](Self::with_result_meta) needs a box.
+    /// The result of a tool call, with its result metadata. A separate variant because tool calls are
+    /// the most frequent requests: it needs no box.
     CallTool(CallToolResult, Option<Arc<ResultMeta>>),
-    /// Written once and sent many times, such as a list.
+    /// A result that is serialized once and sent many times, such as a list.
     Shared(SharedText),
-    /// Anything that can write itself.
+    /// Any other serializable value.
     Boxed(Box<dyn WriteJson>),
-    /// A result with what a revision without a handshake adds to each.
+    /// A result with the result metadata of the stateless revision.
     WithMeta(Box<Self>, Arc<ResultMeta>),
 }
 
 impl Payload {
-    /// A payload that serialises `value` when it is sent.
+    /// Creates a payload that serializes `value` when it is sent.
     pub fn of<T: Serialize + Send + Sync + 'static>(value: T) -> Self {
         Self::Boxed(Box::new(value))
     }
 
-    /// The same with what a stamp adds, once.
+    /// Adds result metadata.
     #[must_use]
-    pub fn with_result_meta(self, stamp: Arc<ResultMeta>) -> Self {
+    pub fn with_result_meta(self, meta: Arc<ResultMeta>) -> Self {
         match self {
-            Self::CallTool(result, None) => Self::CallTool(result, Some(stamp)),
-            other => Self::WithMeta(Box::new(other), stamp),
+            Self::CallTool(result, None) => Self::CallTool(result, Some(meta)),
+            other => Self::WithMeta(Box::new(other), meta),
         }
     }
 
-    /// Whether it is known to have no line breaks, without a look at it.
+    /// Returns whether the payload is known to contain no line breaks, without scanning it.
     pub(crate) fn is_one_line(&self) -> bool {
         match self {
             Self::Empty | Self::Shared(_) => true,
@@ -52,13 +53,13 @@ impl Payload {
         }
     }
 
-    /// The text that is sent many times, if that is what it is, and what is added to it: for those who can send its
-    /// tail as it stands, without a copy.
+    /// Returns the shared text and its result metadata, if this payload is a shared text. A transport
+    /// can send the tail of the text without copying it.
     pub fn shared(&self) -> Option<(&SharedText, Option<&ResultMeta>)> {
         match self {
             Self::Shared(text) => Some((text, None)),
-            Self::WithMeta(inner, stamp) => match &**inner {
-                Self::Shared(text) => Some((text, Some(stamp))),
+            Self::WithMeta(inner, meta) => match &**inner {
+                Self::Shared(text) => Some((text, Some(meta))),
                 _ => None,
             },
             _ => None,
@@ -69,22 +70,22 @@ impl Payload {
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Empty => out.extend_from_slice(b"{}"),
-            Self::CallTool(result, stamp) => {
+            Self::CallTool(result, meta) => {
                 let start = out.len();
                 or_empty(out, |out| result.write_json(out));
-                if let Some(stamp) = stamp {
-                    stamp.apply(out, start, result.meta.is_none());
+                if let Some(meta) = meta {
+                    meta.apply(out, start, result.meta.is_none());
                 }
             }
             Self::Shared(text) => text.write(out, None),
             Self::Boxed(value) => value.write_json(out),
-            Self::WithMeta(inner, stamp) => {
+            Self::WithMeta(inner, meta) => {
                 if let Self::Shared(text) = &**inner {
-                    return text.write(out, Some(stamp));
+                    return text.write(out, Some(meta));
                 }
                 let start = out.len();
                 inner.write(out);
-                stamp.apply(out, start, matches!(**inner, Self::Empty));
+                meta.apply(out, start, matches!(**inner, Self::Empty));
             }
         }
     }
@@ -98,9 +99,9 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A value that writes itself as JSON; every `Serialize` type is one.
+/// A value that can be written as JSON. Every `Serialize` type implements it.
 pub trait WriteJson: Send + Sync {
-    /// Appends the JSON text; a value that cannot be serialised appends `{}`.
+    /// Appends the JSON text; appends `{}` if serialization fails.
     fn write_json(&self, out: &mut Vec<u8>);
 }
 
@@ -110,11 +111,11 @@ impl<T: Serialize + Send + Sync> WriteJson for T {
     }
 }
 
-/// Lets `write` append, and puts `{}` in its place if it fails.
+/// Calls `write`, and replaces its output by `{}` if it fails.
 fn or_empty(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>) {
     let start = out.len();
     if let Err(error) = write(out) {
-        tracing::error!(%error, "result could not be serialised");
+        tracing::error!(%error, "result could not be serialized");
         out.truncate(start);
         out.extend_from_slice(b"{}");
     }

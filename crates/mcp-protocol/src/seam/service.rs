@@ -1,4 +1,4 @@
-//! The seam between a session and a server.
+//! The trait between a session and a server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,50 +10,50 @@ use crate::http_headers::HeaderParams;
 use crate::modern::CacheHint;
 use crate::{Reply, RequestContext, Revision, Session};
 
-/// A whole server as one value: transports drive it, `mcp-server` builds it.
+/// A whole server, built by `mcp-server` and driven by a transport.
 ///
-/// The session has already answered `initialize` and `ping`, refused what the negotiated
-/// revision or the declared capabilities do not allow, and handled cancellation.
+/// The session answers `initialize` and `ping`, rejects requests that the negotiated revision or
+/// the declared capabilities do not allow, and handles cancellation before it calls the service.
 pub trait Service: Send + Sync + 'static {
-    /// Whether the server can be served at all; transports ask before they start.
+    /// Checks whether the server configuration is valid. Transports call this before they start.
     ///
     /// # Errors
-    /// What has to be mended, for the person who starts the server.
+    /// The configuration is invalid; the text describes what to correct.
     fn ready(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// What the handshake tells the client, or `server/discover`. Asked once per session.
+    /// Returns what `initialize` or `server/discover` reports to the client. Called once per session.
     fn facts(&self) -> ServerFacts;
 
-    /// Changes whenever [`facts`](Self::facts) do: what serves requests without a handshake asks
-    /// for them only then. Default: they never change.
+    /// Returns a number that changes whenever [`facts`](Self::facts) change. A server of the
+    /// stateless revision calls `facts` only after a change. Default: the facts never change.
     fn edition(&self) -> u64 {
         0
     }
 
-    /// A request of a session that is open.
+    /// Handles a request of an open session.
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply;
 
-    /// A notification of a session that is open.
+    /// Handles a notification of an open session.
     fn notification(&self, _notification: &Notification<'_>, _session: &Arc<Session>) {}
 
-    /// The parameters of a tool that have HTTP headers of their own. Default: none.
+    /// Returns the parameters of a tool that are repeated in HTTP headers. Default: none.
     fn header_params(&self, _tool: &str) -> Option<Arc<HeaderParams>> {
         None
     }
 
-    /// A transport stops serving: what was meant to last, such as subscriptions, ends now and in
-    /// good order.
+    /// Called when a transport starts its graceful shutdown: subscriptions end now.
     fn closing(&self) {}
 
-    /// The client sent `notifications/initialized`: from now on the server may speak unasked.
+    /// Called after `notifications/initialized`: from now on the server may send messages outside a
+    /// request.
     fn opened(&self, _session: &Arc<Session>) {}
 
-    /// The session ended.
+    /// Called when the session has ended.
     fn closed(&self, _session: &Arc<Session>) {}
 
-    /// How long a request may take. Default: no limit.
+    /// Returns the time after which a request is answered with an error. Default: no limit.
     fn deadline(&self) -> Option<Duration> {
         None
     }
@@ -101,26 +101,26 @@ impl<S: Service + ?Sized> Service for Arc<S> {
     }
 }
 
-/// What a server tells of itself in the handshake.
+/// The description of a server that `initialize` and `server/discover` report.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerFacts {
-    /// Name, version and the rest.
+    /// Name, version and descriptive members.
     pub info: Implementation,
-    /// What it offers; derived from what is registered.
+    /// The capabilities, derived from the registered items.
     pub capabilities: ServerCapabilities,
-    /// Advice for the model.
+    /// Instructions for the model.
     pub instructions: Option<String>,
-    /// The revisions it serves.
+    /// The supported revisions.
     pub revisions: Vec<Revision>,
-    /// How long clients may keep its lists.
+    /// The cache hint for lists.
     pub lists: CacheHint,
-    /// How long clients may keep what they read of its resources.
+    /// The cache hint for resource contents.
     pub reads: CacheHint,
 }
 
 impl ServerFacts {
-    /// Facts with every revision served and no instructions.
+    /// Creates facts with all revisions and without instructions.
     pub fn new(info: Implementation, capabilities: ServerCapabilities) -> Self {
         Self {
             info,

@@ -1,57 +1,57 @@
-//! Results that are written once and sent many times.
+//! Results that are serialized once and sent many times.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::modern::ResultMeta;
 
-/// A JSON object on one line that is written once and sent many times, such as a list. It has none of the members that
-/// a [`ResultMeta`] adds.
+/// A JSON object on one line that is serialized once and sent many times, such as a list. It has none
+/// of the members that [`ResultMeta`] adds.
 ///
-/// The brace that closes the envelope of an answer is kept behind it, and a stamp goes before its members. So all that
-/// differs between two answers stands before the [tail](Self::tail), and whoever sends that as it stands has no third
-/// piece to send.
+/// The text also ends with the closing brace of the response envelope, and result metadata is
+/// written before the members of the object. Two responses with the same text therefore differ
+/// only before the [tail](Self::tail), and a transport can send the tail without copying it.
 #[derive(Clone)]
 pub struct SharedText(Arc<str>);
 
 impl SharedText {
-    /// Keeps the text of an object, which has no line breaks.
+    /// Creates a shared text from the text of an object without line breaks.
     ///
     /// # Panics
-    /// There is something around the braces of the object, or they are missing.
+    /// The text does not start and end with the braces of the object.
     pub fn new(mut object: String) -> Self {
         assert!(
             object.starts_with('{') && object.ends_with('}'),
-            "no JSON object from brace to brace: {object:.80}"
+            "expected the text of a JSON object from brace to brace, got: {object:.80}"
         );
         object.push('}');
         Self(object.into())
     }
 
-    /// The text of the object.
+    /// Returns the text of the object.
     pub fn as_str(&self) -> &str {
         &self.0[..self.0.len() - 1]
     }
 
-    /// Appends what stands before the [tail](Self::tail): the opening brace, and what a stamp adds.
-    pub fn write_start(&self, out: &mut Vec<u8>, stamp: Option<&ResultMeta>) {
+    /// Appends the text before the [tail](Self::tail): the opening brace and the result metadata.
+    pub fn write_start(&self, out: &mut Vec<u8>, meta: Option<&ResultMeta>) {
         out.push(b'{');
-        if let Some(stamp) = stamp {
-            stamp.write_members(out);
+        if let Some(meta) = meta {
+            meta.write_members(out);
             if self.as_str() != "{}" {
                 out.push(b',');
             }
         }
     }
 
-    /// What follows the opening brace, and the brace that closes the envelope.
+    /// Returns the text after the opening brace, with the closing brace of the envelope.
     pub fn tail(&self) -> &str {
         &self.0[1..]
     }
 
-    /// Appends the object with what a stamp adds.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, stamp: Option<&ResultMeta>) {
-        self.write_start(out, stamp);
+    /// Appends the object with result metadata.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, meta: Option<&ResultMeta>) {
+        self.write_start(out, meta);
         out.extend_from_slice(&self.as_str().as_bytes()[1..]);
     }
 }
@@ -70,22 +70,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_ends_the_envelope_with_and_without_a_stamp() {
-        let stamp = ResultMeta::new(&Implementation::new("s", "1"), None);
+    fn the_tail_ends_the_envelope_with_and_without_result_metadata() {
+        let meta = ResultMeta::new(&Implementation::new("s", "1"), None);
         for text in ["{}", r#"{"tools":[]}"#] {
             let shared = SharedText::new(text.to_owned());
             assert_eq!(shared.as_str(), text);
-            for stamp in [None, Some(&stamp)] {
+            for meta in [None, Some(&meta)] {
                 let mut object = Vec::new();
-                shared.write(&mut object, stamp);
+                shared.write(&mut object, meta);
                 let object: Value = serde_json::from_slice(&object).unwrap();
                 let mut envelope = br#"{"result":"#.to_vec();
-                shared.write_start(&mut envelope, stamp);
+                shared.write_start(&mut envelope, meta);
                 envelope.extend_from_slice(shared.tail().as_bytes());
                 let envelope: Value = serde_json::from_slice(&envelope).unwrap();
                 assert_eq!(envelope, json!({ "result": object }));
                 assert_eq!(object.get("tools").is_some(), text.len() > 2);
-                assert_eq!(object.get("resultType").is_some(), stamp.is_some());
+                assert_eq!(object.get("resultType").is_some(), meta.is_some());
             }
         }
     }

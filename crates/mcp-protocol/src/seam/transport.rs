@@ -1,47 +1,48 @@
-//! The seam between a client and the bytes.
+//! The traits between a client and a transport.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{BoxFuture, Closed, Inbound, Link, TransportError};
 
-/// A way to reach a server that has not been taken yet.
+/// A transport to a server that is not yet connected.
 ///
-/// Implement it to carry MCP over anything: start moving messages, hand what arrives to
-/// `inbound`, and return the [`Connection`] to send on. A pair of byte streams needs no
-/// implementation of its own; the stdio transport has one.
+/// Implement this trait for a custom transport: connect, pass received messages to `inbound`, and
+/// return the [`Connection`] for sending. For a pair of byte streams, use the implementation in
+/// the stdio transport.
 pub trait Transport: Send + 'static {
-    /// Connects. Dropping the future must leave nothing behind.
+    /// Connects. Dropping the future must release all resources.
     fn start(
         self: Box<Self>,
         inbound: Arc<dyn Inbound>,
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>>;
 
-    /// Another way to the same server, for a second try with a fresh connection: a server may end
-    /// the first one because it does not know what it was asked. Default: there is none.
+    /// Returns another transport to the same server, for a second attempt with a new connection. A
+    /// server may close the first connection because it does not know `server/discover`. Default:
+    /// `None`.
     fn reconnect(&self) -> Option<Box<dyn Transport>> {
         None
     }
 }
 
-/// A live connection to a server.
+/// An open connection to a server.
 pub trait Connection: fmt::Debug + Send + Sync + 'static {
-    /// The way to the server.
+    /// Returns the link to the server.
     fn link(&self) -> Arc<dyn Link>;
 
-    /// Tells the transport which revision was agreed, as its string on the wire.
+    /// Called with the negotiated revision, as its string on the wire.
     fn negotiated(&self, _revision: &'static str) {}
 
-    /// Whether each message has headers and an answer of its own, as over HTTP, instead of a share
-    /// in one pipe. Headers repeat arguments then, and silence says nothing of the server's age.
-    /// Default: no.
+    /// Returns whether each message is a separate exchange with headers, as over HTTP, instead of a
+    /// frame in one pipe. Headers then repeat arguments, and a timeout of `server/discover` does not
+    /// mean that the server is older. Default: `false`.
     fn has_headers(&self) -> bool {
         false
     }
 
-    /// Ends the connection in good order and completes when nothing of it is left.
+    /// Closes the connection gracefully and completes when all its resources are released.
     fn close(&self) -> BoxFuture<'static, Result<(), TransportError>>;
 
-    /// Completes when the connection has ended, with the reason.
+    /// Completes with the reason when the connection has ended.
     fn closed(&self) -> BoxFuture<'static, Closed>;
 }

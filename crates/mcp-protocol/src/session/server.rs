@@ -1,11 +1,11 @@
-//! The server's side of a session: the handshake, what is refused, and what is handed on.
+//! The server side of a connection: handshake, capability checks, and calls of the [`Service`].
 
 use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode};
+use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode, quote};
 use mcp_types::{InitializeRequestParams, InitializeResult, method};
 
 use super::state::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session};
@@ -19,42 +19,43 @@ use crate::{
     Service, downgrade, gate,
 };
 
-/// The server's side of one connection: handshake, gates, and then the [`Service`].
+/// The server side of one connection: the handshake and the capability checks before a [`Service`].
 pub struct ServerSession {
     service: Arc<dyn Service>,
     session: Arc<Session>,
-    desk: StatelessServer,
-    /// Nothing is kept from one request to the next.
+    stateless_server: StatelessServer,
+    /// Set if no state is kept between requests.
     stateless: bool,
 }
 
 impl ServerSession {
-    /// A session that waits for `initialize`.
+    /// Creates a session that waits for `initialize`.
     pub fn new(service: Arc<dyn Service>) -> Arc<Self> {
         Arc::new(Self {
             service,
             session: Arc::new(Session::new()),
-            desk: StatelessServer::new(),
+            stateless_server: StatelessServer::new(),
             stateless: false,
         })
     }
 
-    /// For transports that keep nothing between requests: any number of clients may share it.
+    /// Creates a session for a transport that keeps no state between requests. Any number of clients
+    /// may share it.
     ///
-    /// With a revision it is open and serves every request but `initialize`; without, it serves
-    /// that one and is then done with. Whatever needs a memory of the client is not declared:
-    /// log levels, subscriptions, list changes; and the client cannot be asked anything.
+    /// With a revision, the session is open and handles every request except `initialize`. Without
+    /// one, it handles only `initialize`. Features that need state per client are not declared: log
+    /// levels, subscriptions, list changes. There are no requests to the client.
     pub fn stateless(service: Arc<dyn Service>, revision: Option<Revision>) -> Arc<Self> {
         let this = Self {
             service,
             session: Arc::new(Session::new()),
-            desk: StatelessServer::new(),
+            stateless_server: StatelessServer::new(),
             stateless: true,
         };
         if let Some(revision) = revision {
             let agreed = Agreed {
                 revision,
-                sender: None,
+                client: None,
                 principal: None,
                 offers: Offers::of(&this.facts().capabilities),
             };
@@ -65,7 +66,7 @@ impl ServerSession {
         Arc::new(this)
     }
 
-    /// What the service tells of itself, less what this kind of session cannot keep.
+    /// Returns the facts of the service without the features that this session does not support.
     fn facts(&self) -> ServerFacts {
         let mut facts = self.service.facts();
         if self.stateless {
@@ -88,37 +89,39 @@ impl ServerSession {
         facts
     }
 
-    /// Whether the handshake's answer was given, so that the session can be used.
+    /// Returns whether `initialize` was answered, so that the session can be used.
     pub fn is_agreed(&self) -> bool {
         self.session.agreed.get().is_some()
     }
 
-    /// The state of the session.
+    /// Returns the state of the session.
     pub fn session(&self) -> &Arc<Session> {
         &self.session
     }
 
-    /// Whether a request that says of itself what it is gets served; over HTTP its headers are
-    /// looked at too. Such requests belong to no session, so any session may serve them.
+    /// Checks whether a request of the stateless revision is handled; over HTTP, its headers are
+    /// checked too. Such a request belongs to no session, so any session may handle it.
     ///
     /// # Errors
-    /// The answer, if it is not served; [`http_headers::status`](http_headers::status) tells the
-    /// status that goes with it.
+    /// The request is rejected; [`admission_status`](crate::http_headers::admission_status) returns
+    /// the HTTP status of the error.
     pub fn admit(
         &self,
         request: &Request<'_>,
-        claim: &RawRequestMeta<'_>,
+        request_meta: &RawRequestMeta<'_>,
         headers: Option<&StandardHeaders<'_>>,
     ) -> Result<RequestMeta, ErrorObject> {
-        self.desk.admit(&*self.service, request, claim, headers)
+        self.stateless_server
+            .admit(&*self.service, request, request_meta, headers)
     }
 
-    /// Serves a request that was [admitted](Self::admit).
-    pub fn serve(&self, request: &Request<'_>, envelope: RequestMeta, exchange: Exchange) -> Reply {
-        self.desk.serve(&*self.service, request, envelope, exchange)
+    /// Handles a request that was [admitted](Self::admit).
+    pub fn serve(&self, request: &Request<'_>, meta: RequestMeta, exchange: Exchange) -> Reply {
+        self.stateless_server
+            .serve(&*self.service, request, meta, exchange)
     }
 
-    /// Serves a request that says nothing of itself, so that it belongs to this session.
+    /// Handles a request without request metadata, which belongs to this session.
     pub fn answer(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
         match &*request.method {
             method::PING => Reply::ok(Payload::Empty),
@@ -135,9 +138,7 @@ impl ServerSession {
 
     fn initialize(&self, params: Option<&str>) -> Reply {
         if self.session.phase.load(Ordering::Acquire) != NEW {
-            return Reply::error(ErrorObject::invalid_request(
-                "the session is initialized already; open another one",
-            ));
+            return Reply::error(already_initialized());
         }
         let params: InitializeRequestParams = match decode(params.unwrap_or("{}")) {
             Ok(params) => params,
@@ -149,11 +150,11 @@ impl ServerSession {
         };
         let mut facts = self.facts();
         let link = self.session.link();
-        // basic/utilities/tasks#isolation: nothing is listed where everybody is the same to us.
-        let told_apart = link
+        // basic/utilities/tasks#isolation: without identities, tasks of other clients would be listed.
+        let has_identity = link
             .as_ref()
             .is_some_and(|link| link.is_local() || link.principal().is_some());
-        if let (false, Some(tasks)) = (told_apart, &mut facts.capabilities.tasks) {
+        if let (false, Some(tasks)) = (has_identity, &mut facts.capabilities.tasks) {
             tasks.list = None;
         }
         let requested = &params.protocol_version;
@@ -166,30 +167,30 @@ impl ServerSession {
         downgrade::initialize_result(&mut result, revision.rules());
         let agreed = Agreed {
             revision,
-            sender: Some(Arc::new(ClientIdentity {
-                client: Some(params.client_info),
+            client: Some(Arc::new(ClientIdentity {
+                info: Some(params.client_info),
                 capabilities: params.capabilities,
             })),
             principal: link.and_then(|link| link.principal().cloned()),
             offers,
         };
         if self.session.agreed.set(agreed).is_err() {
-            return Reply::error(ErrorObject::internal("the session is initialized already"));
+            return Reply::error(already_initialized());
         }
         self.session.phase.store(ANSWERED, Ordering::Release);
         Reply::ok(Payload::of(result))
     }
 
-    /// Why a request cannot be served, if it cannot.
+    /// Returns the error if the request is not allowed.
     fn refusal(&self, method: &str) -> Option<ErrorObject> {
         let Some(agreed) = self.session.agreed.get() else {
             let served = self.service.facts().revisions;
-            if served.iter().any(|it| it.is_stateless()) {
+            if served.iter().any(|revision| revision.is_stateless()) {
                 return Some(modern::missing_request_meta(&served));
             }
             return Some(ErrorObject::invalid_request(format!(
-                "send initialize first; {:?} came before it",
-                method.chars().take(128).collect::<String>()
+                "send initialize first; {} was received before it",
+                quote(method, 128)
             )));
         };
         let rules = agreed.revision.rules();
@@ -199,24 +200,28 @@ impl ServerSession {
         agreed.offers.serve(method, rules).err().map(|missing| {
             ErrorObject::new(
                 mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND,
-                format!("method {method:?} is not available: {missing}"),
+                format!("method {} is not available: {missing}", quote(method, 128)),
             )
         })
     }
 }
 
+fn already_initialized() -> ErrorObject {
+    ErrorObject::invalid_request("the session is already initialized; open another session")
+}
+
 impl Inbound for ServerSession {
     fn opened(&self, link: Weak<dyn Link>) {
-        // A second pipe under one session cannot be: each gets a session of its own.
+        // Each connection has a separate session, so the link is set once.
         let _ = self.session.link.set(link);
     }
 
     fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
-        let Some(claim) = RawRequestMeta::of(request) else {
+        let Some(request_meta) = RawRequestMeta::of(request) else {
             return self.answer(request, exchange);
         };
-        match self.admit(request, &claim, None) {
-            Ok(envelope) => self.serve(request, envelope, exchange),
+        match self.admit(request, &request_meta, None) {
+            Ok(meta) => self.serve(request, meta, exchange),
             Err(error) => Reply::error(error),
         }
     }
@@ -245,10 +250,10 @@ impl Inbound for ServerSession {
         agreed.is_some_and(|agreed| agreed.revision.rules().batches)
     }
 
-    /// Before 2025-11-25 every error answer has an id, except those to arrays, which JSON-RPC
-    /// itself demands.
+    /// Before 2025-11-25 every error response has an id, except the response to an array, which
+    /// JSON-RPC requires.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
-        tracing::debug!(%error, "a frame is no message");
+        tracing::debug!(%error, "received a frame that is not a message");
         let agreed = self.session.agreed.get();
         error.id().is_some()
             || frame.trim_ascii_start().starts_with(b"[")

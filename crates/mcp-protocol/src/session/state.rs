@@ -18,14 +18,14 @@ use crate::sync::lock;
 use crate::task::Task;
 use crate::{Delivery, Link, Principal, Revision};
 
-/// Resource subscriptions one session may hold.
+/// Maximum number of resource subscriptions of one session.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
 
-/// Log messages a session may send at once, and then each second.
+/// Rate limit of the log messages of one session: burst, then per second.
 const LOG_BURST: f64 = 500.0;
 const LOG_PER_SECOND: f64 = 100.0;
 
-/// Requests about tasks that a session may make at once, and then each second.
+/// Rate limit of the task requests of one session: burst, then per second.
 const TASK_BURST: f64 = 200.0;
 const TASKS_PER_SECOND: f64 = 50.0;
 
@@ -34,20 +34,20 @@ pub(super) const ANSWERED: u8 = 1;
 pub(super) const OPEN: u8 = 2;
 pub(super) const ENDED: u8 = 3;
 
-/// What is known of one session: the client, the agreed revision, its subscriptions.
+/// The state of one session: the client, the negotiated revision, the subscriptions.
 pub struct Session {
     pub(super) link: OnceLock<Weak<dyn Link>>,
     pub(super) phase: AtomicU8,
     pub(super) agreed: OnceLock<Agreed>,
-    /// The least serious message to send; `None` for none at all.
+    /// The lowest level of log messages to send; `None` sends none.
     log_level: Mutex<Option<LoggingLevel>>,
-    log_pace: RateLimit,
-    task_pace: RateLimit,
+    log_limit: RateLimit,
+    task_limit: RateLimit,
     roots: Mutex<Roots>,
     pub(super) subscriptions: Mutex<HashSet<String>>,
 }
 
-/// What the client last said of its roots, and how often that changed.
+/// The last roots of the client, and the number of their changes.
 #[derive(Debug, Default)]
 struct Roots {
     known: Option<ListRootsResult>,
@@ -57,8 +57,8 @@ struct Roots {
 #[derive(Debug)]
 pub(super) struct Agreed {
     pub(super) revision: Revision,
-    /// `None` for clients that say nothing of themselves: sessions are many.
-    pub(super) sender: Option<Arc<ClientIdentity>>,
+    /// `None` for a client without a description, to save memory.
+    pub(super) client: Option<Arc<ClientIdentity>>,
     pub(super) principal: Option<Principal>,
     pub(super) offers: Offers,
 }
@@ -70,111 +70,110 @@ impl Session {
             phase: AtomicU8::new(NEW),
             agreed: OnceLock::new(),
             log_level: Mutex::new(Some(LoggingLevel::Info)),
-            log_pace: RateLimit::new(LOG_BURST, LOG_PER_SECOND),
-            task_pace: RateLimit::new(TASK_BURST, TASKS_PER_SECOND),
+            log_limit: RateLimit::new(LOG_BURST, LOG_PER_SECOND),
+            task_limit: RateLimit::new(TASK_BURST, TASKS_PER_SECOND),
             roots: Mutex::default(),
             subscriptions: Mutex::default(),
         }
     }
 
-    /// What one request says that belongs to no session: it is a session of its own, open from
-    /// the start and gone with the request.
+    /// Creates the session of one request of the stateless revision. It is open from the start and
+    /// ends with the request.
     pub(crate) fn of_request(
-        envelope: RequestMeta,
+        request_meta: RequestMeta,
         offers: Offers,
         principal: Option<Principal>,
     ) -> Arc<Self> {
         let agreed = Agreed {
-            revision: envelope.revision,
-            sender: Some(envelope.sender),
+            revision: request_meta.revision,
+            client: Some(request_meta.client),
             principal,
             offers,
         };
         Arc::new(Self {
             phase: AtomicU8::new(OPEN),
             agreed: OnceLock::from(agreed),
-            log_level: Mutex::new(envelope.log_level),
+            log_level: Mutex::new(request_meta.log_level),
             ..Self::new()
         })
     }
 
-    /// The session of a call that outlives its request, made again from what was kept of it. It
-    /// leads to nobody.
+    /// Creates the session of a stored task, which has no connection to a client.
     pub fn of_task(task: &Task) -> Arc<Self> {
         let call = task.call();
-        let sender = ClientIdentity {
-            client: call.client.clone(),
+        let identity = ClientIdentity {
+            info: call.client.clone(),
             capabilities: call.capabilities.clone(),
         };
-        let envelope = RequestMeta {
+        let request_meta = RequestMeta {
             revision: call.revision,
-            sender: Arc::new(sender),
+            client: Arc::new(identity),
             log_level: call.log_level,
         };
         let offers = Offers::of(&ServerCapabilities::default());
-        Self::of_request(envelope, offers, task.owner().cloned())
+        Self::of_request(request_meta, offers, task.owner().cloned())
     }
 
-    /// The agreed revision; the newest with a handshake before there is one.
+    /// Returns the negotiated revision; before `initialize`, the newest session-based revision.
     pub fn revision(&self) -> Revision {
         self.agreed
             .get()
             .map_or(Revision::LATEST_WITH_SESSIONS, |agreed| agreed.revision)
     }
 
-    /// Who the client says it is.
+    /// Returns the description of the client.
     pub fn client(&self) -> Option<&Implementation> {
-        self.agreed.get()?.sender.as_ref()?.client.as_ref()
+        self.agreed.get()?.client.as_ref()?.info.as_ref()
     }
 
-    /// On whose behalf it was opened, if that was verified; in revisions without sessions, on
-    /// whose behalf the request came. `None` where a session serves everybody.
+    /// Returns the verified principal that opened the session; on the stateless revision, the
+    /// principal of the request. Returns `None` for a session that several clients share.
     pub fn principal(&self) -> Option<&Principal> {
         self.agreed.get()?.principal.as_ref()
     }
 
-    /// What the client declared it can do.
+    /// Returns the capabilities of the client.
     pub fn client_capabilities(&self) -> Option<&ClientCapabilities> {
         static NOTHING: LazyLock<ClientCapabilities> = LazyLock::new(ClientCapabilities::default);
-        let sender = self.agreed.get()?.sender.as_ref();
-        Some(sender.map_or(&NOTHING, |sender| &sender.capabilities))
+        let client = self.agreed.get()?.client.as_ref();
+        Some(client.map_or(&NOTHING, |client| &client.capabilities))
     }
 
-    /// Whether the handshake is complete and the session has not ended.
+    /// Returns whether the handshake is complete and the session has not ended.
     pub fn is_open(&self) -> bool {
         self.phase.load(Ordering::Acquire) == OPEN
     }
 
-    /// Whether the handshake announced that this list-changed notification may come.
+    /// Returns whether the server declared this list-changed notification.
     pub fn announces(&self, method: &str) -> bool {
         let agreed = self.agreed.get();
         agreed.is_some_and(|agreed| agreed.offers.announce(method))
     }
 
-    /// Whether a log message of this level should be sent: logging is declared, the handshake
-    /// was answered, the client did not ask for higher levels only, and there were not too many
-    /// of late.
+    /// Returns whether to send a log message of this level: logging is declared, `initialize` was
+    /// answered, the client wants this level, and the rate limit allows it.
     pub fn admits_log(&self, level: LoggingLevel, now: Instant) -> bool {
         self.agreed
             .get()
             .is_some_and(|agreed| agreed.offers.logging())
             && lock(&self.log_level)
                 .as_ref()
-                .is_some_and(|least| level >= *least)
-            && self.log_pace.take(now)
+                .is_some_and(|lowest| level >= *lowest)
+            && self.log_limit.take(now)
     }
 
-    /// Whether another request about tasks is served: 50 a second are, after a first burst of 200.
+    /// Returns whether the rate limit of task requests allows another one: 50 per second after a
+    /// burst of 200.
     pub fn admits_task_request(&self, now: Instant) -> bool {
-        self.task_pace.take(now)
+        self.task_limit.take(now)
     }
 
-    /// The least serious log message the client wants; `None` for none at all.
+    /// Returns the lowest level of log messages that the client wants; `None` if it wants none.
     pub fn log_level(&self) -> Option<LoggingLevel> {
         *lock(&self.log_level)
     }
 
-    /// Sets the lowest level the client wants to see.
+    /// Sets the lowest level of log messages that the client wants.
     pub fn set_log_level(&self, level: LoggingLevel) {
         *lock(&self.log_level) = Some(level);
     }
@@ -182,36 +181,36 @@ impl Session {
     /// Subscribes to updates of a resource.
     ///
     /// # Errors
-    /// The session holds as many subscriptions as it may.
+    /// The session has reached the limit of subscriptions.
     pub fn subscribe(&self, uri: &str) -> Result<(), ErrorObject> {
         let mut subscriptions = lock(&self.subscriptions);
         if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains(uri) {
             return Err(ErrorObject::internal(format!(
-                "the session holds {MAX_SUBSCRIPTIONS} subscriptions, the limit; unsubscribe first"
+                "the session has {MAX_SUBSCRIPTIONS} subscriptions, which is the limit; unsubscribe first"
             )));
         }
         subscriptions.insert(uri.to_owned());
         Ok(())
     }
 
-    /// Ends a subscription; unknown ones are fine.
+    /// Removes a subscription, if it exists.
     pub fn unsubscribe(&self, uri: &str) {
         lock(&self.subscriptions).remove(uri);
     }
 
-    /// Whether the client subscribed to this resource.
+    /// Returns whether the client has subscribed to this resource.
     pub fn is_subscribed(&self, uri: &str) -> bool {
         lock(&self.subscriptions).contains(uri)
     }
 
-    /// The roots as the client last told them, if it promised to tell when they change; and a
-    /// mark for [`remember_roots`](Self::remember_roots).
+    /// Returns the cached roots, if the client declared change notifications for roots, and a counter
+    /// for [`remember_roots`](Self::remember_roots).
     pub(crate) fn known_roots(&self) -> (Option<ListRootsResult>, u64) {
         let roots = lock(&self.roots);
         (roots.known.clone(), roots.changes)
     }
 
-    /// Keeps roots that were asked for at `mark`, unless they have changed since.
+    /// Caches roots that were requested when the counter was `mark`, unless they have changed since.
     pub(crate) fn remember_roots(&self, result: &ListRootsResult, mark: u64) {
         let announced = self
             .client_capabilities()
@@ -228,8 +227,8 @@ impl Session {
         roots.changes += 1;
     }
 
-    /// Sends a notification outside any request. Nothing is sent before the handshake is
-    /// complete or after the end.
+    /// Sends a notification outside any request. Returns `false` before the handshake is complete and
+    /// after the end of the session.
     pub fn notify(&self, method: &str, params: Option<&[u8]>, delivery: Delivery) -> bool {
         self.is_open()
             && self
@@ -237,7 +236,7 @@ impl Session {
                 .is_some_and(|link| link.notify(method, params, delivery).is_ok())
     }
 
-    /// The way to the client outside any request, while the connection lives.
+    /// Returns the link to the client outside any request, while the connection is open.
     pub fn link(&self) -> Option<Arc<dyn Link>> {
         self.link.get().and_then(Weak::upgrade)
     }

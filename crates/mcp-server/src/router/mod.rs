@@ -102,7 +102,7 @@ impl Core {
                 .answer(other, params, &context, &settings)
                 .map(|payload| Reply::Ready(Ok(payload))),
         };
-        routed.unwrap_or_else(|error| Reply::Ready(Err(downgrade::own_error(error, rules))))
+        routed.unwrap_or_else(|error| Reply::Ready(Err(downgrade::handler_error(error, rules))))
     }
 
     /// What needs no handler.

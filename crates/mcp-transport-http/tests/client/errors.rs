@@ -94,7 +94,7 @@ async fn a_success_that_is_no_answer_is_an_error_that_says_why() {
             r#"Content-Type "text/html""#,
         ),
         (200, ("content-encoding", "gzip"), "x", r#"encoding "gzip""#),
-        (200, json_type, "", "malformed answer"),
+        (200, json_type, "", "malformed response"),
         (200, json_type, "[1]", "batch"),
         (
             200,

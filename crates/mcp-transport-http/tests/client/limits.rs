@@ -159,5 +159,5 @@ async fn json_that_is_too_deep_is_malformed() {
     );
     seen.respond(200, &[("content-type", "application/json")], body);
     let error = failure(call).await;
-    assert!(error.contains("malformed answer"), "{error}");
+    assert!(error.contains("malformed response"), "{error}");
 }

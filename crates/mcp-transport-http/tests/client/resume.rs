@@ -256,7 +256,7 @@ async fn a_malformed_answer_is_an_error_and_not_a_reason_to_come_back() {
                 stream.raw(format!("id: 1\ndata: {text}\n\n")).await;
             }
             let error = failure(call).await;
-            assert!(error.contains("malformed answer"), "{error}");
+            assert!(error.contains("malformed response"), "{error}");
         }
         pair.server.is_left_alone_for(HOUR).await;
     }
