@@ -1,4 +1,4 @@
-//! How much work a schema can make of a value, known before any of it is done.
+//! Estimate of the work that a schema can cause for a value, before any of it is done.
 //!
 //! Two levels of `allOf` that name the next level twice are checked four times, twenty-four
 //! levels sixteen million times; a recursive schema with two overlapping alternatives doubles
@@ -13,26 +13,26 @@ use serde_json::Value;
 use super::graph::{Graph, Id, Kinds, Part};
 use super::{SchemaError, Violation};
 
-/// Most steps that one part of a value may cost at the root.
+/// Maximum steps for one part of a value at the root.
 const FAN_OUT: u64 = 100_000;
-/// Most steps for a whole value: well under a second.
+/// Maximum steps for a whole value: less than a second.
 const STEPS: u64 = 10_000_000;
-/// Levels of a value that are counted; deeper ones cost as much as the last.
+/// Levels of a value that are counted; deeper levels cost as much as the last one.
 const LEVELS: usize = 64;
-/// Most schemas in a row for the same value.
+/// Maximum length of a chain of schemas for the same value.
 const CHAIN: usize = 64;
-/// Most schemas in a row times levels of the value: the engines recurse.
+/// Maximum chain length times levels of the value, because the engines recurse.
 const STACK: usize = 2_048;
-/// Most work for the estimate itself.
+/// Maximum work for the estimate itself.
 const ESTIMATE: usize = 500_000;
 /// Bytes of text that count as one part of a value.
 const TEXT: usize = 64;
 
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
-    /// Most steps for one part of a value, by its depth.
+    /// Maximum steps for one part of a value, by its depth.
     steps: Vec<u64>,
-    /// Most schemas in a row.
+    /// The length of the longest chain of schemas.
     chain: usize,
 }
 
@@ -55,7 +55,7 @@ impl Cost {
         Ok(Self { steps, chain })
     }
 
-    /// The steps this value can cost.
+    /// Returns the maximum steps for this value.
     pub(super) fn admit(&self, value: &Value) -> Result<u64, Violation> {
         let mut size = Size::default();
         size.add(value, 0);
@@ -96,19 +96,18 @@ impl Size {
     }
 }
 
-/// How often each schema is asked about the same value.
+/// How often each schema is applied to the same value.
 type Times = BTreeMap<Id, u64>;
 
 struct Flat<'g> {
     graph: &'g Graph,
-    /// What is known of a schema: the schemas it asks and the longest row of them. `None` while
-    /// it is being found out.
+    /// The schemas that a schema applies, and their longest chain. `None` while they are computed.
     known: HashMap<Id, Option<(Times, usize)>>,
     work: usize,
 }
 
 impl Flat<'_> {
-    /// Follows all edges that stay at the same value; the answer is the longest row.
+    /// Follows all edges that stay at the same value; returns the length of the longest chain.
     fn flatten(&mut self, id: Id, above: usize) -> Result<usize, SchemaError> {
         match self.known.get(&id) {
             Some(Some((_, chain))) => return Ok(*chain),
@@ -153,7 +152,7 @@ impl Flat<'_> {
             return Ok(());
         }
         Err(SchemaError::new(
-            "the schema is too entangled to estimate what checking costs: name each schema fewer \
+            "the schema is too complex to estimate the cost of a check: name each schema fewer \
              times",
         ))
     }
@@ -168,14 +167,14 @@ fn within_chain(chain: usize) -> Result<(), SchemaError> {
     )))
 }
 
-/// One way down from a value to a part of it: which schemas the part meets, how often.
-type Way = Vec<(usize, u64)>;
+/// The schemas that apply to a part of a value, and how often each of them applies.
+type Descent = Vec<(usize, u64)>;
 
-/// The places where a value is entered: the root, which is the first, and the schemas of parts.
+/// The root schema, which is the first, and the schemas of parts.
 #[derive(Default)]
 struct Levels {
     weights: Vec<u64>,
-    ways: Vec<Vec<Way>>,
+    ways: Vec<Vec<Descent>>,
 }
 
 impl Levels {
@@ -211,7 +210,7 @@ impl Levels {
         let mut most = vec![self.weights[0]];
         let mut level = self.weights.clone();
         for _ in 0..LEVELS {
-            let worst = |ways: &Vec<Way>| ways.iter().map(|way| sum(way, &level)).max();
+            let worst = |ways: &Vec<Descent>| ways.iter().map(|way| sum(way, &level)).max();
             let next: Vec<u64> = self
                 .ways
                 .iter()
@@ -227,13 +226,13 @@ impl Levels {
     }
 }
 
-fn sum(way: &Way, level: &[u64]) -> u64 {
+fn sum(way: &Descent, level: &[u64]) -> u64 {
     way.iter().fold(0u64, |sum, &(place, n)| {
         sum.saturating_add(n.saturating_mul(level[place]))
     })
 }
 
-/// A part that a schema names.
+/// A part of a value that a schema names.
 struct Named {
     child: Id,
     n: u64,
@@ -271,7 +270,7 @@ fn ways_down(flat: &mut Flat<'_>, id: Id) -> Result<Vec<Times>, SchemaError> {
             Part::Item(_) => unnamed.array.clone(),
         };
         for Named { child, n, instead } in met {
-            // A part that is named is none of the others.
+            // A named part is not checked by the schema for the other parts.
             if let Some(times) = instead.and_then(|other| way.get_mut(&other)) {
                 *times -= n.min(*times);
             }

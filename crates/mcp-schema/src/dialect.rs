@@ -1,11 +1,11 @@
-//! Which JSON Schema a schema is written in.
+//! The dialect of a schema.
 
 use serde_json::{Map, Value};
 
 use super::SchemaError;
 use super::words::clip;
 
-/// The dialects known here.
+/// The supported dialects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Draft4,
@@ -16,7 +16,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// The dialect a schema declares, 2020-12 where it declares none.
+    /// Returns the declared dialect; 2020-12 if none is declared.
     pub(super) fn of(schema: &Map<String, Value>) -> Result<Self, SchemaError> {
         match schema.get("$schema") {
             // MUST treat a schema without `$schema` as 2020-12 (basic#schema-dialect).
@@ -44,7 +44,7 @@ impl Dialect {
         }
     }
 
-    /// The keyword that names a schema of its own.
+    /// Returns the keyword that gives a schema an identity.
     pub(super) fn id_keyword(self) -> &'static str {
         match self {
             Self::Draft4 => "id",
@@ -52,8 +52,11 @@ impl Dialect {
         }
     }
 
-    /// Whether `$ref` hides everything beside it.
-    #[cfg_attr(feature = "validate", expect(dead_code, reason = "its engine knows"))]
+    /// Returns whether `$ref` overrides the keywords beside it.
+    #[cfg_attr(
+        feature = "validate",
+        expect(dead_code, reason = "the full engine implements this rule")
+    )]
     pub(super) fn ref_hides_siblings(self) -> bool {
         matches!(self, Self::Draft4 | Self::Draft6 | Self::Draft7)
     }

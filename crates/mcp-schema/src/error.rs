@@ -1,11 +1,11 @@
-//! What can be wrong with a schema, and with a value.
+//! Errors of schemas and of values.
 
 use std::fmt;
 
-/// The cargo feature that brings the full engine.
+/// The cargo feature of the full engine.
 const FEATURE: &str = "validate";
 
-/// Why a schema cannot be used. The text names the keyword, dialect or limit and what to change.
+/// Error of a schema. The text names the keyword, dialect or limit, and what to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError {
     text: Box<str>,
@@ -20,10 +20,10 @@ impl SchemaError {
         }
     }
 
-    /// The schema is fine, this build cannot check it.
+    /// The schema is valid, but this build cannot check it.
     #[cfg_attr(
         feature = "validate",
-        expect(dead_code, reason = "the full engine can")
+        expect(dead_code, reason = "the full engine supports all keywords")
     )]
     pub(super) fn needs_feature(what: impl fmt::Display) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl SchemaError {
         }
     }
 
-    /// Whether the cargo feature `validate` would make the schema usable.
+    /// Returns whether the cargo feature `validate` would make the schema usable.
     pub fn is_missing_feature(&self) -> bool {
         self.feature
     }
@@ -50,12 +50,12 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Where a value breaks its schema, and what was expected there.
+/// Error of a value that does not match its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
     /// JSON pointer into the value, empty for the value itself. Names longer than 64 characters
-    /// are cut.
+    /// are clipped.
     pub pointer: String,
     /// What was expected; quotes at most 64 characters of the value.
     pub message: String,

@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::dialect::Dialect;
 use super::{SchemaError, Violation, words};
 
-/// Most bytes of one compiled regular expression.
+/// Maximum size of one compiled regular expression, in bytes.
 const PATTERN_BYTES: usize = 256 * 1024;
-/// Values that cost more steps are told that they do not fit, not where: the engine collects
-/// every error of an alternative, and that takes memory.
+/// For values that cost more steps, the position of a violation is not reported: the engine collects
+/// every error of an alternative, which takes memory.
 const DETAILED_STEPS: u64 = 100_000;
 
 pub(super) struct Engine(jsonschema::Validator);
@@ -45,7 +45,7 @@ impl Engine {
         }
         if steps > DETAILED_STEPS {
             return Err(Violation::here(
-                "does not fit the schema; the value is too large to say where",
+                "does not match the schema; the value is too large to report the position",
             ));
         }
         match self.0.validate(value) {
@@ -65,7 +65,7 @@ fn draft(dialect: Dialect) -> jsonschema::Draft {
     }
 }
 
-/// A schema that breaks the rules of its dialect, or leads out of itself.
+/// Converts the error for a schema that violates its dialect or refers outside of itself.
 fn refused(error: &ValidationError<'_>) -> SchemaError {
     let at = error.instance_path().as_str();
     if let ValidationErrorKind::Referencing(error) = error.kind() {
@@ -124,7 +124,7 @@ fn violation(error: &ValidationError<'_>) -> Violation {
         Kind::MinItems { limit } => words::count(length(value), "at least", *limit, "items"),
         Kind::MaxItems { limit } => words::count(length(value), "at most", *limit, "items"),
         Kind::Pattern { pattern } => words::no_match(pattern, value),
-        // These say what the schema asks for; the value itself is masked.
+        // These messages describe the schema; the value itself is masked.
         _ => words::clip_to(&error.masked().to_string(), words::LIST),
     };
     Violation {
@@ -142,7 +142,7 @@ fn length(value: &Value) -> u64 {
     length as u64
 }
 
-/// The engine's pointer with each name cut; it is escaped already.
+/// Clips each name of a pointer of the engine, which is already escaped.
 fn pointer(path: &str) -> String {
     let names: Vec<String> = path.split('/').map(words::clip).collect();
     names.join("/")

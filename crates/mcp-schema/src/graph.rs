@@ -1,6 +1,6 @@
-//! A schema as a graph: which schemas a value is held against, and which those of its parts.
+//! A schema as a graph: the schemas that apply to a value and to its parts.
 //!
-//! The graph knows keywords only by where they lead. What is malformed is left to the engines.
+//! The graph contains only the references between schemas. The engines report malformed keywords.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -11,9 +11,10 @@ use super::dialect::Dialect;
 use super::words::clip;
 use super::{Origin, SchemaError};
 
-/// Most references in a peer's schema.
+/// Maximum number of references in a schema of a peer.
 const REFERENCES: usize = 1_000;
-/// Most regular expressions in a peer's schema: compiling one costs up to a millisecond.
+/// Maximum number of regular expressions in a schema of a peer; each takes up to a millisecond to
+/// compile.
 const PATTERNS: usize = 256;
 
 /// A schema in [`Graph::nodes`].
@@ -35,17 +36,17 @@ pub(super) struct Kinds<T> {
 
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// What it costs to look at one value, besides what the edges cost.
+    /// The cost for one value, without the cost of the edges.
     pub(super) weight: u64,
     /// Schemas for the same value.
     pub(super) same: Vec<Id>,
-    /// Whether those are asked a second time, for what they left unevaluated.
+    /// Whether they are applied a second time, for unevaluated members.
     pub(super) twice: bool,
-    /// Schemas for a part that is named.
+    /// Schemas for named parts.
     pub(super) named: BTreeMap<Part, Id>,
-    /// The schema for a part that is not named.
+    /// The schema for other parts.
     pub(super) others: Kinds<Option<Id>>,
-    /// Schemas for whatever part may fit.
+    /// Schemas for any matching part.
     pub(super) any: Kinds<Vec<Id>>,
 }
 
@@ -72,7 +73,7 @@ impl Graph {
     }
 }
 
-/// The schema that a reference of the form `#`, `#/…` or `<$id of the root>#/…` leads to.
+/// Returns the target of a reference of the form `#`, `#/…` or `<$id of the root>#/…`.
 pub(super) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let fragment = local_fragment(root, reference)?;
     let pointer = percent_decode(fragment)?;
@@ -112,7 +113,7 @@ struct Walk<'a> {
     dialect: Dialect,
     foreign: bool,
     graph: Graph,
-    /// By address: what a reference leads to may be known already.
+    /// By address, because the target of a reference may already be in the graph.
     ids: HashMap<*const Value, Id>,
     anchors: HashMap<&'a str, Vec<Id>>,
     references: Vec<(Id, &'a str)>,
@@ -124,7 +125,7 @@ impl<'a> Walk<'a> {
         if let Some(&id) = self.ids.get(&std::ptr::from_ref(schema)) {
             return Ok(Some(id));
         }
-        // `true` and `false` cost nothing and lead nowhere.
+        // `true` and `false` have no cost and no references.
         let Value::Object(keywords) = schema else {
             return Ok(None);
         };
@@ -156,7 +157,7 @@ impl<'a> Walk<'a> {
         }
         let keyword = self.dialect.id_keyword();
         match keywords.get(keyword) {
-            // It would change what the references beside it mean.
+            // It would change the meaning of the references beside it.
             Some(Value::String(id)) if self.foreign => Err(SchemaError::new(format!(
                 "{keyword:?} {:?} inside the schema is not followed: use \"$defs\" and \
                  references of the form \"#/$defs/name\"",
@@ -166,7 +167,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where each keyword leads. One flat table, on purpose.
+    /// Adds the edges of one keyword. One flat table is easier to compare with the specification.
     fn keyword(&mut self, id: Id, keyword: &str, value: &'a Value) -> Result<(), SchemaError> {
         match keyword {
             "$ref" | "$dynamicRef" | "$recursiveRef" => self.reference(id, value)?,
@@ -289,8 +290,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Follows the references. Pointers first: they may lead to schemas that hold more of them,
-    /// and the anchors the others need.
+    /// Follows the references. Pointers first, because their targets may contain more references and
+    /// anchors.
     fn connect(&mut self) -> Result<(), SchemaError> {
         let mut at = 0;
         let mut anchored = Vec::new();
@@ -304,16 +305,16 @@ impl<'a> Walk<'a> {
         for (id, reference) in anchored {
             let anchor = local_fragment(self.root, reference);
             match anchor.and_then(|name| self.anchors.get(name)) {
-                // A dynamic anchor may stand in several places: each of them counts.
+                // A dynamic anchor may occur several times; each occurrence counts.
                 Some(ids) => self.graph.nodes[id].same.extend(ids),
                 None if self.foreign => {
                     return Err(SchemaError::new(format!(
-                        "the reference {:?} leads nowhere: only references inside the schema are \
-                         followed, so copy what it means to \"$defs\"",
+                        "the reference {:?} has no target: only references inside the schema are \
+                         followed, so copy the target to \"$defs\"",
                         clip(reference)
                     )));
                 }
-                // The engine knows more kinds of references, or has the better words.
+                // The engine supports more kinds of references, or reports a better error.
                 None => {}
             }
         }

@@ -1,19 +1,19 @@
-//! JSON Schema: does this value keep the promise that was advertised?
+//! Bounded JSON Schema validation for the Model Context Protocol.
 //!
-//! A [`Validator`] is compiled once, when a tool is registered or learnt, and asked for every
-//! call. Two engines stand behind it:
+//! A [`Validator`] is compiled once for each tool and used for every call. The feature selects one of
+//! two engines:
 //!
 //! | | without a cargo feature | with the feature `validate` |
 //! | --- | --- | --- |
 //! | dialects | 2020-12, 2019-09, draft-07 | these, draft-06 and draft-04 |
 //! | keywords | `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`, `allOf`, `anyOf`, `oneOf`, `$ref` inside the schema, `minimum`, `maximum`, `minLength`, `maxLength`, `minItems`, `maxItems` | all of the dialect |
 //!
-//! A schema without `$schema` is 2020-12. `format` and the other annotations are read and not
+//! A schema without `$schema` is 2020-12. `format` and the other annotations are accepted and not
 //! enforced. A keyword or a dialect that cannot be checked is an error of
-//! [`compile`](Validator::compile), never a promise that is silently not kept.
+//! [`compile`](Validator::compile); it is never ignored silently.
 //!
-//! Schemas of a peer are bounded before they are compiled, and no schema, whoever wrote it, is
-//! run on a value before an estimate says that the work is bounded: see [`Origin`].
+//! Schemas of a peer are limited in size before they are compiled; see [`Origin`]. Before any schema
+//! is applied to a value, an estimate checks that the work is bounded.
 //!
 //! Specification: [JSON Schema usage][usage].
 //!
@@ -26,6 +26,7 @@ mod error;
 mod full;
 mod graph;
 mod limits;
+mod origin;
 #[cfg(not(feature = "validate"))]
 mod subset;
 #[cfg(test)]
@@ -42,21 +43,11 @@ pub use self::error::{SchemaError, Violation};
 #[cfg(feature = "validate")]
 use self::full::Engine;
 use self::graph::Graph;
+pub use self::origin::Origin;
 #[cfg(not(feature = "validate"))]
 use self::subset::Engine;
 
-/// Who wrote a schema, which decides how far it is trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Origin {
-    /// This program.
-    Own,
-    /// A peer: at most 256 KiB, 64 levels, 1,000 references and 256 patterns, and every
-    /// reference has to stay inside the schema.
-    Foreign,
-}
-
-/// Checks JSON values against a JSON Schema. Compiled once.
+/// A compiled JSON Schema, which validates JSON values.
 ///
 /// ```
 /// use mcp_schema::{Origin, Validator};
@@ -86,7 +77,7 @@ impl Validator {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// The dialect is unknown, the schema is malformed or beyond a limit, or it needs the cargo
+    /// The dialect is unknown, the schema is malformed or exceeds a limit, or it needs the cargo
     /// feature `validate`. The text names the keyword and what to change.
     pub fn compile(schema: &Map<String, Value>, origin: Origin) -> Result<Self, SchemaError> {
         let root = Value::Object(schema.clone());
@@ -98,10 +89,10 @@ impl Validator {
         Ok(Self { engine, cost })
     }
 
-    /// Checks a value.
+    /// Validates a value.
     ///
     /// # Errors
-    /// The first violation found, or that the value is too large for a schema this entangled.
+    /// The first violation, or an error if the value is too large for the complexity of the schema.
     pub fn check(&self, value: &Value) -> Result<(), Violation> {
         let steps = self.cost.admit(value)?;
         self.engine.check(value, steps)

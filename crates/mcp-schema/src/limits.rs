@@ -6,24 +6,24 @@ use serde_json::Value;
 
 use super::{Origin, SchemaError};
 
-/// Most bytes of a peer's schema.
+/// Maximum size of a schema of a peer, in bytes.
 const BYTES: usize = 256 * 1024;
-/// Most levels of a peer's schema.
+/// Maximum levels of a schema of a peer.
 const DEPTH: usize = 64;
-/// Most levels of any schema: it is walked by recursion.
+/// Maximum levels of any schema, because it is traversed by recursion.
 const OWN_DEPTH: usize = 128;
 
 pub(super) fn check(schema: &Value, origin: Origin) -> Result<(), SchemaError> {
-    let most = match origin {
+    let max = match origin {
         Origin::Own => OWN_DEPTH,
         Origin::Foreign => DEPTH,
     };
-    if is_deeper(schema, most) {
+    if is_deeper(schema, max) {
         return Err(SchemaError::new(format!(
-            "the schema is nested more than {most} levels: move parts of it to \"$defs\""
+            "the schema is nested more than {max} levels: move parts of it to \"$defs\""
         )));
     }
-    if origin == Origin::Foreign && serde_json::to_writer(Left(BYTES), schema).is_err() {
+    if origin == Origin::Foreign && serde_json::to_writer(ByteBudget(BYTES), schema).is_err() {
         return Err(SchemaError::new(format!(
             "the schema is larger than {BYTES} bytes: shorten it"
         )));
@@ -31,20 +31,20 @@ pub(super) fn check(schema: &Value, origin: Origin) -> Result<(), SchemaError> {
     Ok(())
 }
 
-fn is_deeper(value: &Value, most: usize) -> bool {
-    let below = |value: &Value| is_deeper(value, most - 1);
+fn is_deeper(value: &Value, max: usize) -> bool {
+    let below = |value: &Value| is_deeper(value, max - 1);
     match value {
-        Value::Array(_) | Value::Object(_) if most == 0 => true,
+        Value::Array(_) | Value::Object(_) if max == 0 => true,
         Value::Array(items) => items.iter().any(below),
         Value::Object(members) => members.values().any(below),
         _ => false,
     }
 }
 
-/// Counts what is written and refuses more than was left.
-struct Left(usize);
+/// A writer that counts bytes and fails when the remaining budget is exceeded.
+struct ByteBudget(usize);
 
-impl io::Write for Left {
+impl io::Write for ByteBudget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 = self
             .0

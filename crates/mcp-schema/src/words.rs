@@ -4,24 +4,24 @@ use serde_json::Value;
 
 use super::Violation;
 
-/// How much of a value or a name is quoted.
+/// Maximum characters of a quoted value or name.
 const QUOTE: usize = 64;
-/// How much of a schema's own list is quoted.
+/// Maximum characters of a quoted list of a schema.
 pub(super) const LIST: usize = 256;
 
-/// The text, cut to what may be quoted.
+/// Clips a value or a name.
 pub(super) fn clip(text: &str) -> String {
     clip_to(text, QUOTE)
 }
 
-pub(super) fn clip_to(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+pub(super) fn clip_to(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
     }
 }
 
-/// A value in a few words.
+/// Describes a value briefly.
 pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn unexpected(name: &str) -> String {
 
 #[cfg(feature = "validate")]
 pub(super) fn bad_name(message: &str) -> String {
-    format!("the name of a property does not fit: {message}")
+    format!("the name of a property is not allowed: {message}")
 }
 
 #[cfg(feature = "validate")]
@@ -74,7 +74,7 @@ pub(super) fn no_match(pattern: &str, value: &Value) -> String {
     )
 }
 
-/// An `enum` or a `const` that the value is not.
+/// The value is not in an `enum`, or is not a `const`.
 pub(super) fn not_among(options: &[Value], value: &Value) -> String {
     let mut list = String::new();
     for (index, option) in options.iter().enumerate() {
@@ -108,13 +108,13 @@ pub(super) fn bound(value: &Value, bound: &str, limit: &impl std::fmt::Display) 
     format!("expected a number {bound} {limit}, got {}", describe(value))
 }
 
-/// An `anyOf` or a `oneOf` of which nothing fits.
+/// No alternative of an `anyOf` or a `oneOf` matches.
 pub(super) fn no_alternative(violations: impl Iterator<Item = Violation>) -> Violation {
     let mut total = 0;
     let mut closest: Option<Violation> = None;
     for violation in violations {
         total += 1;
-        // The alternative that got furthest into the value is most likely the one that was meant.
+        // The violation deepest in the value max likely belongs to the intended alternative.
         let deeper = |known: &Violation| depth(known) < depth(&violation);
         if closest.as_ref().is_none_or(deeper) {
             closest = Some(violation);
@@ -138,7 +138,7 @@ pub(super) fn too_many_alternatives() -> &'static str {
     "fits more than one of the alternatives, exactly one expected"
 }
 
-/// A pointer segment: escaped and cut.
+/// A segment of a JSON pointer: escaped and clipped.
 #[cfg(not(feature = "validate"))]
 pub(super) fn segment(name: &str) -> String {
     clip(name).replace('~', "~0").replace('/', "~1")

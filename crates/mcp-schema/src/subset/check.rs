@@ -1,4 +1,4 @@
-//! Running a compiled schema on a value.
+//! Validation of a value by a compiled schema.
 
 use std::cmp::Ordering;
 
@@ -7,9 +7,9 @@ use serde_json::{Number, Value};
 use super::{Id, Node, Range, Type};
 use crate::{Violation, words};
 
-/// Most schemas asked for one value.
+/// Maximum number of schemas applied to one value.
 const STEPS: u64 = 10_000_000;
-/// Most schemas that wait for each other.
+/// Maximum depth of nested schemas.
 const DEPTH: u32 = 1_024;
 
 pub(super) fn run(nodes: &[Node], value: &Value) -> Result<(), Violation> {
@@ -34,7 +34,8 @@ struct Run<'a> {
 
 enum Fail {
     Violation(Violation),
-    /// Kept apart: an alternative that was not decided must not count as one that does not fit.
+    /// The step limit was reached. Separate, because an undecided alternative must not count as a
+    /// mismatch.
     Budget,
 }
 
@@ -181,7 +182,7 @@ fn is(kind: Type, value: &Value) -> bool {
     match kind {
         Type::Array => value.is_array(),
         Type::Boolean => value.is_boolean(),
-        // 1.0 is an integer to JSON Schema.
+        // JSON Schema: 1.0 is an integer.
         Type::Integer => match value {
             Value::Number(number) => {
                 number.is_i64()
@@ -221,7 +222,7 @@ fn bounds(node: &Node, number: &Number, value: &Value) -> Result<(), Fail> {
     }
 }
 
-/// Exact among integers, as floats otherwise.
+/// Compares integers exactly, and other numbers as floats.
 fn compare(left: &Number, right: &Number) -> Option<Ordering> {
     match (left.as_i128(), right.as_i128()) {
         (Some(left), Some(right)) => Some(left.cmp(&right)),
@@ -229,7 +230,7 @@ fn compare(left: &Number, right: &Number) -> Option<Ordering> {
     }
 }
 
-/// Equality of JSON Schema: 1 is 1.0.
+/// Equality as in JSON Schema: 1 equals 1.0.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {

@@ -1,4 +1,4 @@
-//! The built-in engine: the part of JSON Schema that tools use most, and an error for the rest.
+//! The built-in engine: a subset of JSON Schema that covers most tools. Other keywords are an error.
 
 mod check;
 
@@ -97,15 +97,15 @@ impl Engine {
         };
         compiler.id(root);
         let mut nodes = Vec::new();
-        // A schema that is met gets its place here and is compiled when its turn comes, so
-        // neither depth nor recursion of the schema meets the stack.
+        // Schemas are queued and compiled one by one, so that deep or recursive schemas do not use
+        // the stack.
         while let Some(&schema) = compiler.schemas.get(nodes.len()) {
             nodes.push(compiler.node(schema)?);
         }
         Ok(Self { nodes })
     }
 
-    // The full engine uses the estimate; this one counts for itself.
+    // Only the full engine uses the estimate; this engine counts its steps.
     pub(super) fn check(&self, value: &Value, _estimate: u64) -> Result<(), Violation> {
         check::run(&self.nodes, value)
     }
@@ -152,7 +152,7 @@ impl<'a> Compiler<'a> {
             .try_for_each(|(keyword, value)| self.keyword(node, keyword, value))
     }
 
-    /// One flat table, on purpose.
+    /// Compiles one keyword. One flat table is easier to compare with the specification.
     fn keyword(&mut self, node: &mut Node, keyword: &str, value: &'a Value) -> Compiled<()> {
         match keyword {
             "type" => node.types = types(value)?,
@@ -182,12 +182,12 @@ impl<'a> Compiler<'a> {
             "maxLength" => node.length.max = Some(size(keyword, value)?),
             "minItems" => node.count.min = Some(size(keyword, value)?),
             "maxItems" => node.count.max = Some(size(keyword, value)?),
-            // Their schemas count where they are referred to.
+            // These schemas are compiled where they are referenced.
             "$defs" | "definitions" => drop(object(keyword, value)?),
             "$schema" | "$comment" | "title" | "description" | "default" | "examples"
             | "format" | "deprecated" | "readOnly" | "writeOnly" | "contentEncoding"
             | "contentMediaType" => {}
-            // The name of the whole schema; inside it, it would change what references mean.
+            // Only the identity of the root; elsewhere it would change the meaning of references.
             "$id"
                 if self
                     .root
@@ -217,7 +217,7 @@ impl<'a> Compiler<'a> {
         let Some(schema) = target(self.root, reference) else {
             if reference.starts_with("#/") {
                 return Err(SchemaError::new(format!(
-                    "the reference {:?} leads nowhere: correct it",
+                    "the reference {:?} has no target: correct it",
                     clip(reference)
                 )));
             }
