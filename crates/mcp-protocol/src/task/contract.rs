@@ -1,4 +1,4 @@
-//! Whether a store keeps to its contract.
+//! Tests of the rules of [`TaskStore`].
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use serde_json::json;
 use super::{StoreError, Task, TaskCall, TaskOutcome, TaskStore, Timestamp};
 use crate::{Principal, Revision};
 
-/// Runs a store through everything that [`TaskStore`] promises. `fresh` makes an empty one, each
-/// time it is called, that has room for 20 tasks.
+/// Tests all rules of [`TaskStore`]. `fresh` creates an empty store with room for 20 tasks on each
+/// call.
 ///
 /// # Errors
-/// The promise that is broken.
+/// A rule is violated; the text describes it.
 pub async fn check<S: TaskStore>(fresh: impl Fn() -> S) -> Result<(), String> {
-    what_is_created_is_there(&fresh()).await?;
-    what_is_put_is_compared_first(&fresh()).await?;
-    what_has_ended_stays(&fresh()).await?;
-    lists_are_of_one_owner_and_in_order(&fresh()).await?;
-    what_is_unfinished_is_found(&fresh()).await?;
-    what_is_expired_goes(&fresh()).await
+    created_tasks_are_found(&fresh()).await?;
+    put_compares_the_version(&fresh()).await?;
+    ended_tasks_do_not_change(&fresh()).await?;
+    lists_contain_one_owner_in_order(&fresh()).await?;
+    unfinished_tasks_are_found(&fresh()).await?;
+    expired_tasks_are_removed(&fresh()).await
 }
 
 const START: Timestamp = Timestamp::from_millis(1_000_000);
@@ -34,7 +34,7 @@ fn task(id: &str, owner: Option<&str>) -> Task {
 
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "what is compared is made for it"
+    reason = "callers construct the values for the comparison"
 )]
 fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Result<(), String> {
     if is == should {
@@ -51,10 +51,10 @@ fn ids(tasks: &[Task]) -> Vec<&str> {
     tasks.iter().map(Task::id).collect()
 }
 
-async fn what_is_created_is_there(store: &impl TaskStore) -> Result<(), String> {
+async fn created_tasks_are_found(store: &impl TaskStore) -> Result<(), String> {
     let what = "a task that was created";
     same(
-        "a task nobody created",
+        "a task that was not created",
         store.get("a").await.map_err(failed(what))?,
         None,
     )?;
@@ -89,7 +89,7 @@ async fn what_is_created_is_there(store: &impl TaskStore) -> Result<(), String> 
     )
 }
 
-async fn what_is_put_is_compared_first(store: &impl TaskStore) -> Result<(), String> {
+async fn put_compares_the_version(store: &impl TaskStore) -> Result<(), String> {
     let what = "a change";
     let mut one = task("a", None);
     same(
@@ -99,7 +99,8 @@ async fn what_is_put_is_compared_first(store: &impl TaskStore) -> Result<(), Str
     )?;
     store.create(one.clone()).await.map_err(failed(what))?;
     let mut other = one.clone();
-    one.set_message("one", START).map_err(|it| it.to_string())?;
+    one.set_message("one", START)
+        .map_err(|error| error.to_string())?;
     let kept = store.put(one.clone()).await.map_err(failed(what))?;
     same("what put returns", &kept, &one.clone().next_version())?;
     same(
@@ -109,7 +110,7 @@ async fn what_is_put_is_compared_first(store: &impl TaskStore) -> Result<(), Str
     )?;
     other
         .set_message("other", START)
-        .map_err(|it| it.to_string())?;
+        .map_err(|error| error.to_string())?;
     same(
         "a change of an older version",
         store.put(other).await.map(drop),
@@ -124,19 +125,20 @@ async fn what_is_put_is_compared_first(store: &impl TaskStore) -> Result<(), Str
     let questions = json!({"k": {"method": "any"}});
     let questions = questions.as_object().cloned().unwrap_or_default();
     next.require_input(questions, START)
-        .map_err(|it| it.to_string())?;
+        .map_err(|error| error.to_string())?;
     let kept = store.put(next.clone()).await.map_err(failed(what))?;
     same("a change of the next version", kept, next.next_version())
 }
 
-async fn what_has_ended_stays(store: &impl TaskStore) -> Result<(), String> {
+async fn ended_tasks_do_not_change(store: &impl TaskStore) -> Result<(), String> {
     let what = "an end";
     let error = TaskOutcome::Error(ErrorObject::internal("broke").with_data(json!([1])));
     let result = TaskOutcome::of_result(RawJson::copy(r#"{"content":[ ]}"#));
     for (id, outcome) in [("a", error), ("b", result)] {
         let mut task = task(id, None);
         store.create(task.clone()).await.map_err(failed(what))?;
-        task.end(outcome, START).map_err(|it| it.to_string())?;
+        task.end(outcome, START)
+            .map_err(|error| error.to_string())?;
         let kept = store.put(task).await.map_err(failed(what))?;
         same(
             what,
@@ -157,7 +159,7 @@ async fn what_has_ended_stays(store: &impl TaskStore) -> Result<(), String> {
     Ok(())
 }
 
-async fn lists_are_of_one_owner_and_in_order(store: &impl TaskStore) -> Result<(), String> {
+async fn lists_contain_one_owner_in_order(store: &impl TaskStore) -> Result<(), String> {
     let what = "a list";
     for (id, owner) in [
         ("d", Some("ann")),
@@ -193,23 +195,23 @@ async fn lists_are_of_one_owner_and_in_order(store: &impl TaskStore) -> Result<(
         ids(&page),
         vec!["d"],
     )?;
-    let nobody = store.list(None, None, 9).await.map_err(failed(what))?;
-    same("what belongs to nobody", ids(&nobody), vec!["a"])?;
+    let ownerless = store.list(None, None, 9).await.map_err(failed(what))?;
+    same("tasks without an owner", ids(&ownerless), vec!["a"])?;
     let eve = Principal::new("eve");
     let none = store
         .list(Some(&eve), None, 9)
         .await
         .map_err(failed(what))?;
-    same("what a stranger sees", ids(&none), Vec::new())
+    same("tasks of an unknown owner", ids(&none), Vec::new())
 }
 
-async fn what_is_unfinished_is_found(store: &impl TaskStore) -> Result<(), String> {
+async fn unfinished_tasks_are_found(store: &impl TaskStore) -> Result<(), String> {
     let what = "what is unfinished";
     for (id, owner) in [("c", Some("ann")), ("a", None), ("b", None)] {
         let mut made = task(id, owner);
         store.create(made.clone()).await.map_err(failed(what))?;
         if id == "b" {
-            made.cancel(START).map_err(|it| it.to_string())?;
+            made.cancel(START).map_err(|error| error.to_string())?;
             store.put(made).await.map_err(failed(what))?;
         }
     }
@@ -221,7 +223,7 @@ async fn what_is_unfinished_is_found(store: &impl TaskStore) -> Result<(), Strin
     same("its last page", ids(&rest), vec!["c"])
 }
 
-async fn what_is_expired_goes(store: &impl TaskStore) -> Result<(), String> {
+async fn expired_tasks_are_removed(store: &impl TaskStore) -> Result<(), String> {
     let what = "a sweep";
     let call = TaskCall::clone(task("", None).call());
     for (id, ttl) in [("a", Some(60)), ("b", Some(120)), ("c", None)] {

@@ -1,6 +1,6 @@
-//! How parts of a record are written that have no serde form of their own.
+//! Serialization of the parts of a record that do not implement serde.
 
-/// JSON text, as the JSON that it is.
+/// Raw JSON text, serialized as JSON.
 pub(super) mod raw {
     use mcp_jsonrpc::RawJson;
     use serde::ser::Error as _;
@@ -23,7 +23,7 @@ pub(super) mod raw {
     }
 }
 
-/// A shared value, as the value that it is.
+/// A shared value, serialized as the value.
 pub(super) mod shared {
     use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(super) mod shared {
     }
 }
 
-/// A revision, by its name.
+/// A revision, serialized as its name.
 pub(super) mod revision {
     use std::borrow::Cow;
 
@@ -52,7 +52,10 @@ pub(super) mod revision {
 
     use crate::Revision;
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde requires this signature"
+    )]
     pub(in super::super) fn serialize<S: Serializer>(
         revision: &Revision,
         serializer: S,
@@ -68,13 +71,13 @@ pub(super) mod revision {
     }
 }
 
-/// A principal, by its name.
+/// A principal, serialized as its key.
 pub(super) mod owner {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use crate::Principal;
 
-    #[expect(clippy::ref_option, reason = "serde passes it so")]
+    #[expect(clippy::ref_option, reason = "serde requires this signature")]
     pub(in super::super) fn serialize<S: Serializer>(
         owner: &Option<Principal>,
         serializer: S,

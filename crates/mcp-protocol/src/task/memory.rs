@@ -1,4 +1,4 @@
-//! Tasks in the memory of the process.
+//! A task store in memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -9,15 +9,15 @@ use super::{StoreError, Task, TaskStore, Timestamp};
 use crate::sync::lock;
 use crate::{BoxFuture, Principal};
 
-/// Tasks that are kept unless told otherwise.
-const MOST: usize = 10_000;
-/// Tasks of one owner that are kept unless told otherwise.
-const MOST_OF_ONE: usize = 1_000;
-/// Bytes of all tasks that are kept unless told otherwise.
-const MOST_BYTES: usize = 64 << 20;
+/// Default maximum number of tasks.
+const MAX_TASKS: usize = 10_000;
+/// Default maximum number of tasks of one owner.
+const MAX_TASKS_PER_OWNER: usize = 1_000;
+/// Default maximum size of all tasks in bytes.
+const MAX_BYTES: usize = 64 << 20;
 
-/// Keeps tasks as long as the process lives. Bounded by their number, their number for each
-/// owner, and their bytes; all who are nobody in particular count as one owner.
+/// Stores tasks in memory until the process ends. Limits the number of tasks, the number per owner,
+/// and their size; all tasks without an owner count as one owner.
 pub struct MemoryStore {
     limits: Limits,
     state: Mutex<State>,
@@ -25,64 +25,64 @@ pub struct MemoryStore {
 
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    most: usize,
-    most_of_one: usize,
-    most_bytes: usize,
+    tasks: usize,
+    per_owner: usize,
+    bytes: usize,
 }
 
 #[derive(Default)]
 struct State {
-    tasks: BTreeMap<Box<str>, Kept>,
+    tasks: BTreeMap<Box<str>, Entry>,
     owners: HashMap<Option<Principal>, BTreeSet<Box<str>>>,
     expiry: BTreeSet<(Timestamp, Box<str>)>,
     bytes: usize,
 }
 
-struct Kept {
+struct Entry {
     task: Arc<Task>,
     weight: usize,
 }
 
 impl MemoryStore {
-    /// An empty one: at most 10,000 tasks, 1,000 of one owner, 64 MiB.
+    /// Creates an empty store with limits of 10,000 tasks, 1,000 tasks per owner and 64 MiB.
     pub fn new() -> Self {
         Self {
             limits: Limits {
-                most: MOST,
-                most_of_one: MOST_OF_ONE,
-                most_bytes: MOST_BYTES,
+                tasks: MAX_TASKS,
+                per_owner: MAX_TASKS_PER_OWNER,
+                bytes: MAX_BYTES,
             },
             state: Mutex::default(),
         }
     }
 
-    /// Sets how many tasks are kept; default 10,000.
+    /// Sets the maximum number of tasks; default 10,000.
     #[must_use]
     pub fn with_max_tasks(mut self, tasks: usize) -> Self {
-        self.limits.most = tasks;
+        self.limits.tasks = tasks;
         self
     }
 
-    /// Sets how many tasks of one owner are kept; default 1,000.
+    /// Sets the maximum number of tasks of one owner; default 1,000.
     #[must_use]
     pub fn with_max_tasks_per_owner(mut self, tasks: usize) -> Self {
-        self.limits.most_of_one = tasks;
+        self.limits.per_owner = tasks;
         self
     }
 
-    /// Sets how many bytes all tasks may take, estimated; default 64 MiB.
+    /// Sets the maximum estimated size of all tasks in bytes; default 64 MiB.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
-        self.limits.most_bytes = bytes;
+        self.limits.bytes = bytes;
         self
     }
 
-    /// How many tasks are kept, those included that are expired and not yet removed.
+    /// Returns the number of tasks, including expired tasks that are not yet removed.
     pub fn len(&self) -> usize {
         lock(&self.state).tasks.len()
     }
 
-    /// Whether none is kept.
+    /// Returns whether the store is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -91,22 +91,22 @@ impl MemoryStore {
 impl Limits {
     fn admit(&self, state: &State, task: &Task, weight: usize) -> Result<(), StoreError> {
         let full = |limit: String| Err(StoreError::Full { limit });
-        if state.tasks.len() >= self.most {
-            return full(format!("{} tasks", self.most));
+        if state.tasks.len() >= self.tasks {
+            return full(format!("{} tasks", self.tasks));
         }
         let owner = task.owner().cloned();
-        if state.owners.get(&owner).map_or(0, BTreeSet::len) >= self.most_of_one {
-            return full(format!("{} tasks of one owner", self.most_of_one));
+        if state.owners.get(&owner).map_or(0, BTreeSet::len) >= self.per_owner {
+            return full(format!("{} tasks of one owner", self.per_owner));
         }
         self.fits(state.bytes.saturating_add(weight))
     }
 
     fn fits(&self, bytes: usize) -> Result<(), StoreError> {
-        if bytes <= self.most_bytes {
+        if bytes <= self.bytes {
             return Ok(());
         }
         Err(StoreError::Full {
-            limit: format!("{} bytes of tasks", self.most_bytes),
+            limit: format!("{} bytes of tasks", self.bytes),
         })
     }
 }
@@ -119,7 +119,7 @@ impl State {
         self.expiry.insert((task.expires(), id.clone()));
         self.bytes += weight;
         let task = Arc::new(task);
-        self.tasks.insert(id, Kept { task, weight });
+        self.tasks.insert(id, Entry { task, weight });
     }
 
     fn remove(&mut self, id: &str) -> bool {
@@ -201,7 +201,7 @@ impl TaskStore for MemoryStore {
         let kept = lock(&self.state)
             .tasks
             .get(id)
-            .map(|it| Arc::clone(&it.task));
+            .map(|entry| Arc::clone(&entry.task));
         done(Ok(kept.map(Arc::unwrap_or_clone)))
     }
 

@@ -1,11 +1,11 @@
-//! Calls that outlive their request: what is kept of one, where, and how it is shown.
+//! Tasks: calls that outlive their request. Records, stores and wire forms.
 //!
-//! A [`Task`] is the record of such a call; its methods are the transitions that the protocol
-//! allows. A [`TaskStore`] keeps records; [`MemoryStore`] is the one that needs nothing else.
-//! Time is an argument here, as everywhere in this crate.
+//! A [`Task`] is the record of such a call; its methods are the state transitions that the protocol
+//! allows. A [`TaskStore`] stores records; [`MemoryStore`] is the store without dependencies. Time is
+//! an argument.
 //!
-//! One record serves both forms that tasks have on the wire: those of 2025-11-25, and the
-//! extension of 2026-07-28.
+//! One record serves both wire forms of tasks: the core tasks of 2025-11-25 and the extension of
+//! 2026-07-28.
 //!
 //! Specification: [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks),
 //! [the extension](https://modelcontextprotocol.io/seps/2663-tasks-extension).

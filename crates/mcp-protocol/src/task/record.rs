@@ -1,4 +1,4 @@
-//! What is kept of a call that outlives its request, and how it may change.
+//! The record of a task and its state transitions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use super::{Timestamp, keep};
 use crate::modern::CallState;
 use crate::{Principal, Revision};
 
-/// Longest status message, in characters; longer ones are cut.
-const LONGEST_MESSAGE: usize = 1_024;
+/// Maximum length of a status message in characters; longer messages are clipped.
+const MAX_MESSAGE: usize = 1_024;
 
-/// A call that outlives its request.
+/// The record of a call that outlives its request.
 ///
-/// It starts [working](TaskState::Working), may wait for answers and go on any number of times,
-/// and ends once: what has ended does not change any more. It can be written with serde as JSON
-/// (that is what a durable store keeps) and read again by any later version of this crate.
+/// A task starts as [`TaskState::Working`], may wait for input any number of times, and ends once. A
+/// task that has ended does not change. A durable store writes it as JSON with serde; every later
+/// version of this crate can read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     id: Box<str>,
@@ -37,47 +37,47 @@ pub struct Task {
     ttl: Option<Duration>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<Duration>,
-    #[serde(default)]
-    recorded: CallState,
+    #[serde(default, rename = "recorded")]
+    call_state: CallState,
     version: u64,
 }
 
-/// What a task runs, and for whom: enough to run it again.
+/// The call of a task, with the data needed to run it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TaskCall {
     /// The method.
     pub method: String,
-    /// The tool, or whatever else the method names; empty if it names nothing.
+    /// The name of the tool or other target; empty if the method has none.
     pub target: String,
-    /// The arguments, or the params of a method that has none: a JSON object.
+    /// The arguments of the tool, or the params of another method: a JSON object.
     #[serde(with = "keep::raw")]
     pub arguments: RawJson,
-    /// The token under which the client wants progress.
+    /// The progress token of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<ProgressToken>,
-    /// The revision the call was made in.
+    /// The revision of the call.
     #[serde(with = "keep::revision")]
     pub revision: Revision,
-    /// Who the client says it is.
+    /// The description of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Implementation>,
-    /// What the client can be asked.
+    /// The capabilities of the client.
     #[serde(default)]
     pub capabilities: ClientCapabilities,
-    /// The least serious log message the client wants.
+    /// The lowest level of log messages that the client wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_level: Option<LoggingLevel>,
-    /// Whether it came from whoever started the process; see [`Link::is_local`](crate::Link).
+    /// Whether the call came from the parent of the process; see [`Link::is_local`](crate::Link).
     #[serde(default)]
     pub local: bool,
-    /// What the request was granted; see [`Grant`](crate::Grant).
+    /// The granted scopes; see [`Grant`](crate::Grant).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
 }
 
 impl TaskCall {
-    /// A call of `method` on `target`, of a client that says nothing of itself.
+    /// Creates a call of `method` on `target`, without data about the client.
     pub fn new(
         method: impl Into<String>,
         target: impl Into<String>,
@@ -99,40 +99,40 @@ impl TaskCall {
     }
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TaskState {
-    /// It is being worked on.
+    /// The handler is running.
     Working,
-    /// It waits for answers to these questions: by key, each with its method and params.
+    /// The task waits for these input requests, by key, each with its method and params.
     InputRequired(JsonObject),
-    /// It has ended as any call does.
+    /// The call has a result or an error.
     Ended(TaskOutcome),
-    /// It was given up before it ended.
+    /// The task was cancelled.
     Cancelled,
 }
 
-/// What a task came to.
+/// The outcome of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TaskOutcome {
     /// The result of the call.
     Result {
-        /// Its JSON.
+        /// The result as JSON text.
         #[serde(with = "keep::raw")]
         json: RawJson,
-        /// Whether it says `isError`, which some revisions count as a failure of the task.
+        /// Whether `isError` is set, which some revisions treat as a failure of the task.
         is_error: bool,
     },
-    /// The error that the call would have been answered with.
+    /// The error response of the call.
     Error(ErrorObject),
 }
 
 impl TaskOutcome {
-    /// A result, from its JSON text.
+    /// Creates a result from its JSON text.
     pub fn of_result(json: RawJson) -> Self {
         let is_error = members(&json)
             .map_while(Result::ok)
@@ -140,10 +140,10 @@ impl TaskOutcome {
         Self::Result { json, is_error }
     }
 
-    /// The result, or the error.
+    /// Returns the result, or the error.
     ///
     /// # Errors
-    /// The error, if it is one.
+    /// The outcome is an error.
     pub fn as_result(&self) -> Result<&RawJson, &ErrorObject> {
         match self {
             Self::Result { json, .. } => Ok(json),
@@ -152,22 +152,22 @@ impl TaskOutcome {
     }
 }
 
-/// Nothing can be changed, because the task has ended.
+/// Error for a change of a task that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskEnded;
 
 impl fmt::Display for TaskEnded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the task has ended and does not change any more")
+        f.write_str("the task has ended and cannot be changed")
     }
 }
 
 impl std::error::Error for TaskEnded {}
 
 impl Task {
-    /// A task that starts now. Nobody but its owner can know `id`: it has 128 random bits or
-    /// more. `ttl` counts from the start; `None` means for ever.
+    /// Creates a task that starts now. `id` must have at least 128 random bits, so that only the owner
+    /// knows it. `ttl` is the time to live from the start; `None` means unlimited.
     pub fn new(
         id: impl Into<Box<str>>,
         owner: Option<Principal>,
@@ -185,185 +185,187 @@ impl Task {
             updated: now,
             ttl,
             poll: None,
-            recorded: CallState::default(),
+            call_state: CallState::default(),
             version: 0,
         }
     }
 
-    /// Sets how long a client should wait from one look at the task to the next.
+    /// Sets the poll interval for clients.
     #[must_use]
     pub fn with_poll_interval(mut self, poll: Duration) -> Self {
         self.poll = Some(poll);
         self
     }
 
-    /// The name clients know it by.
+    /// Returns the task id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// On whose behalf it runs, if that was verified; nobody else may see it.
+    /// Returns the verified principal that owns the task. Other principals may not see it.
     pub fn owner(&self) -> Option<&Principal> {
         self.owner.as_ref()
     }
 
-    /// What it runs.
+    /// Returns the call.
     pub fn call(&self) -> &Arc<TaskCall> {
         &self.call
     }
 
-    /// Where it stands.
+    /// Returns the state.
     pub fn state(&self) -> &TaskState {
         &self.state
     }
 
-    /// What the status is about, for people.
+    /// Returns the status message.
     pub fn message(&self) -> Option<&str> {
         self.message.as_deref()
     }
 
-    /// When it started.
+    /// Returns the start time.
     pub fn created(&self) -> Timestamp {
         self.created
     }
 
-    /// When it last changed.
+    /// Returns the time of the last change.
     pub fn updated(&self) -> Timestamp {
         self.updated
     }
 
-    /// How long it is kept, from its start; `None` means for ever.
+    /// Returns the time to live from the start; `None` means unlimited.
     pub fn ttl(&self) -> Option<Duration> {
         self.ttl
     }
 
-    /// How long a client should wait from one look to the next.
+    /// Returns the poll interval for clients.
     pub fn poll_interval(&self) -> Option<Duration> {
         self.poll
     }
 
-    /// Answers and notes of the handler, for running it again.
+    /// Returns the responses and memoized steps of the handler, for running it again.
     pub fn call_state(&self) -> &CallState {
-        &self.recorded
+        &self.call_state
     }
 
-    /// How often it was stored; see [`TaskStore::put`](super::TaskStore::put).
+    /// Returns the version, which increases with each change; see [`TaskStore::put`](super::TaskStore::put).
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The same record as it is stored next, for those who write a store.
+    /// Returns the record with the next version, for implementations of a store.
     #[must_use]
     pub fn next_version(mut self) -> Self {
         self.version += 1;
         self
     }
 
-    /// When it may be forgotten; [`Timestamp::MAX`] for never.
+    /// Returns the time after which the task may be removed; [`Timestamp::MAX`] for never.
     pub fn expires(&self) -> Timestamp {
         self.ttl
             .map_or(Timestamp::MAX, |ttl| self.created.after(ttl))
     }
 
-    /// Whether its time is over.
+    /// Returns whether the time to live has passed.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires() <= now
     }
 
-    /// Whether it has ended, one way or the other.
+    /// Returns whether the task has ended.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, TaskState::Ended(_) | TaskState::Cancelled)
     }
 
-    /// The questions it waits for.
+    /// Returns the input requests that the task waits for.
     pub fn input_requests(&self) -> Option<&JsonObject> {
         match &self.state {
-            TaskState::InputRequired(questions) => Some(questions),
+            TaskState::InputRequired(input_requests) => Some(input_requests),
             _ => None,
         }
     }
 
-    /// About how many bytes it takes to keep.
+    /// Returns the approximate size of the record in bytes.
     pub fn weight(&self) -> usize {
         let state = match &self.state {
-            TaskState::InputRequired(questions) => json_length(questions),
+            TaskState::InputRequired(input_requests) => json_length(input_requests),
             TaskState::Ended(TaskOutcome::Result { json, .. }) => json.len(),
             TaskState::Ended(TaskOutcome::Error(error)) => json_length(error),
             _ => 0,
         };
         let message = self.message.as_ref().map_or(0, String::len);
-        512 + self.call.arguments.len() + state + message + json_length(&self.recorded)
+        512 + self.call.arguments.len() + state + message + json_length(&self.call_state)
     }
 
-    /// Asks these questions, all that are open; none means that it goes on.
+    /// Sets the open input requests; an empty object means that the handler continues.
     ///
     /// # Errors
-    /// It has ended.
+    /// The task has already ended.
     pub fn require_input(
         &mut self,
-        questions: JsonObject,
+        input_requests: JsonObject,
         now: Timestamp,
     ) -> Result<(), TaskEnded> {
         self.change(now)?;
-        self.state = if questions.is_empty() {
+        self.state = if input_requests.is_empty() {
             TaskState::Working
         } else {
-            TaskState::InputRequired(questions)
+            TaskState::InputRequired(input_requests)
         };
         Ok(())
     }
 
-    /// Keeps answers and notes of the handler.
+    /// Sets the responses and memoized steps of the handler.
     ///
     /// # Errors
-    /// It has ended.
-    pub fn set_call_state(&mut self, recorded: CallState, now: Timestamp) -> Result<(), TaskEnded> {
+    /// The task has already ended.
+    pub fn set_call_state(
+        &mut self,
+        call_state: CallState,
+        now: Timestamp,
+    ) -> Result<(), TaskEnded> {
         self.change(now)?;
-        self.recorded = recorded;
+        self.call_state = call_state;
         Ok(())
     }
 
-    /// Tells people what it is about; beyond 1,024 characters the text is cut.
+    /// Sets the status message, clipped to 1,024 characters.
     ///
     /// # Errors
-    /// It has ended.
+    /// The task has already ended.
     pub fn set_message(&mut self, message: &str, now: Timestamp) -> Result<(), TaskEnded> {
         self.change(now)?;
-        self.message = Some(message.chars().take(LONGEST_MESSAGE).collect());
+        self.message = Some(message.chars().take(MAX_MESSAGE).collect());
         Ok(())
     }
 
-    /// Ends it. What failed says so in its message.
+    /// Ends the task. The text of an error becomes the status message.
     ///
     /// # Errors
-    /// It has ended before.
+    /// The task has already ended.
     pub fn end(&mut self, outcome: TaskOutcome, now: Timestamp) -> Result<(), TaskEnded> {
         self.change(now)?;
         self.message = match &outcome {
-            TaskOutcome::Error(error) => {
-                Some(error.message.chars().take(LONGEST_MESSAGE).collect())
-            }
+            TaskOutcome::Error(error) => Some(error.message.chars().take(MAX_MESSAGE).collect()),
             TaskOutcome::Result { json, is_error } if *is_error => Some(first_text(json)),
             TaskOutcome::Result { .. } => self.message.take(),
         };
         self.state = TaskState::Ended(outcome);
-        self.recorded = CallState::default();
+        self.call_state = CallState::default();
         Ok(())
     }
 
-    /// Gives it up.
+    /// Cancels the task.
     ///
     /// # Errors
-    /// It has ended before.
+    /// The task has already ended.
     pub fn cancel(&mut self, now: Timestamp) -> Result<(), TaskEnded> {
         self.change(now)?;
         self.message = Some("the task was cancelled".to_owned());
         self.state = TaskState::Cancelled;
-        self.recorded = CallState::default();
+        self.call_state = CallState::default();
         Ok(())
     }
 
-    /// Keeps it for that much longer.
+    /// Extends the time to live.
     pub fn extend(&mut self, span: Duration) {
         self.ttl = self.ttl.map(|ttl| ttl.saturating_add(span));
     }
@@ -372,13 +374,13 @@ impl Task {
         if self.has_ended() {
             return Err(TaskEnded);
         }
-        // Clocks may go back; what a task tells does not.
+        // The clock may go back; the reported time does not.
         self.updated = self.updated.max(now);
         Ok(())
     }
 }
 
-/// The first text of a failed result, for people.
+/// Returns the first text of a failed result.
 fn first_text(result: &RawJson) -> String {
     let result: Value = result.decode().unwrap_or_default();
     let mut blocks = result["content"].as_array().into_iter().flatten();
@@ -386,7 +388,7 @@ fn first_text(result: &RawJson) -> String {
         .find(|block| block["type"] == "text")
         .and_then(|block| block["text"].as_str());
     let text = text.unwrap_or("the tool failed");
-    text.chars().take(LONGEST_MESSAGE).collect()
+    text.chars().take(MAX_MESSAGE).collect()
 }
 
 fn json_length(value: &impl Serialize) -> usize {

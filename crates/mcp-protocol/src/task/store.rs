@@ -1,4 +1,4 @@
-//! Where tasks are kept.
+//! The trait of task stores.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,34 +6,32 @@ use std::sync::Arc;
 use super::{Task, Timestamp};
 use crate::{BoxFuture, Principal};
 
-/// Keeps tasks, in memory or beyond the life of the process.
+/// A store of tasks, in memory or durable.
 ///
-/// For those who write one on a database:
+/// Rules for implementations:
 ///
 /// - A record is opaque: write it with serde as JSON. Beside it a store needs only
 ///   [`id`](Task::id), [`owner`](Task::owner), [`version`](Task::version),
-///   [`expires`](Task::expires) and [`has_ended`](Task::has_ended), in columns or keys of its own.
-/// - A method that completes without an error has happened: a reader in any process that shares
-///   the store sees it. Where replicas lag behind, it waits until they do not, or reads from the
-///   one that is written.
-/// - A future that is dropped may or may not have happened. Callers read again.
-/// - A store reads no clock. Expired records may be seen until [`sweep`](Self::sweep) or a
-///   [`create`](Self::create) removes them; callers look at [`Task::is_expired`].
-/// - It has limits, and refuses what is over them with [`StoreError::Full`]; it never makes room by
-///   forgetting what is not expired.
+///   [`expires`](Task::expires) and [`has_ended`](Task::has_ended), in separate columns or keys.
+/// - When a method completes without an error, its change is visible to every process that shares the
+///   store. A store with replicas waits for them, or reads from the replica that is written.
+/// - A dropped future may or may not have taken effect. Callers read the record again.
+/// - A store reads no clock. Expired records may be visible until [`sweep`](Self::sweep) or
+///   [`create`](Self::create) removes them; callers check [`Task::is_expired`].
+/// - A store has limits and rejects records beyond them with [`StoreError::Full`]. It never removes
+///   records that are not expired to make room.
 ///
-/// Feature `testing` has a suite that shows whether a store keeps to this:
-/// `task::contract::check`.
+/// With the feature `testing`, `task::contract::check` tests these rules.
 pub trait TaskStore: Send + Sync + 'static {
-    /// Keeps a new task. Its [`created`](Task::created) time is the present: expired records may
-    /// be removed on the way.
+    /// Stores a new task. Its [`created`](Task::created) time is the current time, so expired records
+    /// may be removed.
     ///
     /// # Errors
-    /// [`Conflict`](StoreError::Conflict) if the id is known, whoever owns it;
+    /// [`Conflict`](StoreError::Conflict) if the id exists, for any owner;
     /// [`Full`](StoreError::Full) beyond a limit; [`Unavailable`](StoreError::Unavailable).
     fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// The task of this id, whoever owns it.
+    /// Returns the task with this id, of any owner.
     ///
     /// # Errors
     /// [`Unavailable`](StoreError::Unavailable).
@@ -44,13 +42,13 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Returns the record as it is kept now.
     ///
     /// # Errors
-    /// [`Conflict`](StoreError::Conflict) if what is kept is not as described, and nothing has
-    /// changed; [`Full`](StoreError::Full) if it has grown beyond a limit;
+    /// [`Conflict`](StoreError::Conflict) if the stored record does not meet these conditions; nothing
+    /// is changed. [`Full`](StoreError::Full) if the record exceeds a limit;
     /// [`Unavailable`](StoreError::Unavailable).
     fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>>;
 
-    /// At most `limit` tasks of this owner, `None` being an owner like any other, in ascending
-    /// order of their ids (as bytes), from the first whose id is greater than `after`.
+    /// Returns at most `limit` tasks of this owner in ascending order of their ids (as bytes), starting
+    /// with the first id greater than `after`. `None` is an owner like any other.
     ///
     /// # Errors
     /// [`Unavailable`](StoreError::Unavailable).
@@ -61,8 +59,8 @@ pub trait TaskStore: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>>;
 
-    /// At most `limit` tasks that have not ended, whoever owns them, in the same order. Read once
-    /// when a server starts.
+    /// Returns at most `limit` tasks of all owners that have not ended, in the same order. Called when a
+    /// server starts.
     ///
     /// # Errors
     /// [`Unavailable`](StoreError::Unavailable).
@@ -72,13 +70,13 @@ pub trait TaskStore: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>>;
 
-    /// Forgets a task; whether there was one.
+    /// Removes a task; returns whether it existed.
     ///
     /// # Errors
     /// [`Unavailable`](StoreError::Unavailable).
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Forgets the tasks that are expired at `now`, whether they have ended or not; how many.
+    /// Removes all tasks that are expired at `now`; returns their number.
     ///
     /// # Errors
     /// [`Unavailable`](StoreError::Unavailable).
@@ -124,18 +122,18 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
     }
 }
 
-/// Why a store did not do what it was asked.
+/// Error of a task store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreError {
     /// A limit is reached.
     Full {
-        /// Which one, for people: "1000 tasks of one owner".
+        /// The limit as text: "1000 tasks of one owner".
         limit: String,
     },
-    /// What is kept is not what was expected.
+    /// The stored record is not the expected one.
     Conflict,
-    /// The store cannot be reached, or failed; for people. Clients never see this text.
+    /// The store is not reachable or has failed. Clients never see this text.
     Unavailable(String),
 }
 
@@ -143,7 +141,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full { limit } => write!(f, "the task store is full: {limit}"),
-            Self::Conflict => f.write_str("the task was changed by somebody else"),
+            Self::Conflict => f.write_str("the task was changed concurrently; read it again"),
             Self::Unavailable(why) => write!(f, "the task store is unavailable: {why}"),
         }
     }

@@ -1,4 +1,4 @@
-//! The record and the store in memory.
+//! The task record and the store in memory.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -16,7 +16,7 @@ fn at(seconds: u64) -> Timestamp {
     START.after(Duration::from_secs(seconds))
 }
 
-/// What a future of memory alone comes to.
+/// Returns the output of a future that is ready.
 fn now<T>(future: impl Future<Output = T>) -> T {
     let mut cx = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut cx) {
@@ -41,7 +41,7 @@ fn result(text: &str) -> TaskOutcome {
 
 // proves: TASK-036, TASK-037, TASK-038
 #[test]
-fn a_task_works_and_waits_in_turn_and_ends_once() {
+fn a_task_works_and_waits_alternately_and_ends_once() {
     let questions = json!({"k": {"method": "roots/list"}});
     let questions = questions.as_object().cloned().unwrap();
     let mut task = task("t");
@@ -58,7 +58,7 @@ fn a_task_works_and_waits_in_turn_and_ends_once() {
 
 // proves: TASK-039
 #[test]
-fn what_has_ended_does_not_change() {
+fn an_ended_task_does_not_change() {
     type End = fn(&mut Task) -> Result<(), TaskEnded>;
     let ends: [End; 3] = [
         |it| it.end(result("{}"), at(1)),
@@ -85,7 +85,7 @@ fn what_has_ended_does_not_change() {
 }
 
 #[test]
-fn a_record_is_read_as_it_was_written() {
+fn a_record_survives_serialization() {
     let mut task = Task::new(
         "t",
         Some(Principal::new("ann")),
@@ -111,7 +111,7 @@ fn a_record_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_failed_result_is_a_failure_in_one_form_only() {
+fn a_failed_result_is_a_failure_of_core_tasks_only() {
     for (json, legacy, message) in [
         (
             r#"{"content":[],"isError":true}"#,
@@ -146,7 +146,7 @@ fn a_failed_result_is_a_failure_in_one_form_only() {
 }
 
 #[test]
-fn both_forms_tell_the_same() {
+fn both_forms_report_the_same_data() {
     let mut task = task("t");
     assert_eq!(
         serde_json::to_value(task.to_core()).unwrap(),
@@ -183,12 +183,12 @@ fn both_forms_tell_the_same() {
 
 // proves: M-TASK-008
 #[test]
-fn memory_keeps_to_the_contract() {
+fn the_memory_store_follows_the_contract() {
     now(contract::check(MemoryStore::new)).unwrap();
 }
 
 #[test]
-fn memory_refuses_what_is_over_its_limits_and_forgets_nothing_for_it() {
+fn the_memory_store_rejects_tasks_beyond_its_limits_and_removes_none() {
     let full = |limit: &str| {
         Err(StoreError::Full {
             limit: limit.to_owned(),

@@ -1,11 +1,11 @@
-//! Points in time, as records and the wire have them.
+//! Timestamps of task records.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A point in time: milliseconds since the start of 1970, UTC. Clocks are read by who owns one.
+/// A point in time: milliseconds since the start of 1970, UTC. This crate does not read a clock.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -13,35 +13,34 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The last one; nothing comes after it.
+    /// The maximum.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// So many milliseconds after the start of 1970.
+    /// Creates a timestamp from milliseconds since the start of 1970.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the start of 1970.
+    /// Returns the milliseconds since the start of 1970.
     pub const fn as_millis(self) -> u64 {
         self.0
     }
 
-    /// That much later; at most [`MAX`](Self::MAX).
+    /// Adds `span`, up to [`MAX`](Self::MAX).
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
         let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(millis))
     }
 
-    /// How long it is from `earlier` to here; zero if that is later.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// As RFC 3339 writes it, in UTC and to the millisecond. Years end with 9999 there, and so do
-/// these.
+/// Formats the timestamp as in RFC 3339, in UTC with milliseconds. The maximum year is 9999.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LAST: u64 = 253_402_300_799_999;
@@ -59,8 +58,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Year, month and day of a day counted from the start of 1970. Years begin in March here, so
-/// that the day that some years have more is their last.
+/// Returns year, month and day of a day counted from the start of 1970. The calculation starts years
+/// in March, so that a leap day is the last day of a year.
 fn date(day: u64) -> (u64, u64, u64) {
     // Days from March of the year 0 to January 1970.
     let day = day + 719_468;

@@ -1,4 +1,4 @@
-//! Tasks as clients see them.
+//! The wire forms of tasks.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use super::{Task, TaskOutcome, TaskState};
 
 impl Task {
-    /// Its status in this form: a result with `isError` is a failure up to 2025-11-25, and as good as
-    /// any other from then on, where only errors of the protocol are failures.
+    /// Returns the status in this form. A result with `isError` is a failure of a core task, but not of
+    /// an extension task, where only protocol errors are failures.
     ///
     /// Specification: tasks, task execution errors, of both revisions.
     pub fn status(&self, form: TaskForm) -> TaskStatus {
@@ -27,7 +27,7 @@ impl Task {
         }
     }
 
-    /// It as 2025-11-25 shows it.
+    /// Returns the core task (2025-11-25).
     pub fn to_core(&self) -> mcp_types::Task {
         let status = self.status(TaskForm::Core);
         let [created, updated] = [self.created(), self.updated()].map(|at| at.to_string());
@@ -38,17 +38,19 @@ impl Task {
         task
     }
 
-    /// The JSON text of it as 2026-07-28 shows it to who asks: with its result, its error or its questions.
+    /// Returns the JSON text of the extension task (2026-07-28), with its result, error or input
+    /// requests.
     pub fn to_detailed(&self) -> String {
-        self.modern(None, true)
+        self.extension(None, true)
     }
 
-    /// The JSON text, on one line, of the result that tells of its start in 2026-07-28, instead of the result of the call.
+    /// Returns the JSON text, on one line, of the result that reports the creation of an extension task
+    /// instead of the result of the call.
     pub fn to_created(&self) -> String {
-        self.modern(Some("task"), false)
+        self.extension(Some("task"), false)
     }
 
-    fn modern(&self, kind: Option<&'static str>, detailed: bool) -> String {
+    fn extension(&self, kind: Option<&'static str>, detailed: bool) -> String {
         let mut flat = Flat {
             result_type: kind,
             task_id: self.id(),
@@ -73,7 +75,7 @@ impl Task {
             }
         }
         let text = serde_json::to_string(&flat).unwrap_or_else(|_| "{}".to_owned());
-        // What a handler wrote itself may stand on several lines; strings escape their own.
+        // Raw JSON of a handler may contain line breaks as white space; strings escape theirs.
         match text.contains(['\n', '\r']) {
             true => text.replace(['\n', '\r'], " "),
             false => text,
@@ -81,13 +83,13 @@ impl Task {
     }
 }
 
-/// Which of the two forms of tasks is spoken.
+/// The wire form of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "there are two")]
+#[expect(clippy::exhaustive_enums, reason = "the protocol has two forms")]
 pub enum TaskForm {
-    /// That of 2025-11-25, part of the protocol.
+    /// The core tasks of 2025-11-25.
     Core,
-    /// The extension of 2026-07-28.
+    /// The tasks extension of 2026-07-28.
     Extension,
 }
 
@@ -113,7 +115,7 @@ struct Flat<'a> {
     error: Option<&'a ErrorObject>,
 }
 
-/// Whole milliseconds; at least one, because both forms want positive numbers.
+/// Returns whole milliseconds; at least one, because both forms require positive numbers.
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1)
 }

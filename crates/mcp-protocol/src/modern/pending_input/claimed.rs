@@ -1,4 +1,4 @@
-//! Questions of a live pending input that are put to the client one by one, as requests.
+//! Input requests of a detached call that are sent to a client of a session-based revision.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -12,7 +12,7 @@ use super::{PendingInput, State};
 use crate::sync::lock;
 
 impl PendingInput {
-    /// Takes a question that is open and that nobody is putting to the client yet.
+    /// Returns an input request that is not being sent to the client yet.
     pub fn claim_request(self: &Arc<Self>) -> Option<ClaimedInputRequest> {
         let mut state = lock(&self.0);
         let State {
@@ -33,7 +33,8 @@ impl PendingInput {
     }
 }
 
-/// A question that is being put to the client; given back on drop, unless it was answered.
+/// An input request that is being sent to the client. It becomes available again on drop, unless it
+/// was answered.
 pub struct ClaimedInputRequest {
     key: String,
     request: Value,
@@ -41,25 +42,25 @@ pub struct ClaimedInputRequest {
 }
 
 impl ClaimedInputRequest {
-    /// Its method.
+    /// Returns the method.
     pub fn method(&self) -> &str {
         self.request["method"].as_str().unwrap_or_default()
     }
 
-    /// Its params.
+    /// Returns the params.
     pub fn params(&self) -> Option<&Value> {
         self.request.get("params")
     }
 
-    /// Delivers the answer.
+    /// Delivers the response.
     pub fn answer(self, answer: Result<Value, ErrorObject>) {
         self.pending.deliver(&self.key, answer);
     }
 
-    /// Completes when nobody wants the answer any more.
+    /// Completes when the handler has withdrawn the input request.
     ///
     /// # Cancel safety
-    /// It is.
+    /// The future can be dropped at any time.
     pub fn withdrawn(&self) -> impl Future<Output = ()> + Send + '_ {
         poll_fn(move |cx| {
             let mut state = lock(&self.pending.0);

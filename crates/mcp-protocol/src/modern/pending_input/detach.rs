@@ -1,4 +1,4 @@
-//! How a handler leaves the request that it was called for, to go on without one.
+//! Detaching: a handler leaves its request and continues as a task.
 
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
@@ -9,16 +9,19 @@ use super::PendingInput;
 use crate::sync::lock;
 use crate::{BoxFuture, Outcome};
 
-/// What takes a handler that leaves.
+/// Takes over a handler that detaches.
 pub(super) type DetachFn =
     Box<dyn FnMut(BoxFuture<'static, Outcome>) -> BoxFuture<'static, DetachOutcome> + Send>;
 
-/// What became of a handler that wanted to leave.
-#[expect(clippy::exhaustive_enums, reason = "it has left or it has not")]
+/// The outcome of an attempt to detach.
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a handler is detached or it is not"
+)]
 pub enum DetachOutcome {
-    /// It is taken care of; this answers the request.
+    /// The handler was taken over; this is the response of its request.
     Detached(Outcome),
-    /// It goes on where it is, and hears why.
+    /// The handler continues in its request, and receives the error.
     Refused(BoxFuture<'static, Outcome>, ErrorObject),
 }
 
@@ -31,10 +34,10 @@ impl std::fmt::Debug for DetachOutcome {
     }
 }
 
-/// Whether a handler leaves.
+/// The state of detaching.
 #[derive(Default)]
 pub(super) struct DetachState {
-    /// Whether there is somebody to take it.
+    /// Whether the handler can be detached.
     possible: bool,
     wanted: Option<Waker>,
     refused: Option<ErrorObject>,
@@ -48,39 +51,39 @@ impl DetachState {
 
 impl PendingInput {
     pub(super) fn allow_detach(&self) {
-        lock(&self.0).leaving.possible = true;
+        lock(&self.0).detach_state.possible = true;
     }
 
     pub(super) fn wants_to_detach(&self) -> bool {
-        lock(&self.0).leaving.wanted.is_some()
+        lock(&self.0).detach_state.wanted.is_some()
     }
 
     pub(super) fn refuse_detach(&self, why: ErrorObject) {
         let mut state = lock(&self.0);
-        state.leaving.refused = Some(why);
-        if let Some(waker) = state.leaving.wanted.take() {
+        state.detach_state.refused = Some(why);
+        if let Some(waker) = state.detach_state.wanted.take() {
             waker.wake();
         }
     }
 
-    /// Leaves the request: completes when the handler runs without one. Where it does so already,
-    /// or where nobody takes it, it completes at once.
+    /// Detaches the handler from its request and completes when the handler runs without it.
+    /// Completes at once if the call is already detached, or cannot be detached.
     ///
     /// # Errors
-    /// Why it has to stay.
+    /// The handler cannot be detached now.
     ///
     /// # Cancel safety
-    /// Dropping the future changes nothing, unless it has begun to leave.
+    /// Dropping the future has no effect, unless the handler is already being detached.
     pub fn detach(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send + '_ {
         poll_fn(move |cx| {
             let mut state = lock(&self.0);
-            if state.live.is_some() || !state.leaving.possible {
+            if state.live.is_some() || !state.detach_state.possible {
                 return Poll::Ready(Ok(()));
             }
-            if let Some(why) = state.leaving.refused.take() {
+            if let Some(why) = state.detach_state.refused.take() {
                 return Poll::Ready(Err(why));
             }
-            state.leaving.wanted = Some(cx.waker().clone());
+            state.detach_state.wanted = Some(cx.waker().clone());
             let run = state.run.take();
             drop(state);
             if let Some(run) = run {

@@ -1,8 +1,8 @@
-//! The pending input of a call that outlives its request: its handler waits for answers where it is.
+//! Pending input of a detached call, whose handler waits for responses.
 //!
-//! A question opens an entry, an answer closes it and wakes who asked. Who runs the handler
-//! watches for [changes](PendingInput::changed), keeps each [`InputSnapshot`], and says so; what must not
-//! be lost waits for that.
+//! An input request opens an entry; a response closes it and wakes the handler. The owner of the
+//! handler watches for [changes](PendingInput::changed), stores each [`InputSnapshot`] and reports
+//! that it is stored. Data that must not be lost waits for that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
@@ -14,25 +14,25 @@ use mcp_types::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{CallState, MAX_REQUESTS, PendingInput, State, mark};
+use super::{CallState, MAX_REQUESTS, PendingInput, State, fingerprint};
 use crate::AskError;
 use crate::sync::lock;
 
-/// Questions that one call may ask in all.
+/// Maximum number of input requests of one call.
 const MAX_KEYS: usize = 1_024;
 
-/// What a live pending input has beside what every pending input has.
+/// The additional state of a detached call.
 #[derive(Default)]
 pub(super) struct DetachedState {
-    /// How often a question is asked until its answer fits.
+    /// Maximum attempts per input request until the response is valid.
     tries: u32,
-    /// Refusals that nobody has taken yet.
+    /// Error responses that the handler has not read yet.
     refused: BTreeMap<String, ErrorObject>,
-    /// Who asked, by key.
+    /// Wakers of the waiting input requests, by key.
     asking: BTreeMap<String, Waker>,
-    /// Questions of an earlier run that the handler has not come to again.
+    /// Input requests of an earlier run that the handler has not repeated yet.
     earlier: JsonObject,
-    /// Questions that somebody is putting to the client.
+    /// Input requests that are being sent to the client.
     pub(super) claimed: BTreeSet<String>,
     message: Option<String>,
     changes: u64,
@@ -40,22 +40,22 @@ pub(super) struct DetachedState {
     watchers: Vec<Waker>,
 }
 
-/// What there is to keep of a live pending input.
+/// The state of a detached call to store.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InputSnapshot {
-    /// The questions that are open: by key, each with its method and params.
+    /// The open input requests by key, each with its method and params.
     pub requests: JsonObject,
-    /// Answers and notes.
+    /// Responses and results of memoized steps.
     pub call_state: CallState,
-    /// What the handler last said of its state.
+    /// The last status message of the handler.
     pub message: Option<String>,
-    /// Up to which change that is; for [`PendingInput::saved`].
+    /// The number of the last included change, for [`PendingInput::mark_saved`].
     pub change: u64,
 }
 
 impl DetachedState {
-    /// Takes note of a change; whoever is returned has to be woken once the lock is gone.
+    /// Records a change. The returned wakers must be woken after the lock is released.
     #[must_use]
     pub(super) fn change(&mut self) -> Vec<Waker> {
         self.changes += 1;
@@ -63,32 +63,40 @@ impl DetachedState {
     }
 
     pub(super) fn watch(&mut self, cx: &Context<'_>) {
-        if !self.watchers.iter().any(|it| it.will_wake(cx.waker())) {
+        if !self
+            .watchers
+            .iter()
+            .any(|waker| waker.will_wake(cx.waker()))
+        {
             self.watchers.push(cx.waker().clone());
         }
     }
 }
 
 impl State {
-    /// Why no other question can be asked, if none can.
+    /// Returns the error if no further input request is allowed.
     fn no_room(&self) -> Option<String> {
-        let asked = self.recorded.spent.len() + self.recorded.answers.len();
+        let asked = self.call_state.used.len() + self.call_state.answers.len();
         if self.open.len() >= MAX_REQUESTS {
-            Some(format!("{MAX_REQUESTS} questions are open, the limit"))
+            Some(format!(
+                "{MAX_REQUESTS} input requests are open, which is the limit"
+            ))
         } else if asked >= MAX_KEYS {
-            Some(format!("{MAX_KEYS} questions were asked, the limit"))
+            Some(format!(
+                "the call has sent {MAX_KEYS} input requests, which is the limit"
+            ))
         } else {
             None
         }
     }
 
-    /// A key for a question that no other question of this call has or had.
-    fn fresh_key(&mut self, given: Option<&str>, mark: &str) -> String {
+    /// Returns a key that no other input request of this call has used.
+    fn fresh_key(&mut self, chosen: Option<&str>, fingerprint: &str) -> String {
         loop {
-            let key = self.key(given, mark);
-            let answered = self.recorded.answers.get(&key);
-            let of_another = answered.is_some_and(|(known, _)| known != mark);
-            if !of_another && !self.recorded.spent.contains(&key) {
+            let key = self.key(chosen, fingerprint);
+            let answered = self.call_state.answers.get(&key);
+            let of_another = answered.is_some_and(|(known, _)| known != fingerprint);
+            if !of_another && !self.call_state.used.contains(&key) {
                 return key;
             }
         }
@@ -96,23 +104,23 @@ impl State {
 }
 
 impl PendingInput {
-    /// The pending input of a call that runs without a request. A question whose answer does not fit is
-    /// asked at most `tries` times, under another key each.
-    pub fn detached(recorded: CallState, tries: u32) -> Arc<Self> {
-        let pending = Self::new(recorded, JsonObject::new());
+    /// Creates the pending input of a detached call. An input request whose response is invalid is
+    /// sent at most `tries` times, with a new key each time.
+    pub fn detached(call_state: CallState, tries: u32) -> Arc<Self> {
+        let pending = Self::new(call_state, JsonObject::new());
         pending.set_detached(tries);
         pending
     }
 
-    /// These questions were open when the handler stopped that is now run again. They count as open:
-    /// clients answer a question once, and may do so before the handler has come to it.
+    /// Restores the input requests that were open when the handler stopped. They count as open before
+    /// the handler repeats them, because a client answers an input request only once.
     pub fn restore_requests(&self, questions: &JsonObject) {
         if let Some(live) = &mut lock(&self.0).live {
             live.earlier.clone_from(questions);
         }
     }
 
-    /// From here on the call runs without a request. Whoever [leaves](PendingInput::detach) goes on.
+    /// Marks the call as detached. A handler that waits in [`detach`](Self::detach) continues.
     pub fn set_detached(&self, tries: u32) {
         let mut state = lock(&self.0);
         state.responses.clear();
@@ -120,22 +128,22 @@ impl PendingInput {
             tries: tries.max(1),
             ..DetachedState::default()
         }));
-        let gone = state.leaving.take_waker();
+        let gone = state.detach_state.take_waker();
         drop(state);
         if let Some(waker) = gone {
             waker.wake();
         }
     }
 
-    /// Whether the call runs without a request.
+    /// Returns whether the call is detached.
     pub fn is_detached(&self) -> bool {
         lock(&self.0).live.is_some()
     }
 
-    /// Asks in a live pending input, and waits where it is.
+    /// Adds an input request and waits for a valid response.
     ///
     /// # Cancel safety
-    /// Dropping the future withdraws the question.
+    /// Dropping the future withdraws the input request.
     pub(crate) async fn ask_detached<T: DeserializeOwned>(
         self: &Arc<Self>,
         key: Option<&str>,
@@ -147,21 +155,21 @@ impl PendingInput {
         if let Some(params) = params {
             request["params"] = params;
         }
-        let mark = mark(&request);
+        let fingerprint = fingerprint(&request);
         let mut tries = 1;
         loop {
-            let answer = self.put(key, &mark, &request).await?;
+            let answer = self.put(key, &fingerprint, &request).await?;
             let read = serde_json::from_value::<T>(answer.value.clone())
                 .map_err(|error| error.to_string())
                 .and_then(|read| fits(&read).map(|()| read));
             let problem = match read {
                 Ok(read) => {
-                    self.keep(answer, &mark);
+                    self.keep(answer, &fingerprint);
                     return Ok(read);
                 }
                 Err(problem) => problem,
             };
-            self.spend(answer.key);
+            self.retire(answer.key);
             let most = lock(&self.0).live.as_ref().map_or(1, |live| live.tries);
             if tries >= most {
                 return Err(AskError::BadAnswer(problem));
@@ -170,13 +178,13 @@ impl PendingInput {
         }
     }
 
-    /// Opens a question and waits for whatever answer.
+    /// Adds an input request and waits for any response.
     fn put<'a>(
         self: &'a Arc<Self>,
-        given: Option<&'a str>,
-        mark: &'a str,
+        chosen: Option<&'a str>,
+        fingerprint: &'a str,
         request: &'a Value,
-    ) -> impl Future<Output = Result<Given, AskError>> + 'a {
+    ) -> impl Future<Output = Result<Response, AskError>> + 'a {
         let mut asking = Asking {
             pending: self,
             key: None,
@@ -184,18 +192,18 @@ impl PendingInput {
         poll_fn(move |cx| {
             let mut state = lock(&self.0);
             let Some(key) = &asking.key else {
-                let key = state.fresh_key(given, mark);
-                if let Some((_, value)) = state.recorded.answers.get(&key) {
+                let key = state.fresh_key(chosen, fingerprint);
+                if let Some((_, value)) = state.call_state.answers.get(&key) {
                     let value = value.clone();
-                    return Poll::Ready(Ok(Given { key, value }));
+                    return Poll::Ready(Ok(Response { key, value }));
                 }
-                if let Some(value) = state.recorded.given.remove(&key) {
-                    return Poll::Ready(Ok(Given { key, value }));
+                if let Some(value) = state.call_state.unread.remove(&key) {
+                    return Poll::Ready(Ok(Response { key, value }));
                 }
                 let live = state.live.as_mut();
                 if let Some(error) = live.and_then(|live| live.refused.remove(&key)) {
                     drop(state);
-                    self.spend(key);
+                    self.retire(key);
                     return Poll::Ready(Err(AskError::Rejected(error)));
                 }
                 if let Some(problem) = state.no_room() {
@@ -212,15 +220,15 @@ impl PendingInput {
                 wake.into_iter().flatten().for_each(Waker::wake);
                 return Poll::Pending;
             };
-            if let Some(value) = state.recorded.given.remove(key) {
+            if let Some(value) = state.call_state.unread.remove(key) {
                 let key = asking.key.take().unwrap_or_default();
-                return Poll::Ready(Ok(Given { key, value }));
+                return Poll::Ready(Ok(Response { key, value }));
             }
             if let Some(live) = &mut state.live {
                 if let Some(error) = live.refused.remove(key) {
                     let key = asking.key.take().unwrap_or_default();
                     drop(state);
-                    self.spend(key);
+                    self.retire(key);
                     return Poll::Ready(Err(AskError::Rejected(error)));
                 }
                 live.asking.insert(key.clone(), cx.waker().clone());
@@ -229,21 +237,21 @@ impl PendingInput {
         })
     }
 
-    /// An answer that fits, for later runs.
-    fn keep(&self, answer: Given, mark: &str) {
-        let entry = (mark.to_owned(), answer.value);
-        self.changing(|state| state.recorded.answers.insert(answer.key, entry));
+    /// Stores a valid response for later runs.
+    fn keep(&self, answer: Response, fingerprint: &str) {
+        let entry = (fingerprint.to_owned(), answer.value);
+        self.changing(|state| state.call_state.answers.insert(answer.key, entry));
     }
 
-    /// A key that is not used again.
-    fn spend(&self, key: String) {
+    /// Retires a key, so that it is not used again.
+    fn retire(&self, key: String) {
         self.changing(|state| {
-            state.recorded.answers.remove(&key);
-            state.recorded.spent.insert(key)
+            state.call_state.answers.remove(&key);
+            state.call_state.used.insert(key)
         });
     }
 
-    /// Changes the state and tells the watchers, if the pending input is live.
+    /// Changes the state, and notifies the watchers if the call is detached.
     pub(super) fn changing<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = lock(&self.0);
         let made = change(&mut state);
@@ -253,13 +261,12 @@ impl PendingInput {
         made
     }
 
-    /// Answers the question of this key; `false` if there is none that is open. What the client
-    /// refuses to answer is an error.
+    /// Delivers the response of the input request with this key. Returns `false` if it is not open.
     pub fn deliver(&self, key: &str, answer: Result<Value, ErrorObject>) -> bool {
         let mut state = lock(&self.0);
         let State {
             open,
-            recorded,
+            call_state,
             live: Some(live),
             ..
         } = &mut *state
@@ -272,7 +279,7 @@ impl PendingInput {
         }
         match answer {
             Ok(value) => {
-                recorded.given.insert(key.to_owned(), value);
+                call_state.unread.insert(key.to_owned(), value);
             }
             Err(error) => {
                 live.refused.insert(key.to_owned(), error);
@@ -285,8 +292,7 @@ impl PendingInput {
         true
     }
 
-    /// Says what the handler is about; `false` if the call has a request, which has no place for
-    /// that.
+    /// Sets the status message. Returns `false` if the call is not detached.
     pub fn set_status(&self, message: &str) -> bool {
         if !self.is_detached() {
             return false;
@@ -299,10 +305,10 @@ impl PendingInput {
         true
     }
 
-    /// Completes with the number of the last change, once that is not `seen` any more.
+    /// Completes with the number of the last change, when it differs from `seen`.
     ///
     /// # Cancel safety
-    /// It is.
+    /// The future can be dropped at any time.
     pub fn changed(&self, seen: u64) -> impl Future<Output = u64> + Send + '_ {
         poll_fn(move |cx| match &mut lock(&self.0).live {
             Some(live) if live.changes != seen => Poll::Ready(live.changes),
@@ -314,7 +320,7 @@ impl PendingInput {
         })
     }
 
-    /// What there is to keep.
+    /// Returns the state to store.
     pub fn snapshot(&self) -> InputSnapshot {
         let state = lock(&self.0);
         let live = state.live.as_ref();
@@ -322,13 +328,13 @@ impl PendingInput {
         requests.append(&mut state.open.clone());
         InputSnapshot {
             requests,
-            call_state: state.recorded.clone(),
+            call_state: state.call_state.clone(),
             message: live.and_then(|live| live.message.clone()),
             change: live.map_or(0, |live| live.changes),
         }
     }
 
-    /// Everything up to this change is kept.
+    /// Reports that everything up to this change is stored.
     pub fn mark_saved(&self, number: u64) {
         let mut state = lock(&self.0);
         let Some(live) = &mut state.live else { return };
@@ -338,10 +344,10 @@ impl PendingInput {
         wake.into_iter().for_each(Waker::wake);
     }
 
-    /// Completes once everything that happened until now is kept; at once where nothing is.
+    /// Completes when all changes until now are stored; at once if the call is not detached.
     ///
     /// # Cancel safety
-    /// It is.
+    /// The future can be dropped at any time.
     pub fn wait_saved(&self) -> impl Future<Output = ()> + Send + '_ {
         let until = lock(&self.0).live.as_ref().map_or(0, |live| live.changes);
         poll_fn(move |cx| match &mut lock(&self.0).live {
@@ -354,13 +360,13 @@ impl PendingInput {
     }
 }
 
-/// An answer, before anybody has read it.
-struct Given {
+/// A response before it is decoded.
+struct Response {
     key: String,
     value: Value,
 }
 
-/// A question that waits; withdrawn on drop.
+/// A waiting input request; withdrawn on drop.
 struct Asking<'a> {
     pending: &'a PendingInput,
     key: Option<String>,
@@ -371,12 +377,12 @@ impl Drop for Asking<'_> {
         let Some(key) = self.key.take() else { return };
         self.pending.changing(|state| {
             state.open.remove(&key);
-            state.recorded.given.remove(&key);
+            state.call_state.unread.remove(&key);
             if let Some(live) = &mut state.live {
                 live.asking.remove(&key);
                 live.refused.remove(&key);
             }
-            state.recorded.spent.insert(key)
+            state.call_state.used.insert(key)
         });
     }
 }

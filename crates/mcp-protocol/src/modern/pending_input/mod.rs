@@ -1,9 +1,10 @@
-//! The questions and answers of one call, where each round of them takes a request of its own.
+//! The pending input requests of one call, and their responses.
 //!
-//! A handler is run from the start in each round. What was answered in an earlier round is
-//! answered at once; the first question that was not makes the run stop, and the client is asked.
-//! A call that has outlived its request has no rounds: its handler waits, and its pending input is
-//! [live](PendingInput::detached).
+//! On the stateless revision, each round trip of a call is a separate request, and the handler runs
+//! from the start in each of them. An input request that was answered in an earlier round trip gets
+//! its response at once. The first unanswered input request stops the handler, and the response asks
+//! the client for input. A [detached](PendingInput::detached) call has no round trips: its handler
+//! waits for the response.
 //!
 //! Specification: [multi round-trip requests][spec].
 //!
@@ -33,56 +34,56 @@ pub use detach::DetachOutcome;
 pub use detached::InputSnapshot;
 pub use suspend::SuspendableHandler;
 
-/// Questions that one round may ask.
+/// Maximum number of input requests in one round trip.
 const MAX_REQUESTS: usize = 32;
-/// Rounds that one call may take.
+/// Maximum number of round trips of one call.
 const MAX_ROUND_TRIPS: u32 = 8;
 
-/// What is kept from one round to the next; it travels through the client, sealed.
+/// The state of a call between two round trips. The client receives it encrypted and sends it back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallState {
-    /// How many rounds there were.
+    /// Number of round trips.
     #[serde(rename = "r")]
-    round: u32,
-    /// What was answered, with the mark of the question.
+    round_trips: u32,
+    /// Responses, with the fingerprint of their input request.
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, (String, Value)>,
-    /// What was done once, and what came of it.
+    /// Results of memoized steps, by key.
     #[serde(rename = "n", default, skip_serializing_if = "BTreeMap::is_empty")]
-    notes: BTreeMap<String, Value>,
-    /// What was asked last.
+    steps: BTreeMap<String, Value>,
+    /// Keys of the input requests of the last round trip.
     #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
     open: Vec<String>,
-    /// What was answered and not yet read.
+    /// Responses that the handler has not read yet.
     #[serde(rename = "g", default, skip_serializing_if = "BTreeMap::is_empty")]
-    given: BTreeMap<String, Value>,
-    /// Keys that no question gets any more.
+    unread: BTreeMap<String, Value>,
+    /// Keys that may not be reused.
     #[serde(rename = "s", default, skip_serializing_if = "BTreeSet::is_empty")]
-    spent: BTreeSet<String>,
+    used: BTreeSet<String>,
 }
 
-/// Why a round cannot go on.
+/// Error of a round trip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PendingInputError {
-    /// Too many rounds for one call.
-    Rounds(u32),
-    /// Too many questions in one round.
-    Questions(usize),
-    /// The questions of the last round were answered, but the handler asked others instead.
+    /// The call has too many round trips.
+    RoundTrips(u32),
+    /// The round trip has too many input requests.
+    Requests(usize),
+    /// The client answered the last input requests, but the handler sent different ones.
     Changed,
 }
 
 impl fmt::Display for PendingInputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rounds(limit) => write!(f, "the call took more than {limit} rounds of questions"),
-            Self::Questions(limit) => {
-                write!(f, "the call asked more than {limit} questions at once")
+            Self::RoundTrips(limit) => write!(f, "the call took more than {limit} round trips"),
+            Self::Requests(limit) => {
+                write!(f, "the call sent more than {limit} input requests at once")
             }
             Self::Changed => f.write_str(
-                "the handler asks other questions than before; \
-                 they may depend only on its arguments and on earlier answers",
+                "the handler sent other input requests than in the last round trip; \
+                 they may depend only on its arguments and on earlier responses",
             ),
         }
     }
@@ -90,59 +91,59 @@ impl fmt::Display for PendingInputError {
 
 impl std::error::Error for PendingInputError {}
 
-/// A run that stopped to ask.
+/// The input that a stopped handler needs.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequired {
-    /// The questions: by key, each with its method and params.
+    /// The input requests by key, each with its method and params.
     pub requests: JsonObject,
-    /// What the next round needs to know, if anything.
+    /// The state for the next round trip, if it is not empty.
     pub call_state: Option<CallState>,
 }
 
-/// The questions and answers of one call.
+/// The input requests and responses of one call.
 pub struct PendingInput(Mutex<State>);
 
 struct State {
-    recorded: CallState,
-    /// What this request brings.
+    call_state: CallState,
+    /// The responses in this request.
     responses: JsonObject,
-    /// Questions without an answer.
+    /// Input requests without a response.
     open: JsonObject,
-    /// How often each question was asked in this run.
+    /// How often each key was used in this run.
     asked: BTreeMap<String, u32>,
-    /// Whether an answer that this request brings was used.
+    /// Whether a response of this request was used.
     advanced: bool,
-    /// How much is being done that must not be done twice.
-    working: usize,
+    /// Number of running memoized steps.
+    running_steps: usize,
     run: Option<Waker>,
     failed: Option<PendingInputError>,
-    leaving: DetachState,
+    detach_state: DetachState,
     live: Option<Box<DetachedState>>,
 }
 
 impl PendingInput {
-    /// The pending input of a call in a round with these responses.
-    pub fn new(recorded: CallState, responses: JsonObject) -> Arc<Self> {
+    /// Creates the pending input of a call in a round trip with these responses.
+    pub fn new(call_state: CallState, responses: JsonObject) -> Arc<Self> {
         Arc::new(Self(Mutex::new(State {
-            recorded,
+            call_state,
             responses,
             open: JsonObject::new(),
             asked: BTreeMap::new(),
             advanced: false,
-            working: 0,
+            running_steps: 0,
             run: None,
             failed: None,
-            leaving: DetachState::default(),
+            detach_state: DetachState::default(),
             live: None,
         })))
     }
 
-    /// Asks, and completes with what `read` makes of the answer. Without an answer, or with one
-    /// that `read` refuses, it does not complete in this round: [`SuspendableHandler`] ends the run.
+    /// Adds an input request, and completes with the response decoded by `read`. Without a response,
+    /// or if `read` returns `None`, it does not complete: [`SuspendableHandler`] stops the handler.
     ///
     /// # Cancel safety
-    /// Dropping the future withdraws the question.
+    /// Dropping the future withdraws the input request.
     pub(crate) fn ask<T>(
         self: &Arc<Self>,
         key: Option<&str>,
@@ -157,7 +158,7 @@ impl PendingInput {
         if let Some(params) = params {
             request["params"] = params;
         }
-        let mark = mark(&request);
+        let fingerprint = fingerprint(&request);
         let mut asking = Asking {
             pending: Arc::clone(self),
             key: None,
@@ -168,8 +169,8 @@ impl PendingInput {
                 return Poll::Pending;
             }
             let mut state = lock(&asking.pending.0);
-            let key = state.key(name.as_deref(), &mark);
-            if let Some(answer) = state.answer(&key, &mark, &read) {
+            let key = state.key(name.as_deref(), &fingerprint);
+            if let Some(answer) = state.answer(&key, &fingerprint, &read) {
                 return Poll::Ready(answer);
             }
             let run = state.open(key.clone(), request.clone());
@@ -182,21 +183,21 @@ impl PendingInput {
         })
     }
 
-    /// What was done under this key in an earlier round.
+    /// Returns the stored result of a memoized step.
     pub fn step_result(&self, key: &str) -> Option<Value> {
-        lock(&self.0).recorded.notes.get(key).cloned()
+        lock(&self.0).call_state.steps.get(key).cloned()
     }
 
-    /// Something begins that must not be done twice: the run does not stop before it has ended.
+    /// Starts a memoized step. The handler does not stop before the step has ended.
     pub fn begin_step(self: &Arc<Self>) -> RunningStep {
-        lock(&self.0).working += 1;
+        lock(&self.0).running_steps += 1;
         RunningStep(Arc::clone(self))
     }
 
-    /// Whether the run has to stop.
+    /// Returns the required input if the handler must stop.
     fn stopped(&self, cx: &Context<'_>) -> Option<Result<InputRequired, PendingInputError>> {
         let mut state = lock(&self.0);
-        if state.open.is_empty() || state.working > 0 {
+        if state.open.is_empty() || state.running_steps > 0 {
             state.run = Some(cx.waker().clone());
             return None;
         }
@@ -205,10 +206,10 @@ impl PendingInput {
 }
 
 impl State {
-    /// Under which key a question is known: the one its handler gave, else one made from its
-    /// text, so that an answer cannot be taken for that of another question.
-    fn key(&mut self, given: Option<&str>, mark: &str) -> String {
-        let name = given.unwrap_or(mark);
+    /// Returns the key of an input request: the key that the handler chose, else one derived from its
+    /// text, so that a response cannot be used for another input request.
+    fn key(&mut self, chosen: Option<&str>, fingerprint: &str) -> String {
+        let name = chosen.unwrap_or(fingerprint);
         let times = self.asked.entry(name.to_owned()).or_insert(0);
         *times += 1;
         match *times {
@@ -220,11 +221,11 @@ impl State {
     fn answer<T>(
         &mut self,
         key: &str,
-        mark: &str,
+        fingerprint: &str,
         read: &impl Fn(Value) -> Option<T>,
     ) -> Option<T> {
-        if let Some((known, value)) = self.recorded.answers.get(key)
-            && known == mark
+        if let Some((known, value)) = self.call_state.answers.get(key)
+            && known == fingerprint
             && let Some(answer) = read(value.clone())
         {
             return Some(answer);
@@ -232,16 +233,16 @@ impl State {
         let value = self.responses.get(key)?.clone();
         let answer = read(value.clone())?;
         self.responses.remove(key);
-        self.recorded
+        self.call_state
             .answers
-            .insert(key.to_owned(), (mark.to_owned(), value));
+            .insert(key.to_owned(), (fingerprint.to_owned(), value));
         self.advanced = true;
         Some(answer)
     }
 
     fn open(&mut self, key: String, request: Value) -> Option<Waker> {
         if self.open.len() == MAX_REQUESTS {
-            self.failed = Some(PendingInputError::Questions(MAX_REQUESTS));
+            self.failed = Some(PendingInputError::Requests(MAX_REQUESTS));
         } else {
             self.open.insert(key, request);
         }
@@ -252,23 +253,23 @@ impl State {
         if let Some(failed) = self.failed.take() {
             return Err(failed);
         }
-        let asked_before = &self.recorded.open;
+        let asked_before = &self.call_state.open;
         let answered = |key: &String| self.responses.contains_key(key);
         let ignored = asked_before.iter().any(answered);
         let again = self.open.keys().any(|key| asked_before.contains(key));
         if ignored && !again && !self.advanced {
             return Err(PendingInputError::Changed);
         }
-        let mut recorded = std::mem::take(&mut self.recorded);
-        recorded.round += 1;
-        if recorded.round > MAX_ROUND_TRIPS {
-            return Err(PendingInputError::Rounds(MAX_ROUND_TRIPS));
+        let mut call_state = std::mem::take(&mut self.call_state);
+        call_state.round_trips += 1;
+        if call_state.round_trips > MAX_ROUND_TRIPS {
+            return Err(PendingInputError::RoundTrips(MAX_ROUND_TRIPS));
         }
-        recorded.open = self.open.keys().cloned().collect();
-        let needed = !recorded.answers.is_empty() || !recorded.notes.is_empty();
+        call_state.open = self.open.keys().cloned().collect();
+        let needed = !call_state.answers.is_empty() || !call_state.steps.is_empty();
         Ok(InputRequired {
             requests: std::mem::take(&mut self.open),
-            call_state: needed.then_some(recorded),
+            call_state: needed.then_some(call_state),
         })
     }
 }
@@ -277,13 +278,13 @@ impl fmt::Debug for PendingInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = lock(&self.0);
         f.debug_struct("PendingInput")
-            .field("round", &state.recorded.round)
+            .field("round", &state.call_state.round_trips)
             .field("open", &state.open.len())
             .finish_non_exhaustive()
     }
 }
 
-/// A question that waits; withdrawn on drop.
+/// A waiting input request; withdrawn on drop.
 struct Asking {
     pending: Arc<PendingInput>,
     key: Option<String>,
@@ -297,16 +298,16 @@ impl Drop for Asking {
     }
 }
 
-/// Something is being done that must not be done twice.
+/// A running memoized step. The handler does not stop while it exists.
 #[derive(Debug)]
 pub struct RunningStep(Arc<PendingInput>);
 
 impl RunningStep {
-    /// It is done; later rounds get this instead.
+    /// Stores the result, which later runs of the handler receive instead of running the step again.
     pub fn complete(self, key: &str, value: Value) {
         let key = key.to_owned();
         self.0
-            .changing(|state| state.recorded.notes.insert(key, value));
+            .changing(|state| state.call_state.steps.insert(key, value));
     }
 }
 
@@ -314,7 +315,7 @@ impl Drop for RunningStep {
     fn drop(&mut self) {
         let run = {
             let mut state = lock(&self.0.0);
-            state.working -= 1;
+            state.running_steps -= 1;
             (!state.open.is_empty()).then(|| state.run.take()).flatten()
         };
         if let Some(run) = run {
@@ -323,17 +324,18 @@ impl Drop for RunningStep {
     }
 }
 
-/// A mark of a question: the same for the same text, on every machine and in every version. It
-/// tells questions of one server apart, and guards against nobody.
-fn mark(question: &Value) -> String {
+/// Returns the fingerprint of an input request, which is equal for equal text on every machine and
+/// in every version. It distinguishes the input requests of one server and is not a security
+/// feature.
+fn fingerprint(request: &Value) -> String {
     // FNV-1a, 128 bits.
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    for byte in question.to_string().bytes() {
+    for byte in request.to_string().bytes() {
         hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
     }
     format!("q{:016x}", (hash ^ (hash >> 64)) & u128::from(u64::MAX))
 }
 
 #[cfg(test)]
-#[expect(clippy::needless_pass_by_value, reason = "literals are handed over")]
+#[expect(clippy::needless_pass_by_value, reason = "tests pass literals")]
 mod tests;

@@ -1,4 +1,4 @@
-//! A handler that may stop to ask, or leave its request.
+//! A handler that may stop for input, or detach from its request.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,11 +9,11 @@ use super::detach::{DetachFn, DetachOutcome};
 use super::{InputRequired, PendingInput, PendingInputError};
 use crate::{BoxFuture, Outcome};
 
-/// What a run that stopped is answered with.
+/// Creates the response of a stopped handler.
 type Stop = Box<dyn FnOnce(Result<InputRequired, PendingInputError>) -> Outcome + Send>;
 
-/// A handler that may stop to ask: completes with its outcome, or with what `stop` makes of its
-/// questions. It may also [leave](PendingInput::detach) its request, where somebody takes it.
+/// A handler that may stop for input. Completes with its outcome, or with the response that `stop`
+/// creates from its input requests. It may also [detach](PendingInput::detach) from its request.
 ///
 /// # Cancel safety
 /// Dropping it drops the handler.
@@ -22,7 +22,7 @@ pub struct SuspendableHandler {
     pending: Arc<PendingInput>,
     stop: Option<Stop>,
     leave: Option<DetachFn>,
-    leaving: Option<BoxFuture<'static, DetachOutcome>>,
+    detaching: Option<BoxFuture<'static, DetachOutcome>>,
 }
 
 impl SuspendableHandler {
@@ -37,12 +37,12 @@ impl SuspendableHandler {
             pending,
             stop: Some(Box::new(stop)),
             leave: None,
-            leaving: None,
+            detaching: None,
         }
     }
 
-    /// Lets the handler leave its request: `leave` takes it then, and tells what the request is
-    /// answered with.
+    /// Allows the handler to detach: `detach` takes over the handler and returns the response of the
+    /// request.
     #[must_use]
     pub fn detachable(
         mut self,
@@ -55,15 +55,15 @@ impl SuspendableHandler {
         self
     }
 
-    /// Sees whether the handler that leaves has gone.
+    /// Polls the handover of a handler that detaches.
     fn poll_leaving(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome>> {
-        let Some(leaving) = &mut self.leaving else {
+        let Some(detaching) = &mut self.detaching else {
             return Poll::Ready(None);
         };
-        let Poll::Ready(left) = leaving.as_mut().poll(cx) else {
+        let Poll::Ready(left) = detaching.as_mut().poll(cx) else {
             return Poll::Pending;
         };
-        self.leaving = None;
+        self.detaching = None;
         match left {
             DetachOutcome::Detached(outcome) => Poll::Ready(Some(outcome)),
             DetachOutcome::Refused(handler, why) => {
@@ -106,7 +106,7 @@ impl Future for SuspendableHandler {
             let (Some(leave), Some(handler)) = (&mut this.leave, this.handler.take()) else {
                 return Poll::Pending;
             };
-            this.leaving = Some(leave(handler));
+            this.detaching = Some(leave(handler));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One handler, run round by round.
+//! One handler in several round trips.
 
 mod detached;
 
@@ -19,7 +19,7 @@ fn text(value: Value) -> Option<String> {
     clippy::result_large_err,
     reason = "one of two things that a test looks at"
 )]
-/// Runs a handler in one round; its answer, or what it asks.
+/// Runs a handler in one round trip; returns its result, or the required input.
 fn round<F>(
     recorded: CallState,
     responses: Value,
@@ -60,7 +60,7 @@ async fn two_questions(pending: Arc<PendingInput>) -> Value {
 
 // proves: M-MRTR-002, M-MRTR-009, M-MRTR-020, M-MRTR-023, M-MRTR-033, M-MRTR-034
 #[test]
-fn each_round_answers_what_is_known_and_asks_for_the_rest() {
+fn each_round_trip_uses_known_responses_and_requests_the_rest() {
     let first = round(CallState::default(), json!({}), two_questions)
         .unwrap_err()
         .unwrap();
@@ -92,7 +92,7 @@ fn each_round_answers_what_is_known_and_asks_for_the_rest() {
 }
 
 #[test]
-fn questions_asked_together_are_one_round() {
+fn concurrent_input_requests_take_one_round_trip() {
     let both = |pending: Arc<PendingInput>| async move {
         let one = pending.ask(None, ROOTS, Some(json!(1)), text);
         let two = pending.ask(None, ROOTS, Some(json!(1)), text);
@@ -125,7 +125,7 @@ fn questions_asked_together_are_one_round() {
 }
 
 #[test]
-fn a_question_that_was_dropped_is_not_asked() {
+fn a_dropped_input_request_is_not_sent() {
     let answer = round(CallState::default(), json!({}), |pending| async move {
         let mut asking = Box::pin(pending.ask(None, ROOTS, None, text));
         poll_fn(|cx| {
@@ -140,7 +140,7 @@ fn a_question_that_was_dropped_is_not_asked() {
 }
 
 #[test]
-fn what_is_being_done_once_is_finished_before_the_run_stops() {
+fn a_memoized_step_completes_before_the_handler_stops() {
     let pending = PendingInput::new(CallState::default(), JsonObject::new());
     let (asks, works) = (Arc::clone(&pending), Arc::clone(&pending));
     let working = Arc::new(Mutex::new(Some(works.begin_step())));
@@ -160,11 +160,11 @@ fn what_is_being_done_once_is_finished_before_the_run_stops() {
     working.complete("mail", json!("sent"));
     assert!(Pin::new(&mut run).poll(&mut cx).is_ready());
     let required = lock(&stopped).take().unwrap().unwrap();
-    assert_eq!(required.call_state.unwrap().notes["mail"], "sent");
+    assert_eq!(required.call_state.unwrap().steps["mail"], "sent");
 }
 
 #[test]
-fn a_handler_whose_questions_change_fails_loudly() {
+fn a_handler_whose_input_requests_change_is_an_error() {
     let volatile = |n: u32| {
         move |pending: Arc<PendingInput>| async move {
             drop(pending.begin_step());
@@ -182,15 +182,15 @@ fn a_handler_whose_questions_change_fails_loudly() {
 }
 
 #[test]
-fn rounds_and_questions_have_limits() {
+fn round_trips_and_input_requests_are_limited() {
     let endless = CallState {
-        round: MAX_ROUND_TRIPS,
+        round_trips: MAX_ROUND_TRIPS,
         ..CallState::default()
     };
     let failed = round(endless, json!({}), two_questions)
         .unwrap_err()
         .unwrap_err();
-    assert_eq!(failed, PendingInputError::Rounds(MAX_ROUND_TRIPS));
+    assert_eq!(failed, PendingInputError::RoundTrips(MAX_ROUND_TRIPS));
     let many = |pending: Arc<PendingInput>| async move {
         let mut asking: Vec<_> = (0..=MAX_REQUESTS)
             .map(|n| Box::pin(pending.ask(None, ROOTS, Some(json!(n)), text)))
@@ -206,5 +206,5 @@ fn rounds_and_questions_have_limits() {
     let failed = round(CallState::default(), json!({}), many)
         .unwrap_err()
         .unwrap_err();
-    assert_eq!(failed, PendingInputError::Questions(MAX_REQUESTS));
+    assert_eq!(failed, PendingInputError::Requests(MAX_REQUESTS));
 }

@@ -1,4 +1,4 @@
-//! One handler that waits where it is.
+//! One detached handler that waits for responses.
 
 use std::pin::pin;
 
@@ -39,7 +39,7 @@ fn ready<T>(poll: Poll<T>) -> T {
 
 // proves: M-TASK-037, M-TASK-038
 #[test]
-fn an_answer_wakes_who_asked_and_the_other_questions_stay_open() {
+fn a_response_wakes_its_input_request_and_the_others_stay_open() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let (mut one, mut two) = (
         pin!(ask(&pending, Some("one"), 1)),
@@ -64,7 +64,7 @@ fn an_answer_wakes_who_asked_and_the_other_questions_stay_open() {
 
 // proves: M-TASK-032, M-TASK-033
 #[test]
-fn no_key_is_used_for_two_questions_in_a_life_of_several_runs() {
+fn no_key_is_used_for_two_input_requests_in_several_runs() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let mut seen = Vec::new();
     let mut answer = |pending: &PendingInput, value: Value| {
@@ -108,7 +108,7 @@ fn no_key_is_used_for_two_questions_in_a_life_of_several_runs() {
 }
 
 #[test]
-fn an_answer_that_came_before_the_end_of_a_run_counts_in_the_next() {
+fn an_unread_response_is_used_in_the_next_run() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let recorded = {
         let mut asking = pin!(ask(&pending, None, 1));
@@ -123,7 +123,7 @@ fn an_answer_that_came_before_the_end_of_a_run_counts_in_the_next() {
 }
 
 #[test]
-fn questions_that_are_dropped_are_withdrawn_and_there_is_a_limit() {
+fn dropped_input_requests_are_withdrawn_and_their_number_is_limited() {
     let pending = PendingInput::detached(CallState::default(), 2);
     {
         let mut asking: Vec<_> = (0..32).map(|n| Box::pin(ask(&pending, None, n))).collect();
@@ -148,7 +148,7 @@ fn questions_that_are_dropped_are_withdrawn_and_there_is_a_limit() {
 }
 
 #[test]
-fn changes_are_told_and_what_must_be_kept_waits_for_it() {
+fn changes_are_notified_and_wait_saved_waits_for_the_store() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let start = pending.snapshot().change;
     assert!(polled(pin!(pending.changed(start))).is_pending());
@@ -159,14 +159,14 @@ fn changes_are_told_and_what_must_be_kept_waits_for_it() {
     assert!(polled(saving.as_mut()).is_pending());
     let snapshot = pending.snapshot();
     assert_eq!(snapshot.message.as_deref(), Some("half way"));
-    assert_eq!(snapshot.call_state.notes["mail"], "sent");
+    assert_eq!(snapshot.call_state.steps["mail"], "sent");
     pending.mark_saved(snapshot.change);
     assert!(polled(saving.as_mut()).is_ready());
     assert!(polled(pin!(pending.changed(snapshot.change))).is_pending());
 }
 
 #[test]
-fn a_question_is_put_to_the_client_by_one_at_a_time() {
+fn an_input_request_is_claimed_once() {
     let pending = PendingInput::detached(CallState::default(), 1);
     let mut asking = Box::pin(ask(&pending, Some("k"), 1));
     assert!(polled(asking.as_mut()).is_pending());
@@ -192,7 +192,7 @@ fn a_question_is_put_to_the_client_by_one_at_a_time() {
     assert!(polled(pin!(third.withdrawn())).is_ready());
 }
 
-/// A request whose handler leaves; what answered it, the handler, and whether it went on.
+/// A request whose handler detaches; returns its response, the handler and the pending input.
 fn detachable(
     gone: bool,
 ) -> (
@@ -225,7 +225,7 @@ fn detachable(
 }
 
 #[test]
-fn a_handler_leaves_its_request_and_goes_on_as_it_was() {
+fn a_detached_handler_continues_where_it_was() {
     let (answered, handler, pending) = detachable(true);
     assert!(matches!(answered, Poll::Ready(Ok(Payload::Empty))));
     let outcome = ready(polled(handler.unwrap().as_mut())).unwrap();
@@ -245,7 +245,7 @@ fn a_handler_leaves_its_request_and_goes_on_as_it_was() {
 
 // A client answers a question once, and does not know when the handler comes to it again.
 #[test]
-fn what_was_open_before_a_restart_is_answered_before_it_is_asked_again() {
+fn restored_input_requests_are_answered_before_the_handler_repeats_them() {
     let before = PendingInput::detached(CallState::default(), 2);
     let questions = {
         let (mut one, mut two) = (
