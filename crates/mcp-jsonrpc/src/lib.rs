@@ -40,5 +40,6 @@ pub use owned::{OwnedMessage, RawJson};
 pub use parse::{Batch, Frame, parse, read_string};
 pub use quote::{Quoted, quote};
 pub use write::{
-    text_of, write_error, write_notification, write_request, write_result, write_string,
+    ResultTail, text_of, write_error, write_notification, write_request, write_result,
+    write_result_start, write_string,
 };

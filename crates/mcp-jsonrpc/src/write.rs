@@ -1,5 +1,8 @@
 //! Writing of envelopes into a buffer of the caller.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,11 +26,57 @@ pub fn write_notification(out: &mut Vec<u8>, method: &str, params: Option<&[u8]>
 
 /// Appends `{"jsonrpc":"2.0","id":…,"result":…}`; `result` writes the JSON text of the result.
 pub fn write_result(out: &mut Vec<u8>, id: &RequestId, result: impl FnOnce(&mut Vec<u8>)) {
+    write_result_start(out, id);
+    result(out);
+    out.push(b'}');
+}
+
+/// Appends `{"jsonrpc":"2.0","id":…,"result":`. The result object and the end of the envelope
+/// follow, for example as a [`ResultTail`].
+pub fn write_result_start(out: &mut Vec<u8>, id: &RequestId) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(out);
     out.extend_from_slice(br#","result":"#);
-    result(out);
-    out.push(b'}');
+}
+
+/// The end of a response that many responses share: a result object without its opening brace,
+/// and the end of the envelope. Cloning shares the text.
+///
+/// A response with this tail is [`write_result_start`], an opening brace, optional members each
+/// followed by a comma, and the [bytes](AsRef::as_ref) of the tail, which need not be copied.
+#[derive(Clone)]
+pub struct ResultTail(Arc<str>);
+
+impl ResultTail {
+    /// Creates the tail from the JSON text of an object on one line.
+    ///
+    /// # Panics
+    /// Panics if the text does not start and end with the braces of the object.
+    pub fn new(mut object: String) -> Self {
+        assert!(
+            object.starts_with('{') && object.ends_with('}'),
+            "expected the text of a JSON object from brace to brace, got: {object:.80}"
+        );
+        object.push('}');
+        Self(object.into())
+    }
+
+    /// Returns the JSON text of the object.
+    pub fn object(&self) -> &str {
+        &self.0[..self.0.len() - 1]
+    }
+}
+
+impl AsRef<[u8]> for ResultTail {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.as_bytes()[1..]
+    }
+}
+
+impl fmt::Debug for ResultTail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.object())
+    }
 }
 
 /// Appends `{"jsonrpc":"2.0","id":…,"error":…}`, without an id if none could be read.

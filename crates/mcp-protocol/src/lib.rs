@@ -35,7 +35,7 @@ pub use exchange::{
     Timeouts, expired, guarded,
 };
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, Run, Work};
-pub use origin::{Caller, Grant, Principal};
+pub use origin::{Caller, Grant, Principal, RequestOrigin, TransportFacts};
 pub use revision::{Revision, Rules, UnknownRevision};
 pub use seam::{
     Answer, BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Inbound, Link,

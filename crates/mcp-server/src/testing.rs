@@ -30,7 +30,6 @@
 //! # });
 //! ```
 
-use std::any::Any;
 use std::fmt;
 use std::pin::pin;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -44,8 +43,8 @@ use mcp_jsonrpc::{
     write_request,
 };
 use mcp_protocol::{
-    Call, Closed, Delivery, Exchange, Inbound as _, Link, Principal, Reply, Revision,
-    ServerSession, Service, guarded,
+    Call, Closed, Delivery, Exchange, Extras, Inbound as _, Link, Principal, Reply, RequestOrigin,
+    Revision, ServerSession, Service, guarded,
 };
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, CallToolResult, LOG_LEVEL_KEY, PROTOCOL_VERSION_KEY,
@@ -287,22 +286,14 @@ impl Link for Line {
         Ok(())
     }
 
-    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
+    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, _: Extras) -> Call {
         let params = params.and_then(|text| serde_json::from_slice(&text).ok());
         let answer = (self.answers)(method, &params.unwrap_or_default());
         Call::new(async move { Ok(answer.map(|answer| RawJson::copy(&answer.to_string()))) })
     }
 
-    fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
-        None
-    }
-
-    fn principal(&self) -> Option<&Principal> {
-        self.principal.as_ref()
-    }
-
-    fn permits(&self, _scope: &str) -> bool {
-        true
+    fn origin(&self) -> RequestOrigin<'_> {
+        RequestOrigin::local().with_principal(self.principal.as_ref())
     }
 }
 

@@ -108,7 +108,10 @@ async fn a_second_initialize_within_a_session_is_rejected() {
     let reply = peer.call(1, "ping", json!({})).await;
     assert_eq!(reply.status, StatusCode::OK);
     let mut other = peer.clone().with("mcp-session-id", None);
-    assert_eq!(other.initialize("2025-11-25", json!({})).await.status, StatusCode::OK);
+    assert_eq!(
+        other.initialize("2025-11-25", json!({})).await.status,
+        StatusCode::OK
+    );
     assert_ne!(other.session().unwrap(), id);
 }
 

@@ -123,20 +123,20 @@ impl RequestContext {
 
     /// Returns the verified principal of the request.
     pub fn principal(&self) -> Option<&crate::Principal> {
-        self.exchange.link().principal()
+        self.exchange.link().origin().principal
     }
 
     /// Returns whether the request is granted `scope`, one or more words. Over stdio every scope is
     /// granted; over HTTP, the scopes of the verified token. If the scope is missing, the transport
     /// challenges the client, unless a response was already started.
     pub fn permits(&self, scope: &str) -> bool {
-        self.exchange.link().permits(scope)
+        self.exchange.link().origin().permits(scope)
     }
 
     /// Returns the facts of the transport about the request if they have the type `T`; for HTTP,
     /// `http::request::Parts`.
     pub fn transport<T: 'static>(&self) -> Option<&T> {
-        self.exchange.link().facts()?.downcast_ref()
+        self.exchange.link().origin().facts()?.downcast_ref()
     }
 
     /// Closes the event stream of this request; the client reconnects after `retry` and resumes it.

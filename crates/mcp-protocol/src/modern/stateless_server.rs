@@ -91,7 +91,7 @@ impl StatelessServer {
             let discovered = Reply::ok(Payload::of(known.discovered()));
             return with_result_meta(discovered, result_meta);
         }
-        let principal = exchange.link().principal().cloned();
+        let principal = exchange.link().origin().principal.cloned();
         let session = Session::of_request(meta, known.offers, principal);
         let reply = service.request(request, RequestContext::new(exchange, session));
         with_result_meta(reply, result_meta)

@@ -9,7 +9,6 @@ mod call;
 mod outbox;
 mod work;
 
-use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
@@ -22,8 +21,8 @@ use mcp_types::method;
 
 use crate::guarded;
 use crate::{
-    AdmissionError, Call, Caller, Closed, Delivery, Exchange, Extras, Grant, Inbound, Incoming,
-    Link, Outgoing, Principal, Reply,
+    AdmissionError, Call, Caller, Closed, Delivery, Exchange, Extras, Inbound, Incoming, Link,
+    Outgoing, Reply, RequestOrigin,
 };
 use batch::BatchState;
 use outbox::Outbox;
@@ -336,10 +335,6 @@ impl Link for Mux {
         Ok(())
     }
 
-    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
-        self.request_with(method, params, Extras::default())
-    }
-
     fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
         match self.this.upgrade() {
             Some(mux) => Call::new(call::MuxCall::new(mux, method, params, extras.id)),
@@ -347,24 +342,8 @@ impl Link for Mux {
         }
     }
 
-    fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.caller.facts.as_deref()
-    }
-
-    fn principal(&self) -> Option<&Principal> {
-        self.caller.principal.as_ref()
-    }
-
-    fn permits(&self, scope: &str) -> bool {
-        self.caller.permits(scope)
-    }
-
-    fn grant(&self) -> Option<Grant> {
-        self.caller.grant.clone()
-    }
-
-    fn is_local(&self) -> bool {
-        self.caller.is_local()
+    fn origin(&self) -> RequestOrigin<'_> {
+        self.caller.origin()
     }
 }
 

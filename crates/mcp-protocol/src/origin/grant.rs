@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use super::{RequestOrigin, TransportFacts};
 use crate::sync::lock;
 
 /// The scopes that the verified token of a request grants.
@@ -73,16 +74,17 @@ impl fmt::Debug for Grant {
     }
 }
 
-/// The origin of a connection, as far as its transport knows it.
-#[derive(Debug, Default)]
+/// The origin of a connection, as far as its transport knows it: the [`RequestOrigin`] of all of
+/// its requests.
+#[derive(Default)]
 #[non_exhaustive]
 pub struct Caller {
-    /// The verified principal; see [`Link::principal`](crate::Link::principal).
+    /// The verified principal.
     pub principal: Option<crate::Principal>,
-    /// The granted scopes; see [`Link::permits`](crate::Link::permits).
+    /// The granted scopes.
     pub grant: Option<Grant>,
-    /// Facts of the transport; see [`Link::facts`](crate::Link::facts).
-    pub facts: Option<Box<dyn std::any::Any + Send + Sync>>,
+    /// Facts of the transport.
+    pub facts: Option<Box<dyn TransportFacts>>,
     local: bool,
 }
 
@@ -100,12 +102,23 @@ impl Caller {
         Self::default()
     }
 
-    pub(crate) fn is_local(&self) -> bool {
-        self.local
+    /// Returns the origin of the caller's requests.
+    pub fn origin(&self) -> RequestOrigin<'_> {
+        let origin = if self.local {
+            RequestOrigin::local()
+        } else {
+            RequestOrigin::remote()
+        };
+        origin
+            .with_principal(self.principal.as_ref())
+            .with_grant(self.grant.as_ref())
+            .with_facts(self.facts.as_deref())
     }
+}
 
-    pub(crate) fn permits(&self, scope: &str) -> bool {
-        self.local || self.grant.as_ref().is_some_and(|grant| grant.demand(scope))
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.origin(), f)
     }
 }
 
@@ -132,14 +145,5 @@ mod tests {
         let batch = Grant::new(["read"]).unanswered();
         assert!(!batch.demand("write"));
         assert_eq!(batch.missing(), None);
-    }
-
-    #[test]
-    fn only_a_local_caller_has_every_permission() {
-        assert!(Caller::local().permits("anything"));
-        assert!(!Caller::remote().permits("anything"));
-        let mut caller = Caller::remote();
-        caller.grant = Some(Grant::new(["some"]));
-        assert!(caller.permits("some") && !caller.permits("anything"));
     }
 }

@@ -2,6 +2,8 @@
 
 mod grant;
 mod principal;
+mod request_origin;
 
 pub use grant::{Caller, Grant};
 pub use principal::Principal;
+pub use request_origin::{RequestOrigin, TransportFacts};

@@ -1,6 +1,5 @@
 //! The trait that sends messages to the peer.
 
-use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, ParseError, RawJson, RequestId};
 
-use crate::{BoxFuture, Closed, Principal, TransportError};
+use crate::{BoxFuture, Closed, RequestOrigin, TransportError};
 
 /// Sends notifications and requests to the peer: over the whole pipe, or over the stream of one
 /// request.
@@ -22,47 +21,28 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
     fn notify(&self, method: &str, params: Option<&[u8]>, delivery: Delivery)
     -> Result<(), Closed>;
 
-    /// Creates a request; `params` are JSON text. The request is sent when the call is first polled.
-    /// Dropping the call sends a cancellation.
-    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call;
+    /// Creates a request with extra data beside the params; `params` are JSON text. A transport
+    /// ignores extra data that it does not support. The request is sent when the call is first
+    /// polled. Dropping the call sends a cancellation.
+    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call;
 
-    /// Creates a request with extra data beside the params. Default: the extra data is ignored.
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, _extras: Extras) -> Call {
-        self.request(method, params)
-    }
-
-    /// Returns the facts of the transport about the request, in a transport-specific type; for HTTP,
-    /// `http::request::Parts`. Default: `None`.
-    fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
-        None
-    }
-
-    /// Returns the verified principal of the request. Default: `None`.
-    fn principal(&self) -> Option<&Principal> {
-        None
-    }
-
-    /// Returns whether the request is granted `scope`, one or more words. Default: `false`, because
-    /// nothing was verified.
-    fn permits(&self, _scope: &str) -> bool {
-        false
-    }
-
-    /// Returns the scopes of the verified token. Default: `None`.
-    fn grant(&self) -> Option<crate::Grant> {
-        None
-    }
-
-    /// Returns whether the peer is the parent of this process, so that there is only one peer.
-    /// Default: `false`.
-    fn is_local(&self) -> bool {
-        false
+    /// Returns the origin of the request that this link belongs to. Default: a remote peer about
+    /// which nothing is known.
+    fn origin(&self) -> RequestOrigin<'_> {
+        RequestOrigin::remote()
     }
 
     /// Closes the event stream of this request; the peer reconnects after `retry` and resumes it.
     /// Returns `false`, the default, if the transport or the revision does not support this.
     fn release(&self, _retry: Duration) -> bool {
         false
+    }
+}
+
+impl dyn Link {
+    /// Creates a request without extra data; see [`request_with`](Self::request_with).
+    pub fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
+        self.request_with(method, params, Extras::default())
     }
 }
 

@@ -1,36 +1,29 @@
 //! Results that are serialized once and sent many times.
 
-use std::fmt;
-use std::sync::Arc;
+use mcp_jsonrpc::ResultTail;
 
 use crate::modern::ResultMeta;
 
 /// A JSON object on one line that is serialized once and sent many times, such as a list. It has none
 /// of the members that [`ResultMeta`] adds.
 ///
-/// The text also ends with the closing brace of the response envelope, and result metadata is
-/// written before the members of the object. Two responses with the same text therefore differ
-/// only before the [tail](Self::tail), and a transport can send the tail without copying it.
-#[derive(Clone)]
-pub struct SharedText(Arc<str>);
+/// Result metadata is written before the members of the object. Two responses with the same text
+/// therefore differ only before the [tail](Self::tail), which a transport can send without a copy.
+#[derive(Debug, Clone)]
+pub struct SharedText(ResultTail);
 
 impl SharedText {
     /// Creates a shared text from the text of an object without line breaks.
     ///
     /// # Panics
     /// The text does not start and end with the braces of the object.
-    pub fn new(mut object: String) -> Self {
-        assert!(
-            object.starts_with('{') && object.ends_with('}'),
-            "expected the text of a JSON object from brace to brace, got: {object:.80}"
-        );
-        object.push('}');
-        Self(object.into())
+    pub fn new(object: String) -> Self {
+        Self(ResultTail::new(object))
     }
 
     /// Returns the text of the object.
     pub fn as_str(&self) -> &str {
-        &self.0[..self.0.len() - 1]
+        self.0.object()
     }
 
     /// Appends the text before the [tail](Self::tail): the opening brace and the result metadata.
@@ -44,21 +37,15 @@ impl SharedText {
         }
     }
 
-    /// Returns the text after the opening brace, with the closing brace of the envelope.
-    pub fn tail(&self) -> &str {
-        &self.0[1..]
+    /// Returns the end of every response with this text.
+    pub fn tail(&self) -> &ResultTail {
+        &self.0
     }
 
     /// Appends the object with result metadata.
     pub(crate) fn write(&self, out: &mut Vec<u8>, meta: Option<&ResultMeta>) {
         self.write_start(out, meta);
         out.extend_from_slice(&self.as_str().as_bytes()[1..]);
-    }
-}
-
-impl fmt::Debug for SharedText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -81,7 +68,7 @@ mod tests {
                 let object: Value = serde_json::from_slice(&object).unwrap();
                 let mut envelope = br#"{"result":"#.to_vec();
                 shared.write_start(&mut envelope, meta);
-                envelope.extend_from_slice(shared.tail().as_bytes());
+                envelope.extend_from_slice(shared.tail().as_ref());
                 let envelope: Value = serde_json::from_slice(&envelope).unwrap();
                 assert_eq!(envelope, json!({ "result": object }));
                 assert_eq!(object.get("tools").is_some(), text.len() > 2);

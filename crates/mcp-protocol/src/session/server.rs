@@ -151,9 +151,10 @@ impl ServerSession {
         let mut facts = self.facts();
         let link = self.session.link();
         // basic/utilities/tasks#isolation: without identities, tasks of other clients would be listed.
-        let has_identity = link
-            .as_ref()
-            .is_some_and(|link| link.is_local() || link.principal().is_some());
+        let has_identity = link.as_ref().is_some_and(|link| {
+            let origin = link.origin();
+            origin.is_local() || origin.principal.is_some()
+        });
         if let (false, Some(tasks)) = (has_identity, &mut facts.capabilities.tasks) {
             tasks.list = None;
         }
@@ -171,7 +172,7 @@ impl ServerSession {
                 info: Some(params.client_info),
                 capabilities: params.capabilities,
             })),
-            principal: link.and_then(|link| link.principal().cloned()),
+            principal: link.and_then(|link| link.origin().principal.cloned()),
             offers,
         };
         if self.session.agreed.set(agreed).is_err() {

@@ -2,7 +2,7 @@
 
 use std::task::{Context, Waker};
 
-use mcp_protocol::{Closed, Delivery, Link, MuxLimits};
+use mcp_protocol::{Closed, Delivery, Extras, Link, MuxLimits};
 
 use crate::pair::{Fate, Pair, take};
 
@@ -20,7 +20,7 @@ fn a_call_goes_and_its_answer_comes() {
 #[test]
 fn dropping_a_call_before_it_was_sent_says_nothing() {
     let pair = Pair::new(MuxLimits::default());
-    drop(pair.near.request("now", None));
+    drop(pair.near.request_with("now", None, Extras::default()));
     assert!(take(&pair.near).is_empty());
 }
 

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::{ErrorObject, Notification, Request};
 use mcp_protocol::{
-    BoxFuture, Call, CallError, Closed, Exchange, Inbound, Link, Mux, MuxLimits, Outcome, Payload,
-    Reply, Work,
+    BoxFuture, Call, CallError, Closed, Exchange, Extras, Inbound, Link as _, Mux, MuxLimits,
+    Outcome, Payload, Reply, Work,
 };
 
 /// How a handler of the far side ends.
@@ -96,7 +96,7 @@ impl Pair {
     }
 
     pub(crate) fn call(&mut self, key: u32, method: &'static str) {
-        let call: Call = self.near.request(method, None);
+        let call: Call = self.near.request_with(method, None, Extras::default());
         self.calls.insert(key, Box::pin(call));
         self.poll_calls();
     }

@@ -214,8 +214,9 @@ impl Seed {
         call.client = session.client().cloned();
         call.capabilities = session.client_capabilities().cloned().unwrap_or_default();
         call.log_level = session.log_level();
-        call.local = link.is_local();
-        if let Some(grant) = link.grant() {
+        let origin = link.origin();
+        call.local = origin.is_local();
+        if let Some(grant) = origin.grant {
             call.scopes = grant.scopes().map(str::to_owned).collect();
         }
         let line = Arc::new(Line::of_request(Arc::clone(link), Arc::clone(session)));

@@ -1,13 +1,14 @@
 //! The way to the client of a call that outlives its request.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcp_jsonrpc::text_of;
 use mcp_protocol::task::Task;
-use mcp_protocol::{Call, CallError, Closed, Delivery, Extras, Grant, Link, Principal, Session};
+use mcp_protocol::{
+    Call, CallError, Caller, Closed, Delivery, Extras, Grant, Link, RequestOrigin, Session,
+};
 use serde_json::Value;
 
 use super::relate;
@@ -21,13 +22,7 @@ pub(super) struct Line {
     /// The id of the task, once the request is answered.
     task: OnceLock<Box<str>>,
     /// What stands for the request where it is long gone.
-    kept: Option<Kept>,
-}
-
-struct Kept {
-    owner: Option<Principal>,
-    grant: Grant,
-    local: bool,
+    kept: Option<Caller>,
 }
 
 impl Line {
@@ -44,15 +39,18 @@ impl Line {
     /// Of a task that is run again.
     pub(super) fn of_task(task: &Task, session: Arc<Session>) -> Self {
         let call = task.call();
+        let mut caller = if call.local {
+            Caller::local()
+        } else {
+            Caller::remote()
+        };
+        caller.principal = task.owner().cloned();
+        caller.grant = Some(Grant::new(call.scopes.iter().map(String::as_str)).unanswered());
         Self {
             request: None,
             session,
             task: OnceLock::from(Box::from(task.id())),
-            kept: Some(Kept {
-                owner: task.owner().cloned(),
-                grant: Grant::new(call.scopes.iter().map(String::as_str)).unanswered(),
-                local: call.local,
-            }),
+            kept: Some(caller),
         }
     }
 
@@ -94,10 +92,6 @@ impl Link for Line {
         sent.then_some(()).ok_or_else(Closed::local)
     }
 
-    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
-        self.request_with(method, params, Extras::default())
-    }
-
     fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
         match (&self.request, self.task.get()) {
             (Some(request), None) => request.request_with(method, params, extras),
@@ -105,36 +99,11 @@ impl Link for Line {
         }
     }
 
-    fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.request.as_ref()?.facts()
-    }
-
-    fn principal(&self) -> Option<&Principal> {
+    fn origin(&self) -> RequestOrigin<'_> {
         match (&self.request, &self.kept) {
-            (Some(request), _) => request.principal(),
-            (None, kept) => kept.as_ref()?.owner.as_ref(),
-        }
-    }
-
-    fn permits(&self, scope: &str) -> bool {
-        match (&self.request, &self.kept) {
-            (Some(request), _) => request.permits(scope),
-            (None, Some(kept)) => kept.local || kept.grant.demand(scope),
-            (None, None) => false,
-        }
-    }
-
-    fn grant(&self) -> Option<Grant> {
-        match (&self.request, &self.kept) {
-            (Some(request), _) => request.grant(),
-            (None, kept) => kept.as_ref().map(|kept| kept.grant.clone()),
-        }
-    }
-
-    fn is_local(&self) -> bool {
-        match (&self.request, &self.kept) {
-            (Some(request), _) => request.is_local(),
-            (None, kept) => kept.as_ref().is_some_and(|kept| kept.local),
+            (Some(request), _) => request.origin(),
+            (None, Some(kept)) => kept.origin(),
+            (None, None) => RequestOrigin::remote(),
         }
     }
 

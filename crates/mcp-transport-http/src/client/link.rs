@@ -92,10 +92,6 @@ impl Link for ClientState {
         Ok(())
     }
 
-    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
-        self.request_with(method, params, Extras::default())
-    }
-
     fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
         #[cfg(feature = "legacy")]
         if let Some(mux) = self.legacy.get() {

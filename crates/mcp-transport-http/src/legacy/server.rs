@@ -18,7 +18,7 @@ use super::work::spawn;
 use crate::server::endpoint::Endpoint;
 use crate::server::request::admission;
 use crate::server::request::body::read_body;
-use crate::server::request::head::McpHeaders;
+use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::body::{Body, EventSource, event_stream};
 use crate::server::response::refusal::Refusal;
 use crate::server::session::id::SessionId;
@@ -109,7 +109,7 @@ impl LegacyEndpoint {
         // Responses are sent on this stream, where a `WWW-Authenticate` challenge cannot replace
         // them.
         caller.grant = parts.extensions.get().map(Grant::unanswered);
-        caller.facts = Some(parts);
+        caller.facts = Some(Box::new(RequestHead::new(*parts, None)));
         let mux = Mux::on_behalf(inbound, limits, caller);
         let session = Arc::new(Session {
             mux: Arc::clone(&mux),

@@ -139,7 +139,12 @@ async fn server_requests_fail_without_a_session() {
     let reply = client.tool(1, "go", json!({})).await;
     assert_eq!(reply.kind(), "application/json");
     let said = reply.json().await["result"]["said"].take();
-    assert!(said.as_str().unwrap().contains("server requests are not possible"), "{said}");
+    assert!(
+        said.as_str()
+            .unwrap()
+            .contains("server requests are not possible"),
+        "{said}"
+    );
 }
 
 #[tokio::test]

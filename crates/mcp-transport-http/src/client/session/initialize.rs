@@ -15,9 +15,9 @@ use crate::client::session::legacy;
 use crate::client::state::ClientState;
 use ::http::StatusCode;
 use mcp_jsonrpc::{RequestId, write_request};
-#[cfg(feature = "legacy")]
-use mcp_protocol::Link as _;
 use mcp_protocol::{Answer, CallError, TransportError};
+#[cfg(feature = "legacy")]
+use mcp_protocol::{Extras, Link as _};
 use mcp_types::method;
 
 /// Opens the first session of a connection.
@@ -77,7 +77,8 @@ async fn connect_legacy(
             if let Some(reason) = state.closed() {
                 mux.close(reason.clone());
             }
-            mux.request(method::INITIALIZE, params).await
+            mux.request_with(method::INITIALIZE, params, Extras::default())
+                .await
         }
         Err(error) => {
             tracing::debug!(%error, "the server does not support the HTTP+SSE transport of \

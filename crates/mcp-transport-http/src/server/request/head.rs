@@ -1,5 +1,6 @@
 //! The head of a request, and the headers that every request is checked for.
 
+use std::any::Any;
 use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
@@ -8,7 +9,7 @@ use http::header::AsHeaderName;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use mcp_protocol::Revision;
+use mcp_protocol::{Revision, TransportFacts};
 
 use crate::server::response::refusal::Refusal;
 
@@ -32,7 +33,7 @@ impl RequestHead {
     ///
     /// The copy is made on first use. Few handlers need the address, and the first extension of a
     /// request costs more instructions than the look-up of its session.
-    pub(crate) fn parts_with_peer(&self) -> &Parts {
+    fn parts_with_peer(&self) -> &Parts {
         let Some(peer) = self.peer else {
             return &self.parts;
         };
@@ -41,6 +42,12 @@ impl RequestHead {
             parts.extensions.insert(peer);
             Box::new(parts)
         })
+    }
+}
+
+impl TransportFacts for RequestHead {
+    fn facts(&self) -> &(dyn Any + Send + Sync) {
+        self.parts_with_peer()
     }
 }
 

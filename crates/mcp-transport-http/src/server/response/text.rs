@@ -3,13 +3,12 @@
 use std::cell::Cell;
 
 use bytes::Bytes;
-use mcp_protocol::SharedText;
 
 use crate::headers::JSON;
 use crate::server::response::body::Body;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};
-use mcp_jsonrpc::{RequestId, write_error, write_result};
+use mcp_jsonrpc::{RequestId, ResultTail, write_error, write_result, write_result_start};
 use mcp_protocol::Outcome;
 
 thread_local! {
@@ -25,7 +24,7 @@ const MAX_COPIED: usize = 8 << 10;
 /// A JSON text. It may end in a text that is shared between responses and is not copied.
 pub(crate) struct JsonText {
     start: Bytes,
-    tail: Option<SharedText>,
+    tail: Option<ResultTail>,
 }
 
 impl From<Vec<u8>> for JsonText {
@@ -52,10 +51,10 @@ impl JsonText {
         Self { start, tail: None }
     }
 
-    /// Appends the tail of `text`.
-    pub(crate) fn with_tail(self, text: &SharedText) -> Self {
+    /// Appends `tail`, without a copy.
+    pub(crate) fn with_tail(self, tail: &ResultTail) -> Self {
         Self {
-            tail: Some(text.clone()),
+            tail: Some(tail.clone()),
             ..self
         }
     }
@@ -63,9 +62,9 @@ impl JsonText {
     /// Copies the text into one piece.
     pub(crate) fn into_whole(self) -> Vec<u8> {
         let mut whole = Vec::from(self.start);
-        if let Some(text) = self.tail {
-            whole.reserve_exact(text.tail().len());
-            whole.extend_from_slice(text.tail().as_bytes());
+        if let Some(tail) = &self.tail {
+            whole.reserve_exact(tail.as_ref().len());
+            whole.extend_from_slice(tail.as_ref());
         }
         whole
     }
@@ -74,16 +73,8 @@ impl JsonText {
         match self.tail {
             None => Body::full(self.start),
             // The long part comes last, because hyper stops gathering buffers after a long one.
-            Some(text) => Body::pieces(vec![self.start, Bytes::from_owner(Tail(text))]),
+            Some(tail) => Body::pieces(vec![self.start, Bytes::from_owner(tail)]),
         }
-    }
-}
-
-struct Tail(SharedText);
-
-impl AsRef<[u8]> for Tail {
-    fn as_ref(&self) -> &[u8] {
-        self.0.tail().as_bytes()
     }
 }
 
@@ -99,13 +90,12 @@ pub(crate) fn json(text: impl Into<JsonText>) -> Response<Body> {
 pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> JsonText {
     match outcome {
         Ok(payload) => match payload.shared() {
-            Some((text, stamp)) if text.tail().len() >= MIN_SHARED => {
+            Some((text, meta)) if text.tail().as_ref().len() >= MIN_SHARED => {
                 let start = JsonText::write(|out| {
-                    write_result(out, id, |out| text.write_start(out, stamp));
-                    // The tail contains the brace that closes the response object.
-                    out.pop();
+                    write_result_start(out, id);
+                    text.write_start(out, meta);
                 });
-                start.with_tail(text)
+                start.with_tail(text.tail())
             }
             _ => JsonText::write(|out| write_result(out, id, |out| payload.write(out))),
         },
@@ -122,8 +112,8 @@ mod tests {
 
     #[test]
     fn a_text_with_a_shared_tail_has_the_same_bytes_in_parts() {
-        let text = SharedText::new("{\"a\":1}".to_owned());
-        let before = || JsonText::from(b"{\"r\":{".to_vec()).with_tail(&text);
+        let tail = ResultTail::new("{\"a\":1}".to_owned());
+        let before = || JsonText::from(b"{\"r\":{".to_vec()).with_tail(&tail);
         assert_eq!(before().into_whole(), b"{\"r\":{\"a\":1}}");
         let body = before().into_body();
         assert_eq!(http_body::Body::size_hint(&body).exact(), Some(13));

@@ -1,6 +1,5 @@
 //! Notifications and requests from handlers to the client.
 
-use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{RequestId, write_notification, write_request};
 use mcp_protocol::{
-    Answer, Call, CallError, Closed, Delivery, Grant, Link, Principal, TransportError,
+    Answer, Call, CallError, Closed, Delivery, Extras, Link, RequestOrigin, TransportError,
 };
 use mcp_types::method;
 
@@ -24,7 +23,7 @@ impl Link for Stream {
         self.send(delivery, |out| write_notification(out, method, params))
     }
 
-    fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
+    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, _: Extras) -> Call {
         if self.streams.identity.is_none() {
             let error = TransportError::new("server requests are not possible without a session");
             return Call::failed(CallError::Failed(Arc::new(error)));
@@ -35,24 +34,12 @@ impl Link for Stream {
         }
     }
 
-    fn facts(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.head.as_deref().map(|head| head.parts_with_peer() as _)
-    }
-
-    fn principal(&self) -> Option<&Principal> {
-        self.principal.as_ref()
-    }
-
-    fn permits(&self, scope: &str) -> bool {
-        let grant = self
-            .head
-            .as_ref()
-            .and_then(|head| head.extensions.get::<Grant>());
-        grant.is_some_and(|grant| grant.demand(scope))
-    }
-
-    fn grant(&self) -> Option<Grant> {
-        self.head.as_ref()?.extensions.get::<Grant>().cloned()
+    fn origin(&self) -> RequestOrigin<'_> {
+        let head = self.head.as_deref();
+        RequestOrigin::remote()
+            .with_principal(self.principal.as_ref())
+            .with_grant(head.and_then(|head| head.extensions.get()))
+            .with_facts(head.map(|head| head as _))
     }
 
     fn release(&self, retry: Duration) -> bool {

@@ -1,0 +1,105 @@
+//! The origin of one request.
+
+use std::any::Any;
+use std::fmt;
+
+use super::{Grant, Principal};
+
+/// The origin of one request, as far as its transport knows it.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct RequestOrigin<'a> {
+    /// The verified principal.
+    pub principal: Option<&'a Principal>,
+    /// The scopes of the verified token.
+    pub grant: Option<&'a Grant>,
+    facts: Option<&'a dyn TransportFacts>,
+    is_local: bool,
+}
+
+/// Transport-specific facts about a request, created when a handler first reads them.
+pub trait TransportFacts: Send + Sync {
+    /// Returns the facts; for HTTP, `http::request::Parts`.
+    fn facts(&self) -> &(dyn Any + Send + Sync);
+}
+
+impl<'a> RequestOrigin<'a> {
+    /// A remote peer without a principal or a grant: it may do what needs no scope.
+    pub fn remote() -> Self {
+        Self {
+            principal: None,
+            grant: None,
+            facts: None,
+            is_local: false,
+        }
+    }
+
+    /// The parent of this process, which has every permission.
+    pub fn local() -> Self {
+        Self {
+            is_local: true,
+            ..Self::remote()
+        }
+    }
+
+    /// Sets the verified principal.
+    #[must_use]
+    pub fn with_principal(mut self, principal: Option<&'a Principal>) -> Self {
+        self.principal = principal;
+        self
+    }
+
+    /// Sets the granted scopes.
+    #[must_use]
+    pub fn with_grant(mut self, grant: Option<&'a Grant>) -> Self {
+        self.grant = grant;
+        self
+    }
+
+    /// Sets the facts of the transport.
+    #[must_use]
+    pub fn with_facts(mut self, facts: Option<&'a dyn TransportFacts>) -> Self {
+        self.facts = facts;
+        self
+    }
+
+    /// Returns the facts of the transport.
+    pub fn facts(&self) -> Option<&'a (dyn Any + Send + Sync)> {
+        self.facts.map(TransportFacts::facts)
+    }
+
+    /// Returns whether the peer is the parent of this process, so that there is only one peer.
+    pub fn is_local(&self) -> bool {
+        self.is_local
+    }
+
+    /// Returns whether the request is granted `scope`, one or more words. A missing scope is
+    /// recorded in the grant.
+    pub fn permits(&self, scope: &str) -> bool {
+        self.is_local || self.grant.is_some_and(|grant| grant.demand(scope))
+    }
+}
+
+impl fmt::Debug for RequestOrigin<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestOrigin")
+            .field("principal", &self.principal)
+            .field("grant", &self.grant)
+            .field("is_local", &self.is_local)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_local_origin_has_every_permission() {
+        assert!(RequestOrigin::local().permits("anything"));
+        assert!(!RequestOrigin::remote().permits("anything"));
+        let grant = Grant::new(["some"]);
+        let origin = RequestOrigin::remote().with_grant(Some(&grant));
+        assert!(origin.permits("some") && !origin.permits("anything"));
+    }
+}
