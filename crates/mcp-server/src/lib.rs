@@ -34,67 +34,51 @@
 //!
 //! Specification: [server features](https://modelcontextprotocol.io/specification/2025-11-25/server).
 
-mod call;
-mod change;
-mod completion;
-mod ctx;
-mod elicit;
 mod error;
-mod extension;
 mod handler;
-mod icons;
-#[cfg(feature = "log")]
-mod log;
 mod macros;
-mod output;
-mod page;
-mod prompt;
+mod random;
 mod registry;
-mod resource;
-mod rounds;
+mod round_trip;
 mod router;
 mod schema;
-#[cfg(feature = "seal")]
-mod seal;
 mod server;
-mod settings;
-mod spec;
+mod sync;
 #[cfg(feature = "tasks")]
 mod tasks;
 mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod tool;
-mod unique;
-#[cfg(not(feature = "seal"))]
-mod unsealed;
 
-pub use call::{Args, Call, Extracted, FromCall, FromState, State};
-pub use change::{Change, ChangeBus};
-pub use completion::{Completing, Completions};
-pub use ctx::{Ctx, UrlElicitation};
-pub use elicit::{Ask, Elicited};
 pub use error::{HandlerError, IntoHandlerError, RegistrationError};
 pub use handler::Handler;
-#[cfg(feature = "log")]
-pub use log::LogLayer;
+pub use handler::ask::Ask;
+pub use handler::call::{Args, Call, Extracted, FromCall, FromState, State};
+pub use handler::ctx::{Ctx, UrlElicitation};
+pub use handler::form::Elicited;
+pub use handler::output::{
+    Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody,
+};
+pub use handler::spec::Spec;
 #[cfg(feature = "macros")]
 pub use mcp_macros::{prompt, resource, tool};
 pub use mcp_protocol::modern::{CacheHint, CacheScope};
 #[cfg(feature = "tasks")]
 pub use mcp_protocol::task::{MemoryStore, StoreError, TaskStore};
-pub use output::{Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody};
-pub use prompt::Prompt;
-pub use resource::Resource;
+pub use registry::completion::{Completing, Completions};
+pub use registry::prompt::Prompt;
+pub use registry::resource::Resource;
+pub use registry::tool::Tool;
 #[cfg(feature = "seal")]
-pub use seal::StateKeys;
+pub use round_trip::StateKeys;
+pub use server::change::{Change, ChangeBus};
+#[cfg(feature = "log")]
+pub use server::log::LogLayer;
+pub use server::settings::Guarded;
 pub use server::{Server, WeakServer};
-pub use settings::Guarded;
-pub use spec::Spec;
 #[cfg(feature = "tasks")]
 pub use tasks::{TaskMode, TaskOptions};
 pub use template::{TemplateError, UriTemplate};
-pub use tool::Tool;
 
 /// What the attributes expand to; not for use by hand.
 #[doc(hidden)]

@@ -52,7 +52,7 @@ use mcp_types::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::server::lock;
+use crate::sync::lock;
 
 /// Rounds of questions that one call may take.
 const MOST_ROUNDS: usize = 16;

@@ -8,9 +8,9 @@ use mcp_protocol::task::{StoreError, Task};
 use redb::backends::FileBackend;
 use redb::{Builder, Database, ReadableDatabase as _, TableHandle as _};
 
-use crate::rows::Rows;
+use crate::job::{Look, Write};
+use crate::query::Rows;
 use crate::tables::{self, FORMAT, META, Problem, Tables};
-use crate::work::{Look, Write};
 use crate::{OpenError, RedbOptions};
 
 /// A file and its database.

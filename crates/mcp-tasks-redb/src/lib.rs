@@ -20,11 +20,12 @@
 
 mod error;
 mod file;
+mod job;
 mod options;
-mod rows;
+mod query;
 mod store;
 mod tables;
-mod work;
+mod thread;
 
 pub use error::OpenError;
 pub use options::RedbOptions;

@@ -9,7 +9,8 @@ use mcp_protocol::{BoxFuture, Principal};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::file::StoreFile;
-use crate::work::{self, Job, Look, Record, Reply, Write};
+use crate::job::{Job, Look, Record, Reply, Write};
+use crate::thread as worker;
 use crate::{OpenError, RedbOptions};
 
 /// Keeps tasks in a file.
@@ -48,7 +49,7 @@ impl RedbStore {
         let (jobs, queue) = mpsc::channel(options.queue);
         let thread = thread::Builder::new()
             .name("mcp-tasks".to_owned())
-            .spawn(move || work::serve(file, queue))
+            .spawn(move || worker::serve(file, queue))
             .map_err(|error| OpenError::io(&path, error))?;
         Ok(Self {
             path,

@@ -9,7 +9,7 @@ use redb::{
 };
 
 use crate::RedbOptions;
-use crate::work::{Record, Write};
+use crate::job::{Record, Write};
 
 /// What this version writes and reads.
 pub(crate) const FORMAT: u64 = 1;

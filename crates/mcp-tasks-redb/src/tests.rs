@@ -6,8 +6,8 @@ use mcp_protocol::task::{StoreError, Timestamp};
 use redb::{Database, TableDefinition};
 
 use crate::file::StoreFile;
+use crate::job::{Look, Record, Write};
 use crate::tables::{META, Problem};
-use crate::work::{Look, Record, Write};
 use crate::{OpenError, RedbOptions, RedbStore};
 
 /// A file that is gone after the test.

@@ -9,11 +9,11 @@ use mcp_types::method;
 use super::target::Target;
 use super::unknown_prompt;
 use crate::HandlerError;
-use crate::call::Call;
-use crate::output::{Finish, FinishPrompt, FinishResource, FinishTool, not_found};
-use crate::rounds::{Rounds, Subject};
-use crate::server::Core;
-use crate::settings::{Guarded, Settings};
+use crate::handler::call::Call;
+use crate::handler::output::{Finish, FinishPrompt, FinishResource, FinishTool, not_found};
+use crate::round_trip::{Rounds, Subject};
+use crate::server::core::Core;
+use crate::server::settings::{Guarded, Settings};
 #[cfg(feature = "tasks")]
 use crate::tasks::Called;
 

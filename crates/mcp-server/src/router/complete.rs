@@ -8,9 +8,9 @@ use mcp_types::{CompleteRequestParams, CompleteResult, Completion, CompletionRef
 
 use super::{typed, unknown_prompt};
 use crate::Ctx;
-use crate::completion::{Completing, Completions};
-use crate::server::Core;
-use crate::settings::{Guarded, Settings};
+use crate::registry::completion::{Completing, Completions};
+use crate::server::core::Core;
+use crate::server::settings::{Guarded, Settings};
 
 /// Longest argument value a completion request may carry, in bytes.
 const MAX_COMPLETION_VALUE: usize = 4_096;

@@ -9,9 +9,9 @@ use mcp_types::v2026_07_28::SubscriptionFilter;
 
 use super::typed;
 use crate::Change;
-use crate::change::Filter;
-use crate::server::Core;
-use crate::settings::{Guarded, Settings};
+use crate::server::core::Core;
+use crate::server::settings::{Guarded, Settings};
+use crate::server::subscriptions::Filter;
 
 /// Resources that one subscription may name.
 const MAX_SUBSCRIBED: usize = 1_024;

@@ -18,13 +18,13 @@ use mcp_types::{
 use mcp_types::{ServerTaskRequests, ServerTasksCapability, ToolsTaskRequests};
 use serde::de::DeserializeOwned;
 
-use crate::output::not_found;
-use crate::prompt::PromptEntry;
+use crate::handler::output::not_found;
 use crate::registry::Entry;
-use crate::resource::{ResourceEntry, TemplateEntry};
-use crate::server::Core;
-use crate::settings::{Guarded, Settings};
-use crate::tool::{ToolEntry, Visible};
+use crate::registry::prompt::PromptEntry;
+use crate::registry::resource::{ResourceEntry, TemplateEntry};
+use crate::registry::tool::{ToolEntry, Visible};
+use crate::server::core::Core;
+use crate::server::settings::{Guarded, Settings};
 
 impl Core {
     pub(crate) fn facts(&self) -> ServerFacts {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, read_string};
 
-use crate::rounds::Round;
+use crate::round_trip::Round;
 
 /// The params of a request that names something, in one walk and without building anything.
 pub(super) struct Target<'a> {

@@ -12,13 +12,14 @@ use mcp_types::PROGRESS_TOKEN_KEY;
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::drive::Drive;
-use super::keep::{Keeper, patiently};
-use super::line::Line;
+use super::link::Line;
+use super::record::{Keeper, patiently};
+use super::run::Drive;
+use super::run::background;
 use super::table::{Live, Setup};
-use super::{background, shown};
-use crate::server::Core;
-use crate::tool::ToolEntry;
+use super::wire::shown;
+use crate::registry::tool::ToolEntry;
+use crate::server::core::Core;
 
 /// Tasks that are read at a time.
 const PAGE: usize = 100;
@@ -159,7 +160,7 @@ impl Core {
         let task = &keeper.task;
         tracing::info!(task = shown(task.id()), owner = ?task.owner(), "task resumed");
         let arguments = task.call().arguments.clone();
-        let handler = super::begin::run(tool, arguments, context, runtime.clone());
+        let handler = super::start::run(tool, arguments, context, runtime.clone());
         let drive = Drive {
             tasks: Arc::clone(&self.tasks),
             place,

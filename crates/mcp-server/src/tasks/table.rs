@@ -12,8 +12,8 @@ use mcp_protocol::{Exchange, Principal, RequestContext};
 use tokio::sync::watch;
 
 use super::TaskOptions;
-use crate::change::Listens;
-use crate::server::lock;
+use crate::server::subscriptions::Listens;
+use crate::sync::lock;
 
 /// Requests about tasks that one principal may make in [`WINDOW`], where there are no sessions.
 const IN_WINDOW: u32 = 400;

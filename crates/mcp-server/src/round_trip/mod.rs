@@ -4,6 +4,12 @@
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
+#[cfg(feature = "seal")]
+mod state_keys;
+#[cfg(not(feature = "seal"))]
+#[path = "state_keys_disabled.rs"]
+mod state_keys;
+
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorObject, decode, text_of};
@@ -15,9 +21,9 @@ use mcp_types::JsonObject;
 use serde_json::{Map, Value};
 
 #[cfg(feature = "seal")]
-use crate::seal::StateKeys;
+pub use self::state_keys::StateKeys;
 #[cfg(not(feature = "seal"))]
-use crate::unsealed::StateKeys;
+pub(crate) use self::state_keys::StateKeys;
 
 /// What one round brings: the answers of the client, and the state of earlier rounds.
 #[derive(Debug, Clone, Copy, Default)]

@@ -13,7 +13,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
 use crate::Server;
-use crate::server::Core;
+use crate::server::core::Core;
 
 /// Forwards `tracing` events to every connected client whose log level admits them.
 ///

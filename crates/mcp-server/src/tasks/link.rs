@@ -11,7 +11,7 @@ use mcp_protocol::{
 };
 use serde_json::Value;
 
-use super::relate;
+use super::wire::relate;
 
 /// The line of a task. As long as its request is not answered it is that of the request. Then
 /// notifications go to the session, where there is one, and say which task they belong to; what

@@ -8,7 +8,7 @@ use mcp_protocol::{BoxFuture, RequestContext};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::{Ctx, HandlerError, Spec};
+use crate::{HandlerError, Spec};
 
 /// One call of a tool, prompt or resource, as extractors see it.
 #[derive(Debug)]
@@ -149,11 +149,5 @@ pub trait FromState<S> {
 impl<S: Clone> FromState<S> for S {
     fn from_state(state: &S) -> Self {
         state.clone()
-    }
-}
-
-impl<S> FromCall<S> for Ctx {
-    fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
-        Extracted::Ready(Self::new(call.context.clone()))
     }
 }

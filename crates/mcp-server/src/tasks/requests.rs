@@ -11,8 +11,8 @@ use mcp_protocol::{BoxFuture, Link};
 use mcp_types::method;
 use serde_json::{Value, json};
 
-use super::relate;
 use super::table::Live;
+use super::wire::relate;
 
 /// Asks what the task wants to know, on the stream of one request, until the task has ended.
 ///

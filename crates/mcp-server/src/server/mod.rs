@@ -1,21 +1,24 @@
 //! A server: what is registered, and who is connected.
 
+mod builder;
+pub(crate) mod change;
+pub(crate) mod core;
+mod extension;
+#[cfg(feature = "log")]
+pub(crate) mod log;
+pub(crate) mod settings;
+pub(crate) mod subscriptions;
+
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::{Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
-use mcp_protocol::{Delivery, Reply, RequestContext, ServerFacts, Service, Session};
-use mcp_types::ResourceUpdatedNotificationParams;
+use mcp_protocol::{Reply, RequestContext, ServerFacts, Service, Session};
 
-use crate::change::Listens;
-use crate::prompt::PromptEntry;
-use crate::registry::Registry;
-use crate::resource::{Registered, ResourceEntry, TemplateEntry};
-use crate::settings::Settings;
-use crate::tool::ToolEntry;
+use self::core::Core;
+use crate::registry::resource::Registered;
 use crate::{Change, Prompt, RegistrationError, Resource, Tool};
 
 /// A server with state `S`. Cloning gives another handle to the same server.
@@ -30,39 +33,11 @@ pub struct Server<S = ()> {
     state: S,
 }
 
-/// Everything that does not depend on the state's type.
-pub(crate) struct Core {
-    pub(crate) tools: Registry<ToolEntry>,
-    pub(crate) prompts: Registry<PromptEntry>,
-    pub(crate) resources: Registry<ResourceEntry>,
-    pub(crate) templates: Registry<TemplateEntry>,
-    pub(crate) settings: Mutex<Arc<Settings>>,
-    pub(crate) listens: Arc<Listens>,
-    #[cfg(feature = "tasks")]
-    pub(crate) tasks: Arc<crate::tasks::Tasks>,
-    sessions: Mutex<Vec<Weak<Session>>>,
-    edition: AtomicU64,
-    problems: Mutex<Vec<RegistrationError>>,
-}
-
 impl Server<()> {
     /// A server of this name and version with nothing registered.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        let listens = Arc::<Listens>::default();
         Self {
-            core: Arc::new(Core {
-                tools: Registry::default(),
-                prompts: Registry::default(),
-                resources: Registry::default(),
-                templates: Registry::default(),
-                settings: Mutex::new(Arc::new(Settings::new(name, version))),
-                #[cfg(feature = "tasks")]
-                tasks: crate::tasks::Tasks::new(Arc::clone(&listens)),
-                listens,
-                sessions: Mutex::default(),
-                edition: AtomicU64::new(0),
-                problems: Mutex::default(),
-            }),
+            core: Core::new(name, version),
             state: (),
         }
     }
@@ -121,7 +96,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Remembers a failed registration for `serve` to report.
     pub(crate) fn note(self, added: Result<(), RegistrationError>) -> Self {
         if let Err(problem) = added {
-            lock(&self.core.problems).push(problem);
+            self.core.note(problem);
         }
         self
     }
@@ -233,66 +208,11 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Core {
-    pub(crate) fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&lock(&self.settings))
-    }
-
-    /// The sessions that live.
-    pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
-        let sessions = lock(&self.sessions);
-        sessions.iter().filter_map(Weak::upgrade).collect()
-    }
-
-    /// Something was registered, removed or set.
-    pub(crate) fn edited(&self) {
-        self.edition.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// Something changed: all clients hear of it, those of other processes too.
-    fn changed(&self, change: Change) {
-        self.edited();
-        match &self.settings().bus {
-            Some(bus) => bus.publish(change),
-            None => self.deliver(&change),
-        }
-    }
-
-    fn deliver(&self, change: &Change) {
-        let method = change.method();
-        let params = match change {
-            Change::Resource(uri) => {
-                serde_json::to_vec(&ResourceUpdatedNotificationParams::new(uri)).ok()
-            }
-            _ => None,
-        };
-        for session in self.sessions() {
-            let wanted = match change {
-                Change::Resource(uri) => session.is_subscribed(uri),
-                _ => session.announces(method),
-            };
-            if wanted {
-                session.notify(method, params.as_deref(), Delivery::Always);
-            }
-        }
-        self.listens.deliver(change);
-    }
-}
-
 impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     fn ready(&self) -> Result<(), String> {
         #[cfg(feature = "tasks")]
         self.core.wake_tasks();
-        let problems = lock(&self.core.problems);
-        if problems.is_empty() {
-            return Ok(());
-        }
-        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        Err(problems.join("; "))
+        self.core.ready()
     }
 
     fn facts(&self) -> ServerFacts {
@@ -300,7 +220,7 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     }
 
     fn edition(&self) -> u64 {
-        self.core.edition.load(Ordering::Acquire)
+        self.core.edition()
     }
 
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
@@ -320,13 +240,11 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     }
 
     fn opened(&self, session: &Arc<Session>) {
-        let mut sessions = lock(&self.core.sessions);
-        sessions.retain(|session| session.strong_count() > 0);
-        sessions.push(Arc::downgrade(session));
+        self.core.opened(session);
     }
 
     fn closed(&self, session: &Arc<Session>) {
-        lock(&self.core.sessions).retain(|known| !std::ptr::eq(known.as_ptr(), &**session));
+        self.core.closed(session);
     }
 
     fn deadline(&self) -> Option<Duration> {

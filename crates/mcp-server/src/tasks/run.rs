@@ -13,9 +13,9 @@ use mcp_types::method;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::keep::Keeper;
+use super::record::Keeper;
 use super::table::{Place, Tasks};
-use super::{background, shown};
+use super::wire::shown;
 
 /// Attempts to keep a change on the way, and the end.
 const TRIES: u32 = 8;
@@ -247,4 +247,10 @@ fn written(outcome: Outcome, modern: bool) -> TaskOutcome {
         None => {}
     }
     TaskOutcome::of_result(RawJson::copy(&text))
+}
+
+/// Does something beside everything else. In a box, so that what a runtime needs for a task is there once.
+pub(super) fn background(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) {
+    let work: BoxFuture<'static, ()> = Box::pin(work);
+    runtime.spawn(work);
 }

@@ -1,5 +1,12 @@
 //! Functions as handlers: typed outside, erased at registration.
 
+pub(crate) mod ask;
+pub(crate) mod call;
+pub(crate) mod ctx;
+pub(crate) mod form;
+pub(crate) mod output;
+pub(crate) mod spec;
+
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -7,8 +14,8 @@ use std::task::Poll;
 use mcp_protocol::Reply;
 
 use crate::Spec;
-use crate::call::{Call, Extracted, FromCall};
-use crate::output::{Finish, IntoOutput, Kind};
+use crate::handler::call::{Call, Extracted, FromCall};
+use crate::handler::output::{Finish, IntoOutput, Kind};
 
 /// A function or closure, sync or async, whose parameters are extractors and whose return type
 /// fits the kind of thing it serves.

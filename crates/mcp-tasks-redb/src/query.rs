@@ -5,8 +5,8 @@ use std::ops::Bound;
 use mcp_protocol::task::Task;
 use redb::{ReadOnlyTable, ReadTransaction};
 
+use crate::job::Look;
 use crate::tables::{OWNERS, Owned, Problem, Row, TASKS, UNFINISHED};
-use crate::work::Look;
 
 /// The tables that find records.
 pub(crate) struct Rows {

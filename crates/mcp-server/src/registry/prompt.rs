@@ -6,11 +6,12 @@ use std::sync::Arc;
 use mcp_protocol::Session;
 use mcp_types::{Icon, Meta, PromptArgument};
 
-use crate::completion::{Completers, Completing, Completions};
+use crate::handler::output::ForPrompt;
 use crate::handler::{Erased, Handler, erase};
-use crate::output::ForPrompt;
-use crate::tool::Visible;
-use crate::{RegistrationError, Spec, icons};
+use crate::registry::completion::{Completers, Completing, Completions};
+use crate::registry::icons;
+use crate::registry::tool::Visible;
+use crate::{RegistrationError, Spec};
 
 /// A prompt: its definition and the handler that writes its messages.
 ///

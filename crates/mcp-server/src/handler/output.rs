@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::rounds::input_required;
+use crate::round_trip::input_required;
 use crate::{HandlerError, IntoHandlerError, Spec};
 
 /// What a handler serves: a tool, a prompt or a resource.

@@ -19,3 +19,17 @@ pub(crate) fn tag(value: &impl std::hash::Hash) -> u128 {
     let [high, low] = KEYS.get_or_init(|| [RandomState::new(), RandomState::new()]);
     u128::from(high.hash_one(value)) << 64 | u128::from(low.hash_one(value))
 }
+
+#[cfg(feature = "tasks")]
+/// An id that nobody guesses.
+pub(crate) fn task_id() -> Result<String, mcp_jsonrpc::ErrorObject> {
+    use std::fmt::Write as _;
+    let random = ring::rand::SystemRandom::new();
+    let bytes: [u8; 32] = ring::rand::generate(&random)
+        .map_err(|_| mcp_jsonrpc::ErrorObject::internal("no random id can be made for the task"))?
+        .expose();
+    Ok(bytes.iter().fold(String::new(), |mut id, byte| {
+        let _ = write!(id, "{byte:02x}");
+        id
+    }))
+}

@@ -6,10 +6,10 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Outcome, Reply, RequestContext};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
-use super::serve::Asked;
-use super::{declares, undeclared};
-use crate::change::{Filter, Listens};
-use crate::server::Core;
+use super::endpoint::Asked;
+use super::wire::{declares, undeclared};
+use crate::server::core::Core;
+use crate::server::subscriptions::{Filter, Listens};
 
 /// Tasks that one subscription may name.
 const MOST: usize = 256;

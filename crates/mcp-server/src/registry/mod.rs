@@ -3,6 +3,13 @@
 //! Readers take a snapshot; a change makes a new one. The text of each page of the list is
 //! written once per snapshot and revision and then sent as it is.
 
+pub(crate) mod completion;
+pub(crate) mod cursor;
+pub(crate) mod icons;
+pub(crate) mod prompt;
+pub(crate) mod resource;
+pub(crate) mod tool;
+
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
@@ -11,8 +18,7 @@ use mcp_protocol::{Payload, Revision, Rules, Session, SharedText};
 use serde::Serialize;
 
 use crate::RegistrationError;
-use crate::page;
-use crate::tool::Visible;
+use crate::registry::tool::Visible;
 
 /// A registered thing that is listed.
 pub(crate) trait Entry: Send + Sync + 'static {
@@ -128,7 +134,7 @@ impl<E: Entry> Snapshot<E> {
         size: usize,
         session: &Session,
     ) -> Result<Payload, ErrorObject> {
-        let after = cursor.map_or(Ok(0), |cursor| page::open(E::MEMBER, cursor))?;
+        let after = cursor.map_or(Ok(0), |cursor| cursor::open(E::MEMBER, cursor))?;
         let revision = session.revision();
         if self.uniform {
             let row = Revision::ALL.iter().position(|r| *r == revision);
@@ -181,7 +187,7 @@ impl<E: Entry> Snapshot<E> {
             Some(last) => format!(
                 "{{\"{}\":{list},\"nextCursor\":\"{}\"}}",
                 E::MEMBER,
-                page::seal(E::MEMBER, last)
+                cursor::seal(E::MEMBER, last)
             ),
         };
         (SharedText::new(text), next)

@@ -10,13 +10,14 @@ use mcp_types::{JsonObject, ListTasksResult, PaginatedRequestParams, method};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::keep::{Keeper, patiently};
-use super::questions::attend;
+use super::record::{Keeper, patiently};
+use super::requests::attend;
 use super::table::{Setup, Tasks};
-use super::{declares, failed, relate, shown, undeclared};
-use crate::server::Core;
-use crate::settings::{Guarded, Settings};
-use crate::{page, unique};
+use super::wire::{declares, failed, relate, shown, undeclared};
+use crate::random;
+use crate::registry::cursor;
+use crate::server::core::Core;
+use crate::server::settings::{Guarded, Settings};
 
 /// Longest id that is looked up, in bytes.
 const LONGEST_ID: usize = 256;
@@ -258,12 +259,12 @@ fn ended(task: &Task) -> Outcome {
 
 /// The cursor after the task of this id.
 fn seal(id: &str) -> String {
-    format!("{id}.{:032x}", unique::tag(&(method::TASKS_LIST, id)))
+    format!("{id}.{:032x}", random::tag(&(method::TASKS_LIST, id)))
 }
 
 /// The id in a cursor.
 fn open(cursor: &str) -> Result<String, ErrorObject> {
     let id = cursor.rsplit_once('.').map(|(id, _)| id);
     let id = id.filter(|id| id.len() <= LONGEST_ID && seal(id) == cursor);
-    id.map(str::to_owned).ok_or_else(page::invalid)
+    id.map(str::to_owned).ok_or_else(cursor::invalid)
 }

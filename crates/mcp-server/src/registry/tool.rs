@@ -11,12 +11,13 @@ use mcp_types::ToolExecution;
 use mcp_types::{Icon, JsonObject, Meta, ToolAnnotations};
 use serde_json::{Value, json};
 
+use crate::handler::output::{ForTool, Promised};
 use crate::handler::{Erased, Handler, erase};
-use crate::output::{ForTool, Promised};
+use crate::registry::icons;
 use crate::schema::Output;
 #[cfg(feature = "tasks")]
 use crate::tasks::{Plan, TaskMode};
-use crate::{RegistrationError, Spec, icons};
+use crate::{RegistrationError, Spec};
 
 pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
 

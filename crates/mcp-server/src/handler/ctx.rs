@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::HandlerError;
-use crate::elicit::{self, Elicited};
+use super::form::{self, Elicited};
+use crate::{Call, Extracted, FromCall, HandlerError};
 
 /// The request a handler serves: progress, log messages, questions, cancellation.
 ///
@@ -196,7 +196,7 @@ impl Ctx {
         &self,
         message: impl Into<String>,
     ) -> Result<Elicited<T>, AskError> {
-        let schema = elicit::form_of::<T>().map_err(AskError::Invalid)?;
+        let schema = form::form_of::<T>().map_err(AskError::Invalid)?;
         let params = ElicitRequestFormParams::new(message, schema);
         let result = self.elicit_raw(ElicitRequestParams::Form(params)).await?;
         Ok(match result.action {
@@ -225,7 +225,7 @@ impl Ctx {
         message: impl Into<String>,
         url: impl Into<String>,
     ) -> Result<UrlElicitation, AskError> {
-        let id = crate::unique::id();
+        let id = crate::random::id();
         let params = ElicitRequestUrlParams::new(message, url).with_elicitation_id(&*id);
         let result = self.elicit_raw(ElicitRequestParams::Url(params)).await?;
         Ok(UrlElicitation {
@@ -245,7 +245,7 @@ impl Ctx {
         let elicitations: Vec<ElicitRequestUrlParams> = urls
             .into_iter()
             .map(|(message, url)| {
-                let id = crate::unique::id();
+                let id = crate::random::id();
                 ElicitRequestUrlParams::new(message, url).with_elicitation_id(id)
             })
             .collect();
@@ -346,6 +346,12 @@ impl Ctx {
     /// The protocol's own view of the request.
     pub fn request(&self) -> &RequestContext {
         &self.0
+    }
+}
+
+impl<S> FromCall<S> for Ctx {
+    fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
+        Extracted::Ready(Self::new(call.context.clone()))
     }
 }
 

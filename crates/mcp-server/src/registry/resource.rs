@@ -6,12 +6,13 @@ use std::sync::Arc;
 use mcp_protocol::{Session, form};
 use mcp_types::{Annotations, Icon, Meta};
 
-use crate::completion::{Completers, Completing, Completions};
+use crate::handler::output::ForResource;
 use crate::handler::{Erased, Handler, erase};
-use crate::output::ForResource;
+use crate::registry::completion::{Completers, Completing, Completions};
+use crate::registry::icons;
+use crate::registry::tool::Visible;
 use crate::template::UriTemplate;
-use crate::tool::Visible;
-use crate::{RegistrationError, Spec, icons};
+use crate::{RegistrationError, Spec};
 
 /// A resource, or with a URI template a family of them.
 ///

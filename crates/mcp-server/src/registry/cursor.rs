@@ -5,14 +5,14 @@
 
 use mcp_jsonrpc::ErrorObject;
 
-use crate::unique;
+use crate::random;
 
 /// Longest cursor that is looked at, in bytes.
 const MAX_CURSOR: usize = 128;
 
 /// The cursor after the item with this sequence number in this list.
 pub(crate) fn seal(list: &str, sequence: u64) -> String {
-    format!("{sequence:x}.{:032x}", unique::tag(&(list, sequence)))
+    format!("{sequence:x}.{:032x}", random::tag(&(list, sequence)))
 }
 
 /// The sequence number in a cursor of this list.

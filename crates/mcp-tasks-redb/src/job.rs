@@ -1,12 +1,7 @@
-//! The thread that has the file, and what it is asked to do.
+//! The operations that the store sends to its thread.
 
 use mcp_protocol::task::{StoreError, Task, Timestamp};
-use tokio::sync::{mpsc, oneshot};
-
-use crate::file::StoreFile;
-
-/// Operations that are taken up at once; what they change is kept by one commit.
-const BATCH: usize = 64;
+use tokio::sync::oneshot;
 
 /// Where a result goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
@@ -66,45 +61,5 @@ impl Record {
             ended: task.has_ended(),
             json,
         })
-    }
-}
-
-/// Works until nobody is left to ask for anything.
-pub(crate) fn serve(mut file: StoreFile, mut jobs: mpsc::Receiver<Job>) {
-    let mut batch = Vec::with_capacity(BATCH);
-    while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
-        let (mut writes, mut replies, mut looks) = (Vec::new(), Vec::new(), Vec::new());
-        for job in batch.drain(..) {
-            match job {
-                Job::Write(write, reply) => {
-                    writes.push(write);
-                    replies.push(reply);
-                }
-                Job::Read(look, reply) => looks.push((look, reply)),
-            }
-        }
-        if !writes.is_empty() {
-            answer(replies, file.write(&writes));
-        }
-        // After the writes: whoever waited for one of them finds it.
-        for (look, reply) in looks {
-            // Who asked may have gone.
-            let _ = reply.send(file.read(&look));
-        }
-    }
-}
-
-fn answer(replies: Vec<Reply<usize>>, written: Result<Vec<Result<usize, StoreError>>, StoreError>) {
-    match written {
-        Ok(done) => {
-            for (reply, done) in replies.into_iter().zip(done) {
-                let _ = reply.send(done);
-            }
-        }
-        Err(error) => {
-            for reply in replies {
-                let _ = reply.send(Err(error.clone()));
-            }
-        }
     }
 }

@@ -11,18 +11,20 @@ use mcp_protocol::{BoxFuture, Exchange, Link, Outcome, Reply, RequestContext, Ru
 use mcp_types::{TaskMetadata, method};
 use tokio::runtime::Handle;
 
-use super::drive::Drive;
-use super::keep::{Keeper, patiently};
-use super::line::Line;
+use super::TaskMode;
+use super::link::Line;
+use super::record::{Keeper, patiently};
+use super::run::Drive;
+use super::run::background;
 use super::table::{Live, Place, Setup, Tasks};
-use super::{TaskMode, background, created, declares, failed, fresh_id, shown, undeclared};
+use super::wire::{created, declares, failed, shown, undeclared};
 use crate::HandlerError;
-use crate::call::Call;
-use crate::output::{Finish, FinishTool};
-use crate::rounds::{Round, Rounds, Subject};
-use crate::server::Core;
-use crate::settings::Settings;
-use crate::tool::ToolEntry;
+use crate::handler::call::Call;
+use crate::handler::output::{Finish, FinishTool};
+use crate::registry::tool::ToolEntry;
+use crate::round_trip::{Round, Rounds, Subject};
+use crate::server::core::Core;
+use crate::server::settings::Settings;
 
 /// How often an answer of a client is asked for until it fits; a session answers once.
 const TRIES: u32 = 8;
@@ -282,7 +284,7 @@ impl Seed {
         let options = &self.setup.options;
         let recorded = pending.snapshot().call_state;
         let live = Live {
-            id: fresh_id()?.into(),
+            id: crate::random::task_id()?.into(),
             owner: self.context.principal().cloned(),
             pending,
             exchange: self.context.exchange().clone(),

@@ -1,0 +1,81 @@
+//! What is set on a server, rather than registered with it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{RequestContext, Revision};
+use mcp_types::{Implementation, JsonObject};
+
+use crate::round_trip::StateKeys;
+use crate::{CacheHint, ChangeBus};
+
+/// How long a handler may take unless told otherwise.
+const DEADLINE: Duration = Duration::from_secs(600);
+/// Items on one page of a list unless told otherwise.
+const PAGE_SIZE: usize = 2_000;
+
+/// A check that runs before a request is served.
+pub(super) type Guard = Arc<dyn Fn(&Guarded<'_>) -> Result<(), ErrorObject> + Send + Sync>;
+
+/// A request about to be served, as a [`Server::guard`] sees it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Guarded<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The tool, prompt or URI it is about; `None` for lists and settings.
+    pub target: Option<&'a str>,
+    /// The request.
+    pub context: &'a RequestContext,
+}
+
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) info: Implementation,
+    pub(crate) instructions: Option<String>,
+    pub(crate) revisions: Vec<Revision>,
+    pub(crate) page_size: usize,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) logging: bool,
+    pub(crate) subscribe: bool,
+    pub(crate) list_changed: bool,
+    pub(crate) experimental: BTreeMap<String, JsonObject>,
+    pub(crate) extensions: BTreeMap<String, JsonObject>,
+    pub(crate) lists: CacheHint,
+    pub(crate) reads: CacheHint,
+    pub(crate) keys: Arc<StateKeys>,
+    pub(crate) bus: Option<Arc<dyn ChangeBus>>,
+    pub(super) guard: Option<Guard>,
+}
+
+impl Settings {
+    pub(crate) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            info: Implementation::new(name, version),
+            instructions: None,
+            revisions: Revision::ALL.to_vec(),
+            page_size: PAGE_SIZE,
+            deadline: Some(DEADLINE),
+            logging: true,
+            subscribe: true,
+            list_changed: true,
+            experimental: BTreeMap::new(),
+            extensions: BTreeMap::new(),
+            lists: CacheHint::NONE,
+            reads: CacheHint::NONE,
+            keys: Arc::new(StateKeys::random()),
+            bus: None,
+            guard: None,
+        }
+    }
+
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    pub(crate) fn check(&self, guarded: &Guarded<'_>) -> Result<(), ErrorObject> {
+        self.guard.as_ref().map_or(Ok(()), |guard| guard(guarded))
+    }
+}

@@ -1,0 +1,68 @@
+//! Tasks as messages show them: results, errors and `_meta`.
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_protocol::task::{StoreError, Task};
+use mcp_protocol::{Payload, RequestContext};
+use mcp_types::v2026_07_28::TASKS_EXTENSION;
+use mcp_types::{CreateTaskResult, JsonObject, RELATED_TASK_KEY};
+use serde_json::{Value, json};
+
+/// As much of an id as a log may show: it finds the task, and opens nothing.
+pub(super) fn shown(id: &str) -> &str {
+    id.get(..12).unwrap_or(id)
+}
+
+/// Whether the request says that its client knows the extension.
+pub(super) fn declares(context: &RequestContext) -> bool {
+    let capabilities = context.session().client_capabilities();
+    let extensions = capabilities.and_then(|it| it.extensions.as_ref());
+    extensions.is_some_and(|it| it.contains_key(TASKS_EXTENSION))
+}
+
+/// The answer to who does not know the extension and has to.
+pub(super) fn undeclared() -> ErrorObject {
+    ErrorObject::new(
+        ErrorCode::MISSING_CLIENT_CAPABILITY,
+        format!("the request does not declare the client extension {TASKS_EXTENSION:?}"),
+    )
+    .with_data(json!({ "requiredCapabilities": { "extensions": { TASKS_EXTENSION: {} } } }))
+}
+
+/// What clients hear of a store that failed; the rest is for the log.
+pub(super) fn failed(error: &StoreError) -> ErrorObject {
+    match error {
+        StoreError::Full { limit } => ErrorObject::internal(format!(
+            "no more tasks can be kept: {limit}, the limit; try again later"
+        )),
+        error => {
+            tracing::error!(%error, "the task store failed");
+            ErrorObject::internal("the task store failed; try again later")
+        }
+    }
+}
+
+/// The result that tells of a new task.
+pub(super) fn created(task: &Task, modern: bool) -> Payload {
+    if modern {
+        return match serde_json::from_str::<Value>(&task.to_created()) {
+            Ok(result) => Payload::of(result),
+            Err(_) => Payload::Empty,
+        };
+    }
+    let mut result = json!(CreateTaskResult::new(task.to_core()));
+    relate(&mut result, task.id());
+    Payload::of(result)
+}
+
+/// Says in `_meta` which task a message belongs to.
+pub(super) fn relate(message: &mut Value, id: &str) {
+    let Value::Object(members) = message else {
+        return;
+    };
+    let meta = members
+        .entry("_meta")
+        .or_insert_with(|| Value::Object(JsonObject::new()));
+    if let Value::Object(meta) = meta {
+        meta.insert(RELATED_TASK_KEY.to_owned(), json!({ "taskId": id }));
+    }
+}
