@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::parse::is_triplet;
-use super::{Modifier, Operator, Part, Variable};
+use super::syntax::{Modifier, Operator, Part, Variable, is_triplet};
 
 /// What a variable stands for.
 pub(super) enum Value<'a> {

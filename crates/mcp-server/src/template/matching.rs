@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::expand::encode_char;
-use super::parse::is_triplet;
-use super::{Modifier, Operator, Part};
+use super::syntax::{Modifier, Operator, Part, is_triplet};
 
 /// Most bytes of a URI.
 const BYTES: usize = 8 * 1024;

@@ -3,6 +3,7 @@
 mod expand;
 mod matching;
 mod parse;
+mod syntax;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,8 @@ use std::str::FromStr;
 use mcp_types::JsonObject;
 
 use self::matching::Matcher;
+use self::syntax::Part;
+pub use self::syntax::TemplateError;
 
 /// A URI template of [RFC 6570](https://www.rfc-editor.org/rfc/rfc6570), levels 1 to 4.
 ///
@@ -66,44 +69,6 @@ pub struct UriTemplate {
     parts: Vec<Part>,
     /// `None` where matching would have to guess.
     matcher: Option<Matcher>,
-}
-
-/// A piece of a template.
-#[derive(Debug, Clone)]
-enum Part {
-    /// Stands for itself.
-    Literal(String),
-    /// Braces.
-    Expression {
-        operator: Operator,
-        variables: Vec<Variable>,
-    },
-}
-
-/// The sign behind the opening brace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    Simple,
-    Reserved,
-    Fragment,
-    Label,
-    Path,
-    Parameter,
-    Query,
-    Continuation,
-}
-
-#[derive(Debug, Clone)]
-struct Variable {
-    name: String,
-    modifier: Modifier,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Modifier {
-    None,
-    Explode,
-    Prefix(usize),
 }
 
 impl UriTemplate {
@@ -199,32 +164,3 @@ impl PartialEq for UriTemplate {
 }
 
 impl Eq for UriTemplate {}
-
-/// Why a text is not a URI template.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TemplateError {
-    at: usize,
-    problem: String,
-}
-
-impl TemplateError {
-    fn new(at: usize, problem: impl Into<String>) -> Self {
-        Self {
-            at,
-            problem: problem.into(),
-        }
-    }
-
-    /// Where in the template, in bytes.
-    pub fn offset(&self) -> usize {
-        self.at
-    }
-}
-
-impl fmt::Display for TemplateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bad URI template at byte {}: {}", self.at, self.problem)
-    }
-}
-
-impl std::error::Error for TemplateError {}

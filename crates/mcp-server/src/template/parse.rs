@@ -1,6 +1,6 @@
 //! Reading a template.
 
-use super::{Modifier, Operator, Part, TemplateError, Variable};
+use super::syntax::{Modifier, Operator, Part, TemplateError, Variable, is_triplet};
 
 /// Most bytes of a template.
 const BYTES: usize = 8 * 1024;
@@ -63,15 +63,6 @@ fn check_literal(text: &str, at: usize) -> Result<(), TemplateError> {
         }
     }
     Ok(())
-}
-
-/// Whether the text starts with `%` and two hexadecimal digits.
-pub(super) fn is_triplet(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() > 2
-        && bytes[0] == b'%'
-        && bytes[1].is_ascii_hexdigit()
-        && bytes[2].is_ascii_hexdigit()
 }
 
 fn expression(text: &str, at: usize) -> Result<(Operator, Vec<Variable>), TemplateError> {
