@@ -1,6 +1,7 @@
 //! Client identities of the stateless revision, and a cache of them.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mcp_types::{ClientCapabilities, Implementation};
@@ -27,6 +28,9 @@ pub(crate) struct ClientIdentityCache(OnceLock<Box<Slots>>);
 struct Slots {
     hasher: RandomState,
     entries: [Mutex<Option<Entry>>; SLOTS],
+    /// The slot that was found last. It is tried first, without a hash: most servers have few
+    /// clients.
+    last: AtomicUsize,
 }
 
 const SLOTS: usize = 32;
@@ -35,10 +39,19 @@ const MAX_LENGTH: usize = 2_048;
 
 #[derive(Debug)]
 struct Entry {
-    /// The text of the client information, followed by the text of the capabilities.
-    text: Box<str>,
-    split: usize,
+    info: Box<str>,
+    capabilities: Box<str>,
     identity: Arc<ClientIdentity>,
+}
+
+impl Slots {
+    fn get(&self, index: usize, info: &str, capabilities: &str) -> Option<Arc<ClientIdentity>> {
+        let slot = lock(self.entries.get(index)?);
+        let entry = slot
+            .as_ref()
+            .filter(|entry| *entry.info == *info && *entry.capabilities == *capabilities)?;
+        Some(Arc::clone(&entry.identity))
+    }
 }
 
 impl ClientIdentityCache {
@@ -49,25 +62,27 @@ impl ClientIdentityCache {
         capabilities: &str,
         decode: impl FnOnce() -> Result<ClientIdentity, E>,
     ) -> Result<Arc<ClientIdentity>, E> {
-        let length = info.len() + capabilities.len();
         let slots = self.0.get_or_init(Box::default);
+        let last = slots.last.load(Ordering::Relaxed);
+        if let Some(identity) = slots.get(last, info, capabilities) {
+            return Ok(identity);
+        }
         // A random hash, so that a client cannot choose the slot of another client.
         let hash = slots.hasher.hash_one((info, capabilities));
         let [index, ..] = hash.to_le_bytes();
-        let slot = &slots.entries[usize::from(index) % SLOTS];
-        if let Some(entry) = &*lock(slot)
-            && entry.text.len() == length
-            && entry.text.split_at_checked(entry.split) == Some((info, capabilities))
-        {
-            return Ok(Arc::clone(&entry.identity));
+        let index = usize::from(index) % SLOTS;
+        if let Some(identity) = slots.get(index, info, capabilities) {
+            slots.last.store(index, Ordering::Relaxed);
+            return Ok(identity);
         }
         let identity = Arc::new(decode()?);
-        if length <= MAX_LENGTH {
-            *lock(slot) = Some(Entry {
-                text: format!("{info}{capabilities}").into(),
-                split: info.len(),
+        if info.len() + capabilities.len() <= MAX_LENGTH {
+            *lock(&slots.entries[index]) = Some(Entry {
+                info: info.into(),
+                capabilities: capabilities.into(),
                 identity: Arc::clone(&identity),
             });
+            slots.last.store(index, Ordering::Relaxed);
         }
         Ok(identity)
     }
