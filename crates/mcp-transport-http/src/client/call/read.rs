@@ -4,7 +4,7 @@ use crate::client::call::failure::CallFailure;
 use crate::client::call::refusal::{Refusal, is_retryable, stateless_refusal};
 use crate::client::call::response::ResponseContext;
 use crate::client::call::stream;
-use crate::client::inbox::receive::Received;
+use crate::client::inbox::receive::{Received, receive};
 use crate::client::wire::body::ResponseBody;
 use crate::client::wire::content::ContentKind;
 use crate::client::wire::events::EventReader;
@@ -69,7 +69,7 @@ async fn refused(
 
 async fn json(context: &ResponseContext<'_>, body: ResponseBody) -> Result<Answer, CallFailure> {
     let frame = read_body(context, body).await?;
-    let problem = match context.receive(&frame) {
+    let problem = match receive(context.state, context.session, &frame, Some(context.id)) {
         Received::Response(answer) => return answer.map_err(CallFailure::Final),
         Received::Malformed(error) => return Err(CallFailure::Final(CallError::Malformed(error))),
         Received::ErrorWithoutId(error) if context.session.is_stateless => return Ok(Err(error)),

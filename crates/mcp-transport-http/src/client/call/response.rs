@@ -4,8 +4,6 @@ use mcp_jsonrpc::quote;
 use std::sync::Arc;
 
 use crate::client::call::failure::CallFailure;
-use crate::client::inbox::receive;
-use crate::client::inbox::receive::Received;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::service::MAX_QUOTED;
@@ -35,11 +33,6 @@ impl ResponseContext<'_> {
         } else {
             error
         })
-    }
-
-    /// Processes a message that arrived in the response to this request.
-    pub(crate) fn receive(&self, frame: &[u8]) -> Received {
-        receive::receive(self.state, self.session, frame, Some(self.id))
     }
 
     /// Creates the error for a response whose id is missing because the server could not read the

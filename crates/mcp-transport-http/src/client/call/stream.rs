@@ -89,7 +89,7 @@ async fn read_connection(
         if !event.is_message() {
             continue;
         }
-        match context.receive(event.data) {
+        match receive(context.state, context.session, event.data, Some(context.id)) {
             Received::Response(Ok(answer)) => return Ok(StreamEnd::Response(answer)),
             Received::Response(Err(error)) => return Err(CallFailure::Final(error)),
             Received::ErrorWithoutId(error) => {
