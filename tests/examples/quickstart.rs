@@ -74,7 +74,7 @@ async fn converse() -> Result<(), Box<dyn std::error::Error>> {
         })
         .connect(server)
         .await?;
-    let (info, revision) = (client.server(), client.revision());
+    let (info, revision) = (client.server_info(), client.revision());
     println!(
         "server  is {} {}, revision {revision}",
         info.name, info.version

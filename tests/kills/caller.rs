@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcp_client::{Client, Error, Negotiation, Started, TaskTicket};
+use mcp_client::{CallStart, Client, Error, Negotiation, TaskRef};
 use mcp_protocol::Revision;
 use mcp_transport_http::Http;
 use mcp_types::CallToolResult;
@@ -27,7 +27,7 @@ pub(super) struct Called {
     pub(super) kind: Kind,
     /// Whether the client heard that there is a task.
     pub(super) acknowledged: bool,
-    pub(super) ticket: Option<TaskTicket>,
+    pub(super) ticket: Option<TaskRef>,
     pub(super) outcome: Outcome,
 }
 
@@ -93,9 +93,9 @@ impl Caller {
         };
         if by_handle {
             called.outcome = match call.start().await {
-                Ok(Started::Task(task)) => {
+                Ok(CallStart::Task(task)) => {
                     called.acknowledged = true;
-                    called.ticket = Some(task.ticket().clone());
+                    called.ticket = Some(task.task_ref().clone());
                     task.wait().await.into()
                 }
                 Ok(started) => Outcome::Lost(format!("{started:?}")),
@@ -112,8 +112,8 @@ impl Caller {
     }
 
     /// Waits for a task that somebody else began.
-    pub(super) async fn come_back(callers: &[Self], ticket: &TaskTicket) -> Outcome {
-        let era = |caller: &&Self| caller.0.verdict().era() == ticket.server().era();
+    pub(super) async fn come_back(callers: &[Self], ticket: &TaskRef) -> Outcome {
+        let era = |caller: &&Self| caller.0.known_version().era() == ticket.known_version().era();
         let caller = callers.iter().find(era).unwrap();
         caller.0.task(ticket.clone()).wait().await.into()
     }

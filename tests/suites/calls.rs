@@ -239,7 +239,7 @@ async fn the_client_routes_progress_by_token_and_drops_the_rest() {
     call.await.unwrap().unwrap();
     other.await.unwrap().unwrap();
     assert_eq!(*seen.lock().unwrap(), [0.1, 0.9]);
-    assert_eq!(client.live_progress_tokens(), 0);
+    assert!(format!("{client:?}").contains("progress_tokens: 0"));
 }
 
 // proves: LIFE-032, LIFE-033, M-CANC-009, M-CANC-010
@@ -472,7 +472,7 @@ async fn cancelling_at_any_moment_leaves_nothing_behind() {
     while running.load(Ordering::SeqCst) > 0 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(client.live_progress_tokens(), 0);
+    assert!(format!("{client:?}").contains("progress_tokens: 0"));
     client.close().await.unwrap();
 }
 

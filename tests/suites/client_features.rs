@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_client::{Builder, Changed, Client, Error};
+use mcp_client::{Builder, ChangedList, Client, Error};
 use mcp_tests::everything;
 use mcp_tests::wire::{Wire, connect};
 use mcp_types::{LoggingLevel, ReadResourceRequest, TextContent};
@@ -253,7 +253,7 @@ async fn subscriptions_are_streams_that_end_with_their_drop() {
 async fn log_messages_and_list_changes_reach_the_host() {
     type Logged = (LoggingLevel, Option<String>, Value);
     let logs: Arc<Mutex<Vec<Logged>>> = Arc::default();
-    let changes: Arc<Mutex<Vec<Changed>>> = Arc::default();
+    let changes: Arc<Mutex<Vec<ChangedList>>> = Arc::default();
     let (log, change) = (Arc::clone(&logs), Arc::clone(&changes));
     let builder = client()
         .on_log(move |m| log.lock().unwrap().push((m.level, m.logger, m.data)))
@@ -281,7 +281,11 @@ async fn log_messages_and_list_changes_reach_the_host() {
     );
     assert_eq!(
         *changes.lock().unwrap(),
-        [Changed::Tools, Changed::Prompts, Changed::Resources]
+        [
+            ChangedList::Tools,
+            ChangedList::Prompts,
+            ChangedList::Resources
+        ]
     );
 }
 

@@ -321,5 +321,5 @@ async fn a_call_times_out_is_cancelled_and_its_late_answer_dropped() {
         wire.answer(&request, json!({ "content": [] })).await;
     }
     wire.silent().await;
-    assert_eq!(client.live_progress_tokens(), 0);
+    assert!(format!("{client:?}").contains("progress_tokens: 0"));
 }

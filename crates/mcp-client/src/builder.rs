@@ -13,34 +13,18 @@ use mcp_types::{
 };
 use serde_json::Value;
 
-use crate::cache::{Cache, CacheLimits};
-use crate::client::Shared;
-use crate::connect::Opening;
-use crate::inbound::{ClientInbound, TaskLimits};
-use crate::known::KnownTools;
-use crate::negotiation::{Negotiation, Policy};
-use crate::progress::Table;
-use crate::questions::{Changed, ElicitForm, ElicitUrl, Handlers, Sample};
-use crate::{Client, Error, InvalidRoot, roots};
-
-/// Pings that watch over a connection; to a server without sessions, the question what it is.
-///
-/// Specification: [ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping).
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct KeepAlive {
-    /// Time between pings, and how long each may take.
-    pub interval: Duration,
-    /// Pings without an answer, one after the other, that end the connection.
-    pub misses: u32,
-}
-
-impl KeepAlive {
-    /// Pings every `interval`; `misses` of them unanswered end the connection.
-    pub fn new(interval: Duration, misses: u32) -> Self {
-        Self { interval, misses }
-    }
-}
+use crate::call::cache::{Cache, CacheLimits};
+use crate::call::known_tools::KnownTools;
+use crate::call::progress::ProgressTable;
+use crate::connect::ConnectOptions;
+use crate::connect::keep_alive::KeepAlive;
+use crate::connect::negotiation::{Negotiation, Policy};
+use crate::inbound::ClientInbound;
+use crate::inbound::handlers::{ChangedList, ElicitForm, ElicitUrl, Handlers, Sample};
+use crate::inbound::roots::{self, InvalidRoot};
+use crate::inbound::tasks::TaskLimits;
+use crate::shared::Shared;
+use crate::{Client, Error};
 
 /// Describes a client before it connects.
 ///
@@ -54,7 +38,8 @@ pub struct Builder {
     timeouts: Timeouts,
     policy: Policy,
     anonymous: bool,
-    rounds: u32,
+    max_round_trips: u32,
+    lists_before_call: bool,
     cache: CacheLimits,
     keep_alive: Option<KeepAlive>,
     tasks: Option<TaskLimits>,
@@ -71,7 +56,8 @@ impl Builder {
             timeouts: Timeouts::default(),
             policy: Policy::default(),
             anonymous: false,
-            rounds: 10,
+            max_round_trips: 10,
+            lists_before_call: true,
             cache: CacheLimits::default(),
             keep_alive: None,
             tasks: None,
@@ -115,7 +101,7 @@ impl Builder {
     /// `server/discover`, before it is taken for one that waits for a handshake; default: 5 s. Over
     /// HTTP silence is a failure.
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
-        self.policy.silence = timeout;
+        self.policy.probe_timeout = timeout;
         self
     }
 
@@ -127,8 +113,18 @@ impl Builder {
     }
 
     /// How many rounds of questions one call may take before it fails; default: 10.
-    pub fn rounds(mut self, rounds: u32) -> Self {
-        self.rounds = rounds;
+    pub fn max_round_trips(mut self, limit: u32) -> Self {
+        self.max_round_trips = limit;
+        self
+    }
+
+    /// Sets whether the first [`call_tool`](Client::call_tool) of an unlisted tool lists all tools
+    /// before; default: `true`. This only concerns servers of 2025-11-25 that declare tasks: the
+    /// list says which tools must be called as tasks. With `false`, such a tool is called without a
+    /// task, and the tools are listed only if the server rejects the call, or if the call asks for a
+    /// task ([`ToolCall::as_task`](crate::ToolCall::as_task)).
+    pub fn list_tools_before_call(mut self, is_enabled: bool) -> Self {
+        self.lists_before_call = is_enabled;
         self
     }
 
@@ -255,7 +251,7 @@ impl Builder {
 
     /// Is told when a list of the server changed. Of a server without sessions this keeps a stream
     /// open, if the server announces that it tells.
-    pub fn on_change(mut self, handler: impl Fn(Changed) + Send + Sync + 'static) -> Self {
+    pub fn on_change(mut self, handler: impl Fn(ChangedList) + Send + Sync + 'static) -> Self {
         self.handlers.changed = Some(Arc::new(handler));
         self
     }
@@ -319,7 +315,11 @@ impl Builder {
             let kind = MetaKey::check(identifier);
             matches!(kind, Ok(MetaKeyKind::Prefixed | MetaKeyKind::Reserved))
         };
-        match self.extensions.keys().find(|it| !is_sound(it)) {
+        match self
+            .extensions
+            .keys()
+            .find(|identifier| !is_sound(identifier))
+        {
             None => Ok(()),
             Some(identifier) => Err(Error::Invalid(format!(
                 "extension {identifier:?}: the identifier needs a prefix, as in \"com.example/name\""
@@ -343,7 +343,7 @@ impl Builder {
             .transpose()
             .map_err(|error| Error::Invalid(error.to_string()))?;
         let approve = self.handlers.approve.clone();
-        let progress = Arc::new(Table::default());
+        let progress = Arc::new(ProgressTable::default());
         let inbound = Arc::new(ClientInbound::new(
             self.handlers,
             capabilities.clone(),
@@ -352,15 +352,15 @@ impl Builder {
             Cache::new(self.cache),
             self.tasks,
         ));
-        let opening = Opening {
+        let options = ConnectOptions {
             info: self.info,
             anonymous: self.anonymous,
             capabilities,
             timeouts: self.timeouts,
             policy: self.policy,
         };
-        let (connection, agreed) = opening.open(transport, &inbound).await?;
-        let mirrors = agreed.envelope.is_some() && connection.has_headers();
+        let (connection, agreed) = options.connect(transport, &inbound).await?;
+        let has_headers = agreed.meta.is_some() && connection.has_headers();
         let shared = Shared {
             link: connection.link(),
             connection,
@@ -369,9 +369,10 @@ impl Builder {
             progress,
             agreed,
             timeouts: self.timeouts,
-            rounds: self.rounds,
+            max_round_trips: self.max_round_trips,
+            lists_before_call: self.lists_before_call,
             approve,
-            tools: KnownTools::new(mirrors),
+            tools: KnownTools::new(has_headers),
         };
         Ok(Client::start(shared, self.keep_alive))
     }

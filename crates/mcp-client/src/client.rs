@@ -2,55 +2,34 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use mcp_protocol::{Closed, Connection, Delivery, Link, Revision, Rules, Timeouts, downgrade};
+use mcp_protocol::{Closed, Delivery, Revision, downgrade};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{
     CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
-    CompletionReference, GetPromptRequest, GetPromptRequestParams, Implementation, JsonObject,
-    LoggingLevel, PingRequest, ReadResourceRequest, ReadResourceRequestParams, Request, Root,
-    ServerCapabilities, SetLevelRequest, SetLevelRequestParams, method,
+    CompletionReference, GetPromptRequest, GetPromptRequestParams, Implementation, LoggingLevel,
+    PingRequest, Prompt, ReadResourceRequest, ReadResourceRequestParams, Request, Resource,
+    ResourceTemplate, Root, ServerCapabilities, SetLevelRequest, SetLevelRequestParams, Task, Tool,
+    method,
 };
 use serde_json::Value;
 
-use crate::agreed::Agreed;
-use crate::builder::{Builder, KeepAlive};
-use crate::cache::Cache;
-use crate::call::Call;
-use crate::inbound::ClientInbound;
-use crate::known::KnownTools;
-use crate::progress::Table;
-use crate::questions::Approve;
-use crate::subscription::Subscription;
-use crate::tasks::{TaskHandle, TaskTicket};
-use crate::tools::{ToolCall, ToolRound};
-use crate::{Error, Verdict, roots};
+use crate::builder::Builder;
+use crate::call::tool::{ToolCall, ToolRoundTrip};
+use crate::call::{Call, lists};
+use crate::connect::keep_alive::{self, KeepAlive};
+use crate::connect::negotiation::KnownVersion;
+use crate::error::Error;
+use crate::inbound::roots;
+use crate::shared::Shared;
+use crate::subscriptions::Subscription;
+use crate::tasks::{TaskHandle, TaskRef};
 
 /// A client of one server. Cloning gives another handle to the same connection; when the last
 /// one is dropped the connection is ended.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
-
-pub(crate) struct Shared {
-    pub(crate) link: Arc<dyn Link>,
-    pub(crate) connection: Arc<dyn Connection>,
-    pub(crate) inbound: Arc<ClientInbound>,
-    pub(crate) progress: Arc<Table>,
-    pub(crate) agreed: Agreed,
-    pub(crate) timeouts: Timeouts,
-    /// How many rounds of questions a call may take.
-    pub(crate) rounds: u32,
-    pub(crate) approve: Option<Approve>,
-    pub(crate) cache: Arc<Cache>,
-    pub(crate) tools: KnownTools,
-}
-
-impl Shared {
-    pub(crate) fn rules(&self) -> &'static Rules {
-        self.agreed.rules()
-    }
-}
 
 impl Client {
     /// Describes a client of this name and version.
@@ -63,24 +42,20 @@ impl Client {
         let Shared {
             agreed, inbound, ..
         } = &*client.0;
-        if agreed.envelope.is_some() && inbound.wants_changes() {
+        if agreed.meta.is_some() && inbound.wants_changes() {
             inbound.listener.want_lists(&agreed.capabilities);
-            if inbound.listener.is_wanted() {
+            if inbound.listener.has_wanted() {
                 inbound.listener.start(&client.0);
             }
         }
         if let Some(keep_alive) = keep_alive {
-            tokio::spawn(watch(Arc::downgrade(&client.0), keep_alive));
+            keep_alive::start(&client.0, keep_alive);
         }
         client
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.0
-    }
-
     /// Who the server says it is; `unknown` if it does not say.
-    pub fn server(&self) -> &Implementation {
+    pub fn server_info(&self) -> &Implementation {
         &self.0.agreed.server
     }
 
@@ -101,8 +76,8 @@ impl Client {
 
     /// What was found out about the server, for the [next connection](crate::Negotiation::Prior) to
     /// it.
-    pub fn verdict(&self) -> Verdict {
-        Verdict::of(self.revision())
+    pub fn known_version(&self) -> KnownVersion {
+        KnownVersion::of(self.revision())
     }
 
     /// Fails if the server does not offer this method: for hosts that cannot do without it.
@@ -115,20 +90,64 @@ impl Client {
 
     /// Any request the protocol has a type for.
     pub fn request<R: Request>(&self, params: &R::Params) -> Call<R> {
-        Call::new(self, params)
+        Call::new(&self.0, params)
     }
 
     /// Asks for a sign of life. A server without sessions, which knows no ping, is asked what it
     /// is.
     pub fn ping(&self) -> Call<PingRequest> {
-        Call::bare(self)
+        Call::without_params(&self.0)
+    }
+
+    /// Lists all tools. Icons that are not safe to load are removed, and output schemas are remembered
+    /// for checking results. On HTTP with the stateless revision, tools with invalid `x-mcp-header`
+    /// annotations are left out.
+    ///
+    /// # Errors
+    /// As any call; also if the server repeats a cursor, or sends more than 1,000 pages or 100,000
+    /// items.
+    pub async fn list_tools(&self) -> Result<Vec<Tool>, Error> {
+        lists::tools(&self.0).await
+    }
+
+    /// Lists all prompts.
+    ///
+    /// # Errors
+    /// As [`list_tools`](Self::list_tools).
+    pub async fn list_prompts(&self) -> Result<Vec<Prompt>, Error> {
+        lists::prompts(&self.0).await
+    }
+
+    /// Lists all resources.
+    ///
+    /// # Errors
+    /// As [`list_tools`](Self::list_tools).
+    pub async fn list_resources(&self) -> Result<Vec<Resource>, Error> {
+        lists::resources(&self.0).await
+    }
+
+    /// Lists all resource templates.
+    ///
+    /// # Errors
+    /// As [`list_tools`](Self::list_tools).
+    pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
+        lists::resource_templates(&self.0).await
+    }
+
+    /// Lists all tasks that the server keeps for this client (2025-11-25). Servers that cannot
+    /// distinguish their clients do not offer this list.
+    ///
+    /// # Errors
+    /// As [`list_tools`](Self::list_tools).
+    pub async fn list_tasks(&self) -> Result<Vec<Task>, Error> {
+        lists::tasks(&self.0).await
     }
 
     /// Calls a tool with arguments, a JSON object or `null` for none. Questions that the server
     /// wants answered first go to the handlers of the [`Builder`]. A call that the server goes on
     /// with as a task is still one await: it is looked at until it has ended.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
-        ToolCall::new(self, name.into(), arguments.into())
+        ToolCall::new(&self.0, name.into(), arguments.into())
     }
 
     /// Sends one request of a tool call, and gives what it comes to: the result, or the questions
@@ -138,13 +157,13 @@ impl Client {
         &self,
         name: impl Into<String>,
         arguments: impl Into<Value>,
-    ) -> ToolRound {
-        ToolRound::new(self.call_tool(name, arguments))
+    ) -> ToolRoundTrip {
+        ToolRoundTrip::new(self.call_tool(name, arguments))
     }
 
     /// Comes back to a task: one whose [ticket](TaskHandle::ticket) was stored.
-    pub fn task(&self, ticket: TaskTicket) -> TaskHandle {
-        TaskHandle::resumed(self, ticket)
+    pub fn task(&self, task: TaskRef) -> TaskHandle {
+        TaskHandle::resumed(&self.0, task)
     }
 
     /// Writes a prompt with these arguments.
@@ -159,12 +178,12 @@ impl Client {
             .collect();
         let mut params = GetPromptRequestParams::new(name);
         params.arguments = (!arguments.is_empty()).then_some(arguments);
-        Call::new(self, &params)
+        Call::new(&self.0, &params)
     }
 
     /// Reads a resource.
     pub fn read_resource(&self, uri: impl Into<String>) -> Call<ReadResourceRequest> {
-        Call::new(self, &ReadResourceRequestParams::new(uri))
+        Call::new(&self.0, &ReadResourceRequestParams::new(uri))
     }
 
     /// Completes an argument of a prompt or a variable of a resource template. `resolved` holds
@@ -182,7 +201,7 @@ impl Client {
             params.context = Some(CompletionContext::default().with_arguments(resolved));
         }
         downgrade::complete_params(&mut params, self.0.rules());
-        Call::new(self, &params)
+        Call::new(&self.0, &params)
     }
 
     /// Forgets all results that were kept, so that the next calls see the server as it is.
@@ -193,7 +212,7 @@ impl Client {
     /// Asks the server to log from this level up. A server without sessions is not asked at once:
     /// every request from now on says so.
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<SetLevelRequest> {
-        Call::new(self, &SetLevelRequestParams::new(level))
+        Call::new(&self.0, &SetLevelRequestParams::new(level))
     }
 
     /// Subscribes to changes of a resource.
@@ -201,13 +220,13 @@ impl Client {
     /// # Errors
     /// The server offers no subscriptions, or refuses this one.
     pub async fn subscribe(&self, uri: impl Into<String>) -> Result<Subscription, Error> {
-        Subscription::to(self, uri.into()).await
+        Subscription::open(&self.0, uri.into()).await
     }
 
     /// Which changes a server without sessions has agreed to tell of; `None` if none were asked
     /// for, or if it does not.
-    pub fn hears_of(&self) -> Option<SubscriptionFilter> {
-        self.0.inbound.listener.honoured()
+    pub fn subscribed_changes(&self) -> Option<SubscriptionFilter> {
+        self.0.inbound.listener.acknowledged_filter()
     }
 
     /// Replaces the roots and tells the server, if it has a session: others ask each time.
@@ -250,52 +269,14 @@ impl Client {
     pub async fn closed(&self) -> Closed {
         self.0.connection.closed().await
     }
-
-    /// Calls of this client that could receive progress now.
-    #[doc(hidden)]
-    pub fn live_progress_tokens(&self) -> usize {
-        self.0.progress.len()
-    }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("server", self.server())
+            .field("server", self.server_info())
             .field("revision", &self.revision())
+            .field("progress_tokens", &self.0.progress.len())
             .finish_non_exhaustive()
-    }
-}
-
-/// Pings until the client is gone; ends the connection after too many misses.
-async fn watch(client: Weak<Shared>, keep_alive: KeepAlive) {
-    let mut missed = 0;
-    loop {
-        tokio::time::sleep(keep_alive.interval).await;
-        let Some(shared) = client.upgrade() else {
-            return;
-        };
-        let ping = match &shared.agreed.envelope {
-            None => shared.link.request(method::PING, None),
-            Some(envelope) => {
-                let params = envelope.params(&JsonObject::new());
-                shared.link.request(method::SERVER_DISCOVER, Some(params))
-            }
-        };
-        match tokio::time::timeout(keep_alive.interval, ping).await {
-            Ok(Ok(_)) => missed = 0,
-            Ok(Err(_)) => return,
-            Err(_) => {
-                missed += 1;
-                tracing::warn!(missed, "the server does not answer pings");
-            }
-        }
-        if missed >= keep_alive.misses {
-            tracing::error!(missed, "the server is not alive; closing");
-            if let Err(error) = shared.connection.close().await {
-                tracing::debug!(%error, "closing failed");
-            }
-            return;
-        }
     }
 }

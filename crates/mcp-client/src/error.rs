@@ -45,7 +45,7 @@ pub enum Error {
         answered: String,
     },
     /// The server's answer is not what the method promises.
-    Answer {
+    InvalidResult {
         /// What was called.
         method: &'static str,
         /// Where and how it does not fit.
@@ -60,19 +60,19 @@ pub enum Error {
     },
     /// The server asks for input that there is none of: the client does not answer questions like
     /// this, or whoever was to answer failed. The call has ended; the server was not told.
-    Unanswered {
+    InputFailed {
         /// What was called.
         method: &'static str,
         /// The server's name for the question.
-        question: String,
+        request: String,
         /// Why there is no answer.
         reason: String,
     },
     /// The server keeps asking for input instead of answering.
-    Rounds {
+    TooManyRoundTrips {
         /// What was called.
         method: &'static str,
-        /// How often it was given input, the limit of [`Builder::rounds`](crate::Builder::rounds).
+        /// How often it was given input, the limit of [`Builder::max_round_trips`](crate::Builder::max_round_trips).
         limit: u32,
     },
     /// The task behind a call was cancelled: by its server, or by whoever else knows it.
@@ -91,7 +91,7 @@ pub enum Error {
         reason: String,
     },
     /// The server does not tell when this resource changes, or has stopped to.
-    NotHeard {
+    NotSubscribed {
         /// The resource.
         uri: String,
         /// Why not.
@@ -162,7 +162,7 @@ impl fmt::Display for Error {
                 f,
                 "no common protocol revision: offered {offered}, the server answered {answered:?}"
             ),
-            Self::Answer { method, problem } => {
+            Self::InvalidResult { method, problem } => {
                 write!(f, "the server's answer to {method} does not fit: {problem}")
             }
             Self::UnknownResult { method, kind } => {
@@ -171,17 +171,17 @@ impl fmt::Display for Error {
                     "the server's answer to {method} is of unknown kind {kind:?}"
                 )
             }
-            Self::Unanswered {
+            Self::InputFailed {
                 method,
-                question,
+                request,
                 reason,
             } => write!(
                 f,
-                "{method} was not completed: the server's question {question:?} has no answer: {reason}"
+                "{method} was not completed: the server's question {request:?} has no answer: {reason}"
             ),
-            Self::Rounds { method, limit } => write!(
+            Self::TooManyRoundTrips { method, limit } => write!(
                 f,
-                "{method} was not completed: the server asks again after {limit} rounds of input (Builder::rounds)"
+                "{method} was not completed: the server asks again after {limit} rounds of input (Builder::max_round_trips)"
             ),
             // The id of a task may be all that protects it, so it is no word for logs.
             Self::TaskCancelled { message, .. } => match message {
@@ -189,7 +189,7 @@ impl fmt::Display for Error {
                 None => f.write_str("the call's task was cancelled"),
             },
             Self::TaskLost { reason, .. } => write!(f, "the call's task is lost: {reason}"),
-            Self::NotHeard { uri, reason } => {
+            Self::NotSubscribed { uri, reason } => {
                 write!(f, "changes of {uri:?} are not heard of: {reason}")
             }
             Self::Output { tool, problem } => write!(
@@ -209,7 +209,7 @@ impl std::error::Error for Error {
             Self::Closed(reason) => Some(reason),
             Self::Transport(error) => Some(error),
             Self::Unsupported { missing, .. } => Some(missing),
-            Self::Answer { problem, .. } => Some(problem),
+            Self::InvalidResult { problem, .. } => Some(problem),
             _ => None,
         }
     }

@@ -25,45 +25,31 @@
 //!
 //! Specification: [client features](https://modelcontextprotocol.io/specification/2025-11-25/client).
 
-mod agreed;
 mod builder;
-mod cache;
 mod call;
 mod client;
 mod connect;
-mod envelope;
 mod error;
-mod exchange;
 mod inbound;
-mod known;
-mod listen;
-mod lists;
-mod negotiation;
-mod progress;
-mod questions;
-mod roots;
-mod rounds;
-mod subscription;
+mod request;
+mod shared;
+mod subscriptions;
+mod sync;
 mod tasks;
-mod tools;
 
-pub use builder::{Builder, KeepAlive};
-pub use cache::CacheLimits;
+pub use builder::Builder;
 pub use call::Call;
+pub use call::cache::CacheLimits;
+pub use call::progress::Progress;
+pub use call::tool::{ToolCall, ToolRoundTrip};
 pub use client::Client;
+pub use connect::keep_alive::KeepAlive;
+pub use connect::negotiation::{Era, KnownVersion, Negotiation};
 pub use error::Error;
-pub use inbound::TaskLimits;
+pub use inbound::handlers::{ChangedList, ElicitForm, ElicitUrl, Sample};
+pub use inbound::roots::InvalidRoot;
+pub use inbound::tasks::TaskLimits;
 pub use mcp_protocol::Timeouts;
-pub use negotiation::{Era, Negotiation, Verdict};
-pub use progress::Progress;
-pub use questions::{Changed, ElicitForm, ElicitUrl, Sample};
-pub use roots::InvalidRoot;
-pub use subscription::Subscription;
-pub use tasks::{Started, TaskHandle, TaskState, TaskTicket};
-pub use tools::{ToolCall, ToolRound};
-
-pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
+pub use subscriptions::Subscription;
+pub use tasks::state::TaskState;
+pub use tasks::{CallStart, TaskHandle, TaskRef};

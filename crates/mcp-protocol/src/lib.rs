@@ -39,7 +39,7 @@ pub use origin::{Caller, Grant, Principal, RequestOrigin, TransportFacts};
 pub use revision::{Revision, Rules, UnknownRevision};
 pub use seam::{
     Answer, BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Inbound, Link,
-    Outcome, Payload, Reply, SentId, ServerFacts, Service, SharedText, Transport, TransportError,
-    WriteJson,
+    Outcome, Payload, Reply, SentId, ServerFacts, Service, SharedText, StatelessRequest, Transport,
+    TransportError, WriteJson,
 };
 pub use session::{ServerSession, Session};

@@ -58,7 +58,7 @@ async fn an_old_server_is_found_and_spoken_to_as_it_knows() {
     let (address, _stop, _task) = served(service).await;
     let transport = Http::new(format!("http://{address}/sse")).unwrap();
     let client = client().connect(transport).await.unwrap();
-    assert_eq!(client.server().name, "http");
+    assert_eq!(client.server_info().name, "http");
     let result = client
         .call_tool("echo", json!({"message": "hi"}))
         .await

@@ -66,7 +66,7 @@ async fn shakes_hands(mut server: HttpServer, connecting: Connecting) {
     let result = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info });
     exchange.answer(result);
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.verdict().era(), Era::Legacy);
+    assert_eq!(client.known_version().era(), Era::Legacy);
     let initialized = server.next().await;
     assert_eq!(
         initialized.header("mcp-protocol-version"),
@@ -119,7 +119,7 @@ async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
         assert_ne!(again.body["id"], first);
         again.answer(discovered(&[REVISION], json!({})));
         let client = connecting.await.unwrap().unwrap();
-        assert_eq!(client.verdict().era(), Era::Modern);
+        assert_eq!(client.known_version().era(), Era::Modern);
     }
     let (server, connecting, probe) = probing(client()).await;
     let data = json!({ "supported": ["2025-11-25"], "requested": REVISION });
@@ -398,7 +398,7 @@ async fn a_server_of_both_eras_is_the_same_in_both() {
             .on_sample(async |ask| Ok(ask.reply("model", "hello")));
         let (client, network) = of_everything(host).await;
         let is_stateless = negotiation == Negotiation::Auto;
-        assert_eq!(client.verdict().era() == Era::Modern, is_stateless);
+        assert_eq!(client.known_version().era() == Era::Modern, is_stateless);
         assert!(!client.list_tools().await.unwrap().is_empty());
         let arguments = json!({ "message": "who?" });
         let said = client

@@ -1,6 +1,6 @@
 //! Hearing of changes, over a pipe.
 
-use mcp_client::{Builder, Changed, Client, Error, Subscription};
+use mcp_client::{Builder, ChangedList, Client, Error, Subscription};
 use mcp_tests::wire::Wire;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -19,7 +19,7 @@ async fn pair(builder: Builder) -> (Wire, Client) {
 
 fn telling(notes: &Notes) -> Builder {
     let notes = notes.clone();
-    client().on_change(move |changed: Changed| notes.note(format!("{changed:?}")))
+    client().on_change(move |changed: ChangedList| notes.note(format!("{changed:?}")))
 }
 
 /// The next request, which must be for a stream.
@@ -97,7 +97,7 @@ async fn announced_changes_are_heard_on_the_stream_and_nowhere_else() {
     tell(&mut wire, &request, tools, json!({})).await;
     heard(&mut wire, &client).await;
     assert_eq!(notes.take(), ["Tools"]);
-    let hears = client.hears_of().unwrap();
+    let hears = client.subscribed_changes().unwrap();
     assert_eq!(serde_json::to_value(hears).unwrap(), honoured);
 }
 
@@ -108,7 +108,7 @@ async fn who_wants_nothing_or_hears_of_nothing_opens_no_stream() {
     let silent = json!({ "tools": {} });
     let (mut wire, client) = connected(telling(&Notes::default()), silent).await;
     heard(&mut wire, &client).await;
-    assert_eq!(client.hears_of(), None);
+    assert_eq!(client.subscribed_changes(), None);
 }
 
 // proves: M-CACHE-019
@@ -182,7 +182,7 @@ async fn what_the_server_does_not_tell_of_is_an_error() {
     let request = listening(&mut wire).await;
     acknowledge(&mut wire, &request, &json!({})).await;
     let error = subscribing.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::NotHeard { .. }), "{error}");
+    assert!(matches!(error, Error::NotSubscribed { .. }), "{error}");
     cancelled(&mut wire, &request).await;
 
     let subscribing = subscribe(&client, "a:/1");
@@ -258,5 +258,5 @@ async fn the_end_of_the_connection_ends_all_streams() {
     drop(wire);
     assert_eq!(subscription.next().await, None);
     let error = waiting.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::NotHeard { .. }), "{error}");
+    assert!(matches!(error, Error::NotSubscribed { .. }), "{error}");
 }

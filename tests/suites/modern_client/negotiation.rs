@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_client::{Builder, Client, Era, Error, Negotiation, Verdict};
+use mcp_client::{Builder, Client, Era, Error, KnownVersion, Negotiation};
 use mcp_protocol::Revision;
 use mcp_server::{Server, Tool};
 use mcp_tests::wire::{Wire, connect};
@@ -36,9 +36,9 @@ async fn shakes_hands(mut wire: Wire, connecting: Connecting, revision: &str) ->
     let initialized = wire.recv_patiently().await;
     assert_eq!(initialized["method"], "notifications/initialized");
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.verdict().era(), Era::Legacy);
+    assert_eq!(client.known_version().era(), Era::Legacy);
     assert_eq!(client.revision().as_str(), revision);
-    assert_eq!(client.server().name, "old");
+    assert_eq!(client.server_info().name, "old");
     (wire, client)
 }
 
@@ -61,10 +61,13 @@ async fn a_modern_server_is_asked_first_and_never_initialized() {
     let result = discovered(&versions, json!({ "tools": {} }));
     wire.answer(&probe, result).await;
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.server().name, "scripted");
+    assert_eq!(client.server_info().name, "scripted");
     assert_eq!(client.instructions(), Some("Be kind."));
     assert!(client.capabilities().tools.is_some());
-    assert_eq!(client.verdict(), Verdict::of(Revision::V2026_07_28));
+    assert_eq!(
+        client.known_version(),
+        KnownVersion::of(Revision::V2026_07_28)
+    );
 
     let listing = tokio::spawn(async move { client.list_tools().await });
     let request = wire.recv_patiently().await;
@@ -80,7 +83,7 @@ async fn a_server_that_does_not_say_who_it_is_is_unknown() {
     let result = json!({ "supportedVersions": [REVISION], "capabilities": {} });
     wire.answer(&probe, result).await;
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.server().name, "unknown");
+    assert_eq!(client.server_info().name, "unknown");
 }
 
 // proves: M-VER-011, M-VER-016, M-STDIO-024, M-STDIO-025
@@ -227,8 +230,8 @@ async fn a_program_that_exits_when_it_is_asked_is_run_again() {
     );
     let child = mcp_transport_stdio::Child::new("sh").args(["-c", &script]);
     let client = client().connect(child).await.unwrap();
-    assert_eq!(client.server().name, "sh");
-    assert_eq!(client.verdict().era(), Era::Legacy);
+    assert_eq!(client.server_info().name, "sh");
+    assert_eq!(client.known_version().era(), Era::Legacy);
     client.close().await.unwrap();
 }
 
@@ -241,7 +244,7 @@ async fn a_slow_modern_server_that_refuses_the_handshake_is_asked_once_more() {
     unsupported(&mut wire, &request, &[REVISION]).await;
     welcome(&mut wire, json!({})).await;
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.verdict().era(), Era::Modern);
+    assert_eq!(client.known_version().era(), Era::Modern);
 
     // But not for ever.
     let (mut wire, connecting, _probe) = probing(super::client()).await;
@@ -258,7 +261,7 @@ async fn a_slow_modern_server_that_refuses_the_handshake_is_asked_once_more() {
 // proves: M-VER-012, M-VER-013
 #[tokio::test(start_paused = true)]
 async fn what_was_found_is_not_found_out_again_until_it_is_wrong() {
-    let prior = |revision| client().negotiation(Negotiation::Prior(Verdict::of(revision)));
+    let prior = |revision| client().negotiation(Negotiation::Prior(KnownVersion::of(revision)));
     let legacy = || prior(Revision::V2025_06_18);
     let (wire, transport) = Wire::server();
     let connecting = tokio::spawn(legacy().connect(transport));
@@ -271,7 +274,7 @@ async fn what_was_found_is_not_found_out_again_until_it_is_wrong() {
     wire.refuse(&request, -32601, "method not found").await;
     welcome(&mut wire, json!({})).await;
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.verdict().era(), Era::Modern);
+    assert_eq!(client.known_version().era(), Era::Modern);
 
     // A modern server that is slow is no legacy server.
     let modern = || prior(Revision::V2026_07_28);
@@ -312,7 +315,7 @@ async fn a_modern_connection_is_never_demoted() {
     let request = wire.recv_patiently().await;
     unsupported(&mut wire, &request, &["2025-11-25"]).await;
     assert!(listing.await.unwrap().is_err());
-    assert_eq!(client.verdict().era(), Era::Modern);
+    assert_eq!(client.known_version().era(), Era::Modern);
     client.close().await.unwrap();
     wire.ended().await;
 }
@@ -326,8 +329,8 @@ async fn a_server_of_both_eras_is_spoken_to_in_the_newer_one() {
         (client().negotiation(Negotiation::Legacy), Era::Legacy),
     ] {
         let client = connect(builder, server()).await.unwrap();
-        assert_eq!(client.verdict().era(), era);
-        assert_eq!(client.server().version, "1.2.3");
+        assert_eq!(client.known_version().era(), era);
+        assert_eq!(client.server_info().version, "1.2.3");
         assert_eq!(client.list_tools().await.unwrap().len(), 1);
         let said = client.call_tool("hello", json!({})).await.unwrap();
         assert_eq!(said.joined_text(), "hello");

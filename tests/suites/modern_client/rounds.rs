@@ -102,7 +102,7 @@ async fn a_call_goes_on_with_answers_and_with_the_state_as_it_came() {
     );
     wire.answer(&last, done()).await;
     assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
-    assert_eq!(client.live_progress_tokens(), 0);
+    assert!(format!("{client:?}").contains("progress_tokens: 0"));
 }
 
 // proves: M-MRTR-029
@@ -204,7 +204,7 @@ async fn a_question_without_an_answer_ends_the_call_here() {
         wire.answer(&request, asks(questions, json!("s"))).await;
         let error = calling.await.unwrap().unwrap_err();
         let text = error.to_string();
-        assert!(matches!(error, Error::Unanswered { .. }), "{text}");
+        assert!(matches!(error, Error::InputFailed { .. }), "{text}");
         assert!(text.contains("\"bad\"") && text.contains(reason), "{text}");
         assert!(error.rejection().is_none());
         client.close().await.unwrap();
@@ -224,13 +224,13 @@ async fn a_handler_that_panics_fails_its_call_alone() {
     wire.answer(&request, asks(json!({ "q": form("bad") }), Value::Null))
         .await;
     let error = calling.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::Unanswered { .. }), "{error}");
+    assert!(matches!(error, Error::InputFailed { .. }), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn there_is_an_end_to_being_asked() {
     for limit in [10, 2] {
-        let (mut wire, client) = with_tools(accepting().rounds(limit)).await;
+        let (mut wire, client) = with_tools(accepting().max_round_trips(limit)).await;
         let calling = call(&client);
         for _ in 0..=limit {
             let request = wire.recv_patiently().await;
@@ -399,8 +399,8 @@ async fn a_host_may_take_the_rounds_into_its_own_hands() {
     let answers: InputResponses = serde_json::from_value(answer.clone()).unwrap();
     let round = client
         .call_tool_once("ask", json!({ "n": 1 }))
-        .answers(answers)
-        .state(interim.request_state.unwrap());
+        .input_responses(answers)
+        .request_state(interim.request_state.unwrap());
     let round = tokio::spawn(async move { round.await });
     let retry = wire.recv_patiently().await;
     assert_eq!(retry["params"]["inputResponses"], answer);

@@ -1,6 +1,6 @@
 //! Tasks that nobody waits for at once, or that somebody else has started.
 
-use mcp_client::{Client, Error, Negotiation, Started, TaskHandle, TaskTicket, Verdict};
+use mcp_client::{CallStart, Client, Error, KnownVersion, Negotiation, TaskHandle, TaskRef};
 use mcp_protocol::Revision;
 use mcp_tests::wire::Wire;
 use mcp_types::TaskStatus;
@@ -22,7 +22,7 @@ async fn started(wire: &mut Wire, client: &Client) -> TaskHandle {
     wire.answer(&request, flat("task", "working", json!({})))
         .await;
     match starting.await.unwrap() {
-        Ok(Started::Task(task)) => task,
+        Ok(CallStart::Task(task)) => task,
         other => panic!("{other:?}"),
     }
 }
@@ -31,16 +31,16 @@ async fn started(wire: &mut Wire, client: &Client) -> TaskHandle {
 async fn a_call_that_is_not_waited_for_is_done_or_a_task() {
     let (mut wire, client) = modern(client()).await;
     let task = started(&mut wire, &client).await;
-    assert_eq!((task.ticket().id(), task.ticket().tool()), (ID, "slow"));
-    assert_eq!(task.ticket().created_at(), "2026-07-28T10:30:00Z");
-    assert_eq!(task.ticket().server(), client.verdict());
+    assert_eq!((task.task_ref().id(), task.task_ref().tool()), (ID, "slow"));
+    assert_eq!(task.task_ref().created_at(), "2026-07-28T10:30:00Z");
+    assert_eq!(task.task_ref().known_version(), client.known_version());
     quiet(&mut wire).await;
 
     let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
     let request = wire.recv_patiently().await;
     wire.answer(&request, done()).await;
     let started = starting.await.unwrap().unwrap();
-    assert!(matches!(started, Started::Done(result) if result.joined_text() == "done"));
+    assert!(matches!(started, CallStart::Done(result) if result.joined_text() == "done"));
 }
 
 // proves: M-TASK-022, TASK-102
@@ -48,11 +48,11 @@ async fn a_call_that_is_not_waited_for_is_done_or_a_task() {
 async fn a_stored_ticket_leads_back_to_the_task() {
     let (mut wire, client) = modern(client()).await;
     let task = started(&mut wire, &client).await;
-    let stored = serde_json::to_string(task.ticket()).unwrap();
+    let stored = serde_json::to_string(task.task_ref()).unwrap();
     drop((task, client, wire));
 
-    let ticket: TaskTicket = serde_json::from_str(&stored).unwrap();
-    let again = accepting().negotiation(Negotiation::Prior(ticket.server()));
+    let ticket: TaskRef = serde_json::from_str(&stored).unwrap();
+    let again = accepting().negotiation(Negotiation::Prior(ticket.known_version()));
     let (mut wire, client) = modern(again).await;
     let seen = Seen::default();
     let noted = seen.clone();
@@ -136,7 +136,7 @@ async fn a_task_that_has_ended_cannot_be_given_up() {
     let request = wire.recv_patiently().await;
     wire.answer(&request, json!({ "task": nested("working") }))
         .await;
-    let Ok(Started::Task(task)) = starting.await.unwrap() else {
+    let Ok(CallStart::Task(task)) = starting.await.unwrap() else {
         panic!("no task");
     };
     let cancelling = tokio::spawn(async move { task.cancel().await });
@@ -149,8 +149,8 @@ async fn a_task_that_has_ended_cannot_be_given_up() {
 #[tokio::test(start_paused = true)]
 async fn a_ticket_is_no_good_with_a_server_of_the_other_era() {
     let (mut wire, client) = modern(client()).await;
-    let mut ticket = serde_json::to_value(started(&mut wire, &client).await.ticket()).unwrap();
-    ticket["server"] = serde_json::to_value(Verdict::of(Revision::V2025_11_25)).unwrap();
+    let mut ticket = serde_json::to_value(started(&mut wire, &client).await.task_ref()).unwrap();
+    ticket["server"] = serde_json::to_value(KnownVersion::of(Revision::V2025_11_25)).unwrap();
     let task = client.task(serde_json::from_value(ticket).unwrap());
     let error = task.wait().await.unwrap_err();
     assert!(error.to_string().contains("2025-11-25"), "{error}");
@@ -184,6 +184,6 @@ async fn requests_about_tasks_are_there_for_who_wants_them_bare() {
 async fn the_id_of_a_task_is_no_word_for_logs() {
     let (mut wire, client) = modern(client()).await;
     let task = started(&mut wire, &client).await;
-    let shown = format!("{task:?} {:?}", task.ticket());
+    let shown = format!("{task:?} {:?}", task.task_ref());
     assert!(!shown.contains(ID) && shown.contains("786512e2"), "{shown}");
 }

@@ -141,7 +141,7 @@ async fn a_question_without_an_answer_ends_the_call_and_the_task() {
     let asks = json!({ "inputRequests": { "a": question("one") } });
     get(&mut wire, "input_required", asks).await;
     let error = calling.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::Unanswered { .. }), "{error}");
+    assert!(matches!(error, Error::InputFailed { .. }), "{error}");
     about(&mut wire, "tasks/cancel").await;
 
     let (mut wire, _client, calling) = created(accepting()).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_client::{Builder, Client, Error, Negotiation, Started, Timeouts};
+use mcp_client::{Builder, CallStart, Client, Error, Negotiation, Timeouts};
 use mcp_transport_http::Http;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -68,7 +68,7 @@ async fn all_requests_about_a_task_name_it_in_a_header() {
     let created = server.next().await;
     assert_eq!(created.header("mcp-name"), Some("slow"));
     created.answer(flat("task", "working", json!({})));
-    let Ok(Started::Task(task)) = starting.await.unwrap() else {
+    let Ok(CallStart::Task(task)) = starting.await.unwrap() else {
         panic!("no task");
     };
     let waiter = task.clone();

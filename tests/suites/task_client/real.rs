@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_client::{Builder, Client, Error, Started, TaskTicket};
+use mcp_client::{Builder, CallStart, Client, Error, TaskRef};
 use mcp_protocol::Revision;
 use mcp_server::{Ctx, HandlerError, Server, TaskMode, Tool};
 use mcp_tests::wire::connect;
@@ -81,7 +81,7 @@ async fn a_task_that_asks_is_one_await_in_both_eras() {
             seen.contains(&TaskStatus::InputRequired),
             "{revision}: {seen:?}"
         );
-        assert_eq!(client.live_progress_tokens(), 0);
+        assert!(format!("{client:?}").contains("progress_tokens: 0"));
     }
 }
 
@@ -108,7 +108,7 @@ async fn a_handle_does_all_there_is_to_do_in_both_eras() {
         let tools = vec![hello(), endless(&dropped, &started)];
         let client = with(accepting(), revision, tools).await;
         let start = async |tool: &str| match client.call_tool(tool, json!({})).start().await {
-            Ok(Started::Task(task)) => task,
+            Ok(CallStart::Task(task)) => task,
             other => panic!("{revision}: {other:?}"),
         };
         let task = start("endless").await;
@@ -123,9 +123,9 @@ async fn a_handle_does_all_there_is_to_do_in_both_eras() {
         );
 
         let task = start("hello").await;
-        let stored = serde_json::to_string(task.ticket()).unwrap();
+        let stored = serde_json::to_string(task.task_ref()).unwrap();
         drop(task);
-        let ticket: TaskTicket = serde_json::from_str(&stored).unwrap();
+        let ticket: TaskRef = serde_json::from_str(&stored).unwrap();
         let result = client.task(ticket).wait().await.unwrap();
         assert_eq!(result.joined_text(), "hello, octocat", "{revision}");
 
@@ -140,7 +140,7 @@ async fn a_handle_does_all_there_is_to_do_in_both_eras() {
     }
 }
 
-fn client_ticket(stored: &str) -> TaskTicket {
+fn client_ticket(stored: &str) -> TaskRef {
     serde_json::from_str(stored).unwrap()
 }
 
@@ -175,10 +175,10 @@ async fn an_optional_task_is_one_where_somebody_asks_for_it() {
     let tools = || vec![Tool::new("either", || "done").task(TaskMode::Optional)];
     let client = with(client(), Revision::V2025_11_25, tools()).await;
     let started = client.call_tool("either", json!({})).start().await;
-    assert!(matches!(started, Ok(Started::Done(_))), "{started:?}");
+    assert!(matches!(started, Ok(CallStart::Done(_))), "{started:?}");
     let call = client.call_tool("either", json!({}));
     let ttl = Duration::from_secs(60);
-    let Ok(Started::Task(task)) = call.as_task(ttl).start().await else {
+    let Ok(CallStart::Task(task)) = call.as_task(ttl).start().await else {
         panic!("no task");
     };
     assert_eq!(task.status().await.unwrap().ttl, Some(ttl));

@@ -266,8 +266,8 @@ async fn what_is_not_there_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn tasks_are_few_and_do_not_stay_for_ever() {
     let mut limits = TaskLimits::default();
-    limits.longest = Duration::from_secs(30);
-    limits.most = 3;
+    limits.max_ttl = Duration::from_secs(30);
+    limits.max_tasks = 3;
     let mut slow = slow(limits).await;
     let params = wanted("who?", json!({ "ttl": 315_360_000_000_u64 }));
     let answer = slow.answer_to("elicitation/create", params).await;

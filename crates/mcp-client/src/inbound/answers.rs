@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_jsonrpc::{ErrorObject, decode};
 use mcp_protocol::gate::client_offers;
@@ -13,22 +12,24 @@ use mcp_types::{
     SamplingMessageContentBlock, ToolChoiceMode, method,
 };
 use serde::de::DeserializeOwned;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::ClientInbound;
-use crate::lock;
-use crate::questions::{ElicitForm, ElicitUrl, Sample};
+use super::handlers::{ElicitForm, ElicitUrl, Sample};
+use crate::call::round_trips::AnswerInput;
+use crate::sync::lock;
 
 /// Questions a server may have open at once; more are refused.
-const MAX_QUESTIONS: usize = 16;
+pub(super) const MAX_INPUT_REQUESTS: usize = 16;
 /// Accepted URLs that are waited for.
 const MAX_URLS: usize = 256;
 
-impl ClientInbound {
+impl AnswerInput for ClientInbound {
     /// The answer to what the server asks.
     ///
     /// # Errors
     /// Nobody answers that here.
-    pub(crate) fn answer(&self, method: &str, text: Option<&str>) -> Result<Reply, ErrorObject> {
+    fn answer(&self, method: &str, text: Option<&str>) -> Result<Reply, ErrorObject> {
         let Some((revision, server)) = self.agreed.get() else {
             return Err(ErrorObject::invalid_request(
                 "the handshake is not complete; only ping is answered",
@@ -54,7 +55,9 @@ impl ClientInbound {
             other => Err(ErrorObject::method_not_found(other)),
         }
     }
+}
 
+impl ClientInbound {
     fn form(
         &self,
         params: ElicitRequestFormParams,
@@ -66,7 +69,7 @@ impl ClientInbound {
                 "elicitation by form was not declared",
             ));
         };
-        let place = self.place()?;
+        let permit = self.permit()?;
         let schema = params.requested_schema.clone();
         let answer = handler(ElicitForm {
             params,
@@ -74,7 +77,7 @@ impl ClientInbound {
         });
         Ok(Reply::Pending(Box::pin(async move {
             let mut result = answer.await?;
-            drop(place);
+            drop(permit);
             if result.action == ElicitAction::Accept {
                 let content = result.content.get_or_insert_with(BTreeMap::new);
                 form::apply_defaults(&schema, content);
@@ -104,7 +107,7 @@ impl ClientInbound {
                 ));
             }
         };
-        let place = self.place()?;
+        let permit = self.permit()?;
         let id = params.elicitation_id.clone();
         let urls = Arc::clone(&self.urls);
         let answer = handler(ElicitUrl {
@@ -113,7 +116,7 @@ impl ClientInbound {
         });
         Ok(Reply::Pending(Box::pin(async move {
             let mut result = answer.await?;
-            drop(place);
+            drop(permit);
             result.content = None;
             if let (ElicitAction::Accept, Some(id)) = (&result.action, id) {
                 let mut urls = lock(&urls);
@@ -143,7 +146,7 @@ impl ClientInbound {
             ));
         }
         sampling::check(&params).map_err(ErrorObject::invalid_params)?;
-        let place = self.place()?;
+        let permit = self.permit()?;
         let choice = params
             .tool_choice
             .as_ref()
@@ -154,7 +157,7 @@ impl ClientInbound {
         });
         Ok(Reply::Pending(Box::pin(async move {
             let mut result = answer.await?;
-            drop(place);
+            drop(permit);
             let uses = |block: &SamplingMessageContentBlock| {
                 matches!(block, SamplingMessageContentBlock::ToolUse(_))
             };
@@ -173,24 +176,14 @@ impl ClientInbound {
         })))
     }
 
-    /// A place among the open questions.
-    fn place(&self) -> Result<Place, ErrorObject> {
-        let place = Place(Arc::clone(&self.questions));
-        if place.0.fetch_add(1, Ordering::Relaxed) >= MAX_QUESTIONS {
-            return Err(ErrorObject::internal(format!(
-                "{MAX_QUESTIONS} questions are open, the limit; ask again when one is answered"
-            )));
-        }
-        Ok(place)
-    }
-}
-
-/// Given back on drop.
-struct Place(Arc<AtomicUsize>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+    /// Acquires capacity for one handler.
+    fn permit(&self) -> Result<OwnedSemaphorePermit, ErrorObject> {
+        Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
+            ErrorObject::internal(format!(
+                "{MAX_INPUT_REQUESTS} requests to the user or the model are open, which is the \
+                 limit of this client; repeat the request later"
+            ))
+        })
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a client hears from its server, and what it answers.
 
 mod answers;
-mod tasks;
+pub(crate) mod handlers;
+pub(crate) mod roots;
+pub(crate) mod tasks;
 
 use std::collections::HashSet;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, decode, members};
@@ -16,33 +17,35 @@ use mcp_types::{
     ClientCapabilities, Implementation, RequestId, ResourceUpdatedNotificationParams, Root,
     SUBSCRIPTION_ID_KEY, method,
 };
+use tokio::sync::Semaphore;
 
-use crate::cache::Cache;
-use crate::listen::Listener;
-use crate::lock;
-use crate::progress::Table;
-use crate::questions::{Changed, Handlers};
-use crate::subscription::Subscriptions;
-use crate::tasks::Watches;
-use tasks::Received;
-
-pub use tasks::TaskLimits;
+use crate::call::cache::Cache;
+use crate::call::progress::ProgressTable;
+use crate::call::round_trips::AnswerInput;
+use crate::subscriptions::listener::Listener;
+use crate::subscriptions::table::Subscriptions;
+use crate::sync::lock;
+use crate::tasks::watch::StatusWatchers;
+use answers::MAX_INPUT_REQUESTS;
+use handlers::{ChangedList, Handlers};
+use tasks::{ServerTasks, TaskLimits};
 
 /// A client's side of its connection.
 pub(crate) struct ClientInbound {
     handlers: Handlers,
     capabilities: ClientCapabilities,
     roots: Mutex<Vec<Root>>,
-    progress: Arc<Table>,
+    progress: Arc<ProgressTable>,
     subscriptions: Arc<Subscriptions>,
     pub(crate) listener: Arc<Listener>,
     pub(crate) cache: Arc<Cache>,
-    pub(crate) tasks: Arc<Watches>,
+    pub(crate) tasks: Arc<StatusWatchers>,
     agreed: OnceLock<(Revision, Implementation)>,
-    questions: Arc<AtomicUsize>,
+    /// Capacity for handlers that are answering.
+    permits: Arc<Semaphore>,
     urls: Arc<Mutex<HashSet<String>>>,
     /// Tasks that the server asks for, if it may.
-    received: Option<Arc<Received>>,
+    server_tasks: Option<Arc<ServerTasks>>,
 }
 
 impl ClientInbound {
@@ -50,7 +53,7 @@ impl ClientInbound {
         handlers: Handlers,
         capabilities: ClientCapabilities,
         roots: Vec<Root>,
-        progress: Arc<Table>,
+        progress: Arc<ProgressTable>,
         cache: Cache,
         tasks: Option<TaskLimits>,
     ) -> Self {
@@ -65,9 +68,9 @@ impl ClientInbound {
             cache: Arc::new(cache),
             tasks: Arc::default(),
             agreed: OnceLock::new(),
-            questions: Arc::default(),
+            permits: Arc::new(Semaphore::new(MAX_INPUT_REQUESTS)),
             urls: Arc::default(),
-            received: tasks.map(|limits| Arc::new(Received::new(limits))),
+            server_tasks: tasks.map(|limits| Arc::new(ServerTasks::new(limits))),
         }
     }
 
@@ -101,13 +104,13 @@ impl ClientInbound {
     /// The answer to a request about tasks, or to a question that is to be one; `None` for other
     /// requests, and where no tasks were declared.
     fn as_task(&self, request: &Request<'_>) -> Option<Reply> {
-        let received = self.received.as_ref()?;
+        let server_tasks = self.server_tasks.as_ref()?;
         let (revision, _) = self.agreed.get()?;
         if !revision.rules().tasks {
             return None;
         }
         let method = &*request.method;
-        if let Some(reply) = received.request(method, request.params) {
+        if let Some(reply) = server_tasks.request(method, request.params) {
             return Some(reply);
         }
         if !matches!(
@@ -119,8 +122,10 @@ impl ClientInbound {
         let mut members = request.param_members().map_while(Result::ok);
         let (_, wanted) = members.find(|(name, _)| *name == "task")?;
         let params = request.params.unwrap_or("{}");
-        let ask = || self.answer(method, request.params);
-        Some(Reply::Ready(received.create(method, params, wanted, ask)))
+        let start = || self.answer(method, request.params);
+        Some(Reply::Ready(
+            server_tasks.create(method, params, wanted, start),
+        ))
     }
 
     fn log(&self, text: &str) {
@@ -154,26 +159,26 @@ impl ClientInbound {
                 }
                 return;
             }
-            method::NOTIFICATIONS_TOOLS_LIST_CHANGED => (Changed::Tools, &[method::TOOLS_LIST]),
+            method::NOTIFICATIONS_TOOLS_LIST_CHANGED => (ChangedList::Tools, &[method::TOOLS_LIST]),
             method::NOTIFICATIONS_PROMPTS_LIST_CHANGED => {
-                (Changed::Prompts, &[method::PROMPTS_LIST])
+                (ChangedList::Prompts, &[method::PROMPTS_LIST])
             }
             method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => (
-                Changed::Resources,
+                ChangedList::Resources,
                 &[method::RESOURCES_LIST, method::RESOURCES_TEMPLATES_LIST],
             ),
             _ => return,
         };
         self.cache.forget(lists);
-        if let Some(tell) = &self.handlers.changed {
-            tell(changed);
+        if let Some(callback) = &self.handlers.changed {
+            callback(changed);
         }
     }
 
     fn acknowledged(&self, text: &str) {
         let params = decode::<SubscriptionsAcknowledgedNotificationParams>(text);
         match (params, subscription(text)) {
-            (Ok(params), Some(id)) => self.listener.acknowledged(&id, params.notifications),
+            (Ok(params), Some(id)) => self.listener.on_acknowledged(&id, params.notifications),
             (Err(error), _) => tracing::debug!(%error, "ignored a malformed acknowledgement"),
             (Ok(_), None) => tracing::debug!("ignored an acknowledgement of no subscription"),
         }
@@ -193,8 +198,8 @@ fn subscription(params: &str) -> Option<RequestId> {
 
 impl Inbound for ClientInbound {
     fn opened(&self, link: Weak<dyn Link>) {
-        if let Some(received) = &self.received {
-            received.opened(link);
+        if let Some(server_tasks) = &self.server_tasks {
+            server_tasks.opened(link);
         }
     }
 
@@ -218,14 +223,14 @@ impl Inbound for ClientInbound {
             },
             method::NOTIFICATIONS_MESSAGE => self.log(text),
             method::NOTIFICATIONS_TASKS_STATUS => {
-                self.tasks.tell(method::NOTIFICATIONS_TASKS_STATUS, text);
+                self.tasks.notify(method::NOTIFICATIONS_TASKS_STATUS, text);
             }
             method::NOTIFICATIONS_ELICITATION_COMPLETE => self.elicitation_complete(text),
             method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED => self.acknowledged(text),
             // There is nothing else of this side that a server may end.
             method::NOTIFICATIONS_CANCELLED => {
                 if let Ok(params) = decode::<CancelledNotificationParams>(text) {
-                    self.listener.cancelled(&params.request_id);
+                    self.listener.on_cancelled(&params.request_id);
                 }
             }
             other => self.change(other, text),
@@ -258,8 +263,8 @@ impl Inbound for ClientInbound {
         tracing::debug!(%reason, "connection ended");
         self.subscriptions.close();
         self.listener.close();
-        if let Some(received) = &self.received {
-            received.close();
+        if let Some(server_tasks) = &self.server_tasks {
+            server_tasks.close();
         }
     }
 }

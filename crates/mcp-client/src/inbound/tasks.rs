@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
@@ -26,12 +25,12 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
-use crate::lock;
+use crate::sync::lock;
 
 /// Tasks on one page of the list.
 const PAGE: usize = 100;
 /// How often a change is tried that another one overtakes.
-const TRIES: usize = 8;
+const MAX_ATTEMPTS: usize = 8;
 
 /// How tasks are kept that a server asks for: see [`Builder::tasks`](crate::Builder::tasks).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,30 +39,30 @@ pub struct TaskLimits {
     /// How long a task is kept whose server does not say how long it wants it; default: 1 h.
     pub ttl: Duration,
     /// How long a task is kept at most, whatever the server wants; default: 24 h.
-    pub longest: Duration,
+    pub max_ttl: Duration,
     /// How long the server is told to wait between two looks; default: 1 s.
     pub poll_interval: Duration,
-    /// How many tasks are kept, those that have ended included; default: 256. More are refused.
+    /// How many tasks are kept, those that have ended included; default: 256. More are store_error.
     /// Of those that have not ended there are 16 at most, as of all questions.
-    pub most: usize,
+    pub max_tasks: usize,
     /// How many bytes all of them may take, estimated; default: 16 MiB.
-    pub most_bytes: usize,
+    pub max_bytes: usize,
 }
 
 impl Default for TaskLimits {
     fn default() -> Self {
         Self {
             ttl: Duration::from_secs(3_600),
-            longest: Duration::from_secs(24 * 3_600),
+            max_ttl: Duration::from_secs(24 * 3_600),
             poll_interval: Duration::from_secs(1),
-            most: 256,
-            most_bytes: 16 << 20,
+            max_tasks: 256,
+            max_bytes: 16 << 20,
         }
     }
 }
 
 /// The tasks of one connection.
-pub(crate) struct Received {
+pub(crate) struct ServerTasks {
     limits: TaskLimits,
     store: MemoryStore,
     running: Mutex<BTreeMap<String, AbortHandle>>,
@@ -73,13 +72,13 @@ pub(crate) struct Received {
     link: OnceLock<Weak<dyn Link>>,
 }
 
-impl Received {
+impl ServerTasks {
     pub(crate) fn new(limits: TaskLimits) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let store = MemoryStore::new()
-            .with_max_tasks(limits.most)
-            .with_max_tasks_per_owner(limits.most)
-            .with_max_bytes(limits.most_bytes);
+            .with_max_tasks(limits.max_tasks)
+            .with_max_tasks_per_owner(limits.max_tasks)
+            .with_max_bytes(limits.max_bytes);
         Self {
             limits,
             store,
@@ -112,25 +111,25 @@ impl Received {
         method: &str,
         params: &str,
         wanted: &str,
-        ask: impl FnOnce() -> Result<Reply, ErrorObject>,
+        start: impl FnOnce() -> Result<Reply, ErrorObject>,
     ) -> Result<Payload, ErrorObject> {
         let wanted: TaskMetadata = decode(wanted)
             .map_err(|error| ErrorObject::invalid_params(format!("invalid task: {error}")))?;
         let wanted = wanted.ttl.map_or(self.limits.ttl, Duration::from_millis);
-        let ttl = wanted.min(self.limits.longest);
+        let ttl = wanted.min(self.limits.max_ttl);
         let call = TaskCall::new(method, "", RawJson::copy(params), Revision::V2025_11_25);
-        let task = Task::new(fresh(), None, call, self.now(), Some(ttl))
+        let task = Task::new(new_id()?, None, call, self.now(), Some(ttl))
             .with_poll_interval(self.limits.poll_interval);
         let (id, shown) = (task.id().to_owned(), task.to_core());
-        at_once(self.store.create(task)).map_err(refused)?;
-        let reply = match ask() {
+        poll_now(self.store.create(task)).map_err(store_error)?;
+        let reply = match start() {
             Ok(reply) => reply,
             Err(error) => {
-                at_once(self.store.remove(&id)).map_err(refused)?;
+                poll_now(self.store.remove(&id)).map_err(store_error)?;
                 return Err(error);
             }
         };
-        tracing::info!(task = %shown_id(&id), method, "the server's question is a task");
+        tracing::info!(task = %short_id(&id), method, "the server's question is a task");
         let this = Arc::clone(self);
         // Held until the task is on the table, so that it cannot be off before it is on.
         let mut running = lock(&self.running);
@@ -168,7 +167,7 @@ impl Received {
 
     fn get(&self, params: Option<&str>) -> Outcome {
         let task = self.find(&named(params)?)?;
-        tracing::debug!(task = %shown_id(task.id()), "the server looks at a task");
+        tracing::debug!(task = %short_id(task.id()), "the server looks at a task");
         Ok(Payload::of(task.to_core()))
     }
 
@@ -178,8 +177,8 @@ impl Received {
         if after.is_some_and(|cursor| !is_id(cursor)) {
             return Err(ErrorObject::invalid_params("no such cursor"));
         }
-        at_once(self.store.sweep(self.now())).map_err(refused)?;
-        let tasks = at_once(self.store.list(None, after, PAGE + 1)).map_err(refused)?;
+        poll_now(self.store.sweep(self.now())).map_err(store_error)?;
+        let tasks = poll_now(self.store.list(None, after, PAGE + 1)).map_err(store_error)?;
         let mut shown: Vec<_> = tasks.iter().map(Task::to_core).collect();
         shown.truncate(PAGE);
         let next = (tasks.len() > PAGE)
@@ -192,19 +191,19 @@ impl Received {
 
     fn cancel(&self, params: Option<&str>) -> Outcome {
         let id = named(params)?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let mut task = self.find(&id)?;
             task.cancel(self.now())
                 .map_err(|ended| ErrorObject::invalid_params(ended.to_string()))?;
-            match at_once(self.store.put(task)) {
+            match poll_now(self.store.put(task)) {
                 Err(StoreError::Conflict) => {}
-                Err(error) => return Err(refused(error)),
+                Err(error) => return Err(store_error(error)),
                 Ok(task) => {
                     if let Some(running) = lock(&self.running).remove(&id) {
                         running.abort();
                     }
-                    tracing::info!(task = %shown_id(&id), "the server has cancelled a task");
-                    self.tell(&task);
+                    tracing::info!(task = %short_id(&id), "the server has cancelled a task");
+                    self.notify(&task);
                     return Ok(Payload::of(task.to_core()));
                 }
             }
@@ -221,7 +220,7 @@ impl Received {
                 let task = this.find(&id)?;
                 match task.state() {
                     TaskState::Ended(TaskOutcome::Result { json, .. }) => {
-                        tracing::debug!(task = %shown_id(&id), "the server has fetched an answer");
+                        tracing::debug!(task = %short_id(&id), "the server has fetched an answer");
                         return related(json, &id);
                     }
                     TaskState::Ended(TaskOutcome::Error(error)) => return Err(error.clone()),
@@ -244,31 +243,31 @@ impl Received {
             }
             Err(error) => TaskOutcome::Error(error),
         };
-        for _ in 0..TRIES {
-            let Ok(Some(mut task)) = at_once(self.store.get(id)) else {
+        for _ in 0..MAX_ATTEMPTS {
+            let Ok(Some(mut task)) = poll_now(self.store.get(id)) else {
                 return;
             };
             if task.end(outcome.clone(), self.now()).is_err() {
                 return;
             }
-            match at_once(self.store.put(task)) {
+            match poll_now(self.store.put(task)) {
                 Ok(task) => {
-                    tracing::info!(task = %shown_id(id), "the answer to a task is there");
-                    self.tell(&task);
+                    tracing::info!(task = %short_id(id), "the answer to a task is there");
+                    self.notify(&task);
                     return;
                 }
                 Err(StoreError::Conflict) => {}
                 // The answer takes more room than there is.
                 Err(error) => {
                     tracing::error!(%error, "the answer to a task is lost");
-                    outcome = TaskOutcome::Error(refused(error));
+                    outcome = TaskOutcome::Error(store_error(error));
                 }
             }
         }
     }
 
     /// Says how a task stands to those who wait for it: here, and at the other side.
-    fn tell(&self, task: &Task) {
+    fn notify(&self, task: &Task) {
         self.ended.notify_waiters();
         let link = self.link.get().and_then(Weak::upgrade);
         let text = serde_json::to_vec(&task.to_core());
@@ -281,7 +280,7 @@ impl Received {
     }
 
     fn find(&self, id: &str) -> Result<Task, ErrorObject> {
-        let task = at_once(self.store.get(id)).map_err(refused)?;
+        let task = poll_now(self.store.get(id)).map_err(store_error)?;
         task.filter(|task| !task.is_expired(self.now()))
             .ok_or_else(|| ErrorObject::invalid_params("there is no such task, or not any more"))
     }
@@ -308,7 +307,7 @@ async fn outcome(reply: Reply) -> Outcome {
 }
 
 /// What a store in memory answers, which it does without waiting.
-fn at_once<T>(mut future: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, StoreError> {
+fn poll_now<T>(mut future: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, StoreError> {
     match future
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))
@@ -319,7 +318,7 @@ fn at_once<T>(mut future: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, Sto
 }
 
 /// What a server is told of a failure of the store.
-fn refused(error: StoreError) -> ErrorObject {
+fn store_error(error: StoreError) -> ErrorObject {
     match error {
         StoreError::Full { limit } => {
             ErrorObject::internal(format!("no more tasks are kept: {limit} is the limit"))
@@ -354,10 +353,14 @@ fn decoded<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> 
         .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
 }
 
-/// An id that nobody guesses: 128 bits of a keyed hash, whose keys come from the operating system.
-fn fresh() -> String {
-    let half = || RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", half(), half())
+/// Creates an unguessable id: 128 random bits of the operating system, in hexadecimal.
+fn new_id() -> Result<String, ErrorObject> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        tracing::error!(%error, "the operating system has no random bytes");
+        ErrorObject::internal("the client cannot create the id of a task")
+    })?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
 fn is_id(text: &str) -> bool {
@@ -365,6 +368,6 @@ fn is_id(text: &str) -> bool {
 }
 
 /// As much of an id as may stand in a log.
-fn shown_id(id: &str) -> &str {
+fn short_id(id: &str) -> &str {
     id.get(..8).unwrap_or_default()
 }

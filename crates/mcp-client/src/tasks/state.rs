@@ -1,5 +1,6 @@
-//! How a task stands, read from the words of either era.
+//! How a task stands, read from the wire of either era.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, members};
@@ -7,14 +8,14 @@ use mcp_types::TaskStatus;
 use serde::Deserialize;
 
 use crate::Error;
-use crate::call::decode;
+use crate::request::decode;
 
 /// The wait between polls where the server does not say.
-const UNSAID: Duration = Duration::from_secs(1);
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 /// The least wait between polls, whatever the server says.
-const LEAST: Duration = Duration::from_millis(50);
+const MIN_INTERVAL: Duration = Duration::from_millis(50);
 /// The longest.
-const MOST: Duration = Duration::from_secs(60);
+const MAX_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How a task stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +23,7 @@ const MOST: Duration = Duration::from_secs(60);
 pub struct TaskState {
     /// How far it has come.
     pub status: TaskStatus,
-    /// A sentence on the status, for people; the server's words.
+    /// A sentence on the status, for people; the server's wire.
     pub message: Option<String>,
     /// When it was created, as an ISO 8601 timestamp of the server's clock; empty if the server
     /// does not say.
@@ -37,10 +38,15 @@ pub struct TaskState {
 
 impl TaskState {
     /// How long to wait before the next look.
-    pub(super) fn pause(&self) -> Duration {
-        self.poll_interval.unwrap_or(UNSAID).clamp(LEAST, MOST)
+    pub(super) fn interval(&self) -> Duration {
+        self.poll_interval
+            .unwrap_or(DEFAULT_INTERVAL)
+            .clamp(MIN_INTERVAL, MAX_INTERVAL)
     }
 }
+
+/// Receives each new state of a task.
+pub(crate) type OnStatus = Arc<dyn Fn(&TaskState) + Send + Sync>;
 
 /// A task, and what came with it.
 pub(super) struct Snapshot {
@@ -52,7 +58,7 @@ pub(super) struct Snapshot {
 /// The members of both eras.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Words {
+struct WireTask {
     task_id: String,
     status: TaskStatus,
     status_message: Option<String>,
@@ -70,16 +76,16 @@ impl Snapshot {
     /// # Errors
     /// The text, which came in answer to the method, is no task.
     pub(super) fn read(method: &'static str, text: RawJson) -> Result<Self, Error> {
-        let words: Words = decode(method, &text)?;
+        let wire: WireTask = decode(method, &text)?;
         Ok(Self {
-            id: words.task_id,
+            id: wire.task_id,
             state: TaskState {
-                status: words.status,
-                message: words.status_message,
-                created_at: words.created_at,
-                last_updated_at: words.last_updated_at,
-                ttl: words.ttl.map(Duration::from_millis),
-                poll_interval: words.poll_interval.map(Duration::from_millis),
+                status: wire.status,
+                message: wire.status_message,
+                created_at: wire.created_at,
+                last_updated_at: wire.last_updated_at,
+                ttl: wire.ttl.map(Duration::from_millis),
+                poll_interval: wire.poll_interval.map(Duration::from_millis),
             },
             text,
         })
@@ -90,7 +96,7 @@ impl Snapshot {
     /// # Errors
     /// As [`read`](Self::read).
     pub(super) fn created(method: &'static str, result: &RawJson) -> Result<Self, Error> {
-        let nested = nested(result).map(RawJson::copy);
+        let nested = nested_task(result).map(RawJson::copy);
         Self::read(method, nested.unwrap_or_else(|| result.clone()))
     }
 
@@ -98,12 +104,14 @@ impl Snapshot {
     ///
     /// # Errors
     /// It is no object.
-    pub(super) fn questions(&self) -> Result<Vec<(&str, &str)>, Error> {
-        let Some(questions) = self.member("inputRequests") else {
+    pub(super) fn input_requests(&self) -> Result<Vec<(&str, &str)>, Error> {
+        let Some(input_requests) = self.member("inputRequests") else {
             return Ok(Vec::new());
         };
-        let all: Result<Vec<_>, _> = members(questions).collect();
-        all.map_err(|error| Error::Protocol(format!("the questions of a task are wrong: {error}")))
+        let all: Result<Vec<_>, _> = members(input_requests).collect();
+        all.map_err(|error| {
+            Error::Protocol(format!("the input_requests of a task are wrong: {error}"))
+        })
     }
 
     /// What the task has come to, where that stands in the task itself.
@@ -122,7 +130,7 @@ impl Snapshot {
 }
 
 /// The task inside of a result that creates one, up to 2025-11-25.
-pub(crate) fn nested(result: &RawJson) -> Option<&str> {
+pub(crate) fn nested_task(result: &RawJson) -> Option<&str> {
     member(result, "task").filter(|text| text.starts_with('{'))
 }
 
@@ -143,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn both_eras_say_the_same_in_other_words() {
+    fn both_eras_say_the_same_in_other_wire() {
         let legacy = created(
             r#"{"task":{"taskId":"t","status":"working","statusMessage":"half","createdAt":"a","lastUpdatedAt":"b","ttl":60000,"pollInterval":250}}"#,
         );
@@ -152,26 +160,29 @@ mod tests {
         );
         assert_eq!((legacy.id, legacy.state), (modern.id, modern.state.clone()));
         assert_eq!(modern.state.ttl, Some(Duration::from_secs(60)));
-        assert_eq!(modern.state.pause(), Duration::from_millis(250));
+        assert_eq!(modern.state.interval(), Duration::from_millis(250));
     }
 
     #[test]
     fn no_server_makes_its_client_poll_without_a_pause_or_never() {
-        let pause = |interval: &str| {
+        let wait = |interval: &str| {
             let text = format!(r#"{{"taskId":"t","status":"working","ttlMs":null{interval}}}"#);
-            created(&text).state.pause().as_millis()
+            created(&text).state.interval().as_millis()
         };
-        assert_eq!(pause(""), 1_000);
-        assert_eq!(pause(r#","pollIntervalMs":null"#), 1_000);
-        assert_eq!(pause(r#","pollIntervalMs":0"#), 50);
-        assert_eq!(pause(r#","pollIntervalMs":18446744073709551615"#), 60_000);
+        assert_eq!(wait(""), 1_000);
+        assert_eq!(wait(r#","pollIntervalMs":null"#), 1_000);
+        assert_eq!(wait(r#","pollIntervalMs":0"#), 50);
+        assert_eq!(wait(r#","pollIntervalMs":18446744073709551615"#), 60_000);
     }
 
     #[test]
     fn what_is_no_task_is_an_error() {
         for text in ["{}", r#"{"taskId":7,"status":"working"}"#, r#"{"task":{}}"#] {
             let snapshot = Snapshot::created(method::TOOLS_CALL, &RawJson::copy(text));
-            assert!(matches!(snapshot, Err(Error::Answer { .. })), "{text}");
+            assert!(
+                matches!(snapshot, Err(Error::InvalidResult { .. })),
+                "{text}"
+            );
         }
     }
 }

@@ -6,40 +6,40 @@ use mcp_jsonrpc::RawJson;
 use tokio::sync::Notify;
 
 use super::state::Snapshot;
-use crate::lock;
+use crate::sync::lock;
 
 /// The tasks that somebody waits for.
 #[derive(Default)]
-pub(crate) struct Watches(Mutex<Vec<Arc<Watch>>>);
+pub(crate) struct StatusWatchers(Mutex<Vec<Arc<Watcher>>>);
 
-struct Watch {
+struct Watcher {
     id: String,
     latest: Mutex<Option<RawJson>>,
-    told: Notify,
+    changed: Notify,
 }
 
 /// One of them; off the table when it is dropped.
-pub(super) struct Watching {
-    table: Arc<Watches>,
-    watch: Arc<Watch>,
+pub(super) struct StatusWatch {
+    table: Arc<StatusWatchers>,
+    watcher: Arc<Watcher>,
 }
 
-impl Watches {
-    pub(super) fn open(self: &Arc<Self>, id: &str) -> Watching {
-        let watch = Arc::new(Watch {
+impl StatusWatchers {
+    pub(super) fn open(self: &Arc<Self>, id: &str) -> StatusWatch {
+        let watcher = Arc::new(Watcher {
             id: id.to_owned(),
             latest: Mutex::default(),
-            told: Notify::new(),
+            changed: Notify::new(),
         });
-        lock(&self.0).push(Arc::clone(&watch));
-        Watching {
+        lock(&self.0).push(Arc::clone(&watcher));
+        StatusWatch {
             table: Arc::clone(self),
-            watch,
+            watcher,
         }
     }
 
     /// A notification says how a task stands. Of one that nobody waits for it is dropped.
-    pub(crate) fn tell(&self, method: &'static str, text: &str) {
+    pub(crate) fn notify(&self, method: &'static str, text: &str) {
         let text = RawJson::copy(text);
         let snapshot = match Snapshot::read(method, text.clone()) {
             Ok(snapshot) => snapshot,
@@ -48,27 +48,30 @@ impl Watches {
                 return;
             }
         };
-        for watch in lock(&self.0).iter().filter(|it| it.id == snapshot.id) {
-            *lock(&watch.latest) = Some(text.clone());
-            watch.told.notify_one();
+        for watcher in lock(&self.0)
+            .iter()
+            .filter(|watcher| watcher.id == snapshot.id)
+        {
+            *lock(&watcher.latest) = Some(text.clone());
+            watcher.changed.notify_one();
         }
     }
 }
 
-impl Watching {
+impl StatusWatch {
     /// Completes with the latest that was said.
-    pub(super) async fn told(&self) -> RawJson {
+    pub(super) async fn changed(&self) -> RawJson {
         loop {
-            if let Some(text) = lock(&self.watch.latest).take() {
+            if let Some(text) = lock(&self.watcher.latest).take() {
                 return text;
             }
-            self.watch.told.notified().await;
+            self.watcher.changed.notified().await;
         }
     }
 }
 
-impl Drop for Watching {
+impl Drop for StatusWatch {
     fn drop(&mut self) {
-        lock(&self.table.0).retain(|it| !Arc::ptr_eq(it, &self.watch));
+        lock(&self.table.0).retain(|watcher| !Arc::ptr_eq(watcher, &self.watcher));
     }
 }

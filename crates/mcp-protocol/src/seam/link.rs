@@ -54,19 +54,50 @@ pub struct Extras {
     pub headers: Vec<(String, String)>,
     /// Receives the id of the request.
     pub id: Option<SentId>,
+    /// Set for requests of the stateless revision.
+    pub stateless: Option<StatelessRequest>,
+}
+
+/// What a transport needs to know about a request of the stateless revision, so that it does not
+/// have to parse the params.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StatelessRequest {
+    /// The protocol version in the request metadata (`MCP-Protocol-Version`).
+    pub revision: &'static str,
+    /// The name, URI or task id in the params (`Mcp-Name`), for methods that have one.
+    pub name: Option<String>,
+}
+
+impl StatelessRequest {
+    /// Describes a request of this revision.
+    pub fn new(revision: &'static str, name: Option<String>) -> Self {
+        Self { revision, name }
+    }
 }
 
 impl Extras {
     /// Creates extra data with headers only.
     pub fn of_headers(headers: Vec<(String, String)>) -> Self {
-        Self { headers, id: None }
+        Self {
+            headers,
+            ..Self::default()
+        }
     }
 
     /// Creates extra data with a receiver of the id only.
     pub fn of_id(id: SentId) -> Self {
         Self {
-            headers: Vec::new(),
             id: Some(id),
+            ..Self::default()
+        }
+    }
+
+    /// Creates extra data of a stateless request.
+    pub fn of_stateless(request: StatelessRequest) -> Self {
+        Self {
+            stateless: Some(request),
+            ..Self::default()
         }
     }
 }

@@ -12,7 +12,7 @@ mod transport;
 pub use closed::Closed;
 pub use error::TransportError;
 pub use inbound::{Inbound, Reply};
-pub use link::{Answer, Call, CallError, Delivery, Extras, Link, SentId};
+pub use link::{Answer, Call, CallError, Delivery, Extras, Link, SentId, StatelessRequest};
 pub use payload::{Outcome, Payload, WriteJson};
 pub use service::{ServerFacts, Service};
 pub use shared_text::SharedText;

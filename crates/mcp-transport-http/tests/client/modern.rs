@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_protocol::{CallError, Extras, SentId};
+use mcp_protocol::{CallError, Extras, SentId, StatelessRequest};
 use mcp_transport_http::Http;
 use mcp_types::method;
 use serde_json::{Value, json};
@@ -14,19 +14,22 @@ const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-0
 
 type Calling = JoinHandle<Result<mcp_protocol::Answer, CallError>>;
 
-fn call(pair: &Pair, method: &'static str, more: &str, extras: Extras) -> Calling {
+fn call(pair: &Pair, method: &'static str, name: Option<&str>, mut extras: Extras) -> Calling {
+    let more = name.map(|name| format!(r#","name":"{name}""#));
+    let more = more.unwrap_or_default();
+    let name = name.map(str::to_owned);
+    extras.stateless = Some(StatelessRequest::new("2026-07-28", name));
     let params = format!("{{{META}{more}}}").into_bytes();
     spawn(pair.link.request_with(method, Some(params), extras))
 }
 
 fn tool(pair: &Pair) -> Calling {
-    let more = r#","name":"a tool""#;
-    call(pair, method::TOOLS_CALL, more, Extras::default())
+    call(pair, method::TOOLS_CALL, Some("a tool"), Extras::default())
 }
 
 // proves: M-HTTP-010, M-HTTP-032, M-HTTP-041
 #[tokio::test(start_paused = true)]
-async fn what_a_request_claims_decides_and_not_what_was_agreed() {
+async fn a_stateless_request_has_its_own_headers_beside_a_session() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     pair.server.expect_get().await.status(405);
     let calling = tool(&pair);
@@ -49,7 +52,7 @@ async fn headers_of_arguments_and_the_id_go_with_the_request() {
     assert_eq!(id.get(), None);
     let mut extras = Extras::of_headers(vec![("Mcp-Param-A".to_owned(), "b".to_owned())]);
     extras.id = Some(id.clone());
-    let calling = call(&pair, method::TOOLS_CALL, r#","name":"t""#, extras);
+    let calling = call(&pair, method::TOOLS_CALL, Some("t"), extras);
     let seen = pair.server.expect(method::TOOLS_CALL).await;
     assert_eq!(seen.header("mcp-param-a"), Some("b"));
     assert_eq!(json!(id.get()), seen.id());
@@ -64,7 +67,7 @@ async fn headers_of_arguments_and_the_id_go_with_the_request() {
     calling.await.unwrap().unwrap().unwrap();
 
     let bad = Extras::of_headers(vec![("Mcp-Param-A".to_owned(), "b\nc".to_owned())]);
-    let calling = call(&pair, method::TOOLS_CALL, "", bad);
+    let calling = call(&pair, method::TOOLS_CALL, None, bad);
     let error = failure(calling).await;
     assert!(error.contains("Mcp-Param-A"), "{error}");
     pair.server.is_left_alone_for(PATIENCE / 2).await;
@@ -82,7 +85,7 @@ fn what_repeats_the_body_is_not_for_others_to_set() {
 async fn only_a_server_that_was_too_busy_is_asked_again() {
     let mut pair = Pair::new(quiet()).await;
     let busy = [("retry-after", "2")];
-    let listing = call(&pair, method::TOOLS_LIST, "", Extras::default());
+    let listing = call(&pair, method::TOOLS_LIST, None, Extras::default());
     let seen = pair.server.expect(method::TOOLS_LIST).await;
     let first = seen.id();
     seen.respond(503, &busy, "");

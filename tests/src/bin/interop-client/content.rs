@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_client::{Changed, Client};
+use mcp_client::{ChangedList, Client};
 use mcp_types::{
     CompletionReference, PromptReference, ReadResourceRequest, ReadResourceRequestParams,
     ReadResourceResult, ResourceContents, ResourceTemplateReference,
@@ -79,7 +79,7 @@ pub(crate) async fn subscribe(
 }
 
 /// Waits until the server has told of each of these changes.
-pub(crate) async fn told(session: &Session, changes: &[Changed]) -> Outcome {
+pub(crate) async fn told(session: &Session, changes: &[ChangedList]) -> Outcome {
     let all = |seen: &crate::host::Seen| changes.iter().all(|one| seen.changed.contains(one));
     session.host.until("a changed list", all).await?;
     worked(format!("{changes:?}"))

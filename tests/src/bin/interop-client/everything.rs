@@ -1,6 +1,6 @@
 //! `@modelcontextprotocol/server-everything`: a bit of each.
 
-use mcp_client::Changed;
+use mcp_client::ChangedList;
 use mcp_protocol::Revision;
 use serde_json::{Value, json};
 
@@ -220,13 +220,13 @@ async fn updates(s: &Session) -> Result<(), Fault> {
 /// Tools appear after the handshake, resources by a tool. Over HTTP the server tells of its tools
 /// before a client can have opened the stream to tell it on.
 async fn changed(s: &Session, is_http: bool) -> Outcome {
-    let tools: &[Changed] = if is_http { &[] } else { &[Changed::Tools] };
+    let tools: &[ChangedList] = if is_http { &[] } else { &[ChangedList::Tools] };
     content::told(s, tools).await?;
     let file = json!({ "name": "b.gz", "data": "data:text/plain,hello" });
     let link = call(s, "gzip-file-as-resource", file, "resource_link").await?;
     let link = serde_json::to_value(&link.content)?;
     let uri = link[0]["uri"].as_str().ok_or("no URI in the link")?;
-    let told = content::told(s, &[tools, &[Changed::Resources]].concat()).await?;
+    let told = content::told(s, &[tools, &[ChangedList::Resources]].concat()).await?;
     let read = content::read(&s.client, uri).await?;
     let read: Value = serde_json::to_value(&read.contents)?;
     let blob = read[0]["blob"].as_str().unwrap_or_default();

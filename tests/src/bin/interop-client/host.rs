@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcp_client::{Builder, Changed, Client, ElicitForm, ElicitUrl, Sample};
+use mcp_client::{Builder, ChangedList, Client, ElicitForm, ElicitUrl, Sample};
 use mcp_types::{
     CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestUrlParams, ElicitResult,
     LoggingMessageNotificationParams, SamplingMessageContentBlock,
@@ -21,7 +21,7 @@ const WAIT: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) logs: Vec<LoggingMessageNotificationParams>,
-    pub(crate) changed: Vec<Changed>,
+    pub(crate) changed: Vec<ChangedList>,
     pub(crate) forms: Vec<ElicitRequestFormParams>,
     pub(crate) urls: Vec<ElicitRequestUrlParams>,
     pub(crate) urls_done: Vec<String>,

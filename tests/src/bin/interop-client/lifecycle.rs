@@ -12,7 +12,7 @@ use crate::tools::{self, Known, call};
 /// Who the server says it is, and what was agreed.
 pub(crate) fn initialized(session: &Session, name: &str) -> Outcome {
     let client = &session.client;
-    same("the server's name", &*client.server().name, name)?;
+    same("the server's name", &*client.server_info().name, name)?;
     same(
         "the revision",
         client.revision(),
@@ -21,7 +21,7 @@ pub(crate) fn initialized(session: &Session, name: &str) -> Outcome {
     ensure(client.capabilities().tools.is_some(), || {
         "the server declares no tools".to_owned()
     })?;
-    worked(format!("{name} {}", client.server().version))
+    worked(format!("{name} {}", client.server_info().version))
 }
 
 /// Three signs of life.
@@ -37,7 +37,7 @@ pub(crate) async fn ping(session: &Session) -> Outcome {
 pub(crate) async fn probe(target: &Target) -> Outcome {
     let session = target.connect(Revision::LATEST).await?;
     session.client.list_tools().await?;
-    let verdict = session.client.verdict();
+    let verdict = session.client.known_version();
     session.end().await?;
     let revision = verdict.revision();
     worked(match verdict.era() {
@@ -49,7 +49,7 @@ pub(crate) async fn probe(target: &Target) -> Outcome {
 /// What a server without a session said when it was asked.
 pub(crate) fn discovered(session: &Session, name: &str) -> Outcome {
     let client = &session.client;
-    same("the server's name", &*client.server().name, name)?;
+    same("the server's name", &*client.server_info().name, name)?;
     same("the revision", client.revision(), Revision::LATEST)?;
     let instructions = client.instructions().unwrap_or_default();
     same("the instructions", instructions, "A bit of each.")?;
@@ -59,7 +59,7 @@ pub(crate) fn discovered(session: &Session, name: &str) -> Outcome {
         && declared.resources.is_some()
         && declared.completions.is_some();
     ensure(all, || format!("not everything is declared: {declared:?}"))?;
-    worked(format!("{name} {}", client.server().version))
+    worked(format!("{name} {}", client.server_info().version))
 }
 
 /// No revision but the newest will do.

@@ -85,9 +85,9 @@ async fn incapable(target: &Target) -> Outcome {
             ensure(result.is_error(), || format!("it went on: {result:?}"))?;
             Err(format!("isError instead: {}", result.joined_text()).into())
         }
-        Err(Error::Unanswered {
-            question, reason, ..
-        }) => absent(format!("it asks all the same, for {question:?}: {reason}")),
+        Err(Error::InputFailed {
+            request, reason, ..
+        }) => absent(format!("it asks all the same, for {request:?}: {reason}")),
         Err(error) => {
             let detail = error.to_string();
             same("the code", code::<()>(Err(error))?, -32021)?;

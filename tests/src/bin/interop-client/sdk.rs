@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_client::{Changed, Era};
+use mcp_client::{ChangedList, Era};
 use serde_json::json;
 
 use crate::content::{Completing, of_prompt, of_template};
@@ -256,18 +256,26 @@ async fn completions(s: &Session) -> Outcome {
 }
 
 async fn changed(s: &Session) -> Outcome {
-    if s.client.verdict().era() == Era::Modern && !listens(s).await {
+    if s.client.known_version().era() == Era::Modern && !listens(s).await {
         return absent("the server has agreed to tell of nothing");
     }
     call(s, "change", json!({}), "changed").await?;
-    content::told(s, &[Changed::Tools, Changed::Prompts, Changed::Resources]).await
+    content::told(
+        s,
+        &[
+            ChangedList::Tools,
+            ChangedList::Prompts,
+            ChangedList::Resources,
+        ],
+    )
+    .await
 }
 
 /// Whether the server agrees to tell, which the client asks for beside everything else.
 async fn listens(s: &Session) -> bool {
     let end = Instant::now() + Duration::from_secs(10);
-    while s.client.hears_of().is_none() && Instant::now() < end {
+    while s.client.subscribed_changes().is_none() && Instant::now() < end {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    s.client.hears_of().is_some()
+    s.client.subscribed_changes().is_some()
 }

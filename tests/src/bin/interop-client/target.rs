@@ -108,7 +108,7 @@ impl Target {
         let host = Host::new();
         let builder = self.with_host(&host).revision(revision);
         let session = self.start("overhear", host, builder).await?;
-        same("the era", session.client.verdict().era(), self.era)?;
+        same("the era", session.client.known_version().era(), self.era)?;
         Ok(session)
     }
 
@@ -199,7 +199,7 @@ impl Session {
             // Only where somebody read along.
             if let Some(sent) = written["sent"].as_array() {
                 let shook = sent.iter().any(|method| method == "initialize");
-                let era = self.client.verdict().era();
+                let era = self.client.known_version().era();
                 same("a handshake", shook, era == Era::Legacy)?;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_client::{Error, Started, TaskHandle, TaskTicket};
+use mcp_client::{CallStart, Error, TaskHandle, TaskRef};
 use mcp_types::{JsonObject, TaskStatus};
 
 use crate::report::{Fault, Outcome, ensure, same, says, worked};
@@ -41,13 +41,13 @@ pub(crate) async fn run(
     }
 
     let task = start(session, tool, arguments.clone()).await?;
-    let id = task.ticket().id();
+    let id = task.task_ref().id();
     let listed = client.list_tasks().await?;
     ensure(listed.iter().any(|one| one.task_id == id), || {
         "the task is not listed".to_owned()
     })?;
-    let stored = serde_json::to_string(task.ticket())?;
-    let ticket: TaskTicket = serde_json::from_str(&stored)?;
+    let stored = serde_json::to_string(task.task_ref())?;
+    let ticket: TaskRef = serde_json::from_str(&stored)?;
     let result = client.task(ticket).wait().await?;
     says(tool, &result.joined_text(), fragment)?;
     same(
@@ -72,7 +72,7 @@ pub(crate) async fn run(
 
 async fn start(session: &Session, tool: &str, arguments: JsonObject) -> Result<TaskHandle, Fault> {
     match session.client.call_tool(tool, arguments).start().await? {
-        Started::Task(task) => Ok(task),
+        CallStart::Task(task) => Ok(task),
         other => Err(format!("a call that is no task: {other:?}").into()),
     }
 }

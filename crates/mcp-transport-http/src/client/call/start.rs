@@ -28,8 +28,12 @@ pub(crate) fn start(
         }
         let sent = state.until_closed(state.outbox.sent_up_to(after)).await;
         sent.map_err(CallError::Closed)?;
-        match stateless::stateless_headers(method, params.as_deref(), extras.headers) {
-            Some(headers) => stateless::run(&state, method, params, headers?, extras.id).await,
+        match extras.stateless {
+            Some(request) => {
+                let headers = stateless::headers(method, request, extras.headers);
+                let headers = headers.map_err(failed)?;
+                stateless::run(&state, method, params, headers, extras.id).await
+            }
             None => run(&state, method, params).await,
         }
     })

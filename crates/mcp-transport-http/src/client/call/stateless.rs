@@ -10,10 +10,9 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcp_jsonrpc::{RequestId, decode, members, write_request};
+use mcp_jsonrpc::{RequestId, write_request};
 use mcp_protocol::http_headers;
-use mcp_protocol::modern::RawRequestMeta;
-use mcp_protocol::{Answer, CallError, SentId, TransportError};
+use mcp_protocol::{Answer, CallError, SentId, StatelessRequest, TransportError};
 use tokio::time::sleep;
 
 use crate::client::call::failure::{CallFailure, failed, is_repeatable, may_have_run};
@@ -29,31 +28,20 @@ pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// Prefix of the headers that repeat arguments. Header names ignore case.
 pub(crate) const PARAM_PREFIX: &str = "mcp-param-";
 
-/// Returns the headers of a request of the stateless revision, or `None` if the body does not name
-/// that revision. `params` are the headers for its arguments.
-pub(crate) fn stateless_headers(
+/// Returns the headers of a request of the stateless revision. `params` are the headers for its
+/// arguments.
+pub(crate) fn headers(
     method: &'static str,
-    body: Option<&[u8]>,
-    params: Vec<(String, String)>,
-) -> Option<Result<HeaderMap, CallError>> {
-    let body = std::str::from_utf8(body?).ok()?;
-    let version = RawRequestMeta::of_params(body)?.version()?;
-    Some(headers(method, &version, body, params).map_err(failed))
-}
-
-fn headers(
-    method: &'static str,
-    version: &str,
-    body: &str,
+    request: StatelessRequest,
     params: Vec<(String, String)>,
 ) -> Result<HeaderMap, TransportError> {
     let mut headers = HeaderMap::new();
     headers.insert(
         PROTOCOL_VERSION,
-        value(http_headers::PROTOCOL_VERSION, version)?,
+        value(http_headers::PROTOCOL_VERSION, request.revision)?,
     );
     headers.insert(METHOD, HeaderValue::from_static(method));
-    if let Some(name) = http_headers::name_member(method).and_then(|member| text(body, member)) {
+    if let Some(name) = request.name {
         let name = http_headers::encode(&name);
         headers.insert(NAME, value(http_headers::NAME, &name)?);
     }
@@ -64,13 +52,6 @@ fn headers(
         headers.insert(header, value(&name, &text)?);
     }
     Ok(headers)
-}
-
-/// Returns a member of the params that is a string.
-fn text(body: &str, member: &str) -> Option<String> {
-    let mut members = members(body).map_while(Result::ok);
-    let (_, value) = members.find(|(key, _)| *key == member)?;
-    decode(value).ok()
 }
 
 fn value(header: &str, text: &str) -> Result<HeaderValue, TransportError> {
@@ -148,49 +129,35 @@ mod tests {
 
     use super::*;
 
-    const BODY: &str = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},
-        "uri":"file:///naïve","name":"a tool"}"#;
-
-    fn of(method: &'static str, body: &str) -> Option<HeaderMap> {
-        stateless_headers(method, Some(body.as_bytes()), Vec::new()).map(Result::unwrap)
+    fn request(name: Option<&str>) -> StatelessRequest {
+        StatelessRequest::new("2026-07-28", name.map(str::to_owned))
     }
 
     // proves: M-HTTP-031, M-HTTP-032, M-HTTP-038, M-HTTP-039, M-HTTP-040, M-HDR-019
     #[test]
-    fn headers_say_what_the_body_says() {
-        for (method, name) in [
-            (method::TOOLS_CALL, Some("a tool")),
-            (method::PROMPTS_GET, Some("a tool")),
+    fn headers_repeat_the_revision_the_method_and_the_name() {
+        for (name, encoded) in [
+            (Some("a tool"), Some("a tool")),
             (
-                method::RESOURCES_READ,
+                Some("file:///naïve"),
                 Some("=?base64?ZmlsZTovLy9uYcOvdmU=?="),
             ),
-            (method::TOOLS_LIST, None),
-            (method::SERVER_DISCOVER, None),
+            (None, None),
         ] {
-            let headers = of(method, BODY).unwrap();
+            let headers = headers(method::TOOLS_CALL, request(name), Vec::new()).unwrap();
             assert_eq!(headers["mcp-protocol-version"], "2026-07-28");
-            assert_eq!(headers["mcp-method"], method);
-            let sent = headers.get("mcp-name").map(|it| it.to_str().unwrap());
-            assert_eq!(sent, name, "{method}");
+            assert_eq!(headers["mcp-method"], method::TOOLS_CALL);
+            let sent = headers.get("mcp-name").map(|name| name.to_str().unwrap());
+            assert_eq!(sent, encoded, "{name:?}");
         }
-    }
-
-    #[test]
-    fn what_claims_nothing_has_no_such_headers() {
-        for body in ["{}", r#"{"_meta":{}}"#, r#"{"name":"a"}"#, "[]"] {
-            assert_eq!(of(method::TOOLS_CALL, body), None, "{body}");
-        }
-        assert!(stateless_headers(method::TOOLS_LIST, None, Vec::new()).is_none());
     }
 
     // proves: M-HDR-016
     #[test]
-    fn nothing_gets_into_a_header_that_may_not_stand_there() {
-        let body = Some(BODY.as_bytes());
+    fn invalid_header_names_and_values_are_rejected() {
         let with = |name: &str, value: &str| {
             let params = vec![(name.to_owned(), value.to_owned())];
-            stateless_headers(method::TOOLS_CALL, body, params).unwrap()
+            headers(method::TOOLS_CALL, request(None), params)
         };
         assert_eq!(with("Mcp-Param-A", "b").unwrap()["mcp-param-a"], "b");
         assert!(with("Mcp-Param-A", "b\r\nc").is_err());

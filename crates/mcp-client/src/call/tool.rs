@@ -5,7 +5,7 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::{DecodeError, ErrorCode, RawJson};
+use mcp_jsonrpc::{DecodeError, ErrorCode};
 use mcp_protocol::{BoxFuture, Timeouts};
 use mcp_types::v2026_07_28::{CallToolOutcome, InputResponses};
 use mcp_types::{CallToolResult, TaskMetadata, method};
@@ -13,12 +13,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::call::{Options, decode};
-use crate::client::Shared;
-use crate::exchange::Ask;
-use crate::progress::{Entry, Progress};
-use crate::tasks::{OnStatus, Started, TaskHandle, TaskState, Wish};
-use crate::{Client, Error, tasks};
+use crate::Error;
+use crate::call::lists;
+use crate::call::progress::Progress;
+use crate::request::{Outcome, Request, RequestOptions, decode};
+use crate::shared::Shared;
+use crate::tasks::abandoned;
+use crate::tasks::preference::TaskPreference;
+use crate::tasks::state::{OnStatus, TaskState};
+use crate::tasks::{CallStart, TaskHandle};
 
 /// A tool call that is sent when it is awaited.
 ///
@@ -34,29 +37,22 @@ use crate::{Client, Error, tasks};
 /// Dropping the future cancels the call on the wire, and the task.
 #[must_use = "a call is sent when it is awaited"]
 pub struct ToolCall {
-    client: Client,
+    shared: Arc<Shared>,
     name: String,
     arguments: Value,
-    options: Options,
-    wish: Wish,
+    options: RequestOptions,
+    preference: TaskPreference,
     on_status: Option<OnStatus>,
 }
 
-/// What came of a call.
-enum Raw {
-    Result(RawJson),
-    /// The result that creates a task, and where progress goes that comes after it.
-    Task(RawJson, Option<Entry>),
-}
-
 impl ToolCall {
-    pub(crate) fn new(client: &Client, name: String, arguments: Value) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, name: String, arguments: Value) -> Self {
         Self {
-            client: client.clone(),
+            shared: Arc::clone(shared),
             name,
             arguments,
-            options: Options::default(),
-            wish: Wish::default(),
+            options: RequestOptions::default(),
+            preference: TaskPreference::default(),
             on_status: None,
         }
     }
@@ -65,8 +61,8 @@ impl ToolCall {
     /// tool that may be one. Others are called as ever. `ttl` is how long the server should keep
     /// the task; it may decide otherwise. Since 2026-07-28 servers decide alone.
     pub fn as_task(mut self, ttl: impl Into<Option<Duration>>) -> Self {
-        self.wish = Wish {
-            task: true,
+        self.preference = TaskPreference {
+            is_wanted: true,
             ttl: ttl.into(),
         };
         self
@@ -85,21 +81,18 @@ impl ToolCall {
     ///
     /// # Cancel safety
     /// Dropping the future cancels the call on the wire, as long as it is no task.
-    pub async fn start(self) -> Result<Started, Error> {
-        let (client, name) = (self.client.clone(), self.name.clone());
-        let timeouts = self.options.timeouts.unwrap_or(client.shared().timeouts);
+    pub async fn start(self) -> Result<CallStart, Error> {
+        let (shared, name) = (Arc::clone(&self.shared), self.name.clone());
+        let timeouts = self.options.timeouts.unwrap_or(shared.timeouts);
         let on_status = self.on_status.clone();
-        match self.request(Extra::default(), false).await? {
-            Raw::Result(raw) => {
-                let result: CallToolResult = decode(method::TOOLS_CALL, &raw)?;
-                check_output(client.shared(), &name, &result)?;
-                Ok(Started::Done(result))
-            }
-            Raw::Task(raw, progress) => {
-                let task = TaskHandle::created(&client, name, &raw, timeouts, progress)?;
-                Ok(Started::Task(task.with_on_status(on_status)))
-            }
+        let outcome = self.request(InputParams::default(), false).await?;
+        if outcome.is_task {
+            let task = TaskHandle::created(&shared, name, outcome, timeouts)?;
+            return Ok(CallStart::Task(task.with_on_status(on_status)));
         }
+        let result: CallToolResult = decode(method::TOOLS_CALL, &outcome.raw)?;
+        shared.tools.check_output(&name, &result)?;
+        Ok(CallStart::Done(result))
     }
 
     /// Timeouts for this call, instead of the client's.
@@ -133,7 +126,7 @@ impl ToolCall {
             .to_string();
         mcp_jsonrpc::decode(&text).map_err(|problem| {
             let pointer = format!("/structuredContent{}", problem.pointer());
-            Error::Answer {
+            Error::InvalidResult {
                 method: method::TOOLS_CALL,
                 problem: DecodeError::new(pointer, problem.message()),
             }
@@ -143,14 +136,14 @@ impl ToolCall {
     async fn send(self) -> Result<CallToolResult, Error> {
         let began = Instant::now();
         match self.start().await? {
-            Started::Done(result) => Ok(result),
-            Started::Task(task) => task.finish(began).await,
+            CallStart::Done(result) => Ok(result),
+            CallStart::Task(task) => task.finish(began).await,
         }
     }
 
     /// Sends the call and gives the raw result; with `once`, whatever it is.
-    async fn request(self, extra: Extra, once: bool) -> Result<Raw, Error> {
-        let shared = self.client.shared();
+    async fn request(self, input: InputParams, is_single: bool) -> Result<Outcome, Error> {
+        let shared = &self.shared;
         let arguments = match self.arguments {
             Value::Null | Value::Object(_) => self.arguments,
             other => {
@@ -172,50 +165,39 @@ impl ToolCall {
         if !arguments.is_null() {
             params["arguments"] = arguments.clone();
         }
-        extra.write(&mut params)?;
-        if !once && let Some(task) = self.wish.of_call(&self.client, &self.name).await? {
+        input.write(&mut params)?;
+        if !is_single && let Some(task) = self.preference.before_call(shared, &self.name).await? {
             params["task"] = metadata(&task)?;
         }
-        let mut ask = Ask::new(method::TOOLS_CALL, Some(params));
-        ask.options = self.options;
-        ask.headers = headers;
-        ask.once = once;
-        let (result, mut ask) = tasks::send(&self.client, ask).await;
-        let refused = match result {
-            Ok(result) => return Ok(Raw::of(result, ask)),
-            Err(Error::Rejected(refused)) => refused,
-            Err(error) => return Err(error),
+        let mut request = Request::new(method::TOOLS_CALL, Some(params));
+        request.options = self.options;
+        request.headers = headers;
+        request.is_single = is_single;
+        let rejection = match abandoned::send(shared, &mut request).await {
+            Err(Error::Rejected(rejection)) => rejection,
+            done => return done,
         };
-        if refused.code == ErrorCode::HEADER_MISMATCH && shared.tools.mirrors() {
-            // The tool may have come to want other headers since it was listed, if it was.
-            tracing::debug!(tool = ?self.name, %refused, "listing the tools anew");
-            self.client.list_tools().await?;
+        if rejection.code == ErrorCode::HEADER_MISMATCH && shared.tools.has_headers() {
+            // The header annotations of the tool may have changed since it was listed.
+            tracing::debug!(tool = ?self.name, %rejection, "listing the tools again");
+            lists::tools(shared).await?;
             let headers = shared.tools.headers(&self.name, &arguments)?;
-            if headers == ask.headers {
-                return Err(Error::Rejected(refused));
+            if headers == request.headers {
+                return Err(Error::Rejected(rejection));
             }
-            ask.headers = headers;
-        } else if !once && ask.param("task").is_none() {
-            let task = self.wish.after(&self.client, &self.name, &refused).await?;
-            let Some(task) = task else {
-                return Err(Error::Rejected(refused));
+            request.headers = headers;
+        } else if !is_single && !request.has_task() {
+            let preference = self.preference;
+            let task = preference.after_rejection(shared, &self.name, &rejection);
+            let Some(task) = task.await? else {
+                return Err(Error::Rejected(rejection));
             };
-            tracing::debug!(tool = ?self.name, %refused, "calling again, for a task");
-            ask.set_param("task", metadata(&task)?);
+            tracing::debug!(tool = ?self.name, %rejection, "calling the tool again as a task");
+            request.set_param("task", metadata(&task)?);
         } else {
-            return Err(Error::Rejected(refused));
+            return Err(Error::Rejected(rejection));
         }
-        let (result, ask) = tasks::send(&self.client, ask).await;
-        Ok(Raw::of(result?, ask))
-    }
-}
-
-impl Raw {
-    fn of(result: RawJson, ask: Ask) -> Self {
-        match ask.created {
-            true => Self::Task(result, ask.progress),
-            false => Self::Result(result),
-        }
+        abandoned::send(shared, &mut request).await
     }
 }
 
@@ -225,17 +207,17 @@ fn metadata(task: &TaskMetadata) -> Result<Value, Error> {
 
 /// What a round of a call says beside the call.
 #[derive(Default)]
-struct Extra {
-    answers: Option<InputResponses>,
+struct InputParams {
+    responses: Option<InputResponses>,
     state: Option<String>,
 }
 
-impl Extra {
+impl InputParams {
     fn write(self, params: &mut Value) -> Result<(), Error> {
-        if let Some(answers) = self.answers {
-            let answers = serde_json::to_value(answers);
+        if let Some(responses) = self.responses {
+            let responses = serde_json::to_value(responses);
             params["inputResponses"] =
-                answers.map_err(|error| Error::Invalid(error.to_string()))?;
+                responses.map_err(|error| Error::Invalid(error.to_string()))?;
         }
         if let Some(state) = self.state {
             params["requestState"] = Value::String(state);
@@ -247,33 +229,33 @@ impl Extra {
 /// One request of a tool call, sent when it is awaited.
 ///
 /// If the result asks for input, make another one with the same name and arguments, give it the
-/// [answers](Self::answers) and the [state](Self::state), and await that.
+/// [responses](Self::input_responses) and the [state](Self::request_state), and await that.
 ///
 /// # Cancel safety
 /// Dropping the future cancels the request on the wire.
 #[must_use = "a call is sent when it is awaited"]
-pub struct ToolRound {
+pub struct ToolRoundTrip {
     call: ToolCall,
-    extra: Extra,
+    input: InputParams,
 }
 
-impl ToolRound {
+impl ToolRoundTrip {
     pub(crate) fn new(call: ToolCall) -> Self {
         Self {
             call,
-            extra: Extra::default(),
+            input: InputParams::default(),
         }
     }
 
     /// The answers to what the round before asked, by the same keys.
-    pub fn answers(mut self, answers: InputResponses) -> Self {
-        self.extra.answers = Some(answers);
+    pub fn input_responses(mut self, responses: InputResponses) -> Self {
+        self.input.responses = Some(responses);
         self
     }
 
     /// What the round before handed out, if it did, as it came.
-    pub fn state(mut self, state: impl Into<String>) -> Self {
-        self.extra.state = Some(state.into());
+    pub fn request_state(mut self, state: impl Into<String>) -> Self {
+        self.input.state = Some(state.into());
         self
     }
 
@@ -290,50 +272,30 @@ impl ToolRound {
     }
 }
 
-impl IntoFuture for ToolRound {
+impl IntoFuture for ToolRoundTrip {
     type Output = Result<CallToolOutcome, Error>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let client = self.call.client.clone();
+            let shared = Arc::clone(&self.call.shared);
             let name = self.call.name.clone();
-            let (Raw::Result(raw) | Raw::Task(raw, _)) =
-                self.call.request(self.extra, true).await?;
-            let outcome = decode(method::TOOLS_CALL, &raw)?;
+            let outcome = self.call.request(self.input, true).await?;
+            let outcome = decode(method::TOOLS_CALL, &outcome.raw)?;
             if let CallToolOutcome::Complete(result) = &outcome {
-                check_output(client.shared(), &name, &result.clone().into())?;
+                shared.tools.check_output(&name, &result.clone().into())?;
             }
             Ok(outcome)
         })
     }
 }
 
-impl fmt::Debug for ToolRound {
+impl fmt::Debug for ToolRoundTrip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ToolRound").field(&self.call.name).finish()
+        f.debug_tuple("ToolRoundTrip")
+            .field(&self.call.name)
+            .finish()
     }
-}
-
-/// Structured output keeps the schema the tool advertised.
-pub(crate) fn check_output(
-    shared: &Shared,
-    tool: &str,
-    result: &CallToolResult,
-) -> Result<(), Error> {
-    let validator = shared.tools.output(tool);
-    let (Some(validator), false) = (validator, result.is_error == Some(true)) else {
-        return Ok(());
-    };
-    let Some(content) = &result.structured_content else {
-        return Err(Error::Protocol(format!(
-            "tool {tool:?} advertises an output schema and gave no structured output"
-        )));
-    };
-    validator.check(content).map_err(|problem| Error::Output {
-        tool: tool.to_owned(),
-        problem,
-    })
 }
 
 impl IntoFuture for ToolCall {

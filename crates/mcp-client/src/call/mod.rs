@@ -1,18 +1,30 @@
 //! One call: options, timeout, decoding.
 
+pub(crate) mod cache;
+pub(crate) mod exchange;
+pub(crate) mod known_tools;
+pub(crate) mod lists;
+mod offered;
+pub(crate) mod progress;
+pub(crate) mod round_trips;
+pub(crate) mod tool;
+
 use std::any::Any;
 use std::fmt;
 use std::future::IntoFuture;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use mcp_jsonrpc::RawJson;
 use mcp_protocol::{BoxFuture, Timeouts};
 use mcp_types::{LoggingLevel, Request, method};
 use serde_json::Value;
 
-use crate::exchange::{Ask, run};
-use crate::progress::Progress;
-use crate::{Client, Error};
+use crate::Error;
+use crate::request::{self, RequestOptions, decode};
+use crate::shared::Shared;
+use exchange::run;
+use progress::Progress;
 
 /// A request that is sent when it is awaited.
 ///
@@ -20,38 +32,29 @@ use crate::{Client, Error};
 /// Dropping the future cancels the request on the wire.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<R: Request> {
-    client: Client,
+    shared: Arc<Shared>,
     params: Result<Option<Value>, Error>,
-    options: Options,
+    options: RequestOptions,
     result: PhantomData<fn() -> R>,
 }
 
-/// How to wait for the answer.
-#[derive(Default)]
-pub(crate) struct Options {
-    pub(crate) timeouts: Option<Timeouts>,
-    pub(crate) on_progress: Option<Box<dyn FnMut(Progress) + Send>>,
-    /// Ask, though the answer may be known.
-    pub(crate) fresh: bool,
-}
-
 impl<R: Request> Call<R> {
-    pub(crate) fn new(client: &Client, params: &R::Params) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, params: &R::Params) -> Self {
         let params = serde_json::to_value(params)
             .map_err(|error| Error::Invalid(format!("the params cannot be sent: {error}")));
         Self {
-            client: client.clone(),
+            shared: Arc::clone(shared),
             params: params.map(Some),
-            options: Options::default(),
+            options: RequestOptions::default(),
             result: PhantomData,
         }
     }
 
-    pub(crate) fn bare(client: &Client) -> Self {
+    pub(crate) fn without_params(shared: &Arc<Shared>) -> Self {
         Self {
-            client: client.clone(),
+            shared: Arc::clone(shared),
             params: Ok(None),
-            options: Options::default(),
+            options: RequestOptions::default(),
             result: PhantomData,
         }
     }
@@ -72,7 +75,7 @@ impl<R: Request> Call<R> {
 
     /// Asks the server even if an earlier answer may still be used.
     pub fn fresh(mut self) -> Self {
-        self.options.fresh = true;
+        self.options.is_fresh = true;
         self
     }
 }
@@ -84,23 +87,23 @@ impl<R: Request + 'static> IntoFuture for Call<R> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let params = self.params?;
-            let shared = self.client.shared();
-            let method = match (R::METHOD, &shared.agreed.envelope) {
+            let shared = &self.shared;
+            let method = match (R::METHOD, &shared.agreed.meta) {
                 // Neither exists where there are no sessions: the one is about a session, the
                 // other asks what any answer tells.
-                (method::LOGGING_SET_LEVEL, Some(envelope)) => {
+                (method::LOGGING_SET_LEVEL, Some(meta)) => {
                     shared.offers(R::METHOD)?;
-                    envelope.set_level(level(params)?);
+                    meta.set_level(level(params)?);
                     return decode::<R::Result>(R::METHOD, &RawJson::copy("{}"));
                 }
                 (method::PING, Some(_)) => method::SERVER_DISCOVER,
                 (method, _) => method,
             };
-            let mut ask = Ask::new(method, params);
-            ask.options = self.options;
-            ask.options.fresh |= R::METHOD == method::PING;
-            let raw = run(shared, &mut ask).await?;
-            let mut result = decode::<R::Result>(R::METHOD, &raw)?;
+            let mut request = request::Request::new(method, params);
+            request.options = self.options;
+            request.options.is_fresh |= R::METHOD == method::PING;
+            let outcome = run(shared, &mut request).await?;
+            let mut result = decode::<R::Result>(R::METHOD, &outcome.raw)?;
             if method == method::TOOLS_LIST {
                 shared.tools.learn(&mut result as &mut dyn Any);
             }
@@ -119,12 +122,4 @@ fn level(params: Option<Value>) -> Result<LoggingLevel, Error> {
     let level = params.and_then(|mut params| params.get_mut("level").map(Value::take));
     serde_json::from_value(level.unwrap_or_default())
         .map_err(|error| Error::Invalid(format!("a log level: {error}")))
-}
-
-pub(crate) fn decode<T: serde::de::DeserializeOwned>(
-    method: &'static str,
-    raw: &RawJson,
-) -> Result<T, Error> {
-    raw.decode()
-        .map_err(|problem| Error::Answer { method, problem })
 }

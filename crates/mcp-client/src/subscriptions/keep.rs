@@ -1,28 +1,27 @@
 //! The task that keeps one stream open for all that is wanted.
 
 use std::future::{pending, poll_fn};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BoxFuture, Call, CallError, Extras, SentId};
-use mcp_types::{JsonObject, method};
+use mcp_protocol::{BoxFuture, Call, CallError, SentId};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::{Failure, Heard, Listener, Open, Stage, Wanted, is_empty};
-use crate::client::Shared;
-use crate::lock;
+use super::listener::{
+    ListenError, ListenStatus, Listener, OpenEntry, OpenStream, Stage, WantedChanges, is_empty,
+};
+use crate::sync::lock;
 
-/// Streams in a row that break before anything is heard on them; then it is given up.
-const ATTEMPTS: u32 = 16;
+/// Streams in a row that break before anything is status on them; then it is given up.
+const MAX_FAILURES: u32 = 16;
 /// The bound on the wait after the first of them; it doubles.
-const BASE: Duration = Duration::from_millis(500);
+const BASE_DELAY: Duration = Duration::from_millis(500);
 /// The bound on any wait.
-const CAP: Duration = Duration::from_secs(30);
+const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// How a stream ended.
 enum End {
@@ -30,7 +29,7 @@ enum End {
     Changed,
     /// The server ended it in good order.
     Graceful,
-    Refused(ErrorObject),
+    Rejected(ErrorObject),
     Broken(String),
     Closed,
 }
@@ -42,7 +41,7 @@ struct Stream {
     listener: Arc<Listener>,
 }
 
-pub(super) async fn keep(shared: Weak<Shared>, listener: Arc<Listener>) {
+pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Listener>) {
     let mut wanted = listener.wanted.subscribe();
     // Stays open until its successor is acknowledged, so that nothing is missed.
     let mut old: Option<Stream> = None;
@@ -60,22 +59,22 @@ pub(super) async fn keep(shared: Weak<Shared>, listener: Arc<Listener>) {
             }
             continue;
         }
-        let Some((mut stream, patience)) = open(&shared, &listener, &now) else {
+        let Some((mut stream, limit)) = open(&opener, &listener, &now) else {
             return;
         };
-        let end = listen(&mut stream, &mut old, &mut wanted, now.number, patience).await;
-        if listener.stage(stream.key) != Some(Stage::Asked) {
+        let end = listen(&mut stream, &mut old, &mut wanted, now.number, limit).await;
+        if listener.stage(stream.key) != Some(Stage::Sent) {
             old = None;
             failures = 0;
         }
         match end {
             End::Changed => old = Some(stream),
             End::Closed => return,
-            End::Refused(error) => {
+            End::Rejected(error) => {
                 tracing::debug!(%error, "the server refuses to tell of changes");
-                listener.settle(now.number, Err(Failure::Refused(error)));
+                listener.settle(now.number, Err(ListenError::Rejected(error)));
                 drop(stream);
-                hold(&mut old, &mut wanted).await;
+                read_until_changed(&mut old, &mut wanted).await;
             }
             End::Graceful => {
                 tracing::debug!("the server ended the stream of changes");
@@ -87,15 +86,15 @@ pub(super) async fn keep(shared: Weak<Shared>, listener: Arc<Listener>) {
             End::Broken(reason) => {
                 drop(stream);
                 failures += 1;
-                if failures > ATTEMPTS {
-                    tracing::warn!(reason, "nothing is heard of changes any more");
+                if failures > MAX_FAILURES {
+                    tracing::warn!(reason, "nothing is status of changes any more");
                     failures = 0;
                     listener.give_up(now.number, reason, &mut wanted).await;
                 } else {
                     let wait = delay(failures - 1);
                     tracing::debug!(reason, ?wait, "listening again");
                     let closed = async {
-                        let _ = wanted.wait_for(|it| it.closed).await;
+                        let _ = wanted.wait_for(|wanted| wanted.closed).await;
                     };
                     race(closed, sleep(wait)).await;
                 }
@@ -104,79 +103,71 @@ pub(super) async fn keep(shared: Weak<Shared>, listener: Arc<Listener>) {
     }
 }
 
-fn open(
-    shared: &Weak<Shared>,
+fn open<T: OpenStream>(
+    opener: &Weak<T>,
     listener: &Arc<Listener>,
-    wanted: &Wanted,
+    wanted: &WantedChanges,
 ) -> Option<(Stream, Duration)> {
-    let shared = shared.upgrade()?;
-    let envelope = shared.agreed.envelope.as_ref()?;
     let asked = wanted.filter();
-    let mut params = JsonObject::new();
-    params.insert("notifications".into(), serde_json::to_value(&asked).ok()?);
-    let key = listener.keys.fetch_add(1, Ordering::Relaxed);
     let id = SentId::new();
-    lock(&listener.open).push(Open {
+    let (call, limit) = opener.upgrade()?.open_stream(&asked, id.clone())?;
+    let key = listener.keys.fetch_add(1, Ordering::Relaxed);
+    lock(&listener.open).push(OpenEntry {
         key,
-        id: id.clone(),
+        id,
         number: wanted.number,
         asked,
-        stage: Stage::Asked,
+        stage: Stage::Sent,
     });
-    let call = shared.link.request_with(
-        method::SUBSCRIPTIONS_LISTEN,
-        Some(envelope.params(&params)),
-        Extras::of_id(id),
-    );
     let stream = Stream {
         call,
         key,
         listener: Arc::clone(listener),
     };
-    Some((stream, shared.timeouts.idle))
+    Some((stream, limit))
 }
 
 /// Waits for the end of a stream, with the one before it until it is acknowledged.
 async fn listen(
     stream: &mut Stream,
     old: &mut Option<Stream>,
-    wanted: &mut watch::Receiver<Wanted>,
+    wanted: &mut watch::Receiver<WantedChanges>,
     number: u64,
-    patience: Duration,
+    limit: Duration,
 ) -> End {
     let listener = Arc::clone(&stream.listener);
     let key = stream.key;
     let call = &mut stream.call;
-    let heard = || listener.heard.subscribe();
+    let status = || listener.status.subscribe();
     let acknowledged = async {
-        let mut heard = heard();
-        let is = |_: &Heard| listener.stage(key) != Some(Stage::Asked);
-        let _ = heard.wait_for(is).await;
+        let mut status = status();
+        let is = |_: &ListenStatus| listener.stage(key) != Some(Stage::Sent);
+        let _ = status.wait_for(is).await;
     };
     let follow = async {
         // The one before is read on meanwhile.
-        let waited = timeout(patience, race(acknowledged, ended(old.as_mut()))).await;
+        let waited = timeout(limit, race(acknowledged, ended(old.as_mut()))).await;
         if waited.is_err() {
-            let seconds = patience.as_secs_f64();
+            let seconds = limit.as_secs_f64();
             return End::Broken(format!("not acknowledged within {seconds} s"));
         }
         *old = None;
-        let changed = |it: &Wanted| it.closed || it.number != number;
+        let changed = |wanted: &WantedChanges| wanted.closed || wanted.number != number;
         match wanted.wait_for(changed).await {
             Ok(wanted) if !wanted.closed => End::Changed,
             _ => End::Closed,
         }
     };
     let cancelled = async {
-        let mut heard = heard();
-        let is = |_: &Heard| listener.stage(key) == Some(Stage::Ended);
-        let _ = heard.wait_for(is).await;
+        let mut status = status();
+        let is = |_: &ListenStatus| listener.stage(key) == Some(Stage::Ended);
+        let _ = status.wait_for(is).await;
         End::Graceful
     };
     let answered = async {
         match call.await {
             Ok(Ok(_)) => End::Graceful,
-            Ok(Err(error)) => End::Refused(error),
+            Ok(Err(error)) => End::Rejected(error),
             Err(CallError::Closed(_)) => End::Closed,
             Err(error) => End::Broken(error.to_string()),
         }
@@ -185,7 +176,7 @@ async fn listen(
 }
 
 /// Reads the old stream on until something else is wanted.
-async fn hold(old: &mut Option<Stream>, wanted: &mut watch::Receiver<Wanted>) {
+async fn read_until_changed(old: &mut Option<Stream>, wanted: &mut watch::Receiver<WantedChanges>) {
     let changed = async {
         let _ = wanted.changed().await;
     };
@@ -203,11 +194,13 @@ async fn ended(stream: Option<&mut Stream>) {
 impl Listener {
     fn stage(&self, key: u64) -> Option<Stage> {
         let open = lock(&self.open);
-        open.iter().find(|it| it.key == key).map(|it| it.stage)
+        open.iter()
+            .find(|entry| entry.key == key)
+            .map(|entry| entry.stage)
     }
 
     /// Ends the subscriptions, and waits until something new is wanted.
-    async fn give_up(&self, number: u64, why: String, wanted: &mut watch::Receiver<Wanted>) {
+    async fn give_up(&self, number: u64, why: String, wanted: &mut watch::Receiver<WantedChanges>) {
         let is_last = self.wanted.send_if_modified(|wanted| {
             let is_last = wanted.number == number;
             if is_last {
@@ -218,15 +211,15 @@ impl Listener {
         if is_last {
             self.subscriptions.close();
         }
-        self.settle(number, Err(Failure::Ended(why)));
-        let changed = |it: &Wanted| it.closed || it.number != number;
+        self.settle(number, Err(ListenError::Ended(why)));
+        let changed = |wanted: &WantedChanges| wanted.closed || wanted.number != number;
         let _ = wanted.wait_for(changed).await;
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        lock(&self.listener.open).retain(|it| it.key != self.key);
+        lock(&self.listener.open).retain(|entry| entry.key != self.key);
     }
 }
 
@@ -247,10 +240,12 @@ async fn race<T>(
 /// A random part of a bound that doubles: clients that lost the same server do not come back at
 /// the same moment.
 fn delay(attempt: u32) -> Duration {
-    let bound = BASE.saturating_mul(1 << attempt.min(16)).min(CAP);
-    // The keys of hashers come from the operating system.
-    let random = RandomState::new().build_hasher().finish();
-    let nanos = (bound.as_nanos() * u128::from(random >> 32)) >> 32;
+    let bound = BASE_DELAY
+        .saturating_mul(1 << attempt.min(16))
+        .min(MAX_DELAY);
+    // Without random bytes of the operating system, the delay is the bound.
+    let random = getrandom::u32().unwrap_or(u32::MAX);
+    let nanos = (bound.as_nanos() * u128::from(random)) >> 32;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
@@ -261,7 +256,7 @@ mod tests {
     #[test]
     fn waits_are_drawn_below_a_bound_that_doubles() {
         for attempt in 0..20 {
-            let bound = BASE.saturating_mul(1 << attempt).min(CAP);
+            let bound = BASE_DELAY.saturating_mul(1 << attempt).min(MAX_DELAY);
             assert!(delay(attempt) < bound);
         }
         let drawn: std::collections::HashSet<_> = (0..8).map(|_| delay(19)).collect();

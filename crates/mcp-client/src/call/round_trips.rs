@@ -11,24 +11,31 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, members};
+use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, members, quote};
 use mcp_protocol::{BoxFuture, Outcome, Reply, guarded};
 use mcp_types::method;
 use mcp_types::v2026_07_28::CreateTaskResult;
 
 use crate::Error;
-use crate::envelope::add;
-use crate::inbound::ClientInbound;
+
+/// Answers the input requests of a server.
+pub(crate) trait AnswerInput: Send + Sync {
+    /// Starts the handler of `method`, with params as JSON text.
+    ///
+    /// # Errors
+    /// The client did not declare the capability, or the params are invalid.
+    fn answer(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject>;
+}
 
 /// What kind of result an answer is.
-pub(crate) enum Kind {
+pub(crate) enum ResultKind {
     Complete,
     InputRequired,
     /// The request goes on as a task.
     Task,
 }
 
-impl Kind {
+impl ResultKind {
     /// A result that does not say is complete.
     ///
     /// # Errors
@@ -37,13 +44,13 @@ impl Kind {
         let Some(text) = member(result, "resultType") else {
             return Ok(Self::Complete);
         };
-        let kind: String = decode(text).map_err(|problem| Error::Answer {
+        let kind: String = decode(text).map_err(|problem| Error::InvalidResult {
             method,
             problem: DecodeError::new("/resultType", problem.message()),
         })?;
         match kind.as_str() {
             "complete" => Ok(Self::Complete),
-            "input_required" if may_ask(method) => Ok(Self::InputRequired),
+            "input_required" if may_require_input(method) => Ok(Self::InputRequired),
             "input_required" => Err(Error::Protocol(format!(
                 "{method} was answered with questions, which it may not be"
             ))),
@@ -60,7 +67,7 @@ impl Kind {
 }
 
 /// Whether the method may be answered with questions.
-fn may_ask(method: &str) -> bool {
+fn may_require_input(method: &str) -> bool {
     matches!(
         method,
         method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
@@ -68,34 +75,34 @@ fn may_ask(method: &str) -> bool {
 }
 
 /// A result that asks.
-pub(crate) struct Interim<'a> {
+pub(crate) struct InputRequired<'a> {
     method: &'static str,
-    questions: Option<&'a str>,
+    requests: Option<&'a str>,
     /// JSON text, echoed as it came.
     state: Option<&'a str>,
 }
 
-impl<'a> Interim<'a> {
+impl<'a> InputRequired<'a> {
     pub(crate) fn read(method: &'static str, result: &'a RawJson) -> Result<Self, Error> {
         let present = |name| member(result, name).filter(|text| *text != "null");
         let this = Self {
             method,
-            questions: present("inputRequests"),
+            requests: present("inputRequests"),
             state: present("requestState"),
         };
         match this.state {
             Some(state) if !state.starts_with('"') => Err(Error::Protocol(format!(
                 "{method} was answered with a requestState that is no string"
             ))),
-            None if this.questions.is_none() => Err(Error::Protocol(format!(
+            None if this.requests.is_none() => Err(Error::Protocol(format!(
                 "{method} was answered with neither questions nor a state"
             ))),
             _ => Ok(this),
         }
     }
 
-    pub(crate) fn has_questions(&self) -> bool {
-        self.questions.is_some()
+    pub(crate) fn has_requests(&self) -> bool {
+        self.requests.is_some()
     }
 
     /// Answers all questions at the same time; what the next request says besides the params.
@@ -106,20 +113,22 @@ impl<'a> Interim<'a> {
     ///
     /// # Cancel safety
     /// Dropping the future drops the handlers.
-    pub(crate) async fn answered(&self, inbound: &ClientInbound) -> Result<Retry, Error> {
-        let mut asked = Vec::new();
-        for question in members(self.questions.unwrap_or("{}")) {
-            let (key, question) = question.map_err(|error| {
+    pub(crate) async fn answered_by(
+        &self,
+        handlers: &dyn AnswerInput,
+    ) -> Result<RetryParams, Error> {
+        let mut started = Vec::new();
+        for request in members(self.requests.unwrap_or("{}")) {
+            let (key, request) = request.map_err(|error| {
                 Error::Protocol(format!("{} was answered with {error}", self.method))
             })?;
-            asked.push(ask(self.method, inbound, key, question)?);
+            started.push(start_handler(self.method, handlers, key, request)?);
         }
-        let answers = all(asked).await;
-        let answers = answers.map_err(|(key, reason)| unanswered(self.method, &key, reason))?;
-        Ok(Retry {
-            answers: self.questions.map(|_| answers),
-            state: self.state.map(str::to_owned),
-        })
+        let responses = all(started).await;
+        let responses =
+            responses.map_err(|(key, reason)| input_failed(self.method, &key, reason))?;
+        let responses = self.requests.map(|_| responses.as_slice());
+        Ok(RetryParams::new(responses, self.state))
     }
 }
 
@@ -127,29 +136,28 @@ impl<'a> Interim<'a> {
 ///
 /// # Errors
 /// Nobody does.
-pub(crate) fn ask(
+pub(crate) fn start_handler(
     method: &'static str,
-    inbound: &ClientInbound,
+    handlers: &dyn AnswerInput,
     key: &str,
-    question: &str,
+    request: &str,
 ) -> Result<(String, Reply), Error> {
-    let asks = member(question, "method").and_then(|text| decode::<String>(text).ok());
-    let asks = asks.ok_or_else(|| {
-        let shown = shown(key);
-        Error::Protocol(format!("question {shown:?} has no method"))
+    let requested = member(request, "method").and_then(|text| decode::<String>(text).ok());
+    let requested = requested.ok_or_else(|| {
+        Error::Protocol(format!("input request {} has no method", quote(key, 64)))
     })?;
-    let reply = guarded(|| inbound.answer(&asks, member(question, "params")));
+    let reply = guarded(|| handlers.answer(&requested, member(request, "params")));
     match reply.and_then(|reply| reply) {
         Ok(reply) => Ok((key.to_owned(), reply)),
-        Err(reason) => Err(unanswered(method, key, reason)),
+        Err(reason) => Err(input_failed(method, key, reason)),
     }
 }
 
 /// The failure of a call whose question has no answer.
-pub(crate) fn unanswered(method: &'static str, key: &str, reason: ErrorObject) -> Error {
-    Error::Unanswered {
+pub(crate) fn input_failed(method: &'static str, key: &str, reason: ErrorObject) -> Error {
+    Error::InputFailed {
         method,
-        question: shown(key),
+        request: key.chars().take(64).collect(),
         reason: reason.message.into_owned(),
     }
 }
@@ -163,30 +171,31 @@ pub(crate) fn object(members: &[(String, String)]) -> String {
     format!("{{{}}}", all.join(","))
 }
 
-/// What a request says besides the params, because of the round before.
+/// Params that a request adds because of the round trip before it: `inputResponses` and
+/// `requestState`.
 #[derive(Default)]
-pub(crate) struct Retry {
-    /// JSON text of keys and answers.
-    answers: Option<Vec<(String, String)>>,
-    /// JSON text.
-    state: Option<String>,
+pub(crate) struct RetryParams {
+    /// Names and JSON text.
+    members: Vec<(&'static str, String)>,
 }
 
-impl Retry {
-    /// Adds it to params that are open at their end.
-    pub(crate) fn write(&self, params: &mut Vec<u8>) {
-        if let Some(answers) = &self.answers {
-            add(params, "inputResponses", &object(answers));
+impl RetryParams {
+    fn new(responses: Option<&[(String, String)]>, state: Option<&str>) -> Self {
+        let responses = responses.map(|responses| ("inputResponses", object(responses)));
+        let state = state.map(|state| ("requestState", state.to_owned()));
+        Self {
+            members: responses.into_iter().chain(state).collect(),
         }
-        if let Some(state) = &self.state {
-            add(params, "requestState", state);
-        }
+    }
+
+    pub(crate) fn members(&self) -> &[(&'static str, String)] {
+        &self.members
     }
 }
 
 /// How long to wait before a request that brings nothing but the state, the `nth` in a row: the
 /// first goes at once, the others wait ever longer, up to two seconds.
-pub(crate) fn pace(nth: u32) -> Duration {
+pub(crate) fn retry_delay(nth: u32) -> Duration {
     match nth {
         0 | 1 => Duration::ZERO,
         more => Duration::from_millis(100 << (more - 2).min(5)).min(Duration::from_secs(2)),
@@ -246,30 +255,26 @@ fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value)
 }
 
-fn shown(key: &str) -> String {
-    key.chars().take(64).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_state_without_questions_is_paced() {
-        let waits: Vec<u128> = (1..9).map(|nth| pace(nth).as_millis()).collect();
+        let waits: Vec<u128> = (1..9).map(|nth| retry_delay(nth).as_millis()).collect();
         assert_eq!(waits, [0, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
     }
 
     // proves: M-BASE-015
     #[test]
     fn a_result_says_of_what_kind_it_is() {
-        let kind = |method, text: &str| Kind::of(method, &RawJson::copy(text));
+        let kind = |method, text: &str| ResultKind::of(method, &RawJson::copy(text));
         let tool = method::TOOLS_CALL;
-        assert!(matches!(kind(tool, "{}"), Ok(Kind::Complete)));
+        assert!(matches!(kind(tool, "{}"), Ok(ResultKind::Complete)));
         let complete = r#"{"resultType":"complete"}"#;
-        assert!(matches!(kind(tool, complete), Ok(Kind::Complete)));
+        assert!(matches!(kind(tool, complete), Ok(ResultKind::Complete)));
         let asks = r#"{"resultType":"input_required"}"#;
-        assert!(matches!(kind(tool, asks), Ok(Kind::InputRequired)));
+        assert!(matches!(kind(tool, asks), Ok(ResultKind::InputRequired)));
         assert!(matches!(
             kind(method::TOOLS_LIST, asks),
             Err(Error::Protocol(_))
@@ -285,15 +290,15 @@ mod tests {
     fn nothing_but_a_tool_call_goes_on_as_a_task() {
         let task = RawJson::copy(r#"{"resultType":"task","taskId":"1"}"#);
         assert!(matches!(
-            Kind::of(method::TOOLS_CALL, &task),
-            Ok(Kind::Task)
+            ResultKind::of(method::TOOLS_CALL, &task),
+            Ok(ResultKind::Task)
         ));
         for method in [
             method::PROMPTS_GET,
             method::RESOURCES_READ,
             method::TOOLS_LIST,
         ] {
-            let refused = Kind::of(method, &task);
+            let refused = ResultKind::of(method, &task);
             assert!(matches!(refused, Err(Error::Protocol(_))), "{method}");
         }
     }

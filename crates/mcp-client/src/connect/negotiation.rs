@@ -22,10 +22,10 @@ pub enum Negotiation {
     Legacy,
     /// Speaks to modern servers alone.
     Modern,
-    /// Begins with what was [found](crate::Client::verdict) before, and finds out anew if that
+    /// Begins with what was [found](crate::Client::known_version) before, and finds out anew if that
     /// turns out to be wrong. Saves a legacy server the question; a modern one is asked all the
     /// same, because its answer says what it offers.
-    Prior(Verdict),
+    Prior(KnownVersion),
 }
 
 /// How revisions open a connection.
@@ -46,10 +46,10 @@ pub enum Era {
 /// stored for the next connection to the same.
 ///
 /// ```
-/// use mcp_client::{Negotiation, Verdict};
+/// use mcp_client::{Negotiation, KnownVersion};
 /// use mcp_protocol::Revision;
 ///
-/// let found = Verdict::of(Revision::V2025_11_25);
+/// let found = KnownVersion::of(Revision::V2025_11_25);
 /// let stored = serde_json::to_string(&found)?;
 /// assert_eq!(stored, r#"{"era":"legacy","revision":"2025-11-25"}"#);
 /// let prior = Negotiation::Prior(serde_json::from_str(&stored)?);
@@ -58,9 +58,9 @@ pub enum Era {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
-pub struct Verdict(Revision);
+pub struct KnownVersion(Revision);
 
-impl Verdict {
+impl KnownVersion {
     /// The server speaks this revision.
     pub fn of(revision: Revision) -> Self {
         Self(revision)
@@ -81,9 +81,9 @@ impl Verdict {
     }
 }
 
-impl fmt::Debug for Verdict {
+impl fmt::Debug for KnownVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Verdict({:?}, {})", self.era(), self.0)
+        write!(f, "KnownVersion({:?}, {})", self.era(), self.0)
     }
 }
 
@@ -93,25 +93,25 @@ struct Stored {
     revision: String,
 }
 
-impl From<Verdict> for Stored {
-    fn from(verdict: Verdict) -> Self {
+impl From<KnownVersion> for Stored {
+    fn from(version: KnownVersion) -> Self {
         Self {
-            era: verdict.era(),
-            revision: verdict.0.as_str().to_owned(),
+            era: version.era(),
+            revision: version.0.as_str().to_owned(),
         }
     }
 }
 
-impl TryFrom<Stored> for Verdict {
+impl TryFrom<Stored> for KnownVersion {
     type Error = String;
 
     fn try_from(stored: Stored) -> Result<Self, String> {
-        let verdict = stored.revision.parse().map(Self);
-        let verdict = verdict.map_err(|error| error.to_string())?;
-        if verdict.era() == stored.era {
-            return Ok(verdict);
+        let version = stored.revision.parse().map(Self);
+        let version = version.map_err(|error| error.to_string())?;
+        if version.era() == stored.era {
+            return Ok(version);
         }
-        Err(format!("revision {} is of the other era", verdict.0))
+        Err(format!("revision {} is of the other era", version.0))
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct Policy {
     /// The newest revision to speak.
     pub(crate) newest: Revision,
     /// How long silence on a pipe is waited through.
-    pub(crate) silence: Duration,
+    pub(crate) probe_timeout: Duration,
 }
 
 impl Default for Policy {
@@ -130,20 +130,20 @@ impl Default for Policy {
         Self {
             negotiation: Negotiation::Auto,
             newest: Revision::LATEST,
-            silence: Duration::from_secs(5),
+            probe_timeout: Duration::from_secs(5),
         }
     }
 }
 
 impl Policy {
     /// The revisions to speak, as far as the negotiation leaves a choice.
-    pub(crate) fn spoken(self) -> impl Iterator<Item = Revision> {
+    pub(crate) fn revisions(self) -> impl Iterator<Item = Revision> {
         let all = Revision::ALL.into_iter();
-        all.filter(move |it| {
-            *it <= self.newest
+        all.filter(move |revision| {
+            *revision <= self.newest
                 && match self.negotiation {
-                    Negotiation::Legacy => !it.is_stateless(),
-                    Negotiation::Modern => it.is_stateless(),
+                    Negotiation::Legacy => !revision.is_stateless(),
+                    Negotiation::Modern => revision.is_stateless(),
                     _ => true,
                 }
         })
@@ -158,16 +158,22 @@ mod tests {
     #[test]
     fn a_verdict_is_stored_and_read_back() {
         for revision in Revision::ALL {
-            let verdict = Verdict::of(revision);
-            let text = serde_json::to_string(&verdict).unwrap();
-            assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict);
+            let version = KnownVersion::of(revision);
+            let text = serde_json::to_string(&version).unwrap();
+            assert_eq!(
+                serde_json::from_str::<KnownVersion>(&text).unwrap(),
+                version
+            );
         }
         for wrong in [
             r#"{"era":"modern","revision":"2025-11-25"}"#,
             r#"{"era":"modern","revision":"2099-01-01"}"#,
             r#"{"era":"new","revision":"2026-07-28"}"#,
         ] {
-            assert!(serde_json::from_str::<Verdict>(wrong).is_err(), "{wrong}");
+            assert!(
+                serde_json::from_str::<KnownVersion>(wrong).is_err(),
+                "{wrong}"
+            );
         }
     }
 
@@ -179,7 +185,7 @@ mod tests {
                 newest,
                 ..Policy::default()
             };
-            policy.spoken().collect::<Vec<_>>()
+            policy.revisions().collect::<Vec<_>>()
         };
         let (old, new) = (Revision::V2025_06_18, Revision::LATEST);
         assert_eq!(policy(Negotiation::Auto, new), Revision::ALL);

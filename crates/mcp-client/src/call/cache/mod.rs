@@ -17,10 +17,11 @@ use mcp_types::{JsonObject, method};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::{lock, subscription};
+use crate::subscriptions::table::covers;
+use crate::sync::lock;
 
 /// No result is kept for longer, whatever the server says.
-const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
 
 /// What a client may keep of results that its server lets it keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,17 +84,17 @@ struct Entry {
 }
 
 /// Where a result goes that has to be asked for.
-pub(crate) struct Slot {
+pub(crate) struct EmptySlot {
     key: Key,
     changes: u64,
 }
 
 /// What the cache knows of a request.
-pub(crate) enum Found {
-    Fresh(RawJson),
-    Missing(Slot),
+pub(crate) enum Lookup {
+    Hit(RawJson),
+    Miss(EmptySlot),
     /// Its results are never kept.
-    Never,
+    Uncacheable,
 }
 
 impl Cache {
@@ -111,9 +112,9 @@ impl Cache {
         params: &JsonObject,
         fresh: bool,
         now: Instant,
-    ) -> Found {
+    ) -> Lookup {
         if self.limits.entries == 0 || !is_cacheable(method) || is_retry(params) {
-            return Found::Never;
+            return Lookup::Uncacheable;
         }
         let key = Key::of(method, params);
         let inner = &mut *lock(&self.inner);
@@ -121,9 +122,9 @@ impl Cache {
         match inner.entries.get_mut(&key) {
             Some(entry) if now < entry.until && !fresh => {
                 entry.used = inner.uses;
-                Found::Fresh(entry.result.clone())
+                Lookup::Hit(entry.result.clone())
             }
-            _ => Found::Missing(Slot {
+            _ => Lookup::Miss(EmptySlot {
                 key,
                 changes: inner.changes,
             }),
@@ -131,7 +132,7 @@ impl Cache {
     }
 
     /// Keeps a result for as long as it says, unless something changed since it was asked for.
-    pub(crate) fn keep(&self, slot: Slot, result: &RawJson, now: Instant) {
+    pub(crate) fn keep(&self, slot: EmptySlot, result: &RawJson, now: Instant) {
         let ttl = ttl(result);
         let bytes = slot.key.params.len() + result.as_str().len();
         let inner = &mut *lock(&self.inner);
@@ -164,7 +165,7 @@ impl Cache {
             key.method == method::RESOURCES_READ
                 && serde_json::from_str::<Value>(&key.params)
                     .ok()
-                    .and_then(|params| Some(subscription::covers(params["uri"].as_str()?, uri)))
+                    .and_then(|params| Some(covers(params["uri"].as_str()?, uri)))
                     .unwrap_or(true)
         });
     }
@@ -244,5 +245,5 @@ fn ttl(result: &RawJson) -> Duration {
     let said = members.find(|(key, _)| *key == "ttlMs");
     let millis = said.and_then(|(_, text)| decode::<f64>(text).ok());
     let seconds = millis.unwrap_or(0.0).max(0.0) / 1_000.0;
-    Duration::try_from_secs_f64(seconds).map_or(LONGEST, |ttl| ttl.min(LONGEST))
+    Duration::try_from_secs_f64(seconds).map_or(MAX_TTL, |ttl| ttl.min(MAX_TTL))
 }

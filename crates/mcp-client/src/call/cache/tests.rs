@@ -20,7 +20,7 @@ fn result(members: Value) -> RawJson {
 
 /// Keeps `text` for a minute.
 fn put(cache: &Cache, method: &'static str, params: Value, text: &str, now: Instant) {
-    let Found::Missing(slot) = cache.find(method, &object(params), false, now) else {
+    let Lookup::Miss(slot) = cache.find(method, &object(params), false, now) else {
         panic!("known already")
     };
     cache.keep(slot, &result(json!({ "ttlMs": 60_000, "text": text })), now);
@@ -28,7 +28,7 @@ fn put(cache: &Cache, method: &'static str, params: Value, text: &str, now: Inst
 
 fn get(cache: &Cache, method: &'static str, params: Value, now: Instant) -> Option<String> {
     match cache.find(method, &object(params), false, now) {
-        Found::Fresh(result) => {
+        Lookup::Hit(result) => {
             let result: Value = result.decode().unwrap();
             Some(result["text"].as_str().unwrap().to_owned())
         }
@@ -63,7 +63,7 @@ fn a_result_is_fresh_for_its_time_and_for_its_params_alone() {
         false,
         now + 60 * SECOND,
     );
-    let Found::Missing(slot) = found else {
+    let Lookup::Miss(slot) = found else {
         panic!("it is stale")
     };
     cache.keep(slot, &result(json!({ "ttlMs": 0 })), now);
@@ -75,7 +75,7 @@ fn a_result_is_fresh_for_its_time_and_for_its_params_alone() {
 fn what_may_not_be_kept_is_not() {
     let (cache, now) = (cache(), Instant::now());
     for ttl in [json!(0), json!(-5), json!(null), json!("60000")] {
-        let Found::Missing(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now)
+        let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now)
         else {
             panic!("{ttl}")
         };
@@ -94,11 +94,11 @@ fn what_may_not_be_kept_is_not() {
         ),
     ] {
         let found = cache.find(method, &object(params), false, now);
-        assert!(matches!(found, Found::Never), "{method}");
+        assert!(matches!(found, Lookup::Uncacheable), "{method}");
     }
     let off = Cache::new(CacheLimits::NONE);
     let found = off.find(method::TOOLS_LIST, &JsonObject::new(), false, now);
-    assert!(matches!(found, Found::Never));
+    assert!(matches!(found, Lookup::Uncacheable));
 }
 
 // proves: M-CACHE-019
@@ -132,7 +132,7 @@ fn a_change_makes_stale_what_it_concerns() {
 fn who_wants_it_fresh_asks_and_leaves_the_answer_to_others() {
     let (cache, now) = (cache(), Instant::now());
     put(&cache, method::TOOLS_LIST, json!({}), "old", now);
-    let Found::Missing(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), true, now) else {
+    let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), true, now) else {
         panic!("it was to be fresh")
     };
     let list = |now| get(&cache, method::TOOLS_LIST, json!({}), now);
@@ -144,8 +144,7 @@ fn who_wants_it_fresh_asks_and_leaves_the_answer_to_others() {
 #[test]
 fn a_change_on_the_way_wins_over_the_answer() {
     let (cache, now) = (cache(), Instant::now());
-    let Found::Missing(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now)
-    else {
+    let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now) else {
         panic!("nothing is known")
     };
     cache.forget(&[method::TOOLS_LIST]);
@@ -186,8 +185,7 @@ fn there_is_an_end_to_what_is_kept() {
 #[test]
 fn no_server_is_believed_for_ever() {
     let (cache, now) = (cache(), Instant::now());
-    let Found::Missing(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now)
-    else {
+    let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now) else {
         panic!("nothing is known")
     };
     cache.keep(
@@ -195,9 +193,9 @@ fn no_server_is_believed_for_ever() {
         &result(json!({ "ttlMs": u64::MAX, "text": "t" })),
         now,
     );
-    assert!(get(&cache, method::TOOLS_LIST, json!({}), now + LONGEST / 2).is_some());
+    assert!(get(&cache, method::TOOLS_LIST, json!({}), now + MAX_TTL / 2).is_some());
     assert_eq!(
-        get(&cache, method::TOOLS_LIST, json!({}), now + LONGEST),
+        get(&cache, method::TOOLS_LIST, json!({}), now + MAX_TTL),
         None
     );
 }

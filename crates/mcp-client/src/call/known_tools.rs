@@ -8,45 +8,46 @@ use std::sync::{Arc, Mutex};
 
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_schema::{Origin, Validator};
-use mcp_types::{JsonObject, ListToolsResult, TaskSupport, Tool, v2026_07_28};
+use mcp_types::{CallToolResult, JsonObject, ListToolsResult, TaskSupport, Tool, v2026_07_28};
 use serde_json::Value;
 
-use crate::{Error, lock};
+use crate::Error;
+use crate::sync::lock;
 
 /// How many tools are remembered.
-const MOST: usize = 4_096;
+const MAX_TOOLS: usize = 4_096;
 
 #[derive(Default)]
 pub(crate) struct KnownTools {
     /// Whether arguments are repeated in headers.
-    mirrors: bool,
+    has_headers: bool,
     /// Whether any page was seen.
     listed: AtomicBool,
-    tools: Mutex<BTreeMap<String, Known>>,
+    tools: Mutex<BTreeMap<String, KnownTool>>,
 }
 
 #[derive(Default, Clone)]
-struct Known {
+struct KnownTool {
     /// Of both schemas, to see that nothing has to be compiled again.
     digest: u64,
     output: Option<Arc<Validator>>,
-    mirrored: Option<Arc<HeaderParams>>,
+    header_params: Option<Arc<HeaderParams>>,
     /// Whether calls may run as tasks (2025-11-25).
     tasks: Option<TaskSupport>,
 }
 
 impl KnownTools {
-    pub(crate) fn new(mirrors: bool) -> Self {
+    pub(crate) fn new(has_headers: bool) -> Self {
         Self {
-            mirrors,
+            has_headers,
             listed: AtomicBool::new(false),
             tools: Mutex::default(),
         }
     }
 
     /// Whether arguments are repeated in headers.
-    pub(crate) fn mirrors(&self) -> bool {
-        self.mirrors
+    pub(crate) fn has_headers(&self) -> bool {
+        self.has_headers
     }
 
     /// Whether tools were listed at all.
@@ -60,43 +61,43 @@ impl KnownTools {
         if let Some(page) = page.downcast_mut::<ListToolsResult>() {
             page.tools.retain(|tool: &Tool| {
                 let execution = tool.execution.as_ref();
-                let tasks = execution.and_then(|it| it.task_support.clone());
+                let tasks = execution.and_then(|execution| execution.task_support.clone());
                 let output = tool.output_schema.as_ref();
-                self.note(&tool.name, &tool.input_schema, output, tasks)
+                self.record(&tool.name, &tool.input_schema, output, tasks)
             });
         } else if let Some(page) = page.downcast_mut::<v2026_07_28::ListToolsResult>() {
             page.tools.retain(|tool| {
                 let output = tool.output_schema.as_ref();
-                self.note(&tool.name, &tool.input_schema, output, None)
+                self.record(&tool.name, &tool.input_schema, output, None)
             });
         }
     }
 
     /// Takes note of a tool; `false` if it may not be used.
-    fn note(
+    fn record(
         &self,
         name: &str,
         input: &JsonObject,
         output: Option<&JsonObject>,
         tasks: Option<TaskSupport>,
     ) -> bool {
-        let mut known = Known {
+        let mut known = KnownTool {
             digest: digest(input, output),
             tasks,
-            ..Known::default()
+            ..KnownTool::default()
         };
         if lock(&self.tools)
             .get_mut(name)
-            .filter(|it| it.digest == known.digest)
-            .map(|it| it.tasks.clone_from(&known.tasks))
+            .filter(|tool| tool.digest == known.digest)
+            .map(|tool| tool.tasks.clone_from(&known.tasks))
             .is_some()
         {
             return true;
         }
-        if self.mirrors {
+        if self.has_headers {
             match HeaderParams::of(input) {
-                Ok(mirrored) if mirrored.is_empty() => {}
-                Ok(mirrored) => known.mirrored = Some(Arc::new(mirrored)),
+                Ok(params) if params.is_empty() => {}
+                Ok(params) => known.header_params = Some(Arc::new(params)),
                 Err(reason) => {
                     tracing::warn!(tool = ?name, reason, "left out a tool that cannot be called over HTTP");
                     lock(&self.tools).remove(name);
@@ -113,7 +114,7 @@ impl KnownTools {
                 .map(Arc::new)
         });
         let mut tools = lock(&self.tools);
-        if tools.len() < MOST || tools.contains_key(name) {
+        if tools.len() < MAX_TOOLS || tools.contains_key(name) {
             tools.insert(name.to_owned(), known);
         }
         true
@@ -127,8 +128,28 @@ impl KnownTools {
     }
 
     /// What checks the structured output of a tool.
-    pub(crate) fn output(&self, name: &str) -> Option<Arc<Validator>> {
+    fn output(&self, name: &str) -> Option<Arc<Validator>> {
         lock(&self.tools).get(name)?.output.clone()
+    }
+
+    /// Checks the structured output of a tool against the output schema that was listed.
+    ///
+    /// # Errors
+    /// [`Error::Output`], or [`Error::Protocol`] if the output is missing.
+    pub(crate) fn check_output(&self, tool: &str, result: &CallToolResult) -> Result<(), Error> {
+        let validator = self.output(tool);
+        let (Some(validator), false) = (validator, result.is_error == Some(true)) else {
+            return Ok(());
+        };
+        let Some(content) = &result.structured_content else {
+            return Err(Error::Protocol(format!(
+                "tool {tool:?} has an output schema but returned no structured output"
+            )));
+        };
+        validator.check(content).map_err(|problem| Error::Output {
+            tool: tool.to_owned(),
+            problem,
+        })
     }
 
     /// The headers of a call: names and encoded values.
@@ -138,11 +159,11 @@ impl KnownTools {
         arguments: &Value,
     ) -> Result<Vec<(String, String)>, Error> {
         let known = lock(&self.tools).get(name).cloned();
-        let Some(mirrored) = known.and_then(|known| known.mirrored) else {
+        let Some(params) = known.and_then(|known| known.header_params) else {
             return Ok(Vec::new());
         };
         let arguments = arguments.to_string();
-        let headers = mirrored.headers_for(&arguments).map_err(|problem| {
+        let headers = params.headers_for(&arguments).map_err(|problem| {
             Error::Invalid(format!("an argument of tool {name:?} at {problem}"))
         })?;
         let owned = |(name, value): (&str, String)| (name.to_owned(), value);
@@ -182,11 +203,11 @@ mod tests {
     // proves: M-HDR-013, M-HDR-015
     #[test]
     fn a_tool_that_breaks_the_rules_of_headers_is_left_out_where_there_are_headers() {
-        let (mut over_http, mut over_pipe) = (page(), page());
+        let (mut over_http, mut over_stdio) = (page(), page());
         KnownTools::new(true).learn(&mut over_http);
         assert_eq!(names(&over_http), ["good"]);
-        KnownTools::new(false).learn(&mut over_pipe);
-        assert_eq!(names(&over_pipe), ["good", "bad"]);
+        KnownTools::new(false).learn(&mut over_stdio);
+        assert_eq!(names(&over_stdio), ["good", "bad"]);
     }
 
     // proves: M-HDR-002, M-HDR-009, M-HDR-012, M-HDR-030

@@ -4,7 +4,7 @@ use mcp_protocol::{Revision, Rules};
 use mcp_types::v2026_07_28::DiscoverResult;
 use mcp_types::{Implementation, InitializeResult, ServerCapabilities};
 
-use crate::envelope::Envelope;
+use super::request_meta::MetaTemplate;
 
 /// The server, and how to speak to it.
 pub(crate) struct Agreed {
@@ -13,24 +13,24 @@ pub(crate) struct Agreed {
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) instructions: Option<String>,
     /// What each request says of itself, where there is no handshake.
-    pub(crate) envelope: Option<Envelope>,
+    pub(crate) meta: Option<MetaTemplate>,
 }
 
 impl Agreed {
-    pub(crate) fn by_handshake(revision: Revision, result: InitializeResult) -> Self {
+    pub(crate) fn from_handshake(revision: Revision, result: InitializeResult) -> Self {
         Self {
             revision,
             server: result.server_info,
             capabilities: result.capabilities,
             instructions: result.instructions,
-            envelope: None,
+            meta: None,
         }
     }
 
-    pub(crate) fn discovered(
+    pub(crate) fn from_discovery(
         revision: Revision,
         result: DiscoverResult,
-        envelope: Envelope,
+        meta: MetaTemplate,
     ) -> Self {
         let server = result.meta.and_then(|meta| meta.server_info());
         Self {
@@ -38,7 +38,7 @@ impl Agreed {
             server: server.unwrap_or_else(|| Implementation::new("unknown", "unknown")),
             capabilities: result.capabilities.into(),
             instructions: result.instructions,
-            envelope: Some(envelope),
+            meta: Some(meta),
         }
     }
 

@@ -7,71 +7,77 @@
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
-mod keep;
-
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::SentId;
+use mcp_protocol::{Call, SentId};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{RequestId, ServerCapabilities};
 use tokio::sync::watch;
 
-use crate::client::Shared;
-use crate::lock;
-use crate::subscription::Subscriptions;
+use super::keep;
+use super::table::Subscriptions;
+use crate::sync::lock;
+
+/// Opens `subscriptions/listen` streams. The client implements it; the listener must not keep the
+/// client alive.
+pub(crate) trait OpenStream: Send + Sync + 'static {
+    /// Creates the request of a stream. Returns it with the timeout for its acknowledgement.
+    fn open_stream(&self, filter: &SubscriptionFilter, id: SentId) -> Option<(Call, Duration)>;
+}
 
 /// What is wanted of a server, and what it sends.
 pub(crate) struct Listener {
-    wanted: watch::Sender<Wanted>,
-    heard: watch::Sender<Heard>,
-    open: Mutex<Vec<Open>>,
-    subscriptions: Arc<Subscriptions>,
-    runs: AtomicBool,
-    keys: AtomicU64,
+    pub(super) wanted: watch::Sender<WantedChanges>,
+    pub(super) status: watch::Sender<ListenStatus>,
+    pub(super) open: Mutex<Vec<OpenEntry>>,
+    pub(super) subscriptions: Arc<Subscriptions>,
+    pub(super) runs: AtomicBool,
+    pub(super) keys: AtomicU64,
 }
 
 /// What somebody wants to hear of. Each change of it has a number.
 #[derive(Debug, Clone, Default)]
-struct Wanted {
-    number: u64,
-    lists: SubscriptionFilter,
+pub(super) struct WantedChanges {
+    pub(super) number: u64,
+    pub(super) lists: SubscriptionFilter,
     /// How many want to hear of a resource.
-    resources: BTreeMap<String, usize>,
-    closed: bool,
+    pub(super) resources: BTreeMap<String, usize>,
+    pub(super) closed: bool,
 }
 
 /// What became of what was wanted, up to a number.
 #[derive(Debug, Clone, Default)]
-struct Heard {
-    number: u64,
+pub(super) struct ListenStatus {
+    pub(super) number: u64,
     /// What the server sends; or its refusal.
-    outcome: Option<Result<SubscriptionFilter, Failure>>,
+    pub(super) outcome: Option<Result<SubscriptionFilter, ListenError>>,
 }
 
-/// Why nothing is heard.
+/// Why nothing is status.
 #[derive(Debug, Clone)]
-pub(crate) enum Failure {
+pub(crate) enum ListenError {
     /// The server refused.
-    Refused(ErrorObject),
+    Rejected(ErrorObject),
     /// It could not be kept up, or has ended.
     Ended(String),
 }
 
 /// One stream.
-struct Open {
-    key: u64,
-    id: SentId,
-    number: u64,
-    asked: SubscriptionFilter,
-    stage: Stage,
+pub(super) struct OpenEntry {
+    pub(super) key: u64,
+    pub(super) id: SentId,
+    pub(super) number: u64,
+    pub(super) asked: SubscriptionFilter,
+    pub(super) stage: Stage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Asked,
+pub(super) enum Stage {
+    Sent,
     Acknowledged,
     /// The server ended it.
     Ended,
@@ -81,7 +87,7 @@ impl Listener {
     pub(crate) fn new(subscriptions: Arc<Subscriptions>) -> Self {
         Self {
             wanted: watch::Sender::default(),
-            heard: watch::Sender::default(),
+            status: watch::Sender::default(),
             open: Mutex::default(),
             subscriptions,
             runs: AtomicBool::new(false),
@@ -91,14 +97,20 @@ impl Listener {
 
     /// Wants to hear of those lists whose changes the server announces.
     pub(crate) fn want_lists(&self, server: &ServerCapabilities) {
-        let tools = server.tools.as_ref().and_then(|it| it.list_changed);
-        let prompts = server.prompts.as_ref().and_then(|it| it.list_changed);
-        let resources = server.resources.as_ref().and_then(|it| it.list_changed);
-        let yes = |it: Option<bool>| it.filter(|it| *it);
+        let tools = server.tools.as_ref().and_then(|tools| tools.list_changed);
+        let prompts = server
+            .prompts
+            .as_ref()
+            .and_then(|prompts| prompts.list_changed);
+        let resources = server
+            .resources
+            .as_ref()
+            .and_then(|resources| resources.list_changed);
+        let if_true = |flag: Option<bool>| flag.filter(|flag| *flag);
         let mut lists = SubscriptionFilter::new();
-        lists.tools_list_changed = yes(tools);
-        lists.prompts_list_changed = yes(prompts);
-        lists.resources_list_changed = yes(resources);
+        lists.tools_list_changed = if_true(tools);
+        lists.prompts_list_changed = if_true(prompts);
+        lists.resources_list_changed = if_true(resources);
         self.wanted.send_modify(|wanted| {
             wanted.lists = lists;
             wanted.number += 1;
@@ -106,7 +118,7 @@ impl Listener {
     }
 
     /// Wants to hear of a resource; the number of that wish.
-    pub(crate) fn want(&self, uri: &str) -> u64 {
+    pub(crate) fn want_resource(&self, uri: &str) -> u64 {
         let mut number = 0;
         self.wanted.send_if_modified(|wanted| {
             let count = wanted.resources.entry(uri.to_owned()).or_default();
@@ -120,7 +132,7 @@ impl Listener {
     }
 
     /// Does not want to hear of it any more.
-    pub(crate) fn unwant(&self, uri: &str) {
+    pub(crate) fn drop_resource(&self, uri: &str) {
         self.wanted.send_if_modified(|wanted| {
             let Some(count) = wanted.resources.get_mut(uri) else {
                 return false;
@@ -136,37 +148,41 @@ impl Listener {
     }
 
     /// Whether anything is wanted.
-    pub(crate) fn is_wanted(&self) -> bool {
+    pub(crate) fn has_wanted(&self) -> bool {
         !is_empty(&self.wanted.borrow().filter())
     }
 
     /// Starts the task, unless it runs.
-    pub(crate) fn start(self: &Arc<Self>, shared: &Arc<Shared>) {
+    pub(crate) fn start<T: OpenStream>(self: &Arc<Self>, opener: &Arc<T>) {
         if !self.runs.swap(true, Ordering::AcqRel) {
-            tokio::spawn(keep::keep(Arc::downgrade(shared), Arc::clone(self)));
+            let opener: Weak<T> = Arc::downgrade(opener);
+            tokio::spawn(keep::run(opener, Arc::clone(self)));
         }
     }
 
     /// What became of the wish with this number. Cancel safe.
-    pub(crate) async fn settled(&self, number: u64) -> Result<SubscriptionFilter, Failure> {
-        let mut heard = self.heard.subscribe();
-        let settled = heard.wait_for(|it| it.number >= number && it.outcome.is_some());
+    pub(crate) async fn wait_settled(
+        &self,
+        number: u64,
+    ) -> Result<SubscriptionFilter, ListenError> {
+        let mut status = self.status.subscribe();
+        let settled = status.wait_for(|status| status.number >= number && status.outcome.is_some());
         // The sender lives as long as `self`.
-        let outcome = settled.await.ok().and_then(|heard| heard.outcome.clone());
-        outcome.unwrap_or_else(|| Err(Failure::Ended("the connection ended".to_owned())))
+        let outcome = settled.await.ok().and_then(|status| status.outcome.clone());
+        outcome.unwrap_or_else(|| Err(ListenError::Ended("the connection ended".to_owned())))
     }
 
     /// What the server said that it sends.
-    pub(crate) fn honoured(&self) -> Option<SubscriptionFilter> {
-        let heard = self.heard.borrow();
-        heard.outcome.clone().and_then(Result::ok)
+    pub(crate) fn acknowledged_filter(&self) -> Option<SubscriptionFilter> {
+        let status = self.status.borrow();
+        status.outcome.clone().and_then(Result::ok)
     }
 
     /// The server says what it sends on a stream.
-    pub(crate) fn acknowledged(&self, id: &RequestId, honoured: SubscriptionFilter) {
+    pub(crate) fn on_acknowledged(&self, id: &RequestId, honoured: SubscriptionFilter) {
         let mut open = lock(&self.open);
-        let asked = |it: &&mut Open| it.is(id) && it.stage == Stage::Asked;
-        let Some(stream) = open.iter_mut().find(asked) else {
+        let is_waiting = |entry: &&mut OpenEntry| entry.is(id) && entry.stage == Stage::Sent;
+        let Some(stream) = open.iter_mut().find(is_waiting) else {
             tracing::debug!(%id, "ignored an acknowledgement nobody waits for");
             return;
         };
@@ -181,48 +197,48 @@ impl Listener {
     }
 
     /// The server ended a stream.
-    pub(crate) fn cancelled(&self, id: &RequestId) {
+    pub(crate) fn on_cancelled(&self, id: &RequestId) {
         let mut open = lock(&self.open);
-        let named = |it: &&mut Open| it.id.get().as_ref() == Some(id);
-        if let Some(stream) = open.iter_mut().find(named) {
+        let has_id = |entry: &&mut OpenEntry| entry.id.get().as_ref() == Some(id);
+        if let Some(stream) = open.iter_mut().find(has_id) {
             stream.stage = Stage::Ended;
             drop(open);
             // Wakes the task that looks after it.
-            self.heard.send_modify(|_| {});
+            self.status.send_modify(|_| {});
         }
     }
 
     /// Whether there is such a stream, and the server has acknowledged it.
     pub(crate) fn is_open(&self, id: Option<&RequestId>) -> bool {
-        let is_open = |it: &Open, id| it.is(id) && it.stage == Stage::Acknowledged;
-        id.is_some_and(|id| lock(&self.open).iter().any(|it| is_open(it, id)))
+        let is_open = |entry: &OpenEntry, id| entry.is(id) && entry.stage == Stage::Acknowledged;
+        id.is_some_and(|id| lock(&self.open).iter().any(|entry| is_open(entry, id)))
     }
 
     /// The connection ended.
     pub(crate) fn close(&self) {
         self.wanted.send_modify(|wanted| wanted.closed = true);
-        let reason = Failure::Ended("the connection ended".to_owned());
+        let reason = ListenError::Ended("the connection ended".to_owned());
         self.settle(u64::MAX, Err(reason));
     }
 
     /// There is another connection in the place of one that ended before anything was wanted.
     pub(crate) fn reopen(&self) {
-        self.wanted.send_replace(Wanted::default());
-        self.heard.send_replace(Heard::default());
+        self.wanted.send_replace(WantedChanges::default());
+        self.status.send_replace(ListenStatus::default());
     }
 
-    fn settle(&self, number: u64, outcome: Result<SubscriptionFilter, Failure>) {
-        self.heard.send_modify(|heard| {
-            if heard.number <= number {
-                heard.number = number;
-                heard.outcome = Some(outcome);
+    pub(super) fn settle(&self, number: u64, outcome: Result<SubscriptionFilter, ListenError>) {
+        self.status.send_modify(|status| {
+            if status.number <= number {
+                status.number = number;
+                status.outcome = Some(outcome);
             }
         });
     }
 }
 
-impl Wanted {
-    fn filter(&self) -> SubscriptionFilter {
+impl WantedChanges {
+    pub(super) fn filter(&self) -> SubscriptionFilter {
         let mut filter = self.lists.clone();
         let resources: Vec<String> = self.resources.keys().cloned().collect();
         filter.resource_subscriptions = (!resources.is_empty()).then_some(resources);
@@ -230,14 +246,14 @@ impl Wanted {
     }
 }
 
-impl Open {
+impl OpenEntry {
     /// A transport that does not tell the id has but one stream at a time.
     fn is(&self, id: &RequestId) -> bool {
         self.id.get().is_none_or(|own| own == *id)
     }
 }
 
-fn is_empty(filter: &SubscriptionFilter) -> bool {
+pub(super) fn is_empty(filter: &SubscriptionFilter) -> bool {
     missing(filter, &SubscriptionFilter::new()).is_empty()
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use mcp_types::{ProgressNotificationParams, ProgressToken};
 use tokio::time::Instant;
 
-use crate::lock;
+use crate::sync::lock;
 
 /// How far a call has come.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ pub(crate) type Callback = Box<dyn FnMut(Progress) + Send>;
 
 /// The calls that may receive progress, by token. Tokens count up and are never used twice.
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct ProgressTable {
     inner: Mutex<Inner>,
 }
 
@@ -46,9 +46,9 @@ struct State {
     callback: Option<Callback>,
 }
 
-impl Table {
+impl ProgressTable {
     /// Opens a token; it is live until the entry is dropped.
-    pub(crate) fn open(self: &Arc<Self>, callback: Option<Callback>) -> Entry {
+    pub(crate) fn open(self: &Arc<Self>, callback: Option<Callback>) -> ProgressEntry {
         let waiting = Arc::new(Waiting {
             state: Mutex::new(State {
                 progress: f64::NEG_INFINITY,
@@ -60,7 +60,7 @@ impl Table {
         inner.last += 1;
         let token = inner.last;
         inner.waiting.insert(token, Arc::clone(&waiting));
-        Entry {
+        ProgressEntry {
             table: Arc::clone(self),
             token,
             waiting,
@@ -93,25 +93,26 @@ impl Table {
         }
     }
 
+    /// Returns the number of open tokens.
     pub(crate) fn len(&self) -> usize {
         lock(&self.inner).waiting.len()
     }
 }
 
 /// A live token.
-pub(crate) struct Entry {
-    table: Arc<Table>,
+pub(crate) struct ProgressEntry {
+    table: Arc<ProgressTable>,
     token: i64,
     waiting: Arc<Waiting>,
 }
 
-impl Entry {
+impl ProgressEntry {
     pub(crate) fn token(&self) -> ProgressToken {
         ProgressToken::Number(self.token)
     }
 
     /// Takes back who is told, for the next token of the same call.
-    pub(crate) fn callback(&mut self) -> Option<Callback> {
+    pub(crate) fn take_callback(&mut self) -> Option<Callback> {
         lock(&self.waiting.state).callback.take()
     }
 
@@ -121,14 +122,14 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for ProgressEntry {
     fn drop(&mut self) {
         lock(&self.table.inner).waiting.remove(&self.token);
     }
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for ProgressEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Entry").field(&self.token).finish()
+        f.debug_tuple("ProgressEntry").field(&self.token).finish()
     }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use mcp_protocol::Revision;
+use mcp_protocol::{Extras, Revision, StatelessRequest};
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, ClientCapabilities, Implementation, JsonObject,
     LOG_LEVEL_KEY, LoggingLevel, PROGRESS_TOKEN_KEY, PROTOCOL_VERSION_KEY, ProgressToken,
@@ -12,7 +12,8 @@ use mcp_types::{
 };
 use serde_json::Value;
 
-use crate::{Error, lock};
+use crate::Error;
+use crate::sync::lock;
 
 /// The keys of `_meta` whose values are for the protocol to choose.
 const OWN: [&str; 5] = [
@@ -24,14 +25,15 @@ const OWN: [&str; 5] = [
 ];
 
 /// The part of `_meta` that is the same in all requests, and the log level.
-pub(crate) struct Envelope {
+pub(crate) struct MetaTemplate {
+    revision: Revision,
     /// Members as they are sent, without braces.
     fixed: Vec<u8>,
     level: Mutex<Option<LoggingLevel>>,
     tasks: bool,
 }
 
-impl Envelope {
+impl MetaTemplate {
     /// `info` is left out if the client does not want to say who it is.
     pub(crate) fn new(
         revision: Revision,
@@ -40,7 +42,7 @@ impl Envelope {
     ) -> Result<Self, Error> {
         let capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
         let extensions = capabilities.extensions.as_ref();
-        let tasks = extensions.is_some_and(|it| it.contains_key(v2026_07_28::TASKS_EXTENSION));
+        let tasks = extensions.is_some_and(|all| all.contains_key(v2026_07_28::TASKS_EXTENSION));
         let text = |value: Result<String, serde_json::Error>| {
             value.map_err(|error| Error::Invalid(error.to_string()))
         };
@@ -52,6 +54,7 @@ impl Envelope {
         let capabilities = text(serde_json::to_string(&capabilities))?;
         add(&mut fixed, CLIENT_CAPABILITIES_KEY, &capabilities);
         Ok(Self {
+            revision,
             fixed,
             level: Mutex::default(),
             tasks,
@@ -70,7 +73,12 @@ impl Envelope {
 
     /// The params as they are sent, without the brace that ends them. What the caller has put
     /// into `_meta` stays, except what is for the protocol to say.
-    pub(crate) fn open(&self, params: &JsonObject, token: Option<&ProgressToken>) -> Vec<u8> {
+    pub(crate) fn write(
+        &self,
+        params: &JsonObject,
+        token: Option<&ProgressToken>,
+        more: &[(&str, String)],
+    ) -> Vec<u8> {
         let mut out = b"{\"_meta\":{".to_vec();
         out.extend_from_slice(&self.fixed);
         if let Some(token) = token.and_then(|token| serde_json::to_string(token).ok()) {
@@ -89,19 +97,22 @@ impl Envelope {
         for (name, value) in params.iter().filter(|(name, _)| *name != "_meta") {
             add(&mut out, name, &value.to_string());
         }
+        for (name, value) in more {
+            add(&mut out, name, value);
+        }
+        out.push(b'}');
         out
     }
 
-    /// The params as they are sent.
-    pub(crate) fn params(&self, params: &JsonObject) -> Vec<u8> {
-        let mut out = self.open(params, None);
-        out.push(b'}');
-        out
+    /// Returns what the transport needs to know about a request. `name` is the value of the
+    /// `Mcp-Name` header.
+    pub(crate) fn extras(&self, name: Option<String>) -> Extras {
+        Extras::of_stateless(StatelessRequest::new(self.revision.as_str(), name))
     }
 }
 
 /// Appends a member whose value is JSON text.
-pub(crate) fn add(out: &mut Vec<u8>, name: &str, value: &str) {
+fn add(out: &mut Vec<u8>, name: &str, value: &str) {
     out.push(b',');
     mcp_jsonrpc::write_string(out, name);
     out.push(b':');
@@ -115,25 +126,25 @@ mod tests {
 
     use super::*;
 
-    fn envelope(info: bool) -> Envelope {
+    fn template(info: bool) -> MetaTemplate {
         let info = info.then(|| Implementation::new("host", "1"));
         let roots = RootsCapability::default().with_list_changed(true);
         let capabilities = ClientCapabilities::default().with_roots(roots);
-        Envelope::new(Revision::V2026_07_28, info.as_ref(), capabilities).unwrap()
+        MetaTemplate::new(Revision::V2026_07_28, info.as_ref(), capabilities).unwrap()
     }
 
-    fn sent(envelope: &Envelope, params: &Value) -> Value {
+    fn sent(template: &MetaTemplate, params: &Value) -> Value {
         let token = ProgressToken::Number(7);
-        let mut bytes = envelope.open(params.as_object().unwrap(), Some(&token));
-        bytes.push(b'}');
+        let bytes = template.write(params.as_object().unwrap(), Some(&token), &[]);
         serde_json::from_slice(&bytes).unwrap()
     }
 
     // proves: M-META-001, M-META-002, M-META-003, M-META-006, M-META-008, M-META-028, M-ROOT-002
     #[test]
     fn each_request_tells_revision_client_capabilities_and_level() {
-        let named = envelope(true);
-        let bare: Value = serde_json::from_slice(&named.params(&JsonObject::new())).unwrap();
+        let named = template(true);
+        let bare: Value =
+            serde_json::from_slice(&named.write(&JsonObject::new(), None, &[])).unwrap();
         let expected = json!({ "_meta": {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "host", "version": "1" },
@@ -141,7 +152,7 @@ mod tests {
         }});
         assert_eq!(bare, expected);
 
-        let anonymous = envelope(false);
+        let anonymous = template(false);
         anonymous.set_level(LoggingLevel::Warning);
         let own = json!({ "com.example/trace": "x", "progressToken": "mine",
             "io.modelcontextprotocol/clientInfo": { "name": "spoofed", "version": "0" },

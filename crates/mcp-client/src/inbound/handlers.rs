@@ -111,7 +111,7 @@ impl Sample {
 /// Which list of the server changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Changed {
+pub enum ChangedList {
     /// The tools.
     Tools,
     /// The prompts.
@@ -120,23 +120,24 @@ pub enum Changed {
     Resources,
 }
 
-type Ask<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, Result<A, ErrorObject>> + Send + Sync>;
+type RequestHandler<Q, A> =
+    Arc<dyn Fn(Q) -> BoxFuture<'static, Result<A, ErrorObject>> + Send + Sync>;
 /// Whether a tool call is approved, by name and arguments.
 pub(crate) type Approve = Arc<dyn Fn(&str, &Value) -> bool + Send + Sync>;
 
-type Tell<T> = Arc<dyn Fn(T) + Send + Sync>;
+type Callback<T> = Arc<dyn Fn(T) + Send + Sync>;
 
 /// Everything a host wants to be asked or told.
 #[derive(Default, Clone)]
 pub(crate) struct Handlers {
-    pub(crate) form: Option<Ask<ElicitForm, ElicitResult>>,
-    pub(crate) url: Option<Ask<ElicitUrl, ElicitResult>>,
-    pub(crate) sample: Option<Ask<Sample, CreateMessageResult>>,
+    pub(crate) form: Option<RequestHandler<ElicitForm, ElicitResult>>,
+    pub(crate) url: Option<RequestHandler<ElicitUrl, ElicitResult>>,
+    pub(crate) sample: Option<RequestHandler<Sample, CreateMessageResult>>,
     pub(crate) sampling_tools: bool,
     pub(crate) sampling_context: bool,
-    pub(crate) log: Option<Tell<mcp_types::LoggingMessageNotificationParams>>,
-    pub(crate) changed: Option<Tell<Changed>>,
-    pub(crate) url_done: Option<Tell<String>>,
+    pub(crate) log: Option<Callback<mcp_types::LoggingMessageNotificationParams>>,
+    pub(crate) changed: Option<Callback<ChangedList>>,
+    pub(crate) url_done: Option<Callback<String>>,
     pub(crate) approve: Option<Approve>,
 }
 

@@ -8,25 +8,25 @@ use tokio::time::Instant;
 use super::state::TaskState;
 
 /// The longest wait between two tries.
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// How long to go on asking a server that does not answer.
-pub(super) struct Patience {
+pub(super) struct RetrySchedule {
     /// When it last answered, or when the asking began.
     answered: Instant,
     /// How long the task may be gone without an answer, where it has no limit of its own.
-    most: Duration,
+    max_silence: Duration,
     /// When the task may be forgotten, as far as that is known.
     expires: Option<Instant>,
     began: Instant,
     failures: u32,
 }
 
-impl Patience {
-    pub(super) fn new(most: Duration, now: Instant) -> Self {
+impl RetrySchedule {
+    pub(super) fn new(max_silence: Duration, now: Instant) -> Self {
         Self {
             answered: now,
-            most,
+            max_silence,
             expires: None,
             began: now,
             failures: 0,
@@ -43,13 +43,13 @@ impl Patience {
 
     /// The server has not answered; how long to wait, or `None` if it is given up.
     pub(super) fn failed(&mut self, pause: Duration, now: Instant) -> Option<Duration> {
-        let end = self.expires.unwrap_or(self.answered + self.most);
+        let end = self.expires.unwrap_or(self.answered + self.max_silence);
         if now >= end {
             return None;
         }
         let doubled = pause.saturating_mul(1 << self.failures.min(10));
         self.failures += 1;
-        let wait = doubled.min(LONGEST.max(pause));
+        let wait = doubled.min(MAX_DELAY.max(pause));
         Some(wait.min(end - now))
     }
 }
@@ -90,20 +90,20 @@ mod tests {
     fn asking_goes_on_ever_slower_until_the_task_may_be_gone() {
         let second = Duration::from_secs(1);
         let start = Instant::now();
-        let mut patience = Patience::new(second * 600, start);
-        patience.answered(&state(Some(second * 100)), start);
+        let mut schedule = RetrySchedule::new(second * 600, start);
+        schedule.answered(&state(Some(second * 100)), start);
         let mut now = start;
         let mut waits = Vec::new();
-        while let Some(wait) = patience.failed(second, now) {
+        while let Some(wait) = schedule.failed(second, now) {
             waits.push(wait.as_secs());
             now += wait;
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30, 9]);
         assert_eq!(now, start + second * 100);
         // An answer begins it anew; without a limit of the task there is one of the client.
-        patience.answered(&state(None), now);
-        assert_eq!(patience.failed(second, now), Some(second));
-        assert!(patience.failed(second, now + second * 599).is_some());
-        assert_eq!(patience.failed(second, now + second * 600), None);
+        schedule.answered(&state(None), now);
+        assert_eq!(schedule.failed(second, now), Some(second));
+        assert!(schedule.failed(second, now + second * 599).is_some());
+        assert_eq!(schedule.failed(second, now + second * 600), None);
     }
 }

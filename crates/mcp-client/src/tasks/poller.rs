@@ -11,38 +11,37 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson};
 use mcp_protocol::{Answer, BoxFuture, Call, Timeouts};
-use mcp_types::{JsonObject, TaskStatus, method};
-use serde_json::Value;
+use mcp_types::{TaskStatus, method};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::lost::{Patience, is_final};
-use super::state::{Snapshot, TaskState};
-use super::watch::Watching;
-use super::{OnStatus, TaskTicket};
+use super::reference::TaskRef;
+use super::request::request;
+use super::retry::{RetrySchedule, is_final};
+use super::state::{OnStatus, Snapshot, TaskState};
+use super::watch::StatusWatch;
 use crate::Error;
-use crate::client::Shared;
-use crate::envelope::add;
-use crate::rounds::{all, ask, object, unanswered};
+use crate::call::round_trips::{all, input_failed, object, start_handler};
+use crate::shared::Shared;
 
 /// The first wait after a server has not answered, where it never said how long to wait.
-const RETRY: Duration = Duration::from_secs(1);
+const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// Questions that one task may ask in its life.
-const MAX_QUESTIONS: usize = 1_000;
+const MAX_INPUT_REQUESTS: usize = 1_000;
 /// How often answers are handed over that the server refuses for a reason that may pass.
-const MAX_REFUSALS: u32 = 8;
+const MAX_REJECTIONS: u32 = 8;
 
 /// One task, and who waits for it.
-pub(super) struct Drive<'a> {
+pub(super) struct TaskPoller<'a> {
     pub(super) shared: &'a Shared,
-    pub(super) task: &'a TaskTicket,
+    pub(super) task: &'a TaskRef,
     pub(super) timeouts: Timeouts,
     on_status: Option<&'a OnStatus>,
     /// The keys of questions that were handed to whoever answers them.
-    asked: BTreeSet<String>,
-    patience: Patience,
-    told: Option<TaskState>,
-    /// What `tasks/result` was refused with.
-    refused: Option<ErrorObject>,
+    started: BTreeSet<String>,
+    retries: RetrySchedule,
+    reported: Option<TaskState>,
+    /// What `tasks/result` was rejection with.
+    rejection: Option<ErrorObject>,
 }
 
 /// What goes on beside the looking.
@@ -59,14 +58,14 @@ enum Event {
     /// It is time to look again.
     Due,
     /// The server has said how the task stands.
-    Told(RawJson),
+    Status(RawJson),
     Done(Done),
 }
 
-impl<'a> Drive<'a> {
+impl<'a> TaskPoller<'a> {
     pub(super) fn new(
         shared: &'a Shared,
-        task: &'a TaskTicket,
+        task: &'a TaskRef,
         timeouts: Timeouts,
         on_status: Option<&'a OnStatus>,
     ) -> Self {
@@ -75,27 +74,27 @@ impl<'a> Drive<'a> {
             task,
             timeouts,
             on_status,
-            asked: BTreeSet::new(),
-            patience: Patience::new(timeouts.total, Instant::now()),
-            told: None,
-            refused: None,
+            started: BTreeSet::new(),
+            retries: RetrySchedule::new(timeouts.total, Instant::now()),
+            reported: None,
+            rejection: None,
         }
     }
 
-    /// Waits for the end of the task; the raw result. `seed` is how it stood a moment ago.
-    pub(super) async fn run(mut self, seed: Option<Snapshot>) -> Result<RawJson, Error> {
-        let watching = self.shared.inbound.tasks.open(&self.task.id);
-        let mut now = match seed {
-            Some(seed) => {
-                self.patience.answered(&seed.state, Instant::now());
-                seed
+    /// Waits for the end of the task; the raw result. `first` is how it stood a moment ago.
+    pub(super) async fn run(mut self, first: Option<Snapshot>) -> Result<RawJson, Error> {
+        let watch = self.shared.inbound.tasks.open(&self.task.id);
+        let mut now = match first {
+            Some(first) => {
+                self.retries.answered(&first.state, Instant::now());
+                first
             }
-            None => self.look().await?,
+            None => self.poll().await?,
         };
-        let mut due = Instant::now() + now.state.pause();
+        let mut due = Instant::now() + now.state.interval();
         let mut work: Vec<Work> = Vec::new();
         loop {
-            self.tell(&now.state);
+            self.report(&now.state);
             if now.state.status.is_final() {
                 return self.end(&now, work.pop()).await;
             }
@@ -103,18 +102,20 @@ impl<'a> Drive<'a> {
                 work.extend(self.begin(&now, work.is_empty())?);
             }
             loop {
-                match next(&mut work, due, &watching).await? {
+                match next(&mut work, due, &watch).await? {
                     Event::Due => {
-                        now = self.look().await?;
-                        due = Instant::now() + now.state.pause();
+                        now = self.poll().await?;
+                        due = Instant::now() + now.state.interval();
                         break;
                     }
-                    Event::Told(text) => {
+                    Event::Status(text) => {
                         now = Snapshot::read(method::NOTIFICATIONS_TASKS_STATUS, text)?;
                         break;
                     }
                     Event::Done(Done::Outcome(Some(Ok(result)))) => return Ok(result),
-                    Event::Done(Done::Outcome(Some(Err(refused)))) => self.refused = Some(refused),
+                    Event::Done(Done::Outcome(Some(Err(rejection)))) => {
+                        self.rejection = Some(rejection)
+                    }
                     // It is asked for again after the next look.
                     Event::Done(Done::Outcome(None)) => {}
                     Event::Done(Done::Answers(answers)) => {
@@ -128,15 +129,15 @@ impl<'a> Drive<'a> {
         }
     }
 
-    fn tell(&mut self, state: &TaskState) {
-        if self.told.as_ref() == Some(state) {
+    fn report(&mut self, state: &TaskState) {
+        if self.reported.as_ref() == Some(state) {
             return;
         }
-        tracing::debug!(task = self.task.shown(), status = %state.status, "how a task stands");
+        tracing::debug!(task = self.task.short_id(), status = %state.status, "how a task stands");
         if let Some(on_status) = self.on_status {
             on_status(state);
         }
-        self.told = Some(state.clone());
+        self.reported = Some(state.clone());
     }
 
     /// Begins to give the task what it wants; `None` if all of it is under way or done.
@@ -145,7 +146,7 @@ impl<'a> Drive<'a> {
             if !idle {
                 return Ok(None);
             }
-            let call = self.request(method::TASKS_RESULT, None);
+            let call = self.request(method::TASKS_RESULT, &[]);
             return Ok(Some(Box::pin(async move {
                 match call.await.map_err(Error::from) {
                     Ok(answer) => Ok(Done::Outcome(Some(answer))),
@@ -158,19 +159,15 @@ impl<'a> Drive<'a> {
             })));
         }
         let mut replies = Vec::new();
-        for (key, question) in now.questions()? {
-            if self.asked.insert(key.to_owned()) {
-                replies.push(ask(
-                    method::TOOLS_CALL,
-                    &self.shared.inbound,
-                    key,
-                    question,
-                )?);
+        for (key, request) in now.input_requests()? {
+            if self.started.insert(key.to_owned()) {
+                let handlers = &*self.shared.inbound;
+                replies.push(start_handler(method::TOOLS_CALL, handlers, key, request)?);
             }
         }
-        if self.asked.len() > MAX_QUESTIONS {
+        if self.started.len() > MAX_INPUT_REQUESTS {
             return Err(Error::Protocol(format!(
-                "a task asks over {MAX_QUESTIONS} questions"
+                "a task asks over {MAX_INPUT_REQUESTS} questions"
             )));
         }
         if replies.is_empty() {
@@ -180,7 +177,7 @@ impl<'a> Drive<'a> {
             let answers = all(replies).await;
             answers
                 .map(Done::Answers)
-                .map_err(|(key, reason)| unanswered(method::TOOLS_CALL, &key, reason))
+                .map_err(|(key, reason)| input_failed(method::TOOLS_CALL, &key, reason))
         })))
     }
 
@@ -191,29 +188,28 @@ impl<'a> Drive<'a> {
         now: &Snapshot,
         mut answers: Vec<(String, String)>,
     ) -> Result<Option<Snapshot>, Error> {
-        let wanted = now.questions()?;
-        answers.retain(|(key, _)| wanted.iter().any(|(it, _)| it == key));
+        let wanted = now.input_requests()?;
+        answers.retain(|(key, _)| wanted.iter().any(|(name, _)| name == key));
         let Some((first, _)) = answers.first() else {
             return Ok(None);
         };
-        let text = object(&answers);
-        let mut refusals = 0;
+        let members = [("inputResponses", object(&answers))];
+        let mut rejections = 0;
         loop {
-            let answer = self.send(method::TASKS_UPDATE, Some(("inputResponses", &text)));
-            match answer.await {
+            match self.send(method::TASKS_UPDATE, &members).await {
                 Ok(Ok(_)) => return Ok(None),
-                Ok(Err(refused)) => {
-                    let later = self.look().await?;
+                Ok(Err(rejection)) => {
+                    let later = self.poll().await?;
                     if later.state.status.is_final() {
                         return Ok(Some(later));
                     }
-                    refusals += 1;
-                    if is_final(&refused) || refusals == MAX_REFUSALS {
-                        return Err(unanswered(method::TASKS_UPDATE, first, refused));
+                    rejections += 1;
+                    if is_final(&rejection) || rejections == MAX_REJECTIONS {
+                        return Err(input_failed(method::TASKS_UPDATE, first, rejection));
                     }
-                    sleep(later.state.pause()).await;
+                    sleep(later.state.interval()).await;
                 }
-                Err(error) => self.endure(error).await?,
+                Err(error) => self.retry_after(error).await?,
             }
         }
     }
@@ -248,20 +244,20 @@ impl<'a> Drive<'a> {
     /// Fetches the outcome, up to 2025-11-25.
     async fn fetch(&mut self, now: &Snapshot, mut work: Option<Work>) -> Result<RawJson, Error> {
         loop {
-            if let Some(refused) = self.refused.take() {
-                return Err(self.outcome(now, refused));
+            if let Some(rejection) = self.rejection.take() {
+                return Err(self.outcome(now, rejection));
             }
             let asked = match work.take() {
                 Some(work) => timeout(self.timeouts.idle, work).await,
                 None => Ok(self
-                    .send(method::TASKS_RESULT, None)
+                    .send(method::TASKS_RESULT, &[])
                     .await
                     .map(|answer| Done::Outcome(Some(answer)))),
             };
             match asked {
                 Ok(Ok(Done::Outcome(Some(Ok(result))))) => return Ok(result),
-                Ok(Ok(Done::Outcome(Some(Err(refused))))) => self.refused = Some(refused),
-                Ok(Err(error)) => self.endure(error).await?,
+                Ok(Ok(Done::Outcome(Some(Err(rejection))))) => self.rejection = Some(rejection),
+                Ok(Err(error)) => self.retry_after(error).await?,
                 // One that was asked for before the end may have been lost.
                 Err(_) | Ok(Ok(_)) => {}
             }
@@ -269,49 +265,53 @@ impl<'a> Drive<'a> {
     }
 
     /// The failure behind a refusal of `tasks/result`: that of the call, unless the task is gone.
-    fn outcome(&self, now: &Snapshot, refused: ErrorObject) -> Error {
-        if now.state.status == TaskStatus::Completed && refused.code == ErrorCode::INVALID_PARAMS {
-            return self.lost(refused.message.into_owned());
+    fn outcome(&self, now: &Snapshot, rejection: ErrorObject) -> Error {
+        if now.state.status == TaskStatus::Completed && rejection.code == ErrorCode::INVALID_PARAMS
+        {
+            return self.lost_error(rejection.message.into_owned());
         }
-        Error::Rejected(refused)
+        Error::Rejected(rejection)
     }
 
     /// Looks at the task, again and again if the server does not answer.
-    async fn look(&mut self) -> Result<Snapshot, Error> {
+    async fn poll(&mut self) -> Result<Snapshot, Error> {
         loop {
-            let failure = match self.send(method::TASKS_GET, None).await {
+            let failure = match self.send(method::TASKS_GET, &[]).await {
                 Ok(Ok(text)) => {
                     let now = Snapshot::read(method::TASKS_GET, text)?;
-                    self.patience.answered(&now.state, Instant::now());
+                    self.retries.answered(&now.state, Instant::now());
                     return Ok(now);
                 }
-                Ok(Err(refused)) if is_final(&refused) => {
-                    return Err(self.lost(refused.message.into_owned()));
+                Ok(Err(rejection)) if is_final(&rejection) => {
+                    return Err(self.lost_error(rejection.message.into_owned()));
                 }
-                Ok(Err(refused)) => Error::Rejected(refused),
+                Ok(Err(rejection)) => Error::Rejected(rejection),
                 Err(error) => error,
             };
-            self.endure(failure).await?;
+            self.retry_after(failure).await?;
         }
     }
 
     /// Waits before the next try; fails if there is to be none.
-    async fn endure(&mut self, failure: Error) -> Result<(), Error> {
+    async fn retry_after(&mut self, failure: Error) -> Result<(), Error> {
         if let Error::Closed(_) = failure {
             return Err(failure);
         }
-        let pause = self.told.as_ref().map_or(RETRY, TaskState::pause);
-        match self.patience.failed(pause, Instant::now()) {
+        let pause = self
+            .reported
+            .as_ref()
+            .map_or(FIRST_DELAY, TaskState::interval);
+        match self.retries.failed(pause, Instant::now()) {
             Some(wait) => {
-                tracing::debug!(task = self.task.shown(), %failure, ?wait, "asking again for a task");
+                tracing::debug!(task = self.task.short_id(), %failure, ?wait, "asking again for a task");
                 sleep(wait).await;
                 Ok(())
             }
-            None => Err(self.lost(failure.to_string())),
+            None => Err(self.lost_error(failure.to_string())),
         }
     }
 
-    pub(super) fn lost(&self, reason: String) -> Error {
+    pub(super) fn lost_error(&self, reason: String) -> Error {
         Error::TaskLost {
             task: self.task.id.clone(),
             reason,
@@ -322,51 +322,27 @@ impl<'a> Drive<'a> {
     pub(super) async fn send(
         &self,
         method: &'static str,
-        extra: Option<(&str, &str)>,
+        more: &[(&str, String)],
     ) -> Result<Answer, Error> {
-        let patience = self.timeouts.idle.min(self.timeouts.total);
-        let answer = timeout(patience, self.request(method, extra)).await;
+        let limit = self.timeouts.idle.min(self.timeouts.total);
+        let answer = timeout(limit, self.request(method, more)).await;
         let answer = answer.map_err(|_| Error::Timeout {
             method,
             setting: "idle",
-            after: patience,
+            after: limit,
         })?;
         Ok(answer?)
     }
 
-    fn request(&self, method: &'static str, extra: Option<(&str, &str)>) -> Call {
-        request(self.shared, &self.task.id, method, extra)
+    fn request(&self, method: &'static str, more: &[(&str, String)]) -> Call {
+        request(self.shared, &self.task.id, method, more)
     }
-}
-
-/// A request about a task, with another member whose value is JSON text.
-pub(super) fn request(
-    shared: &Shared,
-    id: &str,
-    method: &'static str,
-    extra: Option<(&str, &str)>,
-) -> Call {
-    let mut params = JsonObject::new();
-    params.insert("taskId".to_owned(), Value::from(id));
-    let mut sent = match &shared.agreed.envelope {
-        Some(envelope) => envelope.open(&params, None),
-        None => {
-            let mut text = Value::Object(params).to_string().into_bytes();
-            text.pop();
-            text
-        }
-    };
-    if let Some((name, value)) = extra {
-        add(&mut sent, name, value);
-    }
-    sent.push(b'}');
-    shared.link.request(method, Some(sent))
 }
 
 /// What happens next.
-async fn next(work: &mut Vec<Work>, due: Instant, watching: &Watching) -> Result<Event, Error> {
-    let told = watching.told();
-    tokio::pin!(told);
+async fn next(work: &mut Vec<Work>, due: Instant, watch: &StatusWatch) -> Result<Event, Error> {
+    let changed = watch.changed();
+    tokio::pin!(changed);
     let event = poll_fn(|cx| {
         for index in 0..work.len() {
             if let Poll::Ready(done) = work[index].as_mut().poll(cx) {
@@ -374,7 +350,10 @@ async fn next(work: &mut Vec<Work>, due: Instant, watching: &Watching) -> Result
                 return Poll::Ready(done.map(Event::Done));
             }
         }
-        told.as_mut().poll(cx).map(|text| Ok(Event::Told(text)))
+        changed
+            .as_mut()
+            .poll(cx)
+            .map(|text| Ok(Event::Status(text)))
     });
     timeout_at(due, event).await.unwrap_or(Ok(Event::Due))
 }

@@ -1,5 +1,10 @@
 //! From a transport to a server that is known: by a question, by a handshake, or by both.
 
+pub(crate) mod agreed;
+pub(crate) mod keep_alive;
+pub(crate) mod negotiation;
+pub(crate) mod request_meta;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,14 +20,14 @@ use serde::Deserialize as _;
 use tokio::time::timeout;
 
 use crate::Error;
-use crate::agreed::Agreed;
-use crate::call::decode;
-use crate::envelope::Envelope;
 use crate::inbound::ClientInbound;
-use crate::negotiation::{Negotiation, Policy};
+use crate::request::decode;
+use agreed::Agreed;
+use negotiation::{Negotiation, Policy};
+use request_meta::MetaTemplate;
 
 /// What this side says of itself, and how it goes about it.
-pub(crate) struct Opening {
+pub(crate) struct ConnectOptions {
     pub(crate) info: Implementation,
     /// Whether requests say who sends them, where that is not required.
     pub(crate) anonymous: bool,
@@ -32,34 +37,34 @@ pub(crate) struct Opening {
 }
 
 /// A connection, and what was agreed over it.
-pub(crate) type Opened = (Arc<dyn Connection>, Agreed);
+pub(crate) type Connected = (Arc<dyn Connection>, Agreed);
 
 /// One way to a server, while its era is being found out.
-struct Way<'a> {
-    opening: &'a Opening,
+struct Connector<'a> {
+    options: &'a ConnectOptions,
     inbound: &'a Arc<ClientInbound>,
     connection: Arc<dyn Connection>,
     spare: Option<Box<dyn Transport>>,
 }
 
-/// What the server said to `server/discover`.
+/// What the server reply to `server/discover`.
 #[expect(clippy::large_enum_variant, reason = "there is one, and not for long")]
-enum Said {
-    Discovered(DiscoverResult, Envelope),
-    Refused(ErrorObject),
-    Foreign,
-    Silent(Error),
-    Gone(Error),
+enum DiscoverReply {
+    Discovered(DiscoverResult, MetaTemplate),
+    Rejected(ErrorObject),
+    UnknownProtocol,
+    TimedOut(Error),
+    Closed(Error),
 }
 
-impl Opening {
+impl ConnectOptions {
     /// Connects, and finds out whom to.
-    pub(crate) async fn open(
+    pub(crate) async fn connect(
         &self,
         transport: impl Transport,
         inbound: &Arc<ClientInbound>,
-    ) -> Result<Opened, Error> {
-        if self.policy.spoken().next().is_none() {
+    ) -> Result<Connected, Error> {
+        if self.policy.revisions().next().is_none() {
             return Err(Error::Invalid(format!(
                 "no revision up to {} is of the era that was chosen",
                 self.policy.newest
@@ -68,40 +73,40 @@ impl Opening {
         let transport: Box<dyn Transport> = Box::new(transport);
         let spare = transport.reconnect();
         let shared: Arc<ClientInbound> = Arc::clone(inbound);
-        let mut way = Way {
-            opening: self,
+        let mut connector = Connector {
+            options: self,
             inbound,
             connection: transport.start(shared).await?,
             spare,
         };
-        match way.negotiate().await {
-            Ok(agreed) => Ok((way.connection, agreed)),
+        match connector.negotiate().await {
+            Ok(agreed) => Ok((connector.connection, agreed)),
             Err(error) => {
-                way.close().await;
+                connector.close().await;
                 Err(error)
             }
         }
     }
 
-    fn silence(&self, is_pipe: bool) -> Duration {
-        let patience = self.timeouts.idle.min(self.timeouts.total);
+    fn probe_timeout(&self, is_pipe: bool) -> Duration {
+        let limit = self.timeouts.idle.min(self.timeouts.total);
         match self.policy.negotiation {
             // It is known to be modern, so silence is a failure.
-            Negotiation::Prior(_) => patience,
-            _ if is_pipe => self.policy.silence.min(patience),
-            _ => patience,
+            Negotiation::Prior(_) => limit,
+            _ if is_pipe => self.policy.probe_timeout.min(limit),
+            _ => limit,
         }
     }
 }
 
-impl Way<'_> {
+impl Connector<'_> {
     async fn negotiate(&mut self) -> Result<Agreed, Error> {
-        let policy = self.opening.policy;
+        let policy = self.options.policy;
         let prior = match policy.negotiation {
-            Negotiation::Prior(verdict) => Some(verdict.revision()),
+            Negotiation::Prior(known) => Some(known.revision()),
             _ => None,
         };
-        let legacy = prior.filter(|it| !it.is_stateless() && *it <= policy.newest);
+        let legacy = prior.filter(|known| !known.is_stateless() && *known <= policy.newest);
         if let Some(revision) = legacy {
             match self.initialize(revision).await {
                 Err(Error::Rejected(error)) => {
@@ -111,27 +116,31 @@ impl Way<'_> {
             }
         }
         let is_pipe = !self.connection.has_headers();
-        self.find_out(Probe::new(policy.spoken(), is_pipe)).await
+        self.probe(Probe::new(policy.revisions(), is_pipe)).await
     }
 
-    async fn find_out(&mut self, mut probe: Probe) -> Result<Agreed, Error> {
-        let negotiation = self.opening.policy.negotiation;
+    async fn probe(&mut self, mut probe: Probe) -> Result<Agreed, Error> {
+        let negotiation = self.options.policy.negotiation;
         let mut step = probe.first();
         loop {
             step = match step {
                 ProbeStep::Ask(revision) => {
-                    let said = self.discover(revision).await?;
+                    let reply = self.discover(revision).await?;
                     // What was modern before is not taken for legacy because it is slow.
-                    if let (Said::Silent(_), Negotiation::Prior(_)) = (&said, negotiation) {
-                        return Err(said.failure());
+                    if let (DiscoverReply::TimedOut(_), Negotiation::Prior(_)) =
+                        (&reply, negotiation)
+                    {
+                        return Err(reply.into_error());
                     }
-                    match (probe.next(said.probed()), said) {
-                        (ProbeStep::Modern(revision), Said::Discovered(result, envelope)) => {
-                            return Ok(self.agree_on(revision, result, envelope));
+                    match (probe.next(reply.outcome()), reply) {
+                        (ProbeStep::Modern(revision), DiscoverReply::Discovered(result, meta)) => {
+                            return Ok(self.agree_on(revision, result, meta));
                         }
-                        (ProbeStep::NothingInCommon, said) => return Err(said.nothing(revision)),
-                        (ProbeStep::Surface | ProbeStep::Unknown, said) => {
-                            return Err(said.failure());
+                        (ProbeStep::NothingInCommon, reply) => {
+                            return Err(reply.no_common_revision(revision));
+                        }
+                        (ProbeStep::Surface | ProbeStep::Unknown, reply) => {
+                            return Err(reply.into_error());
                         }
                         (next, _) => {
                             tracing::debug!(?next, "what the server is");
@@ -161,39 +170,42 @@ impl Way<'_> {
     }
 
     /// Asks the server what it is. What says nothing of that is an error.
-    async fn discover(&mut self, revision: Revision) -> Result<Said, Error> {
-        let opening = self.opening;
-        let info = (!opening.anonymous).then_some(&opening.info);
-        let envelope = Envelope::new(revision, info, opening.capabilities.clone())?;
-        let params = envelope.params(&JsonObject::new());
+    async fn discover(&mut self, revision: Revision) -> Result<DiscoverReply, Error> {
+        let options = self.options;
+        let info = (!options.anonymous).then_some(&options.info);
+        let meta = MetaTemplate::new(revision, info, options.capabilities.clone())?;
+        let params = meta.write(&JsonObject::new(), None, &[]);
         let link = self.connection.link();
-        let call = link.request(method::SERVER_DISCOVER, Some(params));
-        let patience = opening.silence(!self.connection.has_headers());
-        let Ok(answer) = timeout(patience, call).await else {
-            let setting = if patience == opening.policy.silence {
+        let method = method::SERVER_DISCOVER;
+        let call = link.request_with(method, Some(params), meta.extras(None));
+        let limit = options.probe_timeout(!self.connection.has_headers());
+        let Ok(answer) = timeout(limit, call).await else {
+            let setting = if limit == options.policy.probe_timeout {
                 "probe_timeout"
             } else {
                 "idle"
             };
-            return Ok(Said::Silent(Error::Timeout {
+            return Ok(DiscoverReply::TimedOut(Error::Timeout {
                 method: method::SERVER_DISCOVER,
                 setting,
-                after: patience,
+                after: limit,
             }));
         };
         Ok(match answer {
             Ok(Ok(result)) => match result.decode() {
-                Ok(result) => Said::Discovered(result, envelope),
+                Ok(result) => DiscoverReply::Discovered(result, meta),
                 Err(error) => {
                     tracing::debug!(%error, "the server did not say what it is");
-                    Said::Foreign
+                    DiscoverReply::UnknownProtocol
                 }
             },
-            Ok(Err(error)) => Said::Refused(error),
-            Err(CallError::Failed(error)) if error.is_unknown_protocol() => Said::Foreign,
-            Err(CallError::Malformed(_)) => Said::Foreign,
+            Ok(Err(error)) => DiscoverReply::Rejected(error),
+            Err(CallError::Failed(error)) if error.is_unknown_protocol() => {
+                DiscoverReply::UnknownProtocol
+            }
+            Err(CallError::Malformed(_)) => DiscoverReply::UnknownProtocol,
             Err(CallError::Closed(reason)) if reason.is_peer_gone() => {
-                Said::Gone(Error::Closed(reason))
+                DiscoverReply::Closed(Error::Closed(reason))
             }
             Err(error) => return Err(error.into()),
         })
@@ -203,9 +215,9 @@ impl Way<'_> {
         &mut self,
         revision: Revision,
         result: DiscoverResult,
-        envelope: Envelope,
+        meta: MetaTemplate,
     ) -> Agreed {
-        let agreed = Agreed::discovered(revision, result, envelope);
+        let agreed = Agreed::from_discovery(revision, result, meta);
         self.connection.negotiated(revision.as_str());
         self.inbound.agree(revision, agreed.server.clone());
         agreed
@@ -213,17 +225,17 @@ impl Way<'_> {
 
     /// The handshake.
     async fn initialize(&mut self, revision: Revision) -> Result<Agreed, Error> {
-        let opening = self.opening;
+        let options = self.options;
         let (offered, rules) = (revision.as_str(), revision.rules());
-        let mut info = opening.info.clone();
+        let mut info = options.info.clone();
         downgrade::implementation(&mut info, rules);
         // Before anything is agreed, the offer decides what the server may know of.
-        let mut capabilities = opening.capabilities.clone();
+        let mut capabilities = options.capabilities.clone();
         downgrade::client_capabilities(&mut capabilities, rules);
         let params = InitializeRequestParams::new(offered, capabilities, info);
         let params = serde_json::to_vec(&params).map_err(|e| Error::Invalid(e.to_string()))?;
         let link = self.connection.link();
-        let limit = opening.timeouts.idle.min(opening.timeouts.total);
+        let limit = options.timeouts.idle.min(options.timeouts.total);
         let answer = timeout(limit, link.request(method::INITIALIZE, Some(params)));
         let answer = answer.await.map_err(|_| Error::Timeout {
             method: method::INITIALIZE,
@@ -233,7 +245,7 @@ impl Way<'_> {
         let raw: RawJson = answer?.map_err(Error::Rejected)?;
         let result: InitializeResult = decode(method::INITIALIZE, &raw)?;
         let answered = result.protocol_version.parse::<Revision>().ok();
-        let Some(revision) = answered.filter(|it| !it.is_stateless()) else {
+        let Some(revision) = answered.filter(|revision| !revision.is_stateless()) else {
             return Err(Error::Revision {
                 offered,
                 answered: result.protocol_version.chars().take(64).collect(),
@@ -243,7 +255,7 @@ impl Way<'_> {
         self.inbound.agree(revision, result.server_info.clone());
         link.notify(method::NOTIFICATIONS_INITIALIZED, None, Delivery::Always)
             .map_err(Error::Closed)?;
-        Ok(Agreed::by_handshake(revision, result))
+        Ok(Agreed::from_handshake(revision, result))
     }
 
     /// Another connection to the same server, which ended the first one.
@@ -270,24 +282,24 @@ impl Way<'_> {
     }
 }
 
-impl Said {
-    fn probed(&self) -> ProbeOutcome<'_> {
+impl DiscoverReply {
+    fn outcome(&self) -> ProbeOutcome<'_> {
         match self {
             Self::Discovered(result, _) => ProbeOutcome::Discovered(&result.supported_versions),
-            Self::Refused(error) => ProbeOutcome::Refused(error),
-            Self::Foreign => ProbeOutcome::UnknownProtocol,
-            Self::Silent(_) => ProbeOutcome::TimedOut,
-            Self::Gone(_) => ProbeOutcome::Closed,
+            Self::Rejected(error) => ProbeOutcome::Refused(error),
+            Self::UnknownProtocol => ProbeOutcome::UnknownProtocol,
+            Self::TimedOut(_) => ProbeOutcome::TimedOut,
+            Self::Closed(_) => ProbeOutcome::Closed,
         }
     }
 
     /// The error for a server with which nothing can be spoken.
-    fn nothing(self, offered: Revision) -> Error {
+    fn no_common_revision(self, offered: Revision) -> Error {
         let answered = match &self {
             Self::Discovered(result, _) => result.supported_versions.join(", "),
-            Self::Refused(error) => listed(error).unwrap_or_else(|| error.to_string()),
-            Self::Foreign => "nothing of this protocol".to_owned(),
-            Self::Silent(error) | Self::Gone(error) => error.to_string(),
+            Self::Rejected(error) => listed(error).unwrap_or_else(|| error.to_string()),
+            Self::UnknownProtocol => "nothing of this protocol".to_owned(),
+            Self::TimedOut(error) | Self::Closed(error) => error.to_string(),
         };
         Error::Revision {
             offered: offered.as_str(),
@@ -295,12 +307,12 @@ impl Said {
         }
     }
 
-    /// The error, if nothing follows from what was said.
-    fn failure(self) -> Error {
+    /// The error, if nothing follows from what was reply.
+    fn into_error(self) -> Error {
         match self {
-            Self::Refused(error) => Error::Rejected(error),
-            Self::Silent(error) | Self::Gone(error) => error,
-            Self::Discovered(..) | Self::Foreign => {
+            Self::Rejected(error) => Error::Rejected(error),
+            Self::TimedOut(error) | Self::Closed(error) => error,
+            Self::Discovered(..) | Self::UnknownProtocol => {
                 Error::Protocol("the server does not say what it is".to_owned())
             }
         }

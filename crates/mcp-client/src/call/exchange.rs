@@ -1,0 +1,213 @@
+//! Sends a request and waits for its result: in one round trip, or in as many as input requests
+//! make necessary.
+
+use mcp_jsonrpc::ErrorCode;
+use mcp_protocol::{Answer, Call, Deadline, Timeouts, http_headers};
+use mcp_types::{JsonObject, method};
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use crate::Error;
+use crate::call::cache::Lookup;
+use crate::call::progress::ProgressEntry;
+use crate::call::round_trips::{InputRequired, ResultKind, RetryParams, retry_delay};
+use crate::connect::request_meta::MetaTemplate;
+use crate::request::{Outcome, Request};
+use crate::shared::Shared;
+use crate::tasks::state::nested_task;
+
+/// Sends `request` and waits for its result, within its timeouts.
+pub(crate) async fn run(shared: &Shared, request: &mut Request) -> Result<Outcome, Error> {
+    shared.has(request.method)?;
+    shared.offers(request.method)?;
+    let timeouts = request.options.timeouts.unwrap_or(shared.timeouts);
+    match &shared.agreed.meta {
+        Some(meta) => run_stateless(shared, meta, request, timeouts).await,
+        None => run_in_session(shared, request, timeouts).await,
+    }
+}
+
+/// Sends the request of a session-based revision.
+async fn run_in_session(
+    shared: &Shared,
+    request: &mut Request,
+    timeouts: Timeouts,
+) -> Result<Outcome, Error> {
+    let method = request.method;
+    let callback = request.options.on_progress.take();
+    let entry = reports_progress(method).then(|| shared.progress.open(callback));
+    if let (Some(entry), Some(Value::Object(params))) = (&entry, &mut request.params) {
+        let meta = params
+            .entry("_meta")
+            .or_insert_with(|| Value::Object(JsonObject::new()));
+        if let (Value::Object(meta), Ok(token)) = (meta, serde_json::to_value(entry.token())) {
+            meta.insert("progressToken".to_owned(), token);
+        }
+    }
+    let params = request.params.as_ref();
+    let call = shared
+        .link
+        .request(method, params.map(|params| params.to_string().into_bytes()));
+    let mut deadline = timeouts.start(Instant::now().into_std());
+    let answer = wait(method, call, entry.as_ref(), &mut deadline).await?;
+    let raw = answer.map_err(Error::Rejected)?;
+    // A server without support for tasks ignores the `task` member and returns the plain result.
+    let is_task = request.has_task() && nested_task(&raw).is_some();
+    Ok(Outcome {
+        raw,
+        is_task,
+        progress: entry.filter(|_| is_task),
+    })
+}
+
+/// Sends the request of the stateless revision, again with each set of input responses. Sends
+/// nothing if the cache holds the result.
+async fn run_stateless(
+    shared: &Shared,
+    meta: &MetaTemplate,
+    request: &mut Request,
+    timeouts: Timeouts,
+) -> Result<Outcome, Error> {
+    let method = request.method;
+    let empty = JsonObject::new();
+    let params = match &request.params {
+        Some(Value::Object(params)) => params,
+        _ => &empty,
+    };
+    let is_fresh = request.options.is_fresh;
+    let mut slot = match shared.cache.find(method, params, is_fresh, Instant::now()) {
+        Lookup::Hit(result) => return Ok(done(result)),
+        Lookup::Miss(slot) => Some(slot),
+        Lookup::Uncacheable => None,
+    };
+    let end = Instant::now() + timeouts.total;
+    let mut deadline = timeouts.start(Instant::now().into_std());
+    let mut retry = RetryParams::default();
+    let mut round_trips = 0;
+    let mut without_input = 0;
+    loop {
+        let mut entry = reports_progress(method)
+            .then(|| shared.progress.open(request.options.on_progress.take()));
+        let token = entry.as_ref().map(ProgressEntry::token);
+        let sent = meta.write(params, token.as_ref(), retry.members());
+        let mut extras = meta.extras(name_header(shared, method, params));
+        extras.headers.clone_from(&request.headers);
+        let call = shared.link.request_with(method, Some(sent), extras);
+        let answer = wait(method, call, entry.as_ref(), &mut deadline).await?;
+        request.options.on_progress = entry.as_mut().and_then(ProgressEntry::take_callback);
+        let result = match answer {
+            Ok(result) => result,
+            Err(error) => {
+                if suggests_changed_tools(method, error.code) {
+                    shared.cache.forget(&[method::TOOLS_LIST]);
+                }
+                return Err(Error::Rejected(error));
+            }
+        };
+        match ResultKind::of(method, &result)? {
+            ResultKind::Complete => {
+                if let (Some(slot), 0) = (slot.take(), round_trips) {
+                    shared.cache.keep(slot, &result, Instant::now());
+                }
+                return Ok(done(result));
+            }
+            // The client did not declare the tasks extension.
+            ResultKind::Task if !shared.has_tasks() => {
+                let kind = "task".to_owned();
+                return Err(Error::UnknownResult { method, kind });
+            }
+            ResultKind::Task => {
+                return Ok(Outcome {
+                    raw: result,
+                    is_task: true,
+                    progress: None,
+                });
+            }
+            ResultKind::InputRequired if request.is_single => return Ok(done(result)),
+            ResultKind::InputRequired if round_trips == shared.max_round_trips => {
+                return Err(Error::TooManyRoundTrips {
+                    method,
+                    limit: round_trips,
+                });
+            }
+            ResultKind::InputRequired => round_trips += 1,
+        }
+        let required = InputRequired::read(method, &result)?;
+        without_input = if required.has_requests() {
+            0
+        } else {
+            without_input + 1
+        };
+        // A user may need longer than the idle timeout of the server; the total timeout includes
+        // both.
+        let answered = timeout_at(end, async {
+            tokio::time::sleep(retry_delay(without_input)).await;
+            required.answered_by(&*shared.inbound).await
+        });
+        retry = answered.await.map_err(|_| Error::Timeout {
+            method,
+            setting: "total",
+            after: timeouts.total,
+        })??;
+        deadline.progress(Instant::now().into_std());
+    }
+}
+
+fn done(raw: mcp_jsonrpc::RawJson) -> Outcome {
+    Outcome {
+        raw,
+        is_task: false,
+        progress: None,
+    }
+}
+
+/// Returns the value of the `Mcp-Name` header, if the transport has headers.
+fn name_header(shared: &Shared, method: &str, params: &JsonObject) -> Option<String> {
+    if !shared.tools.has_headers() {
+        return None;
+    }
+    let member = http_headers::name_member(method)?;
+    params.get(member)?.as_str().map(str::to_owned)
+}
+
+/// Waits for the response until the deadline, which progress extends.
+async fn wait(
+    method: &'static str,
+    call: Call,
+    entry: Option<&ProgressEntry>,
+    deadline: &mut Deadline,
+) -> Result<Answer, Error> {
+    tokio::pin!(call);
+    loop {
+        if let Ok(answer) = timeout_at(Instant::from_std(deadline.at()), &mut call).await {
+            return Ok(answer?);
+        }
+        if let Some(last) = entry.and_then(ProgressEntry::last) {
+            deadline.progress(last.into_std());
+        }
+        if let Some((setting, after)) = deadline.expired(Instant::now().into_std()) {
+            return Err(Error::Timeout {
+                method,
+                setting,
+                after,
+            });
+        }
+    }
+}
+
+/// Returns whether a server may send progress for the method.
+fn reports_progress(method: &str) -> bool {
+    matches!(
+        method,
+        method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
+    )
+}
+
+/// Returns whether the error suggests that the listed tools are outdated.
+fn suggests_changed_tools(method: &str, code: ErrorCode) -> bool {
+    method == method::TOOLS_CALL
+        && matches!(
+            code,
+            ErrorCode::INVALID_PARAMS | ErrorCode::METHOD_NOT_FOUND | ErrorCode::HEADER_MISMATCH
+        )
+}

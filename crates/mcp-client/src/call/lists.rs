@@ -1,0 +1,129 @@
+//! Lists of all pages.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use mcp_jsonrpc::ErrorCode;
+use mcp_types::{
+    Icon, ListPromptsRequest, ListPromptsResult, ListResourceTemplatesRequest,
+    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesResult, ListTasksRequest,
+    ListToolsRequest, ListToolsResult, PaginatedRequestParams, Prompt, Request, Resource,
+    ResourceTemplate, Task, Tool,
+};
+
+use crate::Error;
+use crate::call::Call;
+use crate::shared::Shared;
+
+/// Pages that the client fetches for one list before it reports an endless list.
+const MAX_PAGES: usize = 1_000;
+/// Items that the client keeps of one list before it reports an endless list.
+const MAX_ITEMS: usize = 100_000;
+
+/// Lists all tools.
+pub(crate) async fn tools(shared: &Arc<Shared>) -> Result<Vec<Tool>, Error> {
+    let take = |page: ListToolsResult| (page.tools, page.next_cursor);
+    let mut tools = all::<ListToolsRequest, _>(shared, take).await?;
+    for tool in &mut tools {
+        retain_safe(&mut tool.icons);
+    }
+    Ok(tools)
+}
+
+/// Lists all prompts.
+pub(crate) async fn prompts(shared: &Arc<Shared>) -> Result<Vec<Prompt>, Error> {
+    let take = |page: ListPromptsResult| (page.prompts, page.next_cursor);
+    let mut prompts = all::<ListPromptsRequest, _>(shared, take).await?;
+    for prompt in &mut prompts {
+        retain_safe(&mut prompt.icons);
+    }
+    Ok(prompts)
+}
+
+/// Lists all resources.
+pub(crate) async fn resources(shared: &Arc<Shared>) -> Result<Vec<Resource>, Error> {
+    let take = |page: ListResourcesResult| (page.resources, page.next_cursor);
+    let mut resources = all::<ListResourcesRequest, _>(shared, take).await?;
+    for resource in &mut resources {
+        retain_safe(&mut resource.icons);
+    }
+    Ok(resources)
+}
+
+/// Lists all resource templates.
+pub(crate) async fn resource_templates(
+    shared: &Arc<Shared>,
+) -> Result<Vec<ResourceTemplate>, Error> {
+    let take = |page: ListResourceTemplatesResult| (page.resource_templates, page.next_cursor);
+    let mut templates = all::<ListResourceTemplatesRequest, _>(shared, take).await?;
+    for template in &mut templates {
+        retain_safe(&mut template.icons);
+    }
+    Ok(templates)
+}
+
+/// Lists all tasks.
+pub(crate) async fn tasks(shared: &Arc<Shared>) -> Result<Vec<Task>, Error> {
+    all::<ListTasksRequest, _>(shared, |page| (page.tasks, page.next_cursor)).await
+}
+
+/// All pages. A cursor that a server does not know any more, which may be of a page that was
+/// kept, leads back to the first page, once.
+async fn all<R, T>(
+    shared: &Arc<Shared>,
+    take: impl Fn(R::Result) -> (Vec<T>, Option<String>),
+) -> Result<Vec<T>, Error>
+where
+    R: Request<Params = PaginatedRequestParams> + 'static,
+{
+    let rejected = match pages::<R, T>(shared, &take).await {
+        Err((Error::Rejected(error), true))
+            if error.code == ErrorCode::INVALID_PARAMS && shared.rules().stateless =>
+        {
+            error
+        }
+        done => return done.map_err(|(error, _)| error),
+    };
+    tracing::debug!(method = R::METHOD, %rejected, "listing from the first page");
+    shared.cache.forget(&[R::METHOD]);
+    let again = pages::<R, T>(shared, &take).await;
+    again.map_err(|(error, _)| error)
+}
+
+/// Follows the cursors, which are opaque and passed on as they came, to the end. A failure
+/// tells whether it is that of a page after the first.
+async fn pages<R, T>(
+    shared: &Arc<Shared>,
+    take: &impl Fn(R::Result) -> (Vec<T>, Option<String>),
+) -> Result<Vec<T>, (Error, bool)>
+where
+    R: Request<Params = PaginatedRequestParams> + 'static,
+{
+    let endless = |what: String| (Error::Protocol(format!("{} {what}", R::METHOD)), false);
+    let mut items = Vec::new();
+    let mut seen = HashSet::new();
+    let mut params = PaginatedRequestParams::default();
+    for _ in 0..MAX_PAGES {
+        let page = Call::<R>::new(shared, &params).await;
+        let (page, next) = take(page.map_err(|error| (error, params.cursor.is_some()))?);
+        items.extend(page);
+        if items.len() > MAX_ITEMS {
+            return Err(endless(format!("has over {MAX_ITEMS} items")));
+        }
+        let Some(next) = next else {
+            return Ok(items);
+        };
+        if !seen.insert(next.clone()) {
+            return Err(endless("repeats a cursor".to_owned()));
+        }
+        params.cursor = Some(next);
+    }
+    Err(endless(format!("has over {MAX_PAGES} pages")))
+}
+
+/// Removes icons whose source is not safe to load.
+fn retain_safe(icons: &mut Option<Vec<Icon>>) {
+    if let Some(icons) = icons {
+        icons.retain(Icon::is_safe_src);
+    }
+}

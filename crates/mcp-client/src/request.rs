@@ -1,0 +1,72 @@
+//! One request as the client describes it, and what comes back.
+
+use mcp_jsonrpc::RawJson;
+use mcp_protocol::Timeouts;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::Error;
+use crate::call::progress::{Callback, ProgressEntry};
+
+/// A request: method, params and options.
+pub(crate) struct Request {
+    pub(crate) method: &'static str,
+    pub(crate) params: Option<Value>,
+    pub(crate) options: RequestOptions,
+    /// HTTP headers that repeat arguments.
+    pub(crate) headers: Vec<(String, String)>,
+    /// Whether a result that requires input is returned, instead of being answered by the handlers.
+    pub(crate) is_single: bool,
+}
+
+/// Settings of one request.
+#[derive(Default)]
+pub(crate) struct RequestOptions {
+    /// Timeouts of this request; default: those of the client.
+    pub(crate) timeouts: Option<Timeouts>,
+    pub(crate) on_progress: Option<Callback>,
+    /// Whether the request is sent even if the cache holds a result.
+    pub(crate) is_fresh: bool,
+}
+
+/// The result of a request.
+pub(crate) struct Outcome {
+    pub(crate) raw: RawJson,
+    /// Whether the result creates a task.
+    pub(crate) is_task: bool,
+    /// Receives the progress of the task, in session-based revisions.
+    pub(crate) progress: Option<ProgressEntry>,
+}
+
+impl Request {
+    pub(crate) fn new(method: &'static str, params: Option<Value>) -> Self {
+        Self {
+            method,
+            params,
+            options: RequestOptions::default(),
+            headers: Vec::new(),
+            is_single: false,
+        }
+    }
+
+    /// Returns whether the request asks for a task (2025-11-25).
+    pub(crate) fn has_task(&self) -> bool {
+        let task = self.params.as_ref().and_then(|params| params.get("task"));
+        task.is_some_and(|task| !task.is_null())
+    }
+
+    pub(crate) fn set_param(&mut self, name: &str, value: Value) {
+        if let Some(Value::Object(params)) = &mut self.params {
+            params.insert(name.to_owned(), value);
+        }
+    }
+}
+
+/// Decodes the result of `method`.
+///
+/// # Errors
+/// [`Error::InvalidResult`] if the text does not have the shape of `T`.
+pub(crate) fn decode<T: DeserializeOwned>(method: &'static str, raw: &RawJson) -> Result<T, Error> {
+    raw.decode()
+        .map_err(|problem| Error::InvalidResult { method, problem })
+}

@@ -1,0 +1,52 @@
+//! The state of a connected client, shared by all its handles, calls and tasks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_protocol::{Call, Connection, Link, Rules, SentId, Timeouts};
+use mcp_types::v2026_07_28::SubscriptionFilter;
+use mcp_types::{JsonObject, method};
+
+use crate::call::cache::Cache;
+use crate::call::known_tools::KnownTools;
+use crate::call::progress::ProgressTable;
+use crate::connect::agreed::Agreed;
+use crate::inbound::ClientInbound;
+use crate::inbound::handlers::Approve;
+use crate::subscriptions::listener::OpenStream;
+
+pub(crate) struct Shared {
+    pub(crate) link: Arc<dyn Link>,
+    pub(crate) connection: Arc<dyn Connection>,
+    pub(crate) inbound: Arc<ClientInbound>,
+    pub(crate) progress: Arc<ProgressTable>,
+    pub(crate) agreed: Agreed,
+    pub(crate) timeouts: Timeouts,
+    /// Round trips with input that one call may take.
+    pub(crate) max_round_trips: u32,
+    /// Whether a call of an unknown tool lists the tools first, on servers with tasks (2025-11-25).
+    pub(crate) lists_before_call: bool,
+    pub(crate) approve: Option<Approve>,
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) tools: KnownTools,
+}
+
+impl Shared {
+    pub(crate) fn rules(&self) -> &'static Rules {
+        self.agreed.rules()
+    }
+}
+
+impl OpenStream for Shared {
+    fn open_stream(&self, filter: &SubscriptionFilter, id: SentId) -> Option<(Call, Duration)> {
+        let meta = self.agreed.meta.as_ref()?;
+        let mut params = JsonObject::new();
+        params.insert("notifications".into(), serde_json::to_value(filter).ok()?);
+        let mut extras = meta.extras(None);
+        extras.id = Some(id);
+        let params = meta.write(&params, None, &[]);
+        let method = method::SUBSCRIPTIONS_LISTEN;
+        let call = self.link.request_with(method, Some(params), extras);
+        Some((call, self.timeouts.idle))
+    }
+}

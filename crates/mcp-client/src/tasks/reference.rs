@@ -1,0 +1,68 @@
+//! The reference to a task that a host can store.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::connect::negotiation::KnownVersion;
+
+/// What it takes to come back to a task: with another connection, in another process.
+///
+/// Servers that know nobody by name serve everybody who knows the id: keep it like a password.
+///
+/// ```
+/// # fn main() -> Result<(), serde_json::Error> {
+/// use mcp_client::TaskRef;
+///
+/// let stored = r#"{"id":"786512e2","tool":"report","created_at":"2026-08-01T10:30:00Z",
+///     "poll_interval_ms":5000,"server":{"era":"modern","revision":"2026-07-28"}}"#;
+/// let task: TaskRef = serde_json::from_str(stored)?;
+/// assert_eq!(task.tool(), "report");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRef {
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) created_at: String,
+    pub(super) poll_interval_ms: Option<u64>,
+    pub(super) server: KnownVersion,
+}
+
+impl TaskRef {
+    /// The server's id of the task.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The tool that was called.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// When the task was created, as an ISO 8601 timestamp of the server's clock.
+    pub fn created_at(&self) -> &str {
+        &self.created_at
+    }
+
+    /// What was found out about the server, for the [next connection](crate::Negotiation::Prior)
+    /// to it.
+    pub fn known_version(&self) -> KnownVersion {
+        self.server
+    }
+
+    /// As much of the id as may stand in a log.
+    pub(super) fn short_id(&self) -> String {
+        self.id.chars().take(8).collect()
+    }
+}
+
+impl fmt::Debug for TaskRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskRef")
+            .field("id", &format_args!("{}…", self.short_id()))
+            .field("tool", &self.tool)
+            .finish_non_exhaustive()
+    }
+}
