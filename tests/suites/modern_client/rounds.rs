@@ -240,7 +240,7 @@ async fn there_is_an_end_to_being_asked() {
         let error = calling.await.unwrap().unwrap_err();
         let text = error.to_string();
         assert!(text.contains(&limit.to_string()), "{text}");
-        assert!(text.contains("Builder::rounds"), "{text}");
+        assert!(text.contains("Builder::max_round_trips"), "{text}");
         client.close().await.unwrap();
         wire.ended().await;
     }
