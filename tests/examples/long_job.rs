@@ -70,7 +70,7 @@ struct Binding {
 }
 
 /// Prints a book.
-#[tool(task = "required", resumes)]
+#[tool(task = "required", resumable)]
 async fn print_book(
     /** its title */
     title: String,
@@ -80,7 +80,7 @@ async fn print_book(
     for chapter in 1..=CHAPTERS {
         cx.status(&format!("chapter {chapter} of {CHAPTERS}"));
         // What is noted is not printed again when the handler starts over in another process.
-        cx.once(&format!("chapter {chapter}"), press.print())
+        cx.memoize(&format!("chapter {chapter}"), press.print())
             .await?;
     }
     // The client may take its time, and the server may be restarted meanwhile.

@@ -11,7 +11,7 @@
 )]
 
 use mcp_client::{Client, Progress};
-use mcp_server::{Args, Ctx, Elicited, Server, Tool};
+use mcp_server::{Args, Ctx, Elicitation, Server, Tool};
 use mcp_transport_stdio::Child;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -50,11 +50,11 @@ fn server() -> Server {
     });
     let order = Tool::new("order", async |cx: Ctx| {
         Ok::<_, mcp_server::HandlerError>(match cx.elicit::<Taste>("How do you take it?").await? {
-            Elicited::Accepted(taste) => {
+            Elicitation::Accepted(taste) => {
                 let milk = if taste.milk { "with" } else { "without" };
                 format!("one tea, {} sugar, {milk} milk", taste.sugar)
             }
-            Elicited::Declined | Elicited::Cancelled => "no tea then".to_owned(),
+            Elicitation::Declined | Elicitation::Cancelled => "no tea then".to_owned(),
         })
     });
     Server::new("teahouse", "1.0.0")

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_protocol::AskError;
-use mcp_server::{Ask, Ctx, Elicited, HandlerError, Server, Tool, UrlElicitation};
+use mcp_server::{Ask, Ctx, Elicitation, HandlerError, Server, Tool, UrlElicitation};
 use mcp_tests::everything;
 use mcp_tests::wire::Wire;
 use mcp_types::{
@@ -179,9 +179,9 @@ enum Kind {
 fn account() -> Server {
     Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         Ok::<_, AskError>(match cx.elicit::<Account>("Who?").await? {
-            Elicited::Accepted(account) => format!("{} is {}", account.name, account.age),
-            Elicited::Declined => "declined".to_owned(),
-            Elicited::Cancelled => "cancelled".to_owned(),
+            Elicitation::Accepted(account) => format!("{} is {}", account.name, account.age),
+            Elicitation::Declined => "declined".to_owned(),
+            Elicitation::Cancelled => "cancelled".to_owned(),
         })
     }))
 }

@@ -1,6 +1,6 @@
 //! Prompts, resources, completion, logging, pages: as a client sees them.
 
-use mcp_server::{Args, Completing, Ctx, Prompt, Resource, Server, Tool};
+use mcp_server::{Args, CompletionRequest, Ctx, Prompt, Resource, Server, Tool};
 use mcp_tests::everything;
 use mcp_tests::wire::Wire;
 use mcp_types::{Icon, LoggingLevel, PromptMessage};
@@ -302,7 +302,9 @@ async fn a_failing_completion_is_an_internal_error() {
         a: String,
     }
     let prompt = Prompt::new("p", |Args(_): Args<One>| "x")
-        .complete("a", |_: Completing| -> Vec<String> { panic!("secret") });
+        .complete("a", |_: CompletionRequest| -> Vec<String> {
+            panic!("secret")
+        });
     let mut wire = open(Server::new("s", "1").prompt(prompt)).await;
     let reference = json!({ "type": "ref/prompt", "name": "p" });
     assert_eq!(

@@ -12,7 +12,7 @@ use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use mcp_client::Client;
 use mcp_protocol::{BoxFuture, Principal, Session};
-use mcp_server::{Ctx, Elicited, HandlerError, Prompt, Resource, Server, Tool};
+use mcp_server::{Ctx, Elicitation, HandlerError, Prompt, Resource, Server, Tool};
 use mcp_tests::http::{Peer, Reply};
 use mcp_tests::network::{Carried, Network};
 use mcp_tests::wire::{Wire, initialize_params};
@@ -42,7 +42,7 @@ fn server() -> Server {
                 let Some(user) = cx.principal().cloned() else {
                     return Err(HandlerError::new("nobody is known"));
                 };
-                let Elicited::Accepted(entered) = cx.elicit::<Key>("Your key?").await? else {
+                let Elicitation::Accepted(entered) = cx.elicit::<Key>("Your key?").await? else {
                     return Ok("nothing".to_owned());
                 };
                 kept.lock().unwrap().insert(user, entered.key);

@@ -22,7 +22,7 @@ pub(crate) fn attribute(kind: Kind, options: TokenStream, item: &TokenStream) ->
     let options = Options::parse(kind, options);
     let (function, sound) = Function::parse(kind, item);
     let made = match (options, sound) {
-        (Ok(options), Ok(())) => thing(kind, &options, &function),
+        (Ok(options), Ok(())) => expand_item(kind, &options, &function),
         (Err(mut error), Err(other)) => {
             error.combine(other);
             Err(error)
@@ -43,7 +43,7 @@ pub(crate) fn attribute(kind: Kind, options: TokenStream, item: &TokenStream) ->
 }
 
 /// The type of the function's name, with the function that makes the thing to register.
-fn companion(kind: Kind, function: &Function, made: Result<Made>) -> TokenStream {
+fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenStream {
     let ItemFn {
         sig, vis, attrs, ..
     } = &function.item;
@@ -56,7 +56,7 @@ fn companion(kind: Kind, function: &Function, made: Result<Made>) -> TokenStream
         Kind::Resource => quote!(Resource),
     };
     let (body, bounds, error) = match made {
-        Ok(Made { body, bounds }) => (body, bounds, None),
+        Ok(Expansion { body, bounds }) => (body, bounds, None),
         // Whoever lists the function should not hear of it a second time.
         Err(error) => (
             quote!(loop {}),
@@ -103,12 +103,12 @@ fn companion(kind: Kind, function: &Function, made: Result<Made>) -> TokenStream
     }
 }
 
-struct Made {
+struct Expansion {
     body: TokenStream,
     bounds: Vec<TokenStream>,
 }
 
-fn thing(kind: Kind, options: &Options, function: &Function) -> Result<Made> {
+fn expand_item(kind: Kind, options: &Options, function: &Function) -> Result<Expansion> {
     let name = name(kind, options, function)?;
     if let (Some(span), true) = (options.blocking, function.is_async) {
         return Err(Error::new(
@@ -148,7 +148,7 @@ fn thing(kind: Kind, options: &Options, function: &Function) -> Result<Made> {
         Param::Extractor(ty) => Some(quote_spanned!(ty.span()=> #ty: ::mcp_server::FromCall<S>)),
         Param::Argument(_) => None,
     });
-    Ok(Made {
+    Ok(Expansion {
         body,
         bounds: bounds.collect(),
     })

@@ -64,7 +64,7 @@ impl Function {
     /// Takes the function apart. The errors come with it: what can be emitted should be, so that
     /// they are the only ones that are reported.
     pub(crate) fn parse(kind: Kind, mut item: ItemFn) -> (Self, Result<()>) {
-        let mut problems = Problems(shape(kind, &item).err());
+        let mut problems = Errors(shape(kind, &item).err());
         let mut params = Vec::new();
         for input in &mut item.sig.inputs {
             if let FnArg::Typed(typed) = input {
@@ -80,7 +80,7 @@ impl Function {
             params,
             is_async,
         };
-        if let Err(error) = function.together() {
+        if let Err(error) = function.check_together() {
             problems.add(error);
         }
         (function, problems.0.map_or(Ok(()), Err))
@@ -94,7 +94,7 @@ impl Function {
     }
 
     /// What the parameters may not be together.
-    fn together(&self) -> Result<()> {
+    fn check_together(&self) -> Result<()> {
         let extractors = self.params.iter().filter_map(|param| match param {
             Param::Extractor(ty) => Some(&**ty),
             Param::Argument(_) => None,
@@ -123,9 +123,9 @@ impl Function {
 }
 
 #[derive(Default)]
-struct Problems(Option<Error>);
+struct Errors(Option<Error>);
 
-impl Problems {
+impl Errors {
     fn add(&mut self, error: Error) {
         match &mut self.0 {
             Some(known) => known.combine(error),

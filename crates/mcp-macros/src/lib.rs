@@ -71,7 +71,7 @@ use crate::options::Kind;
 /// `description = ".."` (instead of the doc comment), `icon = "uri"`; `scope = "word word"`,
 /// without which a request may not call it; `blocking`, which moves a function that blocks to a
 /// thread of its own; `task` or `task = "required"`, with which calls may outlive their request,
-/// and for such tools `detaches` and `resumes`; and the hints `read_only`, `destructive`,
+/// and for such tools `detachable` and `resumable`; and the hints `read_only`, `destructive`,
 /// `idempotent` and `open_world`, each with `= false` for the opposite.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -81,9 +81,9 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a prompt from a function. Arguments are text.
 ///
 /// ```
-/// use mcp_server::{Completing, Server, prompt, prompts};
+/// use mcp_server::{CompletionRequest, Server, prompt, prompts};
 ///
-/// fn languages(_: Completing) -> Vec<String> {
+/// fn languages(_: CompletionRequest) -> Vec<String> {
 ///     vec!["Rust".to_owned(), "Ruby".to_owned()]
 /// }
 ///

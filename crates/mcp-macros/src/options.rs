@@ -37,8 +37,8 @@ impl Kind {
                 "idempotent",
                 "open_world",
                 "task",
-                "detaches",
-                "resumes",
+                "detachable",
+                "resumable",
             ],
             Self::Prompt => &["name", "title", "description", "icon"],
             Self::Resource => &["name", "title", "description", "mime", "icon"],
@@ -115,7 +115,7 @@ impl Options {
                 let mode = mode(&key, input)?;
                 self.setters.push((key, mode));
             }
-            "detaches" | "resumes" => {
+            "detachable" | "resumable" => {
                 if flag(input)? {
                     self.flags.push(key);
                 }

@@ -15,56 +15,58 @@ use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 ///
 /// It deliberately is no `std::error::Error` itself, so that `?` can convert from all of them.
 #[derive(Debug)]
-pub struct HandlerError(Box<Kind>);
+pub struct HandlerError(Box<ErrorKind>);
 
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ErrorKind {
     Message(String),
     Content(Vec<ContentBlock>),
     Arguments(String),
     Protocol(ErrorObject),
     /// Not a failure yet: the client is asked, and the call made again.
-    Ask(JsonObject),
+    InputRequired(JsonObject),
 }
 
 impl HandlerError {
     /// A failure the model should read.
     pub fn new(message: impl Into<String>) -> Self {
-        Self(Box::new(Kind::Message(message.into())))
+        Self(Box::new(ErrorKind::Message(message.into())))
     }
 
     /// A failure told in content blocks.
     pub fn content(content: Vec<ContentBlock>) -> Self {
-        Self(Box::new(Kind::Content(content)))
+        Self(Box::new(ErrorKind::Content(content)))
     }
 
     /// Arguments that do not fit; `problem` says where and what was expected.
     pub fn arguments(problem: impl Into<String>) -> Self {
-        Self(Box::new(Kind::Arguments(problem.into())))
+        Self(Box::new(ErrorKind::Arguments(problem.into())))
     }
 
     /// The same, where a decoder found it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn misfit(error: &DecodeError) -> Self {
+    pub(crate) fn from_decode(error: &DecodeError) -> Self {
         Self::arguments(error.to_string())
     }
 
     /// A JSON-RPC error: the request itself was wrong, or the server cannot serve it at all.
     pub fn protocol(error: ErrorObject) -> Self {
-        Self(Box::new(Kind::Protocol(error)))
+        Self(Box::new(ErrorKind::Protocol(error)))
     }
 
     /// Ends this round of the call; the client answers these and calls again.
-    pub(crate) fn ask(requests: JsonObject) -> Self {
-        Self(Box::new(Kind::Ask(requests)))
+    pub(crate) fn input_required(requests: JsonObject) -> Self {
+        Self(Box::new(ErrorKind::InputRequired(requests)))
     }
 
     /// The questions, if that is what it is about.
-    pub(crate) fn questions<T>(output: Result<T, Self>) -> Result<Result<T, Self>, JsonObject> {
+    pub(crate) fn split_input_requests<T>(
+        output: Result<T, Self>,
+    ) -> Result<Result<T, Self>, JsonObject> {
         match output {
             Err(Self(kind)) => match *kind {
-                Kind::Ask(requests) => Err(requests),
+                ErrorKind::InputRequired(requests) => Err(requests),
                 kind => Ok(Err(Self(Box::new(kind)))),
             },
             Ok(output) => Ok(Ok(output)),
@@ -74,13 +76,13 @@ impl HandlerError {
     /// The tool result the model reads, or the JSON-RPC error.
     pub(crate) fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
         let content = match *self.0 {
-            Kind::Message(message) => vec![ContentBlock::text(message)],
-            Kind::Arguments(problem) => {
+            ErrorKind::Message(message) => vec![ContentBlock::text(message)],
+            ErrorKind::Arguments(problem) => {
                 vec![ContentBlock::text(format!("invalid arguments: {problem}"))]
             }
-            Kind::Content(content) => content,
-            Kind::Protocol(error) => return Err(error),
-            Kind::Ask(_) => return Err(unasked()),
+            ErrorKind::Content(content) => content,
+            ErrorKind::Protocol(error) => return Err(error),
+            ErrorKind::InputRequired(_) => return Err(cannot_request_input()),
         };
         Ok(CallToolResult::new(content).with_is_error(true))
     }
@@ -88,13 +90,13 @@ impl HandlerError {
     /// The JSON-RPC error of a prompt or resource.
     pub(crate) fn into_error(self) -> ErrorObject {
         match *self.0 {
-            Kind::Arguments(problem) => {
+            ErrorKind::Arguments(problem) => {
                 ErrorObject::invalid_params(format!("invalid arguments: {problem}"))
             }
-            Kind::Message(message) => ErrorObject::internal(message),
-            Kind::Content(_) => ErrorObject::internal("the handler failed"),
-            Kind::Protocol(error) => error,
-            Kind::Ask(_) => unasked(),
+            ErrorKind::Message(message) => ErrorObject::internal(message),
+            ErrorKind::Content(_) => ErrorObject::internal("the handler failed"),
+            ErrorKind::Protocol(error) => error,
+            ErrorKind::InputRequired(_) => cannot_request_input(),
         }
     }
 }
@@ -102,11 +104,11 @@ impl HandlerError {
 impl fmt::Display for HandlerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Kind::Message(message) => f.write_str(message),
-            Kind::Content(_) => f.write_str("failed with content"),
-            Kind::Arguments(problem) => write!(f, "invalid arguments: {problem}"),
-            Kind::Protocol(error) => error.fmt(f),
-            Kind::Ask(_) => f.write_str("the client has to be asked first"),
+            ErrorKind::Message(message) => f.write_str(message),
+            ErrorKind::Content(_) => f.write_str("failed with content"),
+            ErrorKind::Arguments(problem) => write!(f, "invalid arguments: {problem}"),
+            ErrorKind::Protocol(error) => error.fmt(f),
+            ErrorKind::InputRequired(_) => f.write_str("the client has to be asked first"),
         }
     }
 }
@@ -126,7 +128,7 @@ impl<E: std::error::Error + 'static> From<E> for HandlerError {
     }
 }
 
-fn unasked() -> ErrorObject {
+fn cannot_request_input() -> ErrorObject {
     ErrorObject::internal("the client cannot be asked here")
 }
 

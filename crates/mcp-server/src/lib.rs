@@ -53,9 +53,9 @@ pub mod testing;
 pub use error::{HandlerError, IntoHandlerError, RegistrationError};
 pub use handler::Handler;
 pub use handler::ask::Ask;
-pub use handler::call::{Args, Call, Extracted, FromCall, FromState, State};
+pub use handler::call::{Args, Call, Extraction, FromCall, FromState, State};
 pub use handler::ctx::{Ctx, UrlElicitation};
-pub use handler::form::Elicited;
+pub use handler::form::Elicitation;
 pub use handler::output::{
     Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody,
 };
@@ -65,7 +65,7 @@ pub use mcp_macros::{prompt, resource, tool};
 pub use mcp_protocol::modern::{CacheHint, CacheScope};
 #[cfg(feature = "tasks")]
 pub use mcp_protocol::task::{MemoryStore, StoreError, TaskStore};
-pub use registry::completion::{Completing, Completions};
+pub use registry::completion::{CompletionRequest, Completions};
 pub use registry::prompt::Prompt;
 pub use registry::resource::Resource;
 pub use registry::tool::Tool;
@@ -74,7 +74,7 @@ pub use round_trip::StateKeys;
 pub use server::change::{Change, ChangeBus};
 #[cfg(feature = "log")]
 pub use server::log::LogLayer;
-pub use server::settings::Guarded;
+pub use server::settings::GuardedRequest;
 pub use server::{Server, WeakServer};
 #[cfg(feature = "tasks")]
 pub use tasks::{TaskMode, TaskOptions};

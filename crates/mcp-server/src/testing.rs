@@ -55,7 +55,7 @@ use serde_json::{Map, Value, json};
 use crate::sync::lock;
 
 /// Rounds of questions that one call may take.
-const MOST_ROUNDS: usize = 16;
+const MAX_ROUND_TRIPS: usize = 16;
 
 /// Answers a question: its method and params give its result.
 type Answers = Arc<dyn Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync>;
@@ -71,7 +71,7 @@ pub struct TestClient {
     principal: Option<Principal>,
     heard: Arc<Mutex<Vec<(String, Value)>>>,
     /// The way to the client outside of requests; the server only borrows it.
-    general: Arc<Line>,
+    general: Arc<TestLink>,
     next: Arc<AtomicI64>,
 }
 
@@ -93,12 +93,12 @@ impl TestClient {
         let server = ServerSession::new(Arc::new(server));
         let heard = Arc::default();
         let answers: Answers = Arc::new(|method, _| Err(ErrorObject::method_not_found(method)));
-        let general = Arc::new(Line {
+        let general = Arc::new(TestLink {
             answers: Arc::clone(&answers),
             heard: Arc::clone(&heard),
             principal: None,
         });
-        let link: Arc<dyn Link> = Arc::<Line>::clone(&general);
+        let link: Arc<dyn Link> = Arc::<TestLink>::clone(&general);
         server.opened(Arc::downgrade(&link) as Weak<dyn Link>);
         Self {
             server,
@@ -182,15 +182,15 @@ impl TestClient {
             return self.send(method, &params).await;
         }
         params["_meta"] = self.meta();
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUND_TRIPS {
             let result = self.send(method, &params).await?;
             if result["resultType"] != "input_required" {
                 return Ok(result);
             }
             let mut responses = Map::new();
-            for (key, question) in result["inputRequests"].as_object().into_iter().flatten() {
-                let method = question["method"].as_str().unwrap_or_default();
-                responses.insert(key.clone(), (self.answers)(method, &question["params"])?);
+            for (key, request) in result["inputRequests"].as_object().into_iter().flatten() {
+                let method = request["method"].as_str().unwrap_or_default();
+                responses.insert(key.clone(), (self.answers)(method, &request["params"])?);
             }
             params["inputResponses"] = responses.into();
             if let Some(members) = params.as_object_mut() {
@@ -201,7 +201,7 @@ impl TestClient {
             }
         }
         Err(ErrorObject::internal(format!(
-            "the call took more than {MOST_ROUNDS} rounds of questions"
+            "the call took more than {MAX_ROUND_TRIPS} rounds of questions"
         )))
     }
 
@@ -244,7 +244,7 @@ impl TestClient {
         };
         let exchange = Exchange::new(
             id,
-            Arc::new(Line {
+            Arc::new(TestLink {
                 answers: Arc::clone(&self.answers),
                 heard: Arc::clone(&self.heard),
                 principal: self.principal.clone(),
@@ -273,13 +273,13 @@ impl fmt::Debug for TestClient {
 }
 
 /// The stream of one request.
-struct Line {
+struct TestLink {
     answers: Answers,
     heard: Arc<Mutex<Vec<(String, Value)>>>,
     principal: Option<Principal>,
 }
 
-impl Link for Line {
+impl Link for TestLink {
     fn notify(&self, method: &str, params: Option<&[u8]>, _: Delivery) -> Result<(), Closed> {
         let params = params.and_then(|text| serde_json::from_slice(text).ok());
         lock(&self.heard).push((method.to_owned(), params.unwrap_or_default()));
@@ -297,9 +297,9 @@ impl Link for Line {
     }
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for TestLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Line")
+        f.write_str("TestLink")
     }
 }
 

@@ -8,9 +8,9 @@ use mcp_protocol::task::{StoreError, Task};
 use redb::backends::FileBackend;
 use redb::{Builder, Database, ReadableDatabase as _, TableHandle as _};
 
-use crate::job::{Look, Write};
-use crate::query::Rows;
-use crate::tables::{self, FORMAT, META, Problem, Tables};
+use crate::job::{Query, Write};
+use crate::query::Reader;
+use crate::tables::{self, DatabaseError, FORMAT, META, Tables};
 use crate::{OpenError, RedbOptions};
 
 /// A file and its database.
@@ -50,16 +50,20 @@ impl StoreFile {
 
     fn attach(&self) -> Result<Database, OpenError> {
         let path = &self.path;
-        let mut how = OpenOptions::new();
-        how.read(true).write(true).create(true).truncate(false);
+        let mut open_options = OpenOptions::new();
+        open_options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false);
         #[cfg(unix)]
         {
             // Results are nobody else's business.
             use std::os::unix::fs::OpenOptionsExt as _;
-            how.mode(0o600);
+            open_options.mode(0o600);
         }
         let io = |error| OpenError::io(path, error);
-        let file = how.open(path).map_err(io)?;
+        let file = open_options.open(path).map_err(io)?;
         let is_new = file.metadata().map_err(io)?.len() == 0;
         let mut builder = Builder::new();
         builder.set_cache_size(self.options.cache);
@@ -74,8 +78,9 @@ impl StoreFile {
 
     /// Makes the tables of a new file, and looks whose an old one is.
     fn check(&self, database: &Database) -> Result<(), OpenError> {
-        let strange = |problem: Problem| OpenError::not_a_store(&self.path, problem.to_string());
-        let format = format(database).map_err(strange)?;
+        let not_a_store =
+            |problem: DatabaseError| OpenError::not_a_store(&self.path, problem.to_string());
+        let format = format(database).map_err(not_a_store)?;
         match format {
             Some(FORMAT) => Ok(()),
             Some(0) => Err(OpenError::not_a_store(
@@ -86,14 +91,17 @@ impl StoreFile {
                 path: self.path.clone(),
                 format,
             }),
-            None => tables::found(database).map_err(strange),
+            None => tables::create_tables(database).map_err(not_a_store),
         }
     }
 
     /// A new file is there after a crash only if its folder was written, too.
     #[cfg(unix)]
     fn keep_entry(&self) -> std::io::Result<()> {
-        let folder = self.path.parent().filter(|it| !it.as_os_str().is_empty());
+        let folder = self
+            .path
+            .parent()
+            .filter(|path| !path.as_os_str().is_empty());
         let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
         std::fs::File::open(folder)?.sync_all()
     }
@@ -115,7 +123,7 @@ impl StoreFile {
             let done: Vec<_> = {
                 let mut tables = Tables::open(&transaction, options)?;
                 let done = writes.iter().map(|write| tables.apply(write));
-                done.collect::<Result<_, Problem>>()?
+                done.collect::<Result<_, DatabaseError>>()?
             };
             if done.iter().any(Result::is_ok) {
                 transaction.commit()?;
@@ -128,13 +136,13 @@ impl StoreFile {
 
     /// Reads the tasks that are looked for. A record that cannot be read is left out, unless it is
     /// the only one.
-    pub(crate) fn read(&mut self, look: &Look) -> Result<Vec<Task>, StoreError> {
+    pub(crate) fn read(&mut self, query: &Query) -> Result<Vec<Task>, StoreError> {
         let found = self.with(|database| {
             let transaction = database.begin_read()?;
-            Rows::open(&transaction)?.find(look)
+            Reader::open(&transaction)?.find(query)
         })?;
-        match (look, found.unreadable) {
-            (Look::One(_), Some(reason)) => Err(StoreError::Unavailable(format!(
+        match (query, found.unreadable) {
+            (Query::One(_), Some(reason)) => Err(StoreError::Unavailable(format!(
                 "{}: {reason}",
                 self.path.display()
             ))),
@@ -150,7 +158,7 @@ impl StoreFile {
     /// Works with the database; whatever goes wrong, it is opened again the next time.
     pub(crate) fn with<T>(
         &mut self,
-        work: impl FnOnce(&Database) -> Result<T, Problem>,
+        work: impl FnOnce(&Database) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
         let database = self
             .database()
@@ -170,9 +178,11 @@ impl StoreFile {
 }
 
 /// The format of a database; `None` if it is empty, zero if it holds something else.
-fn format(database: &Database) -> Result<Option<u64>, Problem> {
+fn format(database: &Database) -> Result<Option<u64>, DatabaseError> {
     let transaction = database.begin_read()?;
-    let mut names = transaction.list_tables()?.map(|it| it.name().to_owned());
+    let mut names = transaction
+        .list_tables()?
+        .map(|table| table.name().to_owned());
     match names.find(|name| name == META.name()) {
         Some(_) => Ok(Some(tables::format(&transaction)?)),
         None if transaction.list_tables()?.next().is_none() => Ok(None),

@@ -10,21 +10,21 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 #[derive(Debug)]
 pub(crate) enum Job {
     Write(Write, Reply<usize>),
-    Read(Look, Reply<Vec<Task>>),
+    Read(Query, Reply<Vec<Task>>),
 }
 
 /// A change; each says how many tasks it forgot.
 #[derive(Debug)]
 pub(crate) enum Write {
-    Create { record: Record, now: Timestamp },
-    Put { record: Record, expected: u64 },
+    Create { record: TaskRow, now: Timestamp },
+    Put { record: TaskRow, expected: u64 },
     Remove(Box<str>),
     Sweep(Timestamp),
 }
 
 /// What is looked for.
 #[derive(Debug)]
-pub(crate) enum Look {
+pub(crate) enum Query {
     One(Box<str>),
     Owned {
         owner: Option<Box<str>>,
@@ -39,7 +39,7 @@ pub(crate) enum Look {
 
 /// A task as it is kept: its text, and what the tables need to know of it.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct TaskRow {
     pub(crate) id: Box<str>,
     pub(crate) owner: Option<Box<str>>,
     pub(crate) version: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Record {
     pub(crate) json: Vec<u8>,
 }
 
-impl Record {
+impl TaskRow {
     pub(crate) fn of(task: &Task) -> Result<Self, StoreError> {
         let json = serde_json::to_vec(task).map_err(|error| {
             StoreError::Unavailable(format!("the task cannot be written as JSON: {error}"))

@@ -4,9 +4,9 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RedbOptions {
-    pub(crate) most: usize,
-    pub(crate) most_of_one: usize,
-    pub(crate) most_bytes: usize,
+    pub(crate) max_tasks: usize,
+    pub(crate) max_tasks_per_owner: usize,
+    pub(crate) max_bytes: usize,
     pub(crate) cache: usize,
     pub(crate) queue: usize,
 }
@@ -16,9 +16,9 @@ impl RedbOptions {
     /// that wait.
     pub fn new() -> Self {
         Self {
-            most: 10_000,
-            most_of_one: 1_000,
-            most_bytes: 64 << 20,
+            max_tasks: 10_000,
+            max_tasks_per_owner: 1_000,
+            max_bytes: 64 << 20,
             cache: 8 << 20,
             queue: 256,
         }
@@ -27,7 +27,7 @@ impl RedbOptions {
     /// Sets how many tasks are kept; default 10,000.
     #[must_use]
     pub fn with_max_tasks(mut self, tasks: usize) -> Self {
-        self.most = tasks;
+        self.max_tasks = tasks;
         self
     }
 
@@ -35,7 +35,7 @@ impl RedbOptions {
     /// count as one owner.
     #[must_use]
     pub fn with_max_tasks_per_owner(mut self, tasks: usize) -> Self {
-        self.most_of_one = tasks;
+        self.max_tasks_per_owner = tasks;
         self
     }
 
@@ -43,7 +43,7 @@ impl RedbOptions {
     /// larger, and does not shrink: what is free in it is used again.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
-        self.most_bytes = bytes;
+        self.max_bytes = bytes;
         self
     }
 

@@ -5,26 +5,26 @@ use std::ops::Bound;
 use mcp_protocol::task::Task;
 use redb::{ReadOnlyTable, ReadTransaction};
 
-use crate::job::Look;
-use crate::tables::{OWNERS, Owned, Problem, Row, TASKS, UNFINISHED};
+use crate::job::Query;
+use crate::tables::{DatabaseError, OWNERS, OwnerKey, Row, TASKS, UNFINISHED};
 
 /// The tables that find records.
-pub(crate) struct Rows {
+pub(crate) struct Reader {
     tasks: ReadOnlyTable<&'static str, Row>,
-    owners: ReadOnlyTable<Owned, ()>,
+    owners: ReadOnlyTable<OwnerKey, ()>,
     unfinished: ReadOnlyTable<&'static str, ()>,
 }
 
 /// What was found.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct QueryResult {
     pub(crate) tasks: Vec<Task>,
     /// Why the last of those that cannot be read cannot.
     pub(crate) unreadable: Option<String>,
 }
 
-impl Rows {
-    pub(crate) fn open(transaction: &ReadTransaction) -> Result<Self, Problem> {
+impl Reader {
+    pub(crate) fn open(transaction: &ReadTransaction) -> Result<Self, DatabaseError> {
         Ok(Self {
             tasks: transaction.open_table(TASKS)?,
             owners: transaction.open_table(OWNERS)?,
@@ -32,11 +32,11 @@ impl Rows {
         })
     }
 
-    pub(crate) fn find(&self, look: &Look) -> Result<Found, Problem> {
-        let mut found = Found::default();
-        match look {
-            Look::One(id) => self.add(id, &mut found)?,
-            Look::Owned {
+    pub(crate) fn find(&self, query: &Query) -> Result<QueryResult, DatabaseError> {
+        let mut found = QueryResult::default();
+        match query {
+            Query::One(id) => self.add(id, &mut found)?,
+            Query::Owned {
                 owner,
                 after,
                 limit,
@@ -55,7 +55,7 @@ impl Rows {
                     self.add(id, &mut found)?;
                 }
             }
-            Look::Unfinished { after, limit } => {
+            Query::Unfinished { after, limit } => {
                 let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
                 for row in self.unfinished.range::<&str>((from, Bound::Unbounded))? {
                     if found.tasks.len() >= *limit {
@@ -68,7 +68,7 @@ impl Rows {
         Ok(found)
     }
 
-    fn add(&self, id: &str, found: &mut Found) -> Result<(), Problem> {
+    fn add(&self, id: &str, found: &mut QueryResult) -> Result<(), DatabaseError> {
         let Some(row) = self.tasks.get(id)? else {
             return Ok(());
         };

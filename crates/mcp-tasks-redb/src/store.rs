@@ -9,7 +9,7 @@ use mcp_protocol::{BoxFuture, Principal};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::file::StoreFile;
-use crate::job::{Job, Look, Record, Reply, Write};
+use crate::job::{Job, Query, Reply, TaskRow, Write};
 use crate::thread as worker;
 use crate::{OpenError, RedbOptions};
 
@@ -64,14 +64,14 @@ impl RedbStore {
     }
 
     async fn write(&self, write: Write) -> Result<usize, StoreError> {
-        self.ask(|reply| Job::Write(write, reply)).await
+        self.send(|reply| Job::Write(write, reply)).await
     }
 
-    async fn read(&self, look: Look) -> Result<Vec<Task>, StoreError> {
-        self.ask(|reply| Job::Read(look, reply)).await
+    async fn read(&self, query: Query) -> Result<Vec<Task>, StoreError> {
+        self.send(|reply| Job::Read(query, reply)).await
     }
 
-    async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, StoreError> {
+    async fn send<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, StoreError> {
         let gone = || {
             let path = self.path.display();
             StoreError::Unavailable(format!("{path}: the thread of the store has ended"))
@@ -86,21 +86,21 @@ impl RedbStore {
 impl TaskStore for RedbStore {
     fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
-            let (record, now) = (Record::of(&task)?, task.created());
+            let (record, now) = (TaskRow::of(&task)?, task.created());
             self.write(Write::Create { record, now }).await?;
             Ok(())
         })
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>> {
-        Box::pin(async move { Ok(self.read(Look::One(id.into())).await?.pop()) })
+        Box::pin(async move { Ok(self.read(Query::One(id.into())).await?.pop()) })
     }
 
     fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
         Box::pin(async move {
             let expected = task.version();
             let task = task.next_version();
-            let record = Record::of(&task)?;
+            let record = TaskRow::of(&task)?;
             self.write(Write::Put { record, expected }).await?;
             Ok(task)
         })
@@ -112,7 +112,7 @@ impl TaskStore for RedbStore {
         after: Option<&'a str>,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
-        Box::pin(self.read(Look::Owned {
+        Box::pin(self.read(Query::Owned {
             owner: owner.map(|owner| owner.as_str().into()),
             after: after.map(Into::into),
             limit,
@@ -125,7 +125,7 @@ impl TaskStore for RedbStore {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
         let after = after.map(Into::into);
-        Box::pin(self.read(Look::Unfinished { after, limit }))
+        Box::pin(self.read(Query::Unfinished { after, limit }))
     }
 
     fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {

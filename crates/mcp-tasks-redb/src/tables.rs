@@ -9,7 +9,7 @@ use redb::{
 };
 
 use crate::RedbOptions;
-use crate::job::{Record, Write};
+use crate::job::{TaskRow, Write};
 
 /// What this version writes and reads.
 pub(crate) const FORMAT: u64 = 1;
@@ -17,19 +17,19 @@ pub(crate) const FORMAT: u64 = 1;
 /// Version, expiry in ms, whether it has ended, owner, and the record as JSON. What stands before
 /// the record serves records, too, that cannot be read.
 pub(crate) type Row = (u64, u64, bool, Option<&'static str>, &'static [u8]);
-pub(crate) type Owned = (Option<&'static str>, &'static str);
-type Expiring = (u64, &'static str);
+pub(crate) type OwnerKey = (Option<&'static str>, &'static str);
+type ExpiryKey = (u64, &'static str);
 
 /// By id.
 pub(crate) const TASKS: TableDefinition<'_, &str, Row> = TableDefinition::new("tasks");
 /// Who has which tasks.
-pub(crate) const OWNERS: TableDefinition<'_, Owned, ()> = TableDefinition::new("owners");
+pub(crate) const OWNERS: TableDefinition<'_, OwnerKey, ()> = TableDefinition::new("owners");
 /// Who has how many.
 const COUNTS: TableDefinition<'_, Option<&str>, u64> = TableDefinition::new("counts");
 /// Those that have not ended.
 pub(crate) const UNFINISHED: TableDefinition<'_, &str, ()> = TableDefinition::new("unfinished");
 /// Those that expire, by when.
-const EXPIRY: TableDefinition<'_, Expiring, ()> = TableDefinition::new("expiry");
+const EXPIRY: TableDefinition<'_, ExpiryKey, ()> = TableDefinition::new("expiry");
 /// The format, and how many bytes all records take.
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const FORMAT_KEY: &str = "format";
@@ -37,22 +37,22 @@ const BYTES_KEY: &str = "bytes";
 
 /// The database failed.
 #[derive(Debug)]
-pub(crate) struct Problem(Box<redb::Error>);
+pub(crate) struct DatabaseError(Box<redb::Error>);
 
-impl<E: Into<redb::Error>> From<E> for Problem {
+impl<E: Into<redb::Error>> From<E> for DatabaseError {
     fn from(error: E) -> Self {
         Self(Box::new(error.into()))
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for DatabaseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
 /// Makes the tables of a new file.
-pub(crate) fn found(database: &Database) -> Result<(), Problem> {
+pub(crate) fn create_tables(database: &Database) -> Result<(), DatabaseError> {
     let transaction = database.begin_write()?;
     {
         drop(Tables::open(&transaction, RedbOptions::new())?);
@@ -63,7 +63,7 @@ pub(crate) fn found(database: &Database) -> Result<(), Problem> {
 }
 
 /// The format of a file of ours.
-pub(crate) fn format(transaction: &ReadTransaction) -> Result<u64, Problem> {
+pub(crate) fn format(transaction: &ReadTransaction) -> Result<u64, DatabaseError> {
     let meta = transaction.open_table(META)?;
     Ok(meta.get(FORMAT_KEY)?.map_or(0, |format| format.value()))
 }
@@ -72,15 +72,15 @@ pub(crate) fn format(transaction: &ReadTransaction) -> Result<u64, Problem> {
 pub(crate) struct Tables<'t> {
     options: RedbOptions,
     tasks: Table<'t, &'static str, Row>,
-    owners: Table<'t, Owned, ()>,
+    owners: Table<'t, OwnerKey, ()>,
     counts: Table<'t, Option<&'static str>, u64>,
     unfinished: Table<'t, &'static str, ()>,
-    expiry: Table<'t, Expiring, ()>,
+    expiry: Table<'t, ExpiryKey, ()>,
     meta: Table<'t, &'static str, u64>,
 }
 
 /// What the tables know of a record.
-struct Head {
+struct RowHead {
     version: u64,
     expires: u64,
     ended: bool,
@@ -92,7 +92,7 @@ impl<'t> Tables<'t> {
     pub(crate) fn open(
         transaction: &'t WriteTransaction,
         options: RedbOptions,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, DatabaseError> {
         Ok(Self {
             options,
             tasks: transaction.open_table(TASKS)?,
@@ -105,7 +105,10 @@ impl<'t> Tables<'t> {
     }
 
     /// Makes one change, or none and says why. How many tasks were forgotten.
-    pub(crate) fn apply(&mut self, write: &Write) -> Result<Result<usize, StoreError>, Problem> {
+    pub(crate) fn apply(
+        &mut self,
+        write: &Write,
+    ) -> Result<Result<usize, StoreError>, DatabaseError> {
         match write {
             Write::Create { record, now } => self.create(record, *now),
             Write::Put { record, expected } => self.put(record, *expected),
@@ -116,23 +119,25 @@ impl<'t> Tables<'t> {
 
     fn create(
         &mut self,
-        record: &Record,
+        record: &TaskRow,
         now: Timestamp,
-    ) -> Result<Result<usize, StoreError>, Problem> {
+    ) -> Result<Result<usize, StoreError>, DatabaseError> {
         // The rest is refused or not; what is expired is gone in any case.
         let swept = self.sweep(now)?;
         if self.head(&record.id)?.is_some() {
             return Ok(Err(StoreError::Conflict));
         }
         let RedbOptions {
-            most, most_of_one, ..
+            max_tasks,
+            max_tasks_per_owner,
+            ..
         } = self.options;
         let full = |limit: String| Ok(Err(StoreError::Full { limit }));
-        if self.tasks.len()? >= most as u64 {
-            return full(format!("{most} tasks"));
+        if self.tasks.len()? >= max_tasks as u64 {
+            return full(format!("{max_tasks} tasks"));
         }
-        if self.count(record.owner.as_deref())? >= most_of_one as u64 {
-            return full(format!("{most_of_one} tasks of one owner"));
+        if self.count(record.owner.as_deref())? >= max_tasks_per_owner as u64 {
+            return full(format!("{max_tasks_per_owner} tasks of one owner"));
         }
         if let Err(error) = self.fits(self.bytes()?, record.json.len() as u64) {
             return Ok(Err(error));
@@ -143,9 +148,9 @@ impl<'t> Tables<'t> {
 
     fn put(
         &mut self,
-        record: &Record,
+        record: &TaskRow,
         expected: u64,
-    ) -> Result<Result<usize, StoreError>, Problem> {
+    ) -> Result<Result<usize, StoreError>, DatabaseError> {
         let Some(kept) = self.head(&record.id)? else {
             return Ok(Err(StoreError::Conflict));
         };
@@ -164,16 +169,16 @@ impl<'t> Tables<'t> {
     }
 
     fn fits(&self, bytes: u64, more: u64) -> Result<(), StoreError> {
-        let most = self.options.most_bytes;
-        if bytes.saturating_add(more) <= most as u64 {
+        let max_tasks = self.options.max_bytes;
+        if bytes.saturating_add(more) <= max_tasks as u64 {
             return Ok(());
         }
         Err(StoreError::Full {
-            limit: format!("{most} bytes of tasks"),
+            limit: format!("{max_tasks} bytes of tasks"),
         })
     }
 
-    fn insert(&mut self, record: &Record) -> Result<(), Problem> {
+    fn insert(&mut self, record: &TaskRow) -> Result<(), DatabaseError> {
         let (id, owner) = (&*record.id, record.owner.as_deref());
         self.tasks.insert(
             id,
@@ -199,7 +204,7 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    fn remove(&mut self, id: &str) -> Result<bool, Problem> {
+    fn remove(&mut self, id: &str) -> Result<bool, DatabaseError> {
         let Some(kept) = self.head(id)? else {
             return Ok(false);
         };
@@ -217,7 +222,7 @@ impl<'t> Tables<'t> {
         Ok(true)
     }
 
-    fn sweep(&mut self, now: Timestamp) -> Result<usize, Problem> {
+    fn sweep(&mut self, now: Timestamp) -> Result<usize, DatabaseError> {
         let mut swept = 0;
         loop {
             let first = self.expiry.first()?;
@@ -235,11 +240,11 @@ impl<'t> Tables<'t> {
         }
     }
 
-    fn head(&self, id: &str) -> Result<Option<Head>, Problem> {
+    fn head(&self, id: &str) -> Result<Option<RowHead>, DatabaseError> {
         let row = self.tasks.get(id)?;
         Ok(row.map(|row| {
             let (version, expires, ended, owner, json) = row.value();
-            Head {
+            RowHead {
                 version,
                 expires,
                 ended,
@@ -249,11 +254,11 @@ impl<'t> Tables<'t> {
         }))
     }
 
-    fn count(&self, owner: Option<&str>) -> Result<u64, Problem> {
+    fn count(&self, owner: Option<&str>) -> Result<u64, DatabaseError> {
         Ok(self.counts.get(owner)?.map_or(0, |count| count.value()))
     }
 
-    fn bytes(&self) -> Result<u64, Problem> {
+    fn bytes(&self) -> Result<u64, DatabaseError> {
         Ok(self.meta.get(BYTES_KEY)?.map_or(0, |bytes| bytes.value()))
     }
 }

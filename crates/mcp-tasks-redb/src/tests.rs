@@ -6,14 +6,14 @@ use mcp_protocol::task::{StoreError, Timestamp};
 use redb::{Database, TableDefinition};
 
 use crate::file::StoreFile;
-use crate::job::{Look, Record, Write};
-use crate::tables::{META, Problem};
+use crate::job::{Query, TaskRow, Write};
+use crate::tables::{DatabaseError, META};
 use crate::{OpenError, RedbOptions, RedbStore};
 
 /// A file that is gone after the test.
-struct Place(PathBuf);
+struct TempFile(PathBuf);
 
-impl Place {
+impl TempFile {
     fn new(name: &str) -> Self {
         let name = format!("mcp-tasks-redb-{}-{name}", std::process::id());
         Self(std::env::temp_dir().join(name))
@@ -24,14 +24,14 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-fn record(id: &str, json: &str) -> Record {
-    Record {
+fn record(id: &str, json: &str) -> TaskRow {
+    TaskRow {
         id: id.into(),
         owner: None,
         version: 0,
@@ -52,27 +52,27 @@ const TASK: &str = r#"{"id":"b","call":{"method":"m","target":"t","arguments":{}
 
 #[test]
 fn a_record_that_cannot_be_read_hides_no_other() {
-    let place = Place::new("unreadable");
+    let place = TempFile::new("unreadable");
     let mut file = place.open();
     create(&mut file, "a", r#"{"id":"a","state":"dreaming"}"#);
     create(&mut file, "b", TASK);
     create(&mut file, "c", "no JSON");
-    for look in [
-        Look::Unfinished {
+    for query in [
+        Query::Unfinished {
             after: None,
             limit: 1,
         },
-        Look::Owned {
+        Query::Owned {
             owner: None,
             after: None,
             limit: 9,
         },
     ] {
-        let found = file.read(&look).unwrap();
+        let found = file.read(&query).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].id(), "b");
     }
-    let Err(StoreError::Unavailable(why)) = file.read(&Look::One("a".into())) else {
+    let Err(StoreError::Unavailable(why)) = file.read(&Query::One("a".into())) else {
         panic!("it was read");
     };
     assert!(why.starts_with(&*place.0.to_string_lossy()), "{why}");
@@ -83,15 +83,15 @@ fn a_record_that_cannot_be_read_hides_no_other() {
     assert_eq!(file.write(&[sweep]), Ok(vec![Ok(2)]));
 }
 
-type Failure = fn(&Database) -> Result<(), Problem>;
+type Failure = fn(&Database) -> Result<(), DatabaseError>;
 
 #[test]
 fn after_a_failure_the_file_is_opened_again() {
-    let place = Place::new("again");
+    let place = TempFile::new("again");
     let mut file = place.open();
     create(&mut file, "b", TASK);
     let failures: [Failure; 2] = [
-        |_| Err(Problem::from(redb::StorageError::PreviousIo)),
+        |_| Err(DatabaseError::from(redb::StorageError::PreviousIo)),
         |database| {
             let _open = database.begin_write()?;
             panic!("inside of the database")
@@ -102,7 +102,7 @@ fn after_a_failure_the_file_is_opened_again() {
             panic!("it did not fail");
         };
         assert!(why.starts_with(&*place.0.to_string_lossy()), "{why}");
-        assert_eq!(file.read(&Look::One("b".into())).unwrap().len(), 1);
+        assert_eq!(file.read(&Query::One("b".into())).unwrap().len(), 1);
     }
     create(&mut file, "c", "");
 }
@@ -113,17 +113,17 @@ fn refused(path: &Path) -> OpenError {
 
 #[test]
 fn databases_of_others_and_of_later_versions_are_left_alone() {
-    let place = Place::new("strange");
+    let place = TempFile::new("not_a_store");
     const THINGS: TableDefinition<'_, u64, u64> = TableDefinition::new("things");
-    let strange = Database::create(&place.0).unwrap();
-    let writing = strange.begin_write().unwrap();
+    let not_a_store = Database::create(&place.0).unwrap();
+    let writing = not_a_store.begin_write().unwrap();
     writing.open_table(THINGS).unwrap().insert(1, 2).unwrap();
     writing.commit().unwrap();
-    drop(strange);
+    drop(not_a_store);
     let error = refused(&place.0).to_string();
     assert!(error.ends_with("the database of something else"), "{error}");
 
-    let place = Place::new("newer");
+    let place = TempFile::new("newer");
     let newer = Database::create(&place.0).unwrap();
     let writing = newer.begin_write().unwrap();
     writing

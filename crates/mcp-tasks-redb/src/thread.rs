@@ -13,23 +13,23 @@ const BATCH: usize = 64;
 pub(crate) fn serve(mut file: StoreFile, mut jobs: mpsc::Receiver<Job>) {
     let mut batch = Vec::with_capacity(BATCH);
     while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
-        let (mut writes, mut replies, mut looks) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut writes, mut replies, mut queries) = (Vec::new(), Vec::new(), Vec::new());
         for job in batch.drain(..) {
             match job {
                 Job::Write(write, reply) => {
                     writes.push(write);
                     replies.push(reply);
                 }
-                Job::Read(look, reply) => looks.push((look, reply)),
+                Job::Read(query, reply) => queries.push((query, reply)),
             }
         }
         if !writes.is_empty() {
             answer(replies, file.write(&writes));
         }
         // After the writes: whoever waited for one of them finds it.
-        for (look, reply) in looks {
+        for (query, reply) in queries {
             // Who asked may have gone.
-            let _ = reply.send(file.read(&look));
+            let _ = reply.send(file.read(&query));
         }
     }
 }

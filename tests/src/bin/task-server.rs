@@ -69,7 +69,7 @@ async fn steps(
         cx.status(&format!("step {step}"));
         sleep(STEP).await;
         let done = async { marks.mark(&call.name, step).map_err(|it| it.to_string()) };
-        let process = cx.once(&format!("step {step}"), done).await?;
+        let process = cx.memoize(&format!("step {step}"), done).await?;
         processes.push(process.map_err(HandlerError::new)?.to_string());
     }
     Ok(processes.join(" "))
@@ -92,7 +92,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let marks = OpenOptions::new().create(true).append(true).open(marks)?;
     let server = Server::new("tasks", "1.0.0")
         .state(Marks(Arc::new(marks)))
-        .tool(Tool::new("steps", steps).task(TaskMode::Required).resumes())
+        .tool(
+            Tool::new("steps", steps)
+                .task(TaskMode::Required)
+                .resumable(),
+        )
         .tool(Tool::new("plain", plain).task(TaskMode::Required))
         .task_store(RedbStore::open(store)?)
         .task_options(TaskOptions::new().with_poll_interval(LOOK));

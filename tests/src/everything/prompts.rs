@@ -1,6 +1,6 @@
 //! Prompts.
 
-use mcp_server::{Args, Completing, Prompt};
+use mcp_server::{Args, CompletionRequest, Prompt};
 use mcp_types::{
     ContentBlock, EmbeddedResource, ImageContent, PromptMessage, ResourceContents, Role,
     TextResourceContents,
@@ -40,7 +40,7 @@ pub(super) fn all() -> Vec<Prompt> {
         })
         .description("A prompt with two arguments")
         .complete_from("arg1", ["paris", "park", "party", "compare"])
-        .complete("arg2", |completing: Completing| {
+        .complete("arg2", |completing: CompletionRequest| {
             let first = completing
                 .arguments
                 .get("arg1")

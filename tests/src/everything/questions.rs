@@ -1,7 +1,7 @@
 //! Tools that ask the client.
 
 use mcp_protocol::AskError;
-use mcp_server::{Args, Ctx, Elicited, HandlerError, Tool};
+use mcp_server::{Args, Ctx, Elicitation, HandlerError, Tool};
 use mcp_types::{
     BooleanSchema, CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestParams,
     ElicitResult, FormProperties, PrimitiveSchemaDefinition, RequestedSchema, SamplingMessage,
@@ -56,9 +56,9 @@ pub(super) fn all() -> Vec<Tool> {
             "test_elicitation",
             async |Args(args): Args<Question>, cx: Ctx| {
                 let (action, content) = match cx.elicit::<Account>(args.message).await? {
-                    Elicited::Accepted(account) => ("accept", serde_json::to_value(account)?),
-                    Elicited::Declined => ("decline", Value::Null),
-                    Elicited::Cancelled => ("cancel", Value::Null),
+                    Elicitation::Accepted(account) => ("accept", serde_json::to_value(account)?),
+                    Elicitation::Declined => ("decline", Value::Null),
+                    Elicitation::Cancelled => ("cancel", Value::Null),
                 };
                 Ok::<_, HandlerError>(format!("User response: action={action}, content={content}"))
             },

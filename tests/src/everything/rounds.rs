@@ -1,6 +1,6 @@
 //! Tools and a prompt that ask, written once for every revision: questions on the stream of the call, or rounds.
 
-use mcp_server::{Ctx, Elicited, HandlerError, Prompt, Tool};
+use mcp_server::{Ctx, Elicitation, HandlerError, Prompt, Tool};
 use mcp_types::{
     CreateMessageRequestParams, CreateMessageResult, LoggingLevel, SamplingMessage,
     SamplingMessageContentBlock,
@@ -164,7 +164,7 @@ pub(super) fn prompts() -> Vec<Prompt> {
 
 /// A side effect that must not happen again when the call is taken up.
 async fn begin(cx: &Ctx) -> Result<(), HandlerError> {
-    cx.once("begun", async {}).await
+    cx.memoize("begun", async {}).await
 }
 
 async fn name(cx: &Ctx, key: &str) -> Result<String, HandlerError> {
@@ -190,7 +190,7 @@ async fn confirmed(cx: &Ctx) -> Result<&'static str, HandlerError> {
     }
 }
 
-pub(super) fn given<T>(answer: Elicited<T>) -> Result<T, HandlerError> {
+pub(super) fn given<T>(answer: Elicitation<T>) -> Result<T, HandlerError> {
     answer
         .accepted()
         .ok_or_else(|| HandlerError::new("the user did not answer"))

@@ -128,6 +128,6 @@ fn asking() -> Vec<Tool> {
         })
         .description("Asks first, and is a task from there on")
         .task(TaskMode::Required)
-        .detaches(),
+        .detachable(),
     ]
 }

@@ -11,7 +11,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-use super::support::{Guarded, bearing, jwt, tool};
+use super::support::{GuardedRequest, bearing, jwt, tool};
 
 /// Everything that is traced on this thread.
 #[derive(Clone, Default)]
@@ -50,12 +50,12 @@ async fn t42_nothing_secret_is_logged_by_either_side() {
     let _guard = tracing::subscriber::set_default(subscriber);
     let signed = AuthServer::start().await;
     let verifier = jwt(&signed);
-    let signed = Guarded::behind(signed, verifier).await;
+    let signed = GuardedRequest::behind(signed, verifier).await;
     let opaque = AuthServer::start().await;
     opaque.give_out_opaque_tokens();
     let verifier = Introspection::builder(opaque.issuer(), SERVER_ID, SERVER_SECRET);
     let verifier = verifier.clock(opaque.clock()).build().unwrap();
-    let opaque = Guarded::behind(opaque, verifier).await;
+    let opaque = GuardedRequest::behind(opaque, verifier).await;
     let mut told = String::new();
     for world in [&signed, &opaque] {
         let client = world.client().await;

@@ -3,12 +3,12 @@
 use mcp_tests::tcp::Request;
 use serde_json::json;
 
-use super::support::{Guarded, bearing, request, tool};
+use super::support::{GuardedRequest, bearing, request, tool};
 
 // proves: SEC-006, AUTH-110
 #[tokio::test]
 async fn a_session_is_nothing_to_whoever_did_not_open_it() {
-    let world = Guarded::start().await;
+    let world = GuardedRequest::start().await;
     let token = world.token("alice", "mcp");
     let session = world.open(&token, "2025-11-25").await;
     let subscribe = |session: &Request| {
@@ -61,7 +61,7 @@ async fn a_session_is_nothing_to_whoever_did_not_open_it() {
 
 #[tokio::test]
 async fn the_stream_of_a_session_can_be_taken_up_by_its_user_alone() {
-    let world = Guarded::start().await;
+    let world = GuardedRequest::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
     let stream = session.clone().line("GET /mcp HTTP/1.1").carrying("");
     assert_eq!(world.head(&stream).await.status, 200);
@@ -75,7 +75,7 @@ async fn the_stream_of_a_session_can_be_taken_up_by_its_user_alone() {
 
 #[tokio::test]
 async fn news_for_one_user_is_not_for_another() {
-    let world = Guarded::start().await;
+    let world = GuardedRequest::start().await;
     let uri = json!({ "uri": "notes://all" });
     let mut streams = Vec::new();
     for (user, subscribes) in [("alice", true), ("bob", false)] {

@@ -4,10 +4,10 @@ use mcp_auth::server::Introspection;
 use mcp_tests::auth_server::{AuthServer, SERVER_ID, SERVER_SECRET};
 use serde_json::json;
 
-use super::support::{Guarded, jwt};
+use super::support::{GuardedRequest, jwt};
 
 /// Signs in, is asked for more, and comes back after the token has ended.
-async fn all_the_way(world: Guarded) {
+async fn all_the_way(world: GuardedRequest) {
     let client = world.client().await;
     let call = async |name: &str| {
         let result = client.call_tool(name, json!({})).await;
@@ -46,25 +46,25 @@ async fn all_the_way(world: Guarded) {
 // proves: AUTH-007, AUTH-013, AUTH-017, AUTH-069
 #[tokio::test]
 async fn a_client_signs_in_steps_up_and_renews() {
-    all_the_way(Guarded::start().await).await;
+    all_the_way(GuardedRequest::start().await).await;
 }
 
 #[tokio::test]
 async fn and_with_tokens_of_another_kind() {
     let auth = AuthServer::start_with_rsa().await;
     let verifier = jwt(&auth);
-    all_the_way(Guarded::behind(auth, verifier).await).await;
+    all_the_way(GuardedRequest::behind(auth, verifier).await).await;
 
     let auth = AuthServer::start().await;
     auth.give_out_opaque_tokens();
     let verifier = Introspection::builder(auth.issuer(), SERVER_ID, SERVER_SECRET);
     let verifier = verifier.clock(auth.clock()).build().unwrap();
-    all_the_way(Guarded::behind(auth, verifier).await).await;
+    all_the_way(GuardedRequest::behind(auth, verifier).await).await;
 }
 
 #[tokio::test]
 async fn two_users_of_one_server_are_told_apart() {
-    let world = Guarded::start().await;
+    let world = GuardedRequest::start().await;
     for user in ["alice", "bob"] {
         let session = world.open(&world.token(user, "mcp"), "2025-11-25").await;
         let answer = world

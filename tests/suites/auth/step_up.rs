@@ -4,12 +4,12 @@ use mcp_tests::http::Modern;
 use mcp_tests::tcp::Request;
 use serde_json::{Value, json};
 
-use super::support::{Guarded, bearing, body, said, tool};
+use super::support::{GuardedRequest, bearing, body, said, tool};
 
 // proves: AUTH-065, AUTH-067, AUTH-068, AUTH-069, AUTH-070, AUTH-071, AUTH-072
 #[tokio::test]
 async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
-    let world = Guarded::start().await;
+    let world = GuardedRequest::start().await;
     let session = world
         .open(&world.token("alice", "mcp notes:read"), "2025-11-25")
         .await;
@@ -45,7 +45,7 @@ async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
 // proves: M-AUTH-048, M-AUTH-049, M-AUTH-089
 #[tokio::test]
 async fn without_sessions_it_is_the_same() {
-    let world = Guarded::start().await;
+    let world = GuardedRequest::start().await;
     let ask = async |token: &str, id: i64, name: &str| {
         let client = Modern::new(&world.endpoint);
         let message = client.request(id, "tools/call", json!({ "name": name }));
@@ -74,7 +74,7 @@ async fn without_sessions_it_is_the_same() {
 
 #[tokio::test]
 async fn in_a_batch_one_that_takes_more_does_not_spoil_the_others() {
-    let world = Guarded::start().await;
+    let world = GuardedRequest::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-03-26").await;
     let call = |id: i64, name: &str| {
         let params = json!({ "name": name });

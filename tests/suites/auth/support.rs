@@ -73,7 +73,7 @@ pub(crate) fn notes(done: &Done) -> Server {
 }
 
 /// A protected server on a port of this machine.
-pub(crate) struct Guarded {
+pub(crate) struct GuardedRequest {
     pub(crate) auth: AuthServer,
     pub(crate) server: Server,
     pub(crate) endpoint: Endpoint,
@@ -82,7 +82,7 @@ pub(crate) struct Guarded {
     address: SocketAddr,
 }
 
-impl Guarded {
+impl GuardedRequest {
     /// Behind tokens that are signed.
     pub(crate) async fn start() -> Self {
         let auth = AuthServer::start().await;

@@ -67,7 +67,7 @@ fn counting(effects: &Arc<AtomicUsize>) -> Tool {
         let effects = Arc::clone(&effects);
         async move {
             let first = cx
-                .once("first", async {
+                .memoize("first", async {
                     effects.fetch_add(1, Ordering::SeqCst) + 1
                 })
                 .await?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_client::{Client, Error};
-use mcp_server::{Ctx, Elicited, Server, Tool};
+use mcp_server::{Ctx, Elicitation, Server, Tool};
 use mcp_transport_http::{Endpoint, Http, Options, serve_with};
 use mcp_types::{ElicitAction, ElicitResult};
 use serde_json::json;
@@ -51,7 +51,7 @@ async fn an_old_server_is_found_and_spoken_to_as_it_knows() {
     let gate = Gate::new();
     let service = server(&gate).tool(Tool::new("ask", |cx: Ctx| async move {
         match cx.elicit::<Sure>("Sure?").await {
-            Ok(Elicited::Accepted(answer)) => answer.sure.to_string(),
+            Ok(Elicitation::Accepted(answer)) => answer.sure.to_string(),
             other => format!("{:?}", other.is_ok()),
         }
     }));

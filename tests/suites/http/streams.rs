@@ -95,7 +95,7 @@ struct Answer {
 async fn a_question_travels_on_the_stream_of_its_call_and_is_answered_by_post() {
     let service = Server::new("asks", "1").tool(Tool::new("ask", |cx: Ctx| async move {
         match cx.elicit::<Answer>("Sure?").await {
-            Ok(answer) => format!("{}", matches!(answer, mcp_server::Elicited::Accepted(_))),
+            Ok(answer) => format!("{}", matches!(answer, mcp_server::Elicitation::Accepted(_))),
             Err(error) => error.to_string(),
         }
     }));

@@ -1,6 +1,6 @@
 //! `#[prompt]`: definitions, calls, completion.
 
-use mcp_server::{Completing, Prompt, Server, State, prompt, prompts};
+use mcp_server::{CompletionRequest, Prompt, Server, State, prompt, prompts};
 use serde_json::json;
 
 use super::open;
@@ -9,7 +9,7 @@ use super::open;
     clippy::needless_pass_by_value,
     reason = "completers own what they take"
 )]
-fn languages(typed: Completing) -> Vec<String> {
+fn languages(typed: CompletionRequest) -> Vec<String> {
     let known = ["Ruby", "Rust"].into_iter().map(str::to_owned);
     known
         .filter(|name| name.starts_with(&typed.value))

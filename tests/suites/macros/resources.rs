@@ -1,6 +1,6 @@
 //! `#[resource]`: fixed URIs and templates.
 
-use mcp_server::{Completing, Resource, Server, State, resource, resources};
+use mcp_server::{CompletionRequest, Resource, Server, State, resource, resources};
 use serde_json::json;
 
 use super::open;
@@ -11,7 +11,7 @@ fn readme() -> &'static str {
     "# hello"
 }
 
-fn owners(_: Completing) -> Vec<String> {
+fn owners(_: CompletionRequest) -> Vec<String> {
     vec!["ada".to_owned()]
 }
 

@@ -1,7 +1,7 @@
 //! `#[tool]`: definitions, options, calls.
 
 use mcp_server::{
-    Args, Call, Ctx, Extracted, FromCall, HandlerError, Json, Server, State, Tool, tool, tools,
+    Args, Call, Ctx, Extraction, FromCall, HandlerError, Json, Server, State, Tool, tool, tools,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,9 +71,9 @@ struct Database {
 struct Caller(String);
 
 impl<S> FromCall<S> for Caller {
-    fn from_call(call: &Call<'_>, _: &S) -> Extracted<Self> {
+    fn from_call(call: &Call<'_>, _: &S) -> Extraction<Self> {
         let client = call.context.session().client();
-        Extracted::Ready(Self(
+        Extraction::Ready(Self(
             client.map_or_else(String::new, |info| info.name.clone()),
         ))
     }

@@ -1,6 +1,6 @@
 //! Prompts, resources, templates and completion.
 
-use mcp_server::{Args, Completing, Ctx, HandlerError, Prompt, Resource, Server};
+use mcp_server::{Args, CompletionRequest, Ctx, HandlerError, Prompt, Resource, Server};
 use mcp_tests::everything;
 use mcp_types::{
     AudioContent, ContentBlock, PromptMessage, ResourceContents, ResourceLink, Role,
@@ -250,7 +250,9 @@ fn complete(reference: Value, argument: &str, value: &str) -> Value {
 #[tokio::test]
 async fn completion_serves_prompts_and_templates_and_checks_its_input() {
     let failing = Prompt::new("fails", |Args(it): Args<Name>| it.name)
-        .complete("name", |_: Completing| -> Vec<String> { panic!("secret") });
+        .complete("name", |_: CompletionRequest| -> Vec<String> {
+            panic!("secret")
+        });
     let mut peer = Peer::new(everything::server().prompt(failing));
     let told = peer.call("server/discover", json!({})).await;
     assert!(told["capabilities"]["completions"].is_object());
@@ -306,15 +308,17 @@ async fn completion_serves_prompts_and_templates_and_checks_its_input() {
 async fn a_completion_cannot_ask() {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
-    let prompt =
-        Prompt::new("p", |Args(it): Args<Name>| it.name).complete("name", |it: Completing| {
+    let prompt = Prompt::new("p", |Args(it): Args<Name>| it.name).complete(
+        "name",
+        |it: CompletionRequest| {
             let asked =
                 pin!(it.ctx.elicit::<Name>("Whose?")).poll(&mut Context::from_waker(Waker::noop()));
             match asked {
                 Poll::Ready(Err(error)) => vec![error.to_string()],
                 _ => panic!("it was asked"),
             }
-        });
+        },
+    );
     let mut peer = Peer::with(
         Server::new("s", "1").prompt(prompt),
         json!({ "elicitation": {} }),
@@ -334,7 +338,7 @@ async fn a_completion_cannot_ask() {
 async fn at_most_a_hundred_values_are_sent() {
     let many = |n: usize| (0..n).map(|i| format!("v{i:03}")).collect::<Vec<_>>();
     let prompt = Prompt::new("p", |Args(it): Args<Name>| it.name)
-        .complete("name", move |it: Completing| {
+        .complete("name", move |it: CompletionRequest| {
             many(it.value.parse().unwrap_or(0))
         });
     let mut peer = Peer::new(Server::new("s", "1").prompt(prompt));

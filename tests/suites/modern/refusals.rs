@@ -1,6 +1,6 @@
 //! Questions that are not asked, or not answered as they should be.
 
-use mcp_server::{Ctx, Elicited, HandlerError, Server, Tool};
+use mcp_server::{Ctx, Elicitation, HandlerError, Server, Tool};
 use mcp_types::{
     CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestParams, IncludeContext,
     SamplingMessage,
@@ -186,9 +186,9 @@ fn forms() -> Server {
     let ask = Tool::new("form", async |cx: Ctx| {
         Ok::<_, HandlerError>(
             match cx.named("q").elicit::<Account>("Who are you?").await? {
-                Elicited::Accepted(it) => format!("{} {} {:?}", it.name, it.age, it.mail),
-                Elicited::Declined => "declined".to_owned(),
-                Elicited::Cancelled => "cancelled".to_owned(),
+                Elicitation::Accepted(it) => format!("{} {} {:?}", it.name, it.age, it.mail),
+                Elicitation::Declined => "declined".to_owned(),
+                Elicitation::Cancelled => "cancelled".to_owned(),
             },
         )
     });

@@ -259,7 +259,7 @@ fn booking(effects: &Arc<AtomicUsize>, runs: &Arc<AtomicUsize>) -> Server {
         async move {
             runs.fetch_add(1, Ordering::SeqCst);
             let seat = cx
-                .once("seat", async { effects.fetch_add(1, Ordering::SeqCst) + 7 })
+                .memoize("seat", async { effects.fetch_add(1, Ordering::SeqCst) + 7 })
                 .await?;
             let sure = cx.elicit::<Sure>(format!("Take seat {seat}?")).await?;
             let sure = sure.accepted().is_some_and(|it| it.sure);

@@ -6,7 +6,7 @@ mod client;
 mod http;
 mod server;
 
-use mcp_server::{Args, Ctx, Elicited, Json, Prompt, Resource, Server, Tool};
+use mcp_server::{Args, Ctx, Elicitation, Json, Prompt, Resource, Server, Tool};
 use mcp_types::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, Icon, Meta, PromptArgument,
     PromptMessage, ResourceContents, ResourceLink, Role, TextContent, TextResourceContents,
@@ -134,7 +134,7 @@ pub(crate) fn asking() -> Server {
     Server::new("s", "1")
         .tool(Tool::new("form", async |cx: Ctx| {
             Ok::<_, mcp_protocol::AskError>(match cx.elicit::<Form>("Who?").await? {
-                Elicited::Accepted(form) => form.name,
+                Elicitation::Accepted(form) => form.name,
                 _ => "-".to_owned(),
             })
         }))

@@ -187,7 +187,7 @@ async fn what_cannot_be_kept_on_the_way_ends_the_task() {
 #[tokio::test]
 async fn tasks_have_limits_and_what_is_over_them_is_refused() {
     let gate = gate();
-    let options = TaskOptions::new().with_running(2);
+    let options = TaskOptions::new().with_max_running(2);
     let server = gate.server.task_options(options);
     let mut peer = Peer::legacy(server, json!({})).await;
     let first = peer.augmented("work").await;

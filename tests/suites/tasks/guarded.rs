@@ -39,7 +39,7 @@ async fn who_asks_too_often_is_refused() {
 }
 
 /// Says who it works for.
-#[tool(task = "required", resumes)]
+#[tool(task = "required", resumable)]
 async fn whose(cx: Ctx) -> String {
     tokio::task::yield_now().await;
     let owner = cx
@@ -54,7 +54,7 @@ async fn whose(cx: Ctx) -> String {
 }
 
 /// Leaves at once.
-#[tool(task, detaches)]
+#[tool(task, detachable)]
 async fn leaves(cx: Ctx) -> Result<&'static str, HandlerError> {
     cx.detach().await?;
     Ok("left")

@@ -153,7 +153,7 @@ async fn a_handler_that_leaves_asks_before_in_rounds_and_after_in_the_task() {
     let server = Server::new("leaves", "1").tool(
         Tool::new("leaves", async |cx: Ctx| {
             let first = cx.named("first").elicit::<Name>("First?").await?;
-            let noted = cx.once("noted", async { 7 }).await?;
+            let noted = cx.memoize("noted", async { 7 }).await?;
             cx.detach().await?;
             cx.detach().await?;
             cx.status("out");
@@ -162,7 +162,7 @@ async fn a_handler_that_leaves_asks_before_in_rounds_and_after_in_the_task() {
             Ok::<_, HandlerError>(format!("{first} {second} {noted}"))
         })
         .task(TaskMode::Optional)
-        .detaches(),
+        .detachable(),
     );
     let mut peer = Peer::able(server.clone());
     let call = json!({ "name": "leaves" });

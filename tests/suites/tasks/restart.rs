@@ -23,7 +23,7 @@ fn booking(booked: &Arc<AtomicUsize>, runs: &Arc<AtomicUsize>) -> Tool {
         async move {
             runs.fetch_add(1, Ordering::SeqCst);
             let seat = cx
-                .once("seat", async { booked.fetch_add(1, Ordering::SeqCst) + 7 })
+                .memoize("seat", async { booked.fetch_add(1, Ordering::SeqCst) + 7 })
                 .await?;
             let first = cx.named("first").elicit::<Name>("For whom?").await?;
             let second = cx.named("second").elicit::<Name>("And with whom?").await?;
@@ -31,7 +31,7 @@ fn booking(booked: &Arc<AtomicUsize>, runs: &Arc<AtomicUsize>) -> Tool {
             Ok::<_, HandlerError>(format!("seat {seat} for {first} and {second}"))
         }
     };
-    Tool::new("book", book).task(TaskMode::Required).resumes()
+    Tool::new("book", book).task(TaskMode::Required).resumable()
 }
 
 fn answer(id: &str, key: &str, name: &str) -> Value {

@@ -2,7 +2,7 @@
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::RequestContext;
-use mcp_server::{Call, Extracted, FromCall, HandlerError};
+use mcp_server::{Call, Extraction, FromCall, HandlerError};
 
 use super::identity::Identity;
 
@@ -87,7 +87,7 @@ impl Auth {
 }
 
 impl<S> FromCall<S> for Auth {
-    fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
+    fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
         let context = &call.context;
         let request = context.transport::<http::request::Parts>();
         let identity = match request {
@@ -97,12 +97,12 @@ impl<S> FromCall<S> for Auth {
         // Whoever may do everything is whoever started this process.
         let is_local = request.is_none() && context.principal().is_none() && context.permits("");
         if identity.is_none() && !is_local {
-            return Extracted::End(HandlerError::protocol(ErrorObject::internal(
+            return Extraction::End(HandlerError::protocol(ErrorObject::internal(
                 "this server does not know who calls; its author puts \
                  mcp_auth::server::RequireBearer before it",
             )));
         }
-        Extracted::Ready(Self {
+        Extraction::Ready(Self {
             identity: identity.cloned(),
             context: Some(context.clone()),
         })

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::form::{Elicited, form_of};
-use crate::{Call, Ctx, Extracted, FromCall, HandlerError, Spec};
+use super::form::{Elicitation, form_of};
+use crate::{Call, Ctx, Extraction, FromCall, HandlerError, Spec};
 
 /// A question to the user as a parameter: asked before the handler runs, which therefore runs
 /// only with an answer, and once.
@@ -33,13 +33,13 @@ use crate::{Call, Ctx, Extracted, FromCall, HandlerError, Spec};
 pub struct Ask<T>(pub T);
 
 impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Ask<T> {
-    fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
+    fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
         let cx = Ctx::new(call.context.clone());
-        Extracted::Later(Box::pin(async move {
-            match cx.elicit::<T>(question_of::<T>()).await? {
-                Elicited::Accepted(answer) => Ok(Self(answer)),
-                Elicited::Declined => Err(HandlerError::new("the user declined")),
-                Elicited::Cancelled => Err(HandlerError::new("the user gave no answer")),
+        Extraction::Later(Box::pin(async move {
+            match cx.elicit::<T>(message_of::<T>()).await? {
+                Elicitation::Accepted(answer) => Ok(Self(answer)),
+                Elicitation::Declined => Err(HandlerError::new("the user declined")),
+                Elicitation::Cancelled => Err(HandlerError::new("the user gave no answer")),
             }
         }))
     }
@@ -52,7 +52,7 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Ask<T
 }
 
 /// The doc comment of `T`, or its name.
-fn question_of<T: JsonSchema>() -> String {
+fn message_of<T: JsonSchema>() -> String {
     let schema = schemars::schema_for!(T);
     match schema.get("description").and_then(|text| text.as_str()) {
         Some(text) => text.to_owned(),

@@ -43,7 +43,7 @@ pub trait FromCall<S>: Sized + Send + 'static {
     const KEEPS_CONTEXT: bool = true;
 
     /// Takes the parameter from the call.
-    fn from_call(call: &Call<'_>, state: &S) -> Extracted<Self>;
+    fn from_call(call: &Call<'_>, state: &S) -> Extraction<Self>;
 
     /// Tells what the parameter adds to the definition, such as the input schema.
     fn describe(_spec: &mut Spec) {}
@@ -51,7 +51,7 @@ pub trait FromCall<S>: Sized + Send + 'static {
 
 /// The outcome of extraction.
 #[expect(clippy::exhaustive_enums, reason = "handlers match all three")]
-pub enum Extracted<T> {
+pub enum Extraction<T> {
     /// Here it is.
     Ready(T),
     /// It takes waiting, for instance for the user.
@@ -60,7 +60,7 @@ pub enum Extracted<T> {
     End(HandlerError),
 }
 
-impl<T> Extracted<T> {
+impl<T> Extraction<T> {
     /// Waits until it is here, or the call has ended.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Self::Later(future) = self {
@@ -87,7 +87,7 @@ impl<T> Extracted<T> {
     }
 }
 
-impl<T> fmt::Debug for Extracted<T> {
+impl<T> fmt::Debug for Extraction<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ready(_) => "Ready",
@@ -108,10 +108,10 @@ pub struct Args<T>(pub T);
 impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<T> {
     const KEEPS_CONTEXT: bool = false;
 
-    fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
+    fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
         match decode(call.arguments) {
-            Ok(arguments) => Extracted::Ready(Self(arguments)),
-            Err(error) => Extracted::End(HandlerError::misfit(&error)),
+            Ok(arguments) => Extraction::Ready(Self(arguments)),
+            Err(error) => Extraction::End(HandlerError::from_decode(&error)),
         }
     }
 
@@ -130,8 +130,8 @@ pub struct State<T>(pub T);
 impl<S, T: FromState<S> + Send + 'static> FromCall<S> for State<T> {
     const KEEPS_CONTEXT: bool = false;
 
-    fn from_call(_call: &Call<'_>, state: &S) -> Extracted<Self> {
-        Extracted::Ready(Self(T::from_state(state)))
+    fn from_call(_call: &Call<'_>, state: &S) -> Extraction<Self> {
+        Extraction::Ready(Self(T::from_state(state)))
     }
 }
 

@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::form::{self, Elicited};
-use crate::{Call, Extracted, FromCall, HandlerError};
+use super::form::{self, Elicitation};
+use crate::{Call, Extraction, FromCall, HandlerError};
 
 /// The request a handler serves: progress, log messages, questions, cancellation.
 ///
@@ -129,7 +129,7 @@ impl Ctx {
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Confirm { yes: bool }
     /// # async fn book() -> u32 { 7 }
     /// async fn reserve(cx: Ctx) -> Result<String, HandlerError> {
-    ///     let seat = cx.once("seat", book()).await?;
+    ///     let seat = cx.memoize("seat", book()).await?;
     ///     let answer = cx.elicit::<Confirm>(format!("Take seat {seat}?")).await?;
     ///     Ok(if answer.accepted().is_some_and(|it| it.yes) { "booked" } else { "kept" }.to_owned())
     /// }
@@ -140,7 +140,7 @@ impl Ctx {
     ///
     /// # Cancel safety
     /// Dropping the future drops `work`, and nothing is remembered.
-    pub async fn once<T: Serialize + DeserializeOwned>(
+    pub async fn memoize<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,
         work: impl Future<Output = T>,
@@ -195,7 +195,7 @@ impl Ctx {
     pub async fn elicit<T: DeserializeOwned + JsonSchema>(
         &self,
         message: impl Into<String>,
-    ) -> Result<Elicited<T>, AskError> {
+    ) -> Result<Elicitation<T>, AskError> {
         let schema = form::form_of::<T>().map_err(AskError::Invalid)?;
         let params = ElicitRequestFormParams::new(message, schema);
         let result = self.elicit_raw(ElicitRequestParams::Form(params)).await?;
@@ -205,10 +205,10 @@ impl Ctx {
                     .map_err(|error| AskError::BadAnswer(error.to_string()))?;
                 let answer = serde_json::from_value(content)
                     .map_err(|error| AskError::BadAnswer(error.to_string()))?;
-                Elicited::Accepted(answer)
+                Elicitation::Accepted(answer)
             }
-            ElicitAction::Decline => Elicited::Declined,
-            _ => Elicited::Cancelled,
+            ElicitAction::Decline => Elicitation::Declined,
+            _ => Elicitation::Cancelled,
         })
     }
 
@@ -277,7 +277,7 @@ impl Ctx {
                     let request = json!({ "method": method::ELICITATION_CREATE, "params": params });
                     (format!("url{}", at + 1), request)
                 });
-            return HandlerError::ask(requests.collect());
+            return HandlerError::input_required(requests.collect());
         }
         let modes: Vec<ElicitRequestParams> = elicitations
             .into_iter()
@@ -350,8 +350,8 @@ impl Ctx {
 }
 
 impl<S> FromCall<S> for Ctx {
-    fn from_call(call: &Call<'_>, _state: &S) -> Extracted<Self> {
-        Extracted::Ready(Self::new(call.context.clone()))
+    fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
+        Extraction::Ready(Self::new(call.context.clone()))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::schema;
     clippy::exhaustive_enums,
     reason = "the specification knows three actions"
 )]
-pub enum Elicited<T> {
+pub enum Elicitation<T> {
     /// Filled in and sent.
     Accepted(T),
     /// Said no.
@@ -20,7 +20,7 @@ pub enum Elicited<T> {
     Cancelled,
 }
 
-impl<T> Elicited<T> {
+impl<T> Elicitation<T> {
     /// The answer, if there is one.
     pub fn accepted(self) -> Option<T> {
         match self {

@@ -14,7 +14,7 @@ use std::task::Poll;
 use mcp_protocol::Reply;
 
 use crate::Spec;
-use crate::handler::call::{Call, Extracted, FromCall};
+use crate::handler::call::{Call, Extraction, FromCall};
 use crate::handler::output::{Finish, IntoOutput, Kind};
 
 /// A function or closure, sync or async, whose parameters are extractors and whose return type
@@ -108,15 +108,15 @@ macro_rules! handlers {
 
             fn call(&self, call: &Call<'_>, state: &S, blocking: bool, finish: K::Finish) -> Reply {
                 $(let $param = match $param::from_call(call, state) {
-                    Extracted::End(error) => return Reply::Ready(finish.finish(Err(error))),
+                    Extraction::End(error) => return Reply::Ready(finish.finish(Err(error))),
                     extracted => extracted,
                 };)*
                 let (handler, together) = (self.clone(), together(call));
                 match ($($param,)*) {
-                    ($(Extracted::Ready($param),)*) if blocking => Reply::Blocking(Box::new(
+                    ($(Extraction::Ready($param),)*) if blocking => Reply::Blocking(Box::new(
                         move || finish.finish(handler($($param),*).into_output()),
                     )),
-                    ($(Extracted::Ready($param),)*) => {
+                    ($(Extraction::Ready($param),)*) => {
                         Reply::Ready(finish.finish(handler($($param),*).into_output()))
                     }
                     ($($param,)*) => Reply::Pending(Box::pin(async move {
@@ -155,11 +155,11 @@ macro_rules! handlers {
 
             fn call(&self, call: &Call<'_>, state: &S, _: bool, finish: K::Finish) -> Reply {
                 $(let $param = match $param::from_call(call, state) {
-                    Extracted::End(error) => return Reply::Ready(finish.finish(Err(error))),
+                    Extraction::End(error) => return Reply::Ready(finish.finish(Err(error))),
                     extracted => extracted,
                 };)*
                 match ($($param,)*) {
-                    ($(Extracted::Ready($param),)*) => {
+                    ($(Extraction::Ready($param),)*) => {
                         let future = self($($param),*);
                         Reply::Pending(Box::pin(async move {
                             finish.finish(future.await.into_output())

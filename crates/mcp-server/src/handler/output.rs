@@ -64,13 +64,13 @@ impl Kind for ForResource {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishTool {
-    pub(crate) output: Option<Promised>,
+    pub(crate) output: Option<OutputCheck>,
     pub(crate) rules: &'static Rules,
 }
 
 /// What the output schema of a tool says.
 #[derive(Debug, Clone)]
-pub(crate) struct Promised {
+pub(crate) struct OutputCheck {
     pub(crate) validator: Arc<Validator>,
     /// Whether only objects fit it.
     pub(crate) always_object: bool,
@@ -79,19 +79,19 @@ pub(crate) struct Promised {
 impl FinishTool {
     /// Sending what breaks the advertised schema would be worse than failing.
     fn check(&self, result: &CallToolResult) -> Result<(), String> {
-        let (Some(promised), false) = (&self.output, result.is_error == Some(true)) else {
+        let (Some(check), false) = (&self.output, result.is_error == Some(true)) else {
             return Ok(());
         };
         let content = result.structured_content.as_ref();
         let content = content.ok_or("structured content is missing")?;
-        let checked = promised.validator.check(content);
+        let checked = check.validator.check(content);
         checked.map_err(|violation| violation.to_string())
     }
 
     /// Whether this revision wants an object where there may be none.
     fn wraps(&self, content: &Value) -> bool {
         let is_object = match &self.output {
-            Some(promised) => promised.always_object,
+            Some(check) => check.always_object,
             None => content.is_object(),
         };
         !is_object && !self.rules.any_structured
@@ -100,7 +100,7 @@ impl FinishTool {
 
 impl Finish<CallToolResult> for FinishTool {
     fn finish(self, output: Result<CallToolResult, HandlerError>) -> Outcome {
-        let output = match HandlerError::questions(output) {
+        let output = match HandlerError::split_input_requests(output) {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
@@ -136,7 +136,7 @@ pub struct FinishPrompt {
 
 impl Finish<GetPromptResult> for FinishPrompt {
     fn finish(self, output: Result<GetPromptResult, HandlerError>) -> Outcome {
-        let output = match HandlerError::questions(output) {
+        let output = match HandlerError::split_input_requests(output) {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
@@ -161,7 +161,7 @@ pub struct FinishResource {
 
 impl Finish<ResourceBody> for FinishResource {
     fn finish(self, output: Result<ResourceBody, HandlerError>) -> Outcome {
-        let output = match HandlerError::questions(output) {
+        let output = match HandlerError::split_input_requests(output) {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };

@@ -13,7 +13,7 @@ const MAX_VALUES: usize = 100;
 /// What is to be completed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Completing {
+pub struct CompletionRequest {
     /// What the user has typed so far.
     pub value: String,
     /// Arguments that were resolved before.
@@ -22,7 +22,7 @@ pub struct Completing {
     pub ctx: Ctx,
 }
 
-impl Completing {
+impl CompletionRequest {
     pub(crate) fn new(value: String, arguments: BTreeMap<String, String>, ctx: Ctx) -> Self {
         Self {
             value,
@@ -65,7 +65,7 @@ impl From<Completions> for Completion {
     }
 }
 
-type Completer = Arc<dyn Fn(Completing) -> Completions + Send + Sync>;
+type Completer = Arc<dyn Fn(CompletionRequest) -> Completions + Send + Sync>;
 
 /// The completers of one prompt or template, by argument.
 #[derive(Default, Clone)]
@@ -75,7 +75,7 @@ impl Completers {
     pub(crate) fn add<R: Into<Completions>>(
         &mut self,
         argument: String,
-        complete: impl Fn(Completing) -> R + Send + Sync + 'static,
+        complete: impl Fn(CompletionRequest) -> R + Send + Sync + 'static,
     ) {
         let complete = move |completing| complete(completing).into();
         self.0.insert(argument, Arc::new(complete));
@@ -99,7 +99,7 @@ impl Completers {
     }
 
     /// Completes an argument; one without a completer has no suggestions.
-    pub(crate) fn run(&self, argument: &str, completing: Completing) -> Completions {
+    pub(crate) fn run(&self, argument: &str, completing: CompletionRequest) -> Completions {
         self.0
             .get(argument)
             .map(|complete| complete(completing))

@@ -35,7 +35,7 @@ pub(crate) trait Entry: Send + Sync + 'static {
     /// Who may see it; everybody if there is no rule.
     fn visible(&self) -> Option<&Visible>;
     /// Whether parts of what it is called with stand in headers too.
-    fn is_mirrored(&self) -> bool {
+    fn has_header_params(&self) -> bool {
         false
     }
 }
@@ -49,8 +49,8 @@ pub(crate) struct Snapshot<E> {
     items: Vec<(u64, Arc<E>)>,
     index: HashMap<String, usize>,
     next: u64,
-    uniform: bool,
-    mirrored: bool,
+    is_uniform: bool,
+    header_params: bool,
     pages: [OnceLock<Vec<Page>>; Revision::ALL.len()],
 }
 
@@ -74,8 +74,8 @@ impl<E> Snapshot<E> {
             items,
             index: HashMap::new(),
             next,
-            uniform: true,
-            mirrored: false,
+            is_uniform: true,
+            header_params: false,
             pages: Default::default(),
         }
     }
@@ -85,8 +85,8 @@ impl<E: Entry> Snapshot<E> {
     fn indexed(mut self) -> Self {
         let keys = self.items.iter().enumerate();
         self.index = keys.map(|(at, (_, e))| (e.key().to_owned(), at)).collect();
-        self.uniform = self.items.iter().all(|(_, e)| e.visible().is_none());
-        self.mirrored = self.items.iter().any(|(_, e)| e.is_mirrored());
+        self.is_uniform = self.items.iter().all(|(_, e)| e.visible().is_none());
+        self.header_params = self.items.iter().any(|(_, e)| e.has_header_params());
         self
     }
 
@@ -105,8 +105,8 @@ impl<E: Entry> Snapshot<E> {
     }
 
     /// The entry of this name that has parts in headers, whoever may see it.
-    pub(crate) fn mirrored(&self, key: &str) -> Option<&E> {
-        if !self.mirrored {
+    pub(crate) fn header_params(&self, key: &str) -> Option<&E> {
+        if !self.header_params {
             return None;
         }
         self.items
@@ -120,7 +120,7 @@ impl<E: Entry> Snapshot<E> {
 
     /// Whether nothing is hidden from anybody.
     pub(crate) fn is_for_all(&self) -> bool {
-        self.uniform
+        self.is_uniform
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -134,9 +134,9 @@ impl<E: Entry> Snapshot<E> {
         size: usize,
         session: &Session,
     ) -> Result<Payload, ErrorObject> {
-        let after = cursor.map_or(Ok(0), |cursor| cursor::open(E::MEMBER, cursor))?;
+        let after = cursor.map_or(Ok(0), |cursor| cursor::decode(E::MEMBER, cursor))?;
         let revision = session.revision();
-        if self.uniform {
+        if self.is_uniform {
             let row = Revision::ALL.iter().position(|r| *r == revision);
             let pages = self.pages[row.unwrap_or_default()]
                 .get_or_init(|| self.write_all(size, revision.rules()));
@@ -187,7 +187,7 @@ impl<E: Entry> Snapshot<E> {
             Some(last) => format!(
                 "{{\"{}\":{list},\"nextCursor\":\"{}\"}}",
                 E::MEMBER,
-                cursor::seal(E::MEMBER, last)
+                cursor::encode(E::MEMBER, last)
             ),
         };
         (SharedText::new(text), next)

@@ -8,7 +8,7 @@ use mcp_types::{Icon, Meta, PromptArgument};
 
 use crate::handler::output::ForPrompt;
 use crate::handler::{Erased, Handler, erase};
-use crate::registry::completion::{Completers, Completing, Completions};
+use crate::registry::completion::{Completers, CompletionRequest, Completions};
 use crate::registry::icons;
 use crate::registry::tool::Visible;
 use crate::{RegistrationError, Spec};
@@ -81,7 +81,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
     pub fn complete<R: Into<Completions>>(
         mut self,
         argument: impl Into<String>,
-        complete: impl Fn(Completing) -> R + Send + Sync + 'static,
+        complete: impl Fn(CompletionRequest) -> R + Send + Sync + 'static,
     ) -> Self {
         self.completers.add(argument.into(), complete);
         self

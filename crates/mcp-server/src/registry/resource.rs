@@ -8,7 +8,7 @@ use mcp_types::{Annotations, Icon, Meta};
 
 use crate::handler::output::ForResource;
 use crate::handler::{Erased, Handler, erase};
-use crate::registry::completion::{Completers, Completing, Completions};
+use crate::registry::completion::{Completers, CompletionRequest, Completions};
 use crate::registry::icons;
 use crate::registry::tool::Visible;
 use crate::template::UriTemplate;
@@ -135,7 +135,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
     pub fn complete<R: Into<Completions>>(
         mut self,
         variable: impl Into<String>,
-        complete: impl Fn(Completing) -> R + Send + Sync + 'static,
+        complete: impl Fn(CompletionRequest) -> R + Send + Sync + 'static,
     ) -> Self {
         self.completers.add(variable.into(), complete);
         self

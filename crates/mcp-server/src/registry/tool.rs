@@ -11,12 +11,12 @@ use mcp_types::ToolExecution;
 use mcp_types::{Icon, JsonObject, Meta, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::handler::output::{ForTool, Promised};
+use crate::handler::output::{ForTool, OutputCheck};
 use crate::handler::{Erased, Handler, erase};
 use crate::registry::icons;
 use crate::schema::Output;
 #[cfg(feature = "tasks")]
-use crate::tasks::{Plan, TaskMode};
+use crate::tasks::{TaskMode, TaskPolicy};
 use crate::{RegistrationError, Spec};
 
 pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
@@ -36,7 +36,7 @@ pub struct Tool<S = ()> {
     scope: Option<String>,
     visible: Option<Visible>,
     #[cfg(feature = "tasks")]
-    plan: Option<Plan>,
+    task_policy: Option<TaskPolicy>,
     problem: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             scope: None,
             visible: None,
             #[cfg(feature = "tasks")]
-            plan: None,
+            task_policy: None,
             problem: spec.problem,
         }
     }
@@ -205,7 +205,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
     #[cfg(feature = "tasks")]
     #[must_use]
     pub fn task(mut self, mode: TaskMode) -> Self {
-        self.plan.get_or_insert_default().mode = mode;
+        self.task_policy.get_or_insert_default().mode = mode;
         self
     }
 
@@ -213,18 +213,18 @@ impl<S: Send + Sync + 'static> Tool<S> {
     /// [`Ctx::detach`](crate::Ctx::detach) from where on it is a task.
     #[cfg(feature = "tasks")]
     #[must_use]
-    pub fn detaches(mut self) -> Self {
-        self.plan.get_or_insert_default().detaches = true;
+    pub fn detachable(mut self) -> Self {
+        self.task_policy.get_or_insert_default().is_detachable = true;
         self
     }
 
     /// Runs the handler of a task again after a restart of the server, if the
     /// [store](crate::Server::task_store) lasts. Answers of the client, and what was done
-    /// [once](crate::Ctx::once), are known to the next run; everything else happens again.
+    /// [once](crate::Ctx::memoize), are known to the next run; everything else happens again.
     #[cfg(feature = "tasks")]
     #[must_use]
-    pub fn resumes(mut self) -> Self {
-        self.plan.get_or_insert_default().resumes = true;
+    pub fn resumable(mut self) -> Self {
+        self.task_policy.get_or_insert_default().is_resumable = true;
         self
     }
 
@@ -265,9 +265,9 @@ impl<S: Send + Sync + 'static> Tool<S> {
             Input::Decoder => InputCheck::Decoder,
             Input::Schema => InputCheck::Schema(compile(schema)?, required(schema)),
         };
-        let mirrored = HeaderParams::of(schema).map_err(fail)?;
+        let header_params = HeaderParams::of(schema).map_err(fail)?;
         let output = self.definition.output_schema.as_ref().map(compile);
-        let output = output.transpose()?.map(|validator| Promised {
+        let output = output.transpose()?.map(|validator| OutputCheck {
             validator,
             always_object: self.wrapped.is_none(),
         });
@@ -275,8 +275,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let definition = {
             let mut definition = self.definition;
             definition.execution = self
-                .plan
-                .map(|plan| ToolExecution::new().with_task_support(plan.support()));
+                .task_policy
+                .map(|task_policy| ToolExecution::new().with_task_support(task_policy.support()));
             definition
         };
         #[cfg(not(feature = "tasks"))]
@@ -289,10 +289,10 @@ impl<S: Send + Sync + 'static> Tool<S> {
             output,
             wrapped: self.wrapped,
             scope: self.scope,
-            mirrored: (!mirrored.is_empty()).then(|| Arc::new(mirrored)),
+            header_params: (!header_params.is_empty()).then(|| Arc::new(header_params)),
             visible: self.visible,
             #[cfg(feature = "tasks")]
-            plan: self.plan,
+            task_policy: self.task_policy,
         })
     }
 }
@@ -353,13 +353,13 @@ pub(crate) struct ToolEntry {
     /// Whether the handler may look at the request after its arguments were taken.
     pub(crate) keeps_context: bool,
     pub(crate) input: InputCheck,
-    pub(crate) output: Option<Promised>,
+    pub(crate) output: Option<OutputCheck>,
     pub(crate) wrapped: Option<JsonObject>,
     pub(crate) scope: Option<String>,
-    pub(crate) mirrored: Option<Arc<HeaderParams>>,
+    pub(crate) header_params: Option<Arc<HeaderParams>>,
     pub(crate) visible: Option<Visible>,
     #[cfg(feature = "tasks")]
-    pub(crate) plan: Option<Plan>,
+    pub(crate) task_policy: Option<TaskPolicy>,
 }
 
 pub(crate) enum InputCheck {

@@ -27,20 +27,20 @@ pub(crate) use self::state_keys::StateKeys;
 
 /// What one round brings: the answers of the client, and the state of earlier rounds.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Round<'a> {
+pub(crate) struct RoundTrip<'a> {
     pub(crate) responses: Option<&'a str>,
     pub(crate) state: Option<&'a str>,
 }
 
-impl Round<'_> {
+impl RoundTrip<'_> {
     /// Whether there were questions before.
-    pub(crate) fn is_answer(&self) -> bool {
+    pub(crate) fn is_retry(&self) -> bool {
         self.responses.is_some() || self.state.is_some()
     }
 }
 
 /// A call that may ask.
-pub(crate) struct Rounds {
+pub(crate) struct MultiRoundTrip {
     pending: Arc<PendingInput>,
     keys: Arc<StateKeys>,
     principal: Option<Principal>,
@@ -48,37 +48,37 @@ pub(crate) struct Rounds {
 
 /// Which call it is, so that the state of another one is refused.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct CallBinding<'a> {
     pub(crate) method: &'static str,
     pub(crate) target: &'a str,
     pub(crate) arguments: &'a str,
 }
 
-impl Rounds {
+impl MultiRoundTrip {
     /// Takes up the call, if its revision asks this way.
-    pub(crate) fn take_up(
-        round: Round<'_>,
+    pub(crate) fn begin(
+        round_trip: RoundTrip<'_>,
         context: &mut RequestContext,
         keys: &Arc<StateKeys>,
-        subject: Subject<'_>,
+        binding: CallBinding<'_>,
     ) -> Result<Option<Self>, ErrorObject> {
         if !context.rules().stateless {
             return Ok(None);
         }
         let invalid = |what: String| ErrorObject::invalid_params(format!("invalid params: {what}"));
-        let responses: JsonObject = match round.responses {
+        let responses: JsonObject = match round_trip.responses {
             None => Map::new(),
             Some(text) => {
                 decode(text).map_err(|error| invalid(format!("/inputResponses: {error}")))?
             }
         };
         let principal = context.principal();
-        let recorded = match round.state {
+        let call_state = match round_trip.state {
             None => CallState::default(),
             Some(text) => {
                 let state: Option<String> = decode(text).ok();
-                let bound = subject.bound(principal);
-                let state = state.and_then(|state| keys.open(&state, &bound));
+                let bound = binding.to_bytes(principal);
+                let state = state.and_then(|state| keys.decrypt(&state, &bound));
                 // One error for all: what exactly failed is nobody's business.
                 state
                     .and_then(|state| String::from_utf8(state).ok())
@@ -87,7 +87,7 @@ impl Rounds {
             }
         };
         let this = Self {
-            pending: PendingInput::new(recorded, responses),
+            pending: PendingInput::new(call_state, responses),
             keys: Arc::clone(keys),
             principal: principal.cloned(),
         };
@@ -96,39 +96,39 @@ impl Rounds {
     }
 
     /// Lets the call stop where it asks.
-    pub(crate) fn attend(self, reply: Reply, subject: Subject<'_>) -> Reply {
+    pub(crate) fn wrap(self, reply: Reply, binding: CallBinding<'_>) -> Reply {
         match reply {
-            Reply::Pending(handler) => Reply::Pending(Box::pin(self.suspending(handler, subject))),
+            Reply::Pending(handler) => Reply::Pending(Box::pin(self.suspendable(handler, binding))),
             reply => reply,
         }
     }
 
     /// The handler of the call, which may stop where it asks.
-    pub(crate) fn suspending(
+    pub(crate) fn suspendable(
         self,
         handler: BoxFuture<'static, Outcome>,
-        subject: Subject<'_>,
+        binding: CallBinding<'_>,
     ) -> SuspendableHandler {
         let Self {
             pending,
             keys,
             principal,
         } = self;
-        let method = subject.method;
-        let [target, arguments] = [subject.target, subject.arguments].map(str::to_owned);
+        let method = binding.method;
+        let [target, arguments] = [binding.target, binding.arguments].map(str::to_owned);
         let stop = move |required: Result<InputRequired, PendingInputError>| {
             let required = required.map_err(|error| ErrorObject::internal(error.to_string()))?;
             let state = match required.call_state {
                 None => None,
-                Some(recorded) => {
-                    let text = serde_json::to_vec(&recorded)
+                Some(call_state) => {
+                    let text = serde_json::to_vec(&call_state)
                         .map_err(|_| ErrorObject::internal("the state of the call is no JSON"))?;
-                    let subject = Subject {
+                    let binding = CallBinding {
                         method,
                         target: &target,
                         arguments: &arguments,
                     };
-                    Some(keys.seal(&text, &subject.bound(principal.as_ref()))?)
+                    Some(keys.encrypt(&text, &binding.to_bytes(principal.as_ref()))?)
                 }
             };
             input_required(required.requests, state)
@@ -137,9 +137,9 @@ impl Rounds {
     }
 }
 
-impl Subject<'_> {
+impl CallBinding<'_> {
     /// What the state of a call is bound to, without ambiguity.
-    fn bound(&self, principal: Option<&Principal>) -> Vec<u8> {
+    fn to_bytes(&self, principal: Option<&Principal>) -> Vec<u8> {
         // Written anew, because a client may order and space them otherwise when it asks again.
         let arguments = serde_json::from_str::<Value>(self.arguments)
             .map_or_else(|_| self.arguments.to_owned(), |value| text_of(&value));

@@ -11,7 +11,7 @@ use ring::{aead, digest, hkdf, rand};
 /// How long a state is good for unless told otherwise: people answer slowly.
 const LIFETIME: Duration = Duration::from_secs(3_600);
 /// The longest state that is sent, in bytes before it is sealed.
-const LONGEST: usize = 64 << 10;
+const MAX_STATE: usize = 64 << 10;
 
 /// The keys under which the state of a call is sealed while its client answers questions, in
 /// revisions that have no sessions.
@@ -79,10 +79,10 @@ impl StateKeys {
 }
 
 impl StateKeys {
-    pub(crate) fn seal(&self, state: &[u8], bound: &[u8]) -> Result<String, ErrorObject> {
-        if state.len() > LONGEST {
+    pub(crate) fn encrypt(&self, state: &[u8], bound: &[u8]) -> Result<String, ErrorObject> {
+        if state.len() > MAX_STATE {
             return Err(ErrorObject::internal(format!(
-                "the answers and notes of the call are longer than {LONGEST} bytes"
+                "the answers and notes of the call are longer than {MAX_STATE} bytes"
             )));
         }
         let failed = |_| ErrorObject::internal("the state of the call cannot be sealed");
@@ -97,7 +97,7 @@ impl StateKeys {
         let salt: [u8; 16] = rand::generate(&random).map_err(failed)?.expose();
         let until = self.seconds().saturating_add(self.lifetime.as_secs());
         let mut sealed = state.to_vec();
-        derived(key, &salt)
+        derive_key(key, &salt)
             .map_err(failed)?
             .seal_in_place_append_tag(nonce(), aead::Aad::from(context(until, bound)), &mut sealed)
             .map_err(failed)?;
@@ -108,8 +108,8 @@ impl StateKeys {
         Ok(BASE64.encode(&out))
     }
 
-    pub(crate) fn open(&self, state: &str, bound: &[u8]) -> Option<Vec<u8>> {
-        if state.len() > 2 * LONGEST {
+    pub(crate) fn decrypt(&self, state: &str, bound: &[u8]) -> Option<Vec<u8>> {
+        if state.len() > 2 * MAX_STATE {
             return None;
         }
         let bytes = BASE64.decode(state.as_bytes()).ok()?;
@@ -129,7 +129,7 @@ impl StateKeys {
             .find_map(|key| {
                 let mut sealed = sealed.to_vec();
                 let context = aead::Aad::from(context(until, bound));
-                let opened = derived(key, salt)
+                let opened = derive_key(key, salt)
                     .ok()?
                     .open_in_place(nonce(), context, &mut sealed)
                     .ok()?;
@@ -145,7 +145,10 @@ fn nonce() -> aead::Nonce {
     aead::Nonce::assume_unique_for_key([0; 12])
 }
 
-fn derived(key: &[u8; 32], salt: &[u8; 16]) -> Result<aead::LessSafeKey, ring::error::Unspecified> {
+fn derive_key(
+    key: &[u8; 32],
+    salt: &[u8; 16],
+) -> Result<aead::LessSafeKey, ring::error::Unspecified> {
     let algorithm = &aead::CHACHA20_POLY1305;
     let master = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(key);
     let key = master.expand(&[b"mcp request state"], algorithm)?;
@@ -188,42 +191,44 @@ mod tests {
     #[test]
     fn a_state_opens_under_its_keys_for_its_call_and_in_its_time_only() {
         let keys = StateKeys::new(KEY);
-        let sealed = keys.seal(b"state", b"call").unwrap();
-        assert_eq!(keys.open(&sealed, b"call").unwrap(), b"state");
+        let sealed = keys.encrypt(b"state", b"call").unwrap();
+        assert_eq!(keys.decrypt(&sealed, b"call").unwrap(), b"state");
         assert_ne!(
-            keys.seal(b"state", b"call").unwrap(),
+            keys.encrypt(b"state", b"call").unwrap(),
             sealed,
             "each is its own"
         );
         assert!(!sealed.contains("state"));
 
-        assert_eq!(keys.open(&sealed, b"other call"), None);
-        assert_eq!(StateKeys::random().open(&sealed, b"call"), None);
-        assert_eq!(StateKeys::new([8; 32]).open(&sealed, b"call"), None);
+        assert_eq!(keys.decrypt(&sealed, b"other call"), None);
+        assert_eq!(StateKeys::random().decrypt(&sealed, b"call"), None);
+        assert_eq!(StateKeys::new([8; 32]).decrypt(&sealed, b"call"), None);
         let rotated = StateKeys::new([8; 32]).with_previous(KEY);
-        assert_eq!(rotated.open(&sealed, b"call").unwrap(), b"state");
+        assert_eq!(rotated.decrypt(&sealed, b"call").unwrap(), b"state");
         assert_eq!(
-            StateKeys::new(KEY).with_clock(later).open(&sealed, b"call"),
+            StateKeys::new(KEY)
+                .with_clock(later)
+                .decrypt(&sealed, b"call"),
             None
         );
 
         for tampered in ["", "AA==", &format!("{sealed}-TAMPERED"), &sealed[4..], "é"] {
-            assert_eq!(keys.open(tampered, b"call"), None, "{tampered}");
+            assert_eq!(keys.decrypt(tampered, b"call"), None, "{tampered}");
         }
         let bytes = BASE64.decode(sealed.as_bytes()).unwrap();
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
             let changed = BASE64.encode(&changed);
-            assert_eq!(keys.open(&changed, b"call"), None, "byte {at}");
+            assert_eq!(keys.decrypt(&changed, b"call"), None, "byte {at}");
         }
     }
 
     #[test]
     fn a_state_that_is_too_long_is_refused() {
         let keys = StateKeys::random();
-        assert!(keys.seal(&vec![0; LONGEST], b"").is_ok());
-        let refused = keys.seal(&vec![0; LONGEST + 1], b"").unwrap_err();
+        assert!(keys.encrypt(&vec![0; MAX_STATE], b"").is_ok());
+        let refused = keys.encrypt(&vec![0; MAX_STATE + 1], b"").unwrap_err();
         assert!(refused.message.contains("65536"), "{}", refused.message);
     }
 }

@@ -11,7 +11,7 @@ impl StateKeys {
     }
 
     #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn seal(&self, _: &[u8], _: &[u8]) -> Result<String, ErrorObject> {
+    pub(crate) fn encrypt(&self, _: &[u8], _: &[u8]) -> Result<String, ErrorObject> {
         Err(ErrorObject::internal(
             "the call has something to remember while its client answers; \
              build the server with feature `seal` of mcp-server",
@@ -19,7 +19,7 @@ impl StateKeys {
     }
 
     #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn open(&self, _: &str, _: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn decrypt(&self, _: &str, _: &[u8]) -> Option<Vec<u8>> {
         None
     }
 }

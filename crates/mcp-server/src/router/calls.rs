@@ -11,11 +11,11 @@ use super::unknown_prompt;
 use crate::HandlerError;
 use crate::handler::call::Call;
 use crate::handler::output::{Finish, FinishPrompt, FinishResource, FinishTool, not_found};
-use crate::round_trip::{Rounds, Subject};
+use crate::round_trip::{CallBinding, MultiRoundTrip};
 use crate::server::core::Core;
-use crate::server::settings::{Guarded, Settings};
+use crate::server::settings::{GuardedRequest, Settings};
 #[cfg(feature = "tasks")]
-use crate::tasks::Called;
+use crate::tasks::ToolInvocation;
 
 /// Longest resource URI, in bytes.
 const MAX_URI: usize = 8_192;
@@ -38,7 +38,7 @@ impl Core {
         if let Some(meta) = target.meta.filter(|_| is_kept) {
             context.set_meta(meta);
         }
-        settings.check(&Guarded {
+        settings.check(&GuardedRequest {
             method: method::TOOLS_CALL,
             target: Some(&target.name),
             context: &context,
@@ -51,15 +51,15 @@ impl Core {
         }
         let arguments = target.arguments()?;
         #[cfg(feature = "tasks")]
-        if tool.plan.is_some() || target.task.is_some() {
-            let called = Called {
+        if tool.task_policy.is_some() || target.task.is_some() {
+            let invocation = ToolInvocation {
                 tool,
                 arguments,
                 task: target.task,
-                round: target.round,
+                round_trip: target.round_trip,
                 meta: target.meta,
             };
-            if let Some(reply) = self.begin(&called, &context, settings)? {
+            if let Some(reply) = self.start_task(&invocation, &context, settings)? {
                 return Ok(reply);
             }
         }
@@ -72,18 +72,18 @@ impl Core {
                 finish.finish(Err(HandlerError::arguments(problem))),
             ));
         }
-        let subject = Subject {
+        let binding = CallBinding {
             method: method::TOOLS_CALL,
             target: &target.name,
             arguments,
         };
-        let rounds = if tool.keeps_context || target.round.is_answer() {
-            Rounds::take_up(target.round, &mut context, &settings.keys, subject)?
+        let round_trips = if tool.keeps_context || target.round_trip.is_retry() {
+            MultiRoundTrip::begin(target.round_trip, &mut context, &settings.keys, binding)?
         } else {
             None
         };
         let reply = (tool.run)(&Call::new(arguments, context), finish);
-        Ok(attend(rounds, reply, subject))
+        Ok(wrap(round_trips, reply, binding))
     }
 
     pub(super) fn get_prompt(
@@ -100,7 +100,7 @@ impl Core {
         let prompt = prompts
             .get(&target.name, context.session())
             .ok_or_else(|| unknown_prompt(&target.name))?;
-        settings.check(&Guarded {
+        settings.check(&GuardedRequest {
             method: method::PROMPTS_GET,
             target: Some(&target.name),
             context: &context,
@@ -113,14 +113,15 @@ impl Core {
             description: prompt.definition.description.clone(),
             rules: context.rules(),
         };
-        let subject = Subject {
+        let binding = CallBinding {
             method: method::PROMPTS_GET,
             target: &target.name,
             arguments,
         };
-        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, subject)?;
+        let round_trips =
+            MultiRoundTrip::begin(target.round_trip, &mut context, &settings.keys, binding)?;
         let reply = (prompt.run)(&Call::new(arguments, context), finish);
-        Ok(attend(rounds, reply, subject))
+        Ok(wrap(round_trips, reply, binding))
     }
 
     pub(super) fn read_resource(
@@ -139,7 +140,7 @@ impl Core {
                 "the URI is longer than {MAX_URI} bytes"
             )));
         }
-        settings.check(&Guarded {
+        settings.check(&GuardedRequest {
             method: method::RESOURCES_READ,
             target: Some(uri),
             context: &context,
@@ -149,17 +150,18 @@ impl Core {
             mime: None,
             rules: context.rules(),
         };
-        let subject = Subject {
+        let binding = CallBinding {
             method: method::RESOURCES_READ,
             target: uri,
             arguments: "{}",
         };
-        let rounds = Rounds::take_up(target.round, &mut context, &settings.keys, subject)?;
+        let round_trips =
+            MultiRoundTrip::begin(target.round_trip, &mut context, &settings.keys, binding)?;
         let resources = self.resources.snapshot();
         if let Some(resource) = resources.get(uri, context.session()) {
             finish.mime.clone_from(&resource.definition.mime_type);
             let reply = (resource.run)(&Call::new("{}", context), finish);
-            return Ok(attend(rounds, reply, subject));
+            return Ok(wrap(round_trips, reply, binding));
         }
         let templates = self.templates.snapshot();
         let found = templates
@@ -172,13 +174,13 @@ impl Core {
         let variables = serde_json::to_string(&variables)
             .map_err(|_| ErrorObject::internal("the URI's variables cannot be passed on"))?;
         let reply = (template.run)(&Call::new(&variables, context), finish);
-        Ok(attend(rounds, reply, subject))
+        Ok(wrap(round_trips, reply, binding))
     }
 }
 
-fn attend(rounds: Option<Rounds>, reply: Reply, subject: Subject<'_>) -> Reply {
-    match rounds {
-        Some(rounds) => rounds.attend(reply, subject),
+fn wrap(round_trips: Option<MultiRoundTrip>, reply: Reply, binding: CallBinding<'_>) -> Reply {
+    match round_trips {
+        Some(round_trips) => round_trips.wrap(reply, binding),
         None => reply,
     }
 }

@@ -8,9 +8,9 @@ use mcp_types::{CompleteRequestParams, CompleteResult, Completion, CompletionRef
 
 use super::{typed, unknown_prompt};
 use crate::Ctx;
-use crate::registry::completion::{Completing, Completions};
+use crate::registry::completion::{CompletionRequest, Completions};
 use crate::server::core::Core;
-use crate::server::settings::{Guarded, Settings};
+use crate::server::settings::{GuardedRequest, Settings};
 
 /// Longest argument value a completion request may carry, in bytes.
 const MAX_COMPLETION_VALUE: usize = 4_096;
@@ -33,7 +33,7 @@ impl Core {
             CompletionReference::Resource(template) => &template.uri,
             other => return Err(unknown_reference(other)),
         };
-        settings.check(&Guarded {
+        settings.check(&GuardedRequest {
             method: method::COMPLETION_COMPLETE,
             target: Some(target),
             context: &context,
@@ -41,7 +41,7 @@ impl Core {
         let session = Arc::clone(context.session());
         let argument = params.argument.name;
         let given = params.context.and_then(|context| context.arguments);
-        let completing = Completing::new(
+        let completing = CompletionRequest::new(
             params.argument.value,
             given.unwrap_or_default(),
             Ctx::new(context),
@@ -68,7 +68,7 @@ impl Core {
         &self,
         uri: &str,
         argument: &str,
-        completing: Completing,
+        completing: CompletionRequest,
         session: &mcp_protocol::Session,
     ) -> Result<Completions, ErrorObject> {
         if let Some(entry) = self.templates.snapshot().get(uri, session) {

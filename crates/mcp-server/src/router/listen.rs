@@ -10,7 +10,7 @@ use mcp_types::v2026_07_28::SubscriptionFilter;
 use super::typed;
 use crate::Change;
 use crate::server::core::Core;
-use crate::server::settings::{Guarded, Settings};
+use crate::server::settings::{GuardedRequest, Settings};
 use crate::server::subscriptions::Filter;
 
 /// Resources that one subscription may name.
@@ -24,11 +24,11 @@ impl Core {
         context: &RequestContext,
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
-        let params: Listen = typed(params)?;
-        let wanted = params.notifications;
+        let params: ListenParams = typed(params)?;
+        let requested = params.notifications;
         #[cfg(feature = "tasks")]
-        let tasks = self.tasks_to_hear_of(&wanted, context)?;
-        let uris = wanted.resource_subscriptions.unwrap_or_default();
+        let tasks = self.subscribed_tasks(&requested, context)?;
+        let uris = requested.resource_subscriptions.unwrap_or_default();
         if uris.len() > MAX_SUBSCRIBED {
             return Err(ErrorObject::invalid_params(format!(
                 "a subscription names at most {MAX_SUBSCRIBED} resources, not {}",
@@ -36,7 +36,7 @@ impl Core {
             )));
         }
         let guard = |target: Option<&str>| {
-            settings.check(&Guarded {
+            settings.check(&GuardedRequest {
                 method: method::SUBSCRIPTIONS_LISTEN,
                 target,
                 context,
@@ -44,30 +44,32 @@ impl Core {
         };
         guard(None)?;
         let session = context.session();
-        let heard = |wanted: Option<bool>, change: &Change| {
-            wanted == Some(true) && session.announces(change.method())
+        let announced = |requested: Option<bool>, change: &Change| {
+            requested == Some(true) && session.announces(change.method())
         };
         let known = |uri: &String| {
             settings.subscribe && guard(Some(uri)).is_ok() && self.has_resource(uri, context)
         };
         let filter = Filter {
-            tools: heard(wanted.tools_list_changed, &Change::Tools),
-            prompts: heard(wanted.prompts_list_changed, &Change::Prompts),
-            resources: heard(wanted.resources_list_changed, &Change::Resources),
+            tools: announced(requested.tools_list_changed, &Change::Tools),
+            prompts: announced(requested.prompts_list_changed, &Change::Prompts),
+            resources: announced(requested.resources_list_changed, &Change::Resources),
             uris: uris.into_iter().filter(known).collect(),
             tasks: HashSet::new(),
         };
         #[cfg(feature = "tasks")]
         if !tasks.is_empty() {
-            return Ok(self.listen_to_tasks(filter, tasks, context));
+            return Ok(self.subscribe_to_tasks(filter, tasks, context));
         }
-        let listening = self.listens.open(context.exchange().clone(), filter)?;
-        Ok(Reply::Pending(Box::pin(listening)))
+        let subscription = self
+            .subscriptions
+            .open(context.exchange().clone(), filter)?;
+        Ok(Reply::Pending(Box::pin(subscription)))
     }
 }
 
 /// The params of `subscriptions/listen`, without their `_meta`, which was looked at before.
 #[derive(serde::Deserialize)]
-struct Listen {
+struct ListenParams {
     notifications: SubscriptionFilter,
 }

@@ -24,7 +24,7 @@ use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::registry::tool::{ToolEntry, Visible};
 use crate::server::core::Core;
-use crate::server::settings::{Guarded, Settings};
+use crate::server::settings::{GuardedRequest, Settings};
 
 impl Core {
     pub(crate) fn facts(&self) -> ServerFacts {
@@ -115,7 +115,7 @@ impl Core {
     ) -> Outcome {
         let session = context.session();
         let guard = |target: Option<&str>| {
-            settings.check(&Guarded {
+            settings.check(&GuardedRequest {
                 method,
                 target,
                 context,
@@ -251,8 +251,8 @@ impl Entry for ToolEntry {
         self.visible.as_ref()
     }
 
-    fn is_mirrored(&self) -> bool {
-        self.mirrored.is_some()
+    fn has_header_params(&self) -> bool {
+        self.header_params.is_some()
     }
 }
 

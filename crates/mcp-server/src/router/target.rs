@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, read_string};
 
-use crate::round_trip::Round;
+use crate::round_trip::RoundTrip;
 
 /// The params of a request that names something, in one walk and without building anything.
 pub(super) struct Target<'a> {
     pub(super) name: Cow<'a, str>,
     arguments: Option<&'a str>,
     pub(super) meta: Option<&'a str>,
-    pub(super) round: Round<'a>,
+    pub(super) round_trip: RoundTrip<'a>,
     #[cfg(feature = "tasks")]
     pub(super) task: Option<&'a str>,
 }
@@ -22,14 +22,14 @@ impl<'a> Target<'a> {
         let (mut name, mut arguments, mut meta) = (None, None, None);
         #[cfg(feature = "tasks")]
         let mut task = None;
-        let mut round = Round::default();
+        let mut round_trip = RoundTrip::default();
         for member in request.param_members() {
             let (member, value) = member.map_err(|error| invalid(error.to_string()))?;
             let slot = match member {
                 "arguments" => &mut arguments,
                 "_meta" => &mut meta,
-                "inputResponses" => &mut round.responses,
-                "requestState" => &mut round.state,
+                "inputResponses" => &mut round_trip.responses,
+                "requestState" => &mut round_trip.state,
                 #[cfg(feature = "tasks")]
                 "task" => &mut task,
                 _ if member == key => &mut name,
@@ -48,7 +48,7 @@ impl<'a> Target<'a> {
             name,
             arguments,
             meta,
-            round,
+            round_trip,
             #[cfg(feature = "tasks")]
             task,
         })

@@ -12,10 +12,10 @@
 //! - Doc comments on the variants of a fieldless enum move into its description.
 
 mod clean;
-mod promise;
 mod root;
 #[cfg(test)]
 mod tests;
+mod unchecked;
 
 use std::any::type_name;
 use std::borrow::Cow;
@@ -81,7 +81,7 @@ pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
 
 fn input_of(derived: &Derived) -> Result<Input, SchemaError> {
     let raw = derived.generate(Side::Input);
-    let mut beyond_decoder = promise::first(&raw);
+    let mut beyond_decoder = unchecked::first(&raw);
     let mut schema = raw;
     clean::clean(&mut schema, Side::Input);
     let schema = root::object(schema, Side::Input, &(derived.name)());

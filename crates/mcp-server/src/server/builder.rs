@@ -8,7 +8,7 @@ use mcp_protocol::Revision;
 use mcp_types::{Icon, JsonObject};
 
 use super::Server;
-use super::settings::{Guarded, Settings};
+use super::settings::{GuardedRequest, Settings};
 #[cfg(feature = "seal")]
 use crate::StateKeys;
 use crate::sync::lock;
@@ -123,7 +123,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     #[must_use]
     pub fn guard(
         self,
-        guard: impl Fn(&Guarded<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,
+        guard: impl Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,
     ) -> Self {
         self.set(|settings| settings.guard = Some(Arc::new(guard)))
     }

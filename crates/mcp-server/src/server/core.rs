@@ -7,7 +7,7 @@ use mcp_protocol::{Delivery, Session};
 use mcp_types::ResourceUpdatedNotificationParams;
 
 use super::settings::Settings;
-use super::subscriptions::Listens;
+use super::subscriptions::Subscriptions;
 use crate::registry::Registry;
 use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
@@ -22,7 +22,7 @@ pub(crate) struct Core {
     pub(crate) resources: Registry<ResourceEntry>,
     pub(crate) templates: Registry<TemplateEntry>,
     pub(crate) settings: Mutex<Arc<Settings>>,
-    pub(crate) listens: Arc<Listens>,
+    pub(crate) subscriptions: Arc<Subscriptions>,
     #[cfg(feature = "tasks")]
     pub(crate) tasks: Arc<crate::tasks::Tasks>,
     sessions: Mutex<Vec<Weak<Session>>>,
@@ -32,7 +32,7 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(name: impl Into<String>, version: impl Into<String>) -> Arc<Self> {
-        let listens = Arc::<Listens>::default();
+        let subscriptions = Arc::<Subscriptions>::default();
         Arc::new(Self {
             tools: Registry::default(),
             prompts: Registry::default(),
@@ -40,8 +40,8 @@ impl Core {
             templates: Registry::default(),
             settings: Mutex::new(Arc::new(Settings::new(name, version))),
             #[cfg(feature = "tasks")]
-            tasks: crate::tasks::Tasks::new(Arc::clone(&listens)),
-            listens,
+            tasks: crate::tasks::Tasks::new(Arc::clone(&subscriptions)),
+            subscriptions,
             sessions: Mutex::default(),
             edition: AtomicU64::new(0),
             problems: Mutex::default(),
@@ -117,6 +117,6 @@ impl Core {
                 session.notify(method, params.as_deref(), Delivery::Always);
             }
         }
-        self.listens.deliver(change);
+        self.subscriptions.deliver(change);
     }
 }

@@ -197,7 +197,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
 
     /// How many subscriptions of revisions without sessions are open.
     pub fn subscribers(&self) -> usize {
-        self.core.listens.len()
+        self.core.subscriptions.len()
     }
 
     /// Tells clients that who may see what has changed: for `visible_if` rules.
@@ -211,7 +211,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
 impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     fn ready(&self) -> Result<(), String> {
         #[cfg(feature = "tasks")]
-        self.core.wake_tasks();
+        self.core.start_recovery();
         self.core.ready()
     }
 
@@ -228,11 +228,16 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     }
 
     fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
-        self.core.tools.snapshot().mirrored(tool)?.mirrored.clone()
+        self.core
+            .tools
+            .snapshot()
+            .header_params(tool)?
+            .header_params
+            .clone()
     }
 
     fn closing(&self) {
-        self.core.listens.end();
+        self.core.subscriptions.end();
     }
 
     fn notification(&self, notification: &Notification<'_>, _session: &Arc<Session>) {

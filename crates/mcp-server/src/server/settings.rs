@@ -17,12 +17,12 @@ const DEADLINE: Duration = Duration::from_secs(600);
 const PAGE_SIZE: usize = 2_000;
 
 /// A check that runs before a request is served.
-pub(super) type Guard = Arc<dyn Fn(&Guarded<'_>) -> Result<(), ErrorObject> + Send + Sync>;
+pub(super) type Guard = Arc<dyn Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync>;
 
 /// A request about to be served, as a [`Server::guard`] sees it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Guarded<'a> {
+pub struct GuardedRequest<'a> {
     /// The method.
     pub method: &'a str,
     /// The tool, prompt or URI it is about; `None` for lists and settings.
@@ -75,7 +75,7 @@ impl Settings {
         self.guard.is_some()
     }
 
-    pub(crate) fn check(&self, guarded: &Guarded<'_>) -> Result<(), ErrorObject> {
+    pub(crate) fn check(&self, guarded: &GuardedRequest<'_>) -> Result<(), ErrorObject> {
         self.guard.as_ref().map_or(Ok(()), |guard| guard(guarded))
     }
 }

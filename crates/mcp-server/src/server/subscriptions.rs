@@ -21,13 +21,13 @@ use super::change::Change;
 use crate::sync::lock;
 
 /// Subscriptions that one server holds.
-const MOST: usize = 10_000;
+const MAX_SUBSCRIPTIONS: usize = 10_000;
 
 /// The subscriptions that are open.
 #[derive(Default)]
-pub(crate) struct Listens(Mutex<Vec<Arc<Listen>>>);
+pub(crate) struct Subscriptions(Mutex<Vec<Arc<Subscription>>>);
 
-struct Listen {
+struct Subscription {
     exchange: Exchange,
     filter: Filter,
     end: Mutex<End>,
@@ -51,7 +51,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    fn admits(&self, change: &Change) -> bool {
+    fn matches(&self, change: &Change) -> bool {
         match change {
             Change::Tools => self.tools,
             Change::Prompts => self.prompts,
@@ -61,7 +61,7 @@ impl Filter {
     }
 
     /// As it is acknowledged.
-    fn honoured(&self) -> SubscriptionFilter {
+    fn acknowledged(&self) -> SubscriptionFilter {
         let mut filter = SubscriptionFilter::new();
         filter.tools_list_changed = self.tools.then_some(true);
         filter.prompts_list_changed = self.prompts.then_some(true);
@@ -80,45 +80,48 @@ impl Filter {
     }
 }
 
-impl Listens {
+impl Subscriptions {
     /// Acknowledges a subscription and opens it; the future lasts as long as it does.
     pub(crate) fn open(
         self: &Arc<Self>,
         exchange: Exchange,
         filter: Filter,
-    ) -> Result<Listening, ErrorObject> {
-        let listen = Arc::new(Listen {
+    ) -> Result<OpenSubscription, ErrorObject> {
+        let subscription = Arc::new(Subscription {
             exchange,
             filter,
             end: Mutex::default(),
         });
         let mut open = lock(&self.0);
-        if open.len() >= MOST {
+        if open.len() >= MAX_SUBSCRIPTIONS {
             return Err(ErrorObject::internal(format!(
-                "{MOST} subscriptions are open, the limit; try again later"
+                "{MAX_SUBSCRIPTIONS} subscriptions are open, the limit; try again later"
             )));
         }
-        listen.exchange.set_endless();
+        subscription.exchange.set_endless();
         // Under the lock: no change comes before the acknowledgement, and none is missed after.
         let mut params = JsonObject::new();
-        params.insert("notifications".into(), json!(listen.filter.honoured()));
-        listen.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
-        open.push(Arc::clone(&listen));
-        Ok(Listening {
-            listen,
-            listens: Arc::downgrade(self),
+        params.insert(
+            "notifications".into(),
+            json!(subscription.filter.acknowledged()),
+        );
+        subscription.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
+        open.push(Arc::clone(&subscription));
+        Ok(OpenSubscription {
+            subscription,
+            subscriptions: Arc::downgrade(self),
         })
     }
 
     /// Tells of a change.
     pub(crate) fn deliver(&self, change: &Change) {
-        for listen in lock(&self.0).iter() {
-            if listen.filter.admits(change) {
+        for subscription in lock(&self.0).iter() {
+            if subscription.filter.matches(change) {
                 let mut params = JsonObject::new();
                 if let Change::Resource(uri) = change {
                     params.insert("uri".into(), json!(uri));
                 }
-                listen.notify(change.method(), params);
+                subscription.notify(change.method(), params);
             }
         }
     }
@@ -126,9 +129,9 @@ impl Listens {
     /// Tells of a task.
     #[cfg(feature = "tasks")]
     pub(crate) fn deliver_task(&self, task: &mcp_protocol::task::Task) {
-        for listen in lock(&self.0).iter() {
-            if listen.filter.tasks.contains(task.id()) {
-                listen.tell_task(task);
+        for subscription in lock(&self.0).iter() {
+            if subscription.filter.tasks.contains(task.id()) {
+                subscription.notify_task(task);
             }
         }
     }
@@ -136,8 +139,8 @@ impl Listens {
     /// Ends all of them in good order.
     pub(crate) fn end(&self) {
         let open: Vec<_> = lock(&self.0).drain(..).collect();
-        for listen in open {
-            let mut end = lock(&listen.end);
+        for subscription in open {
+            let mut end = lock(&subscription.end);
             end.ended = true;
             let waker = end.waker.take();
             drop(end);
@@ -152,14 +155,14 @@ impl Listens {
     }
 }
 
-impl Listen {
+impl Subscription {
     fn id(&self) -> &RequestId {
         self.exchange.id()
     }
 
     /// All that there is to know of a task, as who asks for it is told.
     #[cfg(feature = "tasks")]
-    fn tell_task(&self, task: &mcp_protocol::task::Task) {
+    fn notify_task(&self, task: &mcp_protocol::task::Task) {
         if let Ok(params) = serde_json::from_str(&task.to_detailed()) {
             self.notify(method::NOTIFICATIONS_TASKS, params);
         }
@@ -179,37 +182,37 @@ impl Listen {
 }
 
 /// A subscription that is open; it closes on drop.
-pub(crate) struct Listening {
-    listen: Arc<Listen>,
-    listens: Weak<Listens>,
+pub(crate) struct OpenSubscription {
+    subscription: Arc<Subscription>,
+    subscriptions: Weak<Subscriptions>,
 }
 
 #[cfg(feature = "tasks")]
-impl Listening {
+impl OpenSubscription {
     /// Tells this one how a task stands.
-    pub(crate) fn tell_task(&self, task: &mcp_protocol::task::Task) {
-        self.listen.tell_task(task);
+    pub(crate) fn notify_task(&self, task: &mcp_protocol::task::Task) {
+        self.subscription.notify_task(task);
     }
 }
 
-impl Future for Listening {
+impl Future for OpenSubscription {
     type Output = Outcome;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let mut end = lock(&self.listen.end);
+        let mut end = lock(&self.subscription.end);
         if !end.ended {
             end.waker = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        let meta = SubscriptionsListenResultMeta::new(self.listen.id().clone());
+        let meta = SubscriptionsListenResultMeta::new(self.subscription.id().clone());
         Poll::Ready(Ok(Payload::of(SubscriptionsListenResult::new(meta))))
     }
 }
 
-impl Drop for Listening {
+impl Drop for OpenSubscription {
     fn drop(&mut self) {
-        if let Some(listens) = self.listens.upgrade() {
-            lock(&listens.0).retain(|open| !Arc::ptr_eq(open, &self.listen));
+        if let Some(subscriptions) = self.subscriptions.upgrade() {
+            lock(&subscriptions.0).retain(|open| !Arc::ptr_eq(open, &self.subscription));
         }
     }
 }

@@ -10,17 +10,17 @@ use mcp_types::{JsonObject, ListTasksResult, PaginatedRequestParams, method};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::record::{Keeper, patiently};
-use super::requests::attend;
-use super::table::{Setup, Tasks};
-use super::wire::{declares, failed, relate, shown, undeclared};
+use super::record::{TaskRecord, with_timeout};
+use super::requests::send_requests;
+use super::table::{TaskConfig, Tasks};
+use super::wire::{declares_tasks, missing_extension, relate_to_task, short_id, store_error};
 use crate::random;
 use crate::registry::cursor;
 use crate::server::core::Core;
-use crate::server::settings::{Guarded, Settings};
+use crate::server::settings::{GuardedRequest, Settings};
 
 /// Longest id that is looked up, in bytes.
-const LONGEST_ID: usize = 256;
+const MAX_ID: usize = 256;
 /// Tasks on one page of a list.
 const PAGE: usize = 100;
 /// Attempts to keep a cancellation.
@@ -30,16 +30,16 @@ const TRIES: u32 = 4;
 /// which task it is about (TASK-059, TASK-061).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct About {
+struct TaskParams {
     task_id: String,
     #[serde(default)]
     input_responses: JsonObject,
 }
 
 /// Who asks for what, where.
-pub(super) struct Asked {
+pub(super) struct TaskRequest {
     tasks: Arc<Tasks>,
-    setup: Arc<Setup>,
+    config: Arc<TaskConfig>,
     pub(super) context: RequestContext,
 }
 
@@ -52,14 +52,14 @@ impl Core {
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         // Before anything else (M-TASK-051).
-        if context.rules().stateless && !declares(&context) {
-            return Err(undeclared());
+        if context.rules().stateless && !declares_tasks(&context) {
+            return Err(missing_extension());
         }
         self.tasks.admit(&context, Instant::now())?;
-        self.wake_tasks();
+        self.start_recovery();
         let method = &*request.method;
         let guard = |target: Option<&str>| {
-            settings.check(&Guarded {
+            settings.check(&GuardedRequest {
                 method,
                 target,
                 context: &context,
@@ -70,52 +70,52 @@ impl Core {
         if method == method::TASKS_LIST {
             guard(None)?;
             let params: PaginatedRequestParams = decode(params).map_err(invalid)?;
-            let asked = self.asked(context);
-            let after = params.cursor.as_deref().map(open).transpose()?;
+            let task_request = self.task_request(context);
+            let after = params.cursor.as_deref().map(decode_cursor).transpose()?;
             let size = settings.page_size.clamp(1, PAGE);
-            return Ok(Reply::Pending(Box::pin(asked.list(after, size))));
+            return Ok(Reply::Pending(Box::pin(task_request.list(after, size))));
         }
-        let about: About = decode(params).map_err(invalid)?;
-        guard(Some(&about.task_id))?;
-        let asked = self.asked(context);
+        let params: TaskParams = decode(params).map_err(invalid)?;
+        guard(Some(&params.task_id))?;
+        let task_request = self.task_request(context);
         Ok(Reply::Pending(match method {
-            method::TASKS_GET => Box::pin(asked.get(about.task_id)),
-            method::TASKS_UPDATE => Box::pin(asked.update(about)),
-            method::TASKS_CANCEL => Box::pin(asked.cancel(about.task_id)),
+            method::TASKS_GET => Box::pin(task_request.get(params.task_id)),
+            method::TASKS_UPDATE => Box::pin(task_request.update(params)),
+            method::TASKS_CANCEL => Box::pin(task_request.cancel(params.task_id)),
             method::TASKS_RESULT => {
-                asked.context.exchange().set_endless();
-                Box::pin(asked.result(about.task_id))
+                task_request.context.exchange().set_endless();
+                Box::pin(task_request.result(params.task_id))
             }
             other => return Err(ErrorObject::method_not_found(other)),
         }))
     }
 
-    pub(super) fn asked(&self, context: RequestContext) -> Asked {
-        Asked {
+    pub(super) fn task_request(&self, context: RequestContext) -> TaskRequest {
+        TaskRequest {
             tasks: Arc::clone(&self.tasks),
-            setup: self.tasks.setup(),
+            config: self.tasks.config(),
             context,
         }
     }
 }
 
-impl Asked {
+impl TaskRequest {
     /// The task of this id, if whoever asks may know of it. Everybody else hears the same of
     /// a task that there is and of one that there is not.
     pub(super) async fn find(&self, id: &str) -> Result<Task, ErrorObject> {
         let unknown = || ErrorObject::invalid_params("unknown task; it may have expired");
-        if id.len() > LONGEST_ID {
+        if id.len() > MAX_ID {
             return Err(unknown());
         }
-        let task = patiently(self.setup.store.get(id))
+        let task = with_timeout(self.config.store.get(id))
             .await
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| store_error(&error))?;
         let task = task.ok_or_else(unknown)?;
         if task.owner() != self.owner() {
-            tracing::warn!(task = shown(id), owner = ?self.owner(), "task of somebody else");
+            tracing::warn!(task = short_id(id), owner = ?self.owner(), "task of somebody else");
             return Err(unknown());
         }
-        if task.is_expired(self.setup.options.now()) && task.has_ended() {
+        if task.is_expired(self.config.options.now()) && task.has_ended() {
             return Err(unknown());
         }
         Ok(task)
@@ -129,7 +129,7 @@ impl Asked {
         let task = self.find(&id).await?;
         if self.context.rules().stateless {
             if task.has_ended() {
-                self.note(&task);
+                self.log_retrieved(&task);
             }
             return Ok(Payload::Shared(SharedText::new(task.to_detailed())));
         }
@@ -137,13 +137,13 @@ impl Asked {
     }
 
     /// Takes answers. It is answered once they are kept, so that none is lost.
-    async fn update(self, about: About) -> Outcome {
-        let task = self.find(&about.task_id).await?;
+    async fn update(self, params: TaskParams) -> Outcome {
+        let task = self.find(&params.task_id).await?;
         if task.has_ended() {
             return Ok(Payload::Empty);
         }
-        let Some(live) = self.tasks.taken_up(&about.task_id).await else {
-            if self.find(&about.task_id).await?.has_ended() {
+        let Some(running_task) = self.tasks.wait_for_running(&params.task_id).await else {
+            if self.find(&params.task_id).await?.has_ended() {
                 return Ok(Payload::Empty);
             }
             return Err(ErrorObject::internal(
@@ -151,11 +151,11 @@ impl Asked {
                  requests about it have to reach that one, Mcp-Name says which task they are about",
             ));
         };
-        for (key, answer) in about.input_responses {
-            live.pending.deliver(&key, Ok(answer));
+        for (key, answer) in params.input_responses {
+            running_task.pending.deliver(&key, Ok(answer));
         }
-        let mut ended = live.ended.subscribe();
-        let mut saving = std::pin::pin!(live.pending.wait_saved());
+        let mut ended = running_task.ended.subscribe();
+        let mut saving = std::pin::pin!(running_task.pending.wait_saved());
         let mut ended = std::pin::pin!(ended.wait_for(|ended| *ended));
         std::future::poll_fn(|cx| {
             if ended.as_mut().poll(cx).is_ready() {
@@ -169,34 +169,34 @@ impl Asked {
 
     async fn cancel(self, id: String) -> Outcome {
         let task = self.find(&id).await?;
-        let modern = self.context.rules().stateless;
-        let mut keeper = Keeper {
-            setup: Arc::clone(&self.setup),
+        let stateless = self.context.rules().stateless;
+        let mut record = TaskRecord {
+            config: Arc::clone(&self.config),
             task,
         };
-        let now = self.setup.options.now();
-        let cancelled = keeper
+        let now = self.config.options.now();
+        let cancelled = record
             .change(TRIES, &|task| task.cancel(now))
             .await
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| store_error(&error))?;
         if cancelled {
             // It is kept already; now the handler stops.
-            if let Some(live) = self.tasks.running(&id) {
-                live.exchange.cancel();
+            if let Some(running_task) = self.tasks.running(&id) {
+                running_task.exchange.cancel();
             }
-            tracing::info!(task = shown(&id), owner = ?self.owner(), "task cancelled");
-            self.tasks.tell(self.context.session(), &keeper.task);
+            tracing::info!(task = short_id(&id), owner = ?self.owner(), "task cancelled");
+            self.tasks.notify(self.context.session(), &record.task);
         }
-        if modern {
+        if stateless {
             return Ok(Payload::Empty);
         }
         if !cancelled {
-            let status = keeper.task.status(mcp_protocol::task::TaskForm::Core);
+            let status = record.task.status(mcp_protocol::task::TaskForm::Core);
             return Err(ErrorObject::invalid_params(format!(
                 "the task has ended as {status} and cannot be cancelled"
             )));
         }
-        Ok(Payload::of(keeper.task.to_core()))
+        Ok(Payload::of(record.task.to_core()))
     }
 
     /// Waits for the end, and meanwhile puts the questions of the task.
@@ -204,27 +204,34 @@ impl Asked {
         loop {
             let task = self.find(&id).await?;
             if task.has_ended() {
-                self.note(&task);
-                return ended(&task);
+                self.log_retrieved(&task);
+                return final_result(&task);
             }
             match self.tasks.running(&id) {
-                Some(live) => attend(&live, self.context.exchange().link()).await,
+                Some(running_task) => {
+                    send_requests(&running_task, self.context.exchange().link()).await
+                }
                 // Another process runs it.
-                None => tokio::time::sleep(self.setup.options.poll_interval).await,
+                None => tokio::time::sleep(self.config.options.poll_interval).await,
             }
         }
     }
 
     async fn list(self, after: Option<String>, size: usize) -> Outcome {
         let list = self
-            .setup
+            .config
             .store
             .list(self.owner(), after.as_deref(), size + 1);
-        let mut tasks = patiently(list).await.map_err(|error| failed(&error))?;
+        let mut tasks = with_timeout(list)
+            .await
+            .map_err(|error| store_error(&error))?;
         let more = tasks.len() > size;
         tasks.truncate(size);
-        let next = tasks.last().filter(|_| more).map(|last| seal(last.id()));
-        let now = self.setup.options.now();
+        let next = tasks
+            .last()
+            .filter(|_| more)
+            .map(|last| encode_cursor(last.id()));
+        let now = self.config.options.now();
         tasks.retain(|task| !(task.is_expired(now) && task.has_ended()));
         let mut result = ListTasksResult::new(tasks.iter().map(Task::to_core).collect());
         result.next_cursor = next;
@@ -232,13 +239,13 @@ impl Asked {
     }
 
     /// Somebody fetched what a task came to.
-    fn note(&self, task: &Task) {
-        tracing::info!(task = shown(task.id()), owner = ?self.owner(), "task retrieved");
+    fn log_retrieved(&self, task: &Task) {
+        tracing::info!(task = short_id(task.id()), owner = ?self.owner(), "task retrieved");
     }
 }
 
 /// What the call itself would have been answered with, and which task it was.
-fn ended(task: &Task) -> Outcome {
+fn final_result(task: &Task) -> Outcome {
     match task.state() {
         TaskState::Ended(outcome) => {
             let json = outcome.as_result().map_err(Clone::clone)?;
@@ -250,7 +257,7 @@ fn ended(task: &Task) -> Outcome {
             {
                 members.remove("resultType");
             }
-            relate(&mut result, task.id());
+            relate_to_task(&mut result, task.id());
             Ok(Payload::of(result))
         }
         _ => Err(ErrorObject::internal("the task was cancelled")),
@@ -258,13 +265,13 @@ fn ended(task: &Task) -> Outcome {
 }
 
 /// The cursor after the task of this id.
-fn seal(id: &str) -> String {
+fn encode_cursor(id: &str) -> String {
     format!("{id}.{:032x}", random::tag(&(method::TASKS_LIST, id)))
 }
 
 /// The id in a cursor.
-fn open(cursor: &str) -> Result<String, ErrorObject> {
+fn decode_cursor(cursor: &str) -> Result<String, ErrorObject> {
     let id = cursor.rsplit_once('.').map(|(id, _)| id);
-    let id = id.filter(|id| id.len() <= LONGEST_ID && seal(id) == cursor);
+    let id = id.filter(|id| id.len() <= MAX_ID && encode_cursor(id) == cursor);
     id.map(str::to_owned).ok_or_else(cursor::invalid)
 }

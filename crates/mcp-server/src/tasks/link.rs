@@ -11,12 +11,12 @@ use mcp_protocol::{
 };
 use serde_json::Value;
 
-use super::wire::relate;
+use super::wire::relate_to_task;
 
 /// The line of a task. As long as its request is not answered it is that of the request. Then
 /// notifications go to the session, where there is one, and say which task they belong to; what
 /// was known of the request stays known.
-pub(super) struct Line {
+pub(super) struct TaskLink {
     request: Option<Arc<dyn Link>>,
     session: Arc<Session>,
     /// The id of the task, once the request is answered.
@@ -25,7 +25,7 @@ pub(super) struct Line {
     kept: Option<Caller>,
 }
 
-impl Line {
+impl TaskLink {
     /// Of a request that is not answered yet.
     pub(super) fn of_request(request: Arc<dyn Link>, session: Arc<Session>) -> Self {
         Self {
@@ -55,18 +55,18 @@ impl Line {
     }
 
     /// The request is answered; from here on the task speaks for itself.
-    pub(super) fn leave(&self, task: &str) {
+    pub(super) fn detach(&self, task: &str) {
         // A call leaves once.
         let _ = self.task.set(task.into());
     }
 
     /// Whether the request is answered.
-    pub(super) fn has_left(&self) -> bool {
+    pub(super) fn is_detached(&self) -> bool {
         self.task.get().is_some()
     }
 }
 
-impl Link for Line {
+impl Link for TaskLink {
     fn notify(
         &self,
         method: &str,
@@ -82,7 +82,7 @@ impl Link for Line {
         let mut params: Value = params
             .and_then(|params| serde_json::from_str(std::str::from_utf8(params).ok()?).ok())
             .unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-        relate(&mut params, id);
+        relate_to_task(&mut params, id);
         // What is only as long as its request, as from 2026-07-28 on, leads to nobody: tasks have
         // no notifications but their own there (M-TASK-046).
         let params = text_of(&params);
@@ -115,9 +115,9 @@ impl Link for Line {
     }
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for TaskLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line")
+        f.debug_struct("TaskLink")
             .field("left", &self.task.get().is_some())
             .finish_non_exhaustive()
     }

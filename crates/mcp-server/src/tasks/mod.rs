@@ -1,6 +1,6 @@
 //! Calls that outlive their request.
 //!
-//! `begin` decides whether a call becomes a task and starts it, `drive` runs it in the background
+//! `begin` decides whether a call becomes a task and starts it, `runner` runs it in the background
 //! and keeps what changes, `serve` answers requests about tasks, `recover` takes up what a
 //! process before this one left unfinished. `table` knows what runs here.
 //!
@@ -25,9 +25,9 @@ use mcp_protocol::task::TaskStore;
 
 use crate::Server;
 
-pub(crate) use options::Plan;
+pub(crate) use options::TaskPolicy;
 pub use options::{TaskMode, TaskOptions};
-pub(crate) use start::Called;
+pub(crate) use start::ToolInvocation;
 pub(crate) use table::Tasks;
 
 impl<S: Clone + Send + Sync + 'static> Server<S> {
@@ -35,7 +35,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// them when the process ends.
     ///
     /// With a store that lasts, the server looks into it when it starts: tools that say they
-    /// [resume](crate::Tool::resumes) are run again, other tasks fail with a reason.
+    /// [resume](crate::Tool::resumable) are run again, other tasks fail with a reason.
     #[must_use]
     pub fn task_store(self, store: impl TaskStore) -> Self {
         self.core.tasks.set_store(store);

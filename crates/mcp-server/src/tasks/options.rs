@@ -8,9 +8,9 @@ use mcp_types::TaskSupport;
 /// How long a task is kept unless its client asks for another time.
 const TTL: Duration = Duration::from_secs(3_600);
 /// The longest time a client gets.
-const LONGEST_TTL: Duration = Duration::from_secs(24 * 3_600);
+const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
 /// The shortest time a client gets: nobody could read the result of less.
-const SHORTEST_TTL: Duration = Duration::from_secs(1);
+const MIN_TTL: Duration = Duration::from_secs(1);
 /// How long clients are asked to wait between two looks.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Tasks of one owner that run at once.
@@ -30,15 +30,15 @@ pub enum TaskMode {
 
 /// What a tool says of tasks.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Plan {
+pub(crate) struct TaskPolicy {
     pub(crate) mode: TaskMode,
     /// The handler itself says when it leaves its request.
-    pub(crate) detaches: bool,
+    pub(crate) is_detachable: bool,
     /// The handler may be run again after a restart.
-    pub(crate) resumes: bool,
+    pub(crate) is_resumable: bool,
 }
 
-impl Plan {
+impl TaskPolicy {
     pub(crate) fn support(self) -> TaskSupport {
         match self.mode {
             TaskMode::Optional => TaskSupport::Optional,
@@ -60,7 +60,7 @@ impl Plan {
 #[non_exhaustive]
 pub struct TaskOptions {
     pub(crate) ttl: Duration,
-    pub(crate) longest_ttl: Duration,
+    pub(crate) max_ttl: Duration,
     pub(crate) poll_interval: Duration,
     pub(crate) running: usize,
     pub(crate) recovery: bool,
@@ -72,7 +72,7 @@ impl TaskOptions {
     pub fn new() -> Self {
         Self {
             ttl: TTL,
-            longest_ttl: LONGEST_TTL,
+            max_ttl: MAX_TTL,
             poll_interval: POLL_INTERVAL,
             running: RUNNING,
             recovery: true,
@@ -90,8 +90,8 @@ impl TaskOptions {
 
     /// Sets the longest time that a client gets; default 24 hours.
     #[must_use]
-    pub fn with_longest_ttl(mut self, ttl: Duration) -> Self {
-        self.longest_ttl = ttl;
+    pub fn with_max_ttl(mut self, ttl: Duration) -> Self {
+        self.max_ttl = ttl;
         self
     }
 
@@ -105,7 +105,7 @@ impl TaskOptions {
     /// Sets how many tasks of one owner run at once; default 64. All who are not verified count as
     /// one owner.
     #[must_use]
-    pub fn with_running(mut self, tasks: usize) -> Self {
+    pub fn with_max_running(mut self, tasks: usize) -> Self {
         self.running = tasks;
         self
     }
@@ -131,9 +131,9 @@ impl TaskOptions {
     }
 
     /// The time that a client gets who asks for this one.
-    pub(crate) fn granted(&self, wanted: Option<Duration>) -> Duration {
-        let ttl = wanted.unwrap_or(self.ttl).min(self.longest_ttl);
-        ttl.max(SHORTEST_TTL)
+    pub(crate) fn effective_ttl(&self, wanted: Option<Duration>) -> Duration {
+        let ttl = wanted.unwrap_or(self.ttl).min(self.max_ttl);
+        ttl.max(MIN_TTL)
     }
 }
 

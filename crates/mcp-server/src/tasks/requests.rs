@@ -11,33 +11,37 @@ use mcp_protocol::{BoxFuture, Link};
 use mcp_types::method;
 use serde_json::{Value, json};
 
-use super::table::Live;
-use super::wire::relate;
+use super::table::RunningTask;
+use super::wire::relate_to_task;
 
 /// Asks what the task wants to know, on the stream of one request, until the task has ended.
 ///
 /// # Cancel safety
 /// Dropping the future withdraws the questions that are not answered; another may ask them.
-pub(super) async fn attend(live: &Arc<Live>, link: &Arc<dyn Link>) {
-    let mut ended = live.ended.subscribe();
+pub(super) async fn send_requests(running_task: &Arc<RunningTask>, link: &Arc<dyn Link>) {
+    let mut ended = running_task.ended.subscribe();
     let mut ended = pin!(async move { ended.wait_for(|ended| *ended).await.is_ok() });
-    let mut asking: Vec<BoxFuture<'static, bool>> = Vec::new();
+    let mut sending: Vec<BoxFuture<'static, bool>> = Vec::new();
     // Where the client cannot be reached it is not tried again.
-    let mut reaches = true;
+    let mut is_reachable = true;
     let mut seen = 0;
     loop {
-        let mut changed = pin!(live.pending.changed(seen));
+        let mut changed = pin!(running_task.pending.changed(seen));
         let changed = poll_fn(|cx| {
             if ended.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(None);
             }
-            while reaches && let Some(question) = live.pending.claim_request() {
-                asking.push(Box::pin(put(question, Arc::clone(link), live.id.clone())));
+            while is_reachable && let Some(request) = running_task.pending.claim_request() {
+                sending.push(Box::pin(send_request(
+                    request,
+                    Arc::clone(link),
+                    running_task.id.clone(),
+                )));
             }
-            asking.retain_mut(|one| match one.as_mut().poll(cx) {
+            sending.retain_mut(|send| match send.as_mut().poll(cx) {
                 Poll::Pending => true,
-                Poll::Ready(reached) => {
-                    reaches &= reached;
+                Poll::Ready(was_reached) => {
+                    is_reachable &= was_reached;
                     false
                 }
             });
@@ -52,16 +56,16 @@ pub(super) async fn attend(live: &Arc<Live>, link: &Arc<dyn Link>) {
 }
 
 /// Puts one question; whether the client could be reached.
-async fn put(question: ClaimedInputRequest, link: Arc<dyn Link>, id: Box<str>) -> bool {
-    let Some(method) = asked(question.method()) else {
+async fn send_request(request: ClaimedInputRequest, link: Arc<dyn Link>, id: Box<str>) -> bool {
+    let Some(method) = known_method(request.method()) else {
         return true;
     };
-    let mut params = question.params().cloned().unwrap_or_else(|| json!({}));
+    let mut params = request.params().cloned().unwrap_or_else(|| json!({}));
     // TASK-043, TASK-058
-    relate(&mut params, &id);
+    relate_to_task(&mut params, &id);
     let mut call = pin!(link.request(method, Some(text_of(&params).into_bytes())));
     let answer = {
-        let mut withdrawn = pin!(question.withdrawn());
+        let mut withdrawn = pin!(request.withdrawn());
         poll_fn(|cx| {
             if withdrawn.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(None);
@@ -74,11 +78,11 @@ async fn put(question: ClaimedInputRequest, link: Arc<dyn Link>, id: Box<str>) -
         None => true,
         Some(Ok(Ok(raw))) => {
             // What is no JSON fits no question.
-            question.answer(Ok(raw.decode::<Value>().unwrap_or_default()));
+            request.answer(Ok(raw.decode::<Value>().unwrap_or_default()));
             true
         }
         Some(Ok(Err(refusal))) => {
-            question.answer(Err(refusal));
+            request.answer(Err(refusal));
             true
         }
         Some(Err(error)) => {
@@ -88,7 +92,7 @@ async fn put(question: ClaimedInputRequest, link: Arc<dyn Link>, id: Box<str>) -
     }
 }
 
-fn asked(method: &str) -> Option<&'static str> {
+fn known_method(method: &str) -> Option<&'static str> {
     [
         method::ELICITATION_CREATE,
         method::SAMPLING_CREATE_MESSAGE,

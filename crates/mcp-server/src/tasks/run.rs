@@ -13,21 +13,21 @@ use mcp_types::method;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::record::Keeper;
-use super::table::{Place, Tasks};
-use super::wire::shown;
+use super::record::TaskRecord;
+use super::table::{RunningGuard, Tasks};
+use super::wire::short_id;
 
 /// Attempts to keep a change on the way, and the end.
 const TRIES: u32 = 8;
-const TRIES_AT_THE_END: u32 = 24;
+const MAX_ATTEMPTS_AT_END: u32 = 24;
 /// How long a task is kept that was ended because its time was over, for its client to see why.
-const KEPT_AFTER: Duration = Duration::from_secs(60);
+const RETENTION_AFTER_EXPIRY: Duration = Duration::from_secs(60);
 
 /// What runs one task.
-pub(super) struct Drive {
+pub(super) struct TaskRunner {
     pub(super) tasks: Arc<Tasks>,
-    pub(super) place: Place,
-    pub(super) keeper: Keeper,
+    pub(super) guard: RunningGuard,
+    pub(super) record: TaskRecord,
     /// Where its client hears of it, where clients have sessions.
     pub(super) session: Arc<Session>,
 }
@@ -39,9 +39,9 @@ enum End {
     /// Its time is over.
     Expired,
     /// What happens on the way cannot be kept.
-    Lost(StoreError),
+    StoreFailed(StoreError),
     /// It was ended from outside, and that is kept already.
-    Gone,
+    EndedElsewhere,
 }
 
 enum Event {
@@ -50,14 +50,14 @@ enum Event {
     Changed(u64),
 }
 
-impl Drive {
+impl TaskRunner {
     /// Runs the handler in the background.
     pub(super) fn spawn(self, handler: BoxFuture<'static, Outcome>, runtime: &Handle) {
         background(runtime, self.run(handler));
     }
 
     async fn run(mut self, handler: BoxFuture<'static, Outcome>) {
-        let exchange = self.place.live.exchange.clone();
+        let exchange = self.guard.running_task.exchange.clone();
         let mut running = Running::new(exchange.clone(), handler);
         let end = self.work(&mut running).await;
         if running.is_pending() {
@@ -67,20 +67,21 @@ impl Drive {
         // PROG-014: nothing is sent any more, whatever of the handler lives on elsewhere.
         let was_cancelled = !exchange.settle();
         match end {
-            End::Gone => {}
+            End::EndedElsewhere => {}
             End::Outcome(_) if was_cancelled => {}
             End::Outcome(outcome) => {
-                let outcome = written(outcome, self.session.revision().rules().stateless);
+                let outcome = to_outcome(outcome, self.session.revision().rules().stateless);
                 self.end(outcome, Duration::ZERO).await;
             }
             End::Expired => {
-                let ttl = self.keeper.task.ttl().unwrap_or_default().as_secs_f64();
-                let error = format!("the task did not end within its time to live of {ttl} s");
+                let ttl = self.record.task.ttl().unwrap_or_default().as_secs_f64();
+                let error =
+                    format!("the task did not end within its time to live of {ttl} s");
                 let outcome = TaskOutcome::Error(ErrorObject::internal(error));
-                self.end(outcome, KEPT_AFTER).await;
+                self.end(outcome, RETENTION_AFTER_EXPIRY).await;
             }
-            End::Lost(error) => {
-                tracing::error!(task = shown(self.keeper.task.id()), %error, "a task cannot be kept");
+            End::StoreFailed(error) => {
+                tracing::error!(task = short_id(self.record.task.id()), %error, "a task cannot be kept");
                 let error = ErrorObject::internal(match error {
                     StoreError::Full { limit } => {
                         format!("the task has more to remember than can be kept: {limit}")
@@ -94,7 +95,7 @@ impl Drive {
 
     /// Runs the handler and keeps what changes.
     async fn work(&mut self, running: &mut Running) -> End {
-        let pending = Arc::clone(&self.place.live.pending);
+        let pending = Arc::clone(&self.guard.running_task.pending);
         let mut sleep = self.sleep();
         let mut seen = 0;
         loop {
@@ -112,38 +113,40 @@ impl Drive {
             })
             .await;
             match event {
-                Event::Outcome(_) if running.exchange().is_cancelled() => return End::Gone,
+                Event::Outcome(_) if running.exchange().is_cancelled() => {
+                    return End::EndedElsewhere;
+                }
                 Event::Outcome(outcome) => return End::Outcome(outcome),
                 Event::Expired => return End::Expired,
                 Event::Changed(number) => seen = number,
             }
-            match self.keep().await {
+            match self.save().await {
                 Ok(true) => {}
-                Ok(false) => return End::Gone,
-                Err(error) => return End::Lost(error),
+                Ok(false) => return End::EndedElsewhere,
+                Err(error) => return End::StoreFailed(error),
             }
         }
     }
 
     /// Until its time is over; tokio's clock runs beside the one on the wall.
     fn sleep(&self) -> Option<Pin<Box<Sleep>>> {
-        self.keeper.task.ttl()?;
+        self.record.task.ttl()?;
         let left = self
-            .keeper
+            .record
             .task
             .expires()
-            .since(self.keeper.setup.options.now());
+            .since(self.record.config.options.now());
         let at = Instant::now().checked_add(left)?;
         Some(Box::pin(sleep_until(at)))
     }
 
     /// Keeps what is new in the pending input; whether the task is still there.
-    async fn keep(&mut self) -> Result<bool, StoreError> {
-        let snapshot = self.place.live.pending.snapshot();
-        let now = self.keeper.setup.options.now();
-        let before = self.keeper.task.clone();
+    async fn save(&mut self) -> Result<bool, StoreError> {
+        let snapshot = self.guard.running_task.pending.snapshot();
+        let now = self.record.config.options.now();
+        let before = self.record.task.clone();
         let is_there = self
-            .keeper
+            .record
             .change(TRIES, &|task| {
                 if task.input_requests().cloned().unwrap_or_default() != snapshot.requests {
                     task.require_input(snapshot.requests.clone(), now)?;
@@ -159,39 +162,45 @@ impl Drive {
                 }
             })
             .await?;
-        self.place.live.pending.mark_saved(snapshot.change);
-        let after = &self.keeper.task;
+        self.guard.running_task.pending.mark_saved(snapshot.change);
+        let after = &self.record.task;
         if is_there && (before.state(), before.message()) != (after.state(), after.message()) {
-            self.tasks.tell(&self.session, after);
+            self.tasks.notify(&self.session, after);
         }
         Ok(is_there)
     }
 
     /// Keeps the end.
-    async fn end(&mut self, outcome: TaskOutcome, longer: Duration) {
-        let options = &self.keeper.setup.options;
+    async fn end(&mut self, outcome: TaskOutcome, retention: Duration) {
+        let options = &self.record.config.options;
         let now = options.now();
         let end = |outcome: &TaskOutcome| {
             let outcome = outcome.clone();
             move |task: &mut Task| {
                 task.end(outcome.clone(), now)?;
-                task.extend(longer);
+                task.extend(retention);
                 Ok(())
             }
         };
-        let mut kept = self.keeper.change(TRIES_AT_THE_END, &end(&outcome)).await;
-        if let Err(StoreError::Full { limit }) = &kept {
+        let mut saved = self
+            .record
+            .change(MAX_ATTEMPTS_AT_END, &end(&outcome))
+            .await;
+        if let Err(StoreError::Full { limit }) = &saved {
             let error = format!("the result of the task is more than can be kept: {limit}");
-            let instead = TaskOutcome::Error(ErrorObject::internal(error));
-            kept = self.keeper.change(TRIES_AT_THE_END, &end(&instead)).await;
+            let replacement = TaskOutcome::Error(ErrorObject::internal(error));
+            saved = self
+                .record
+                .change(MAX_ATTEMPTS_AT_END, &end(&replacement))
+                .await;
         }
-        let task = &self.keeper.task;
-        let (id, owner, tool) = (shown(task.id()), task.owner(), &*task.call().target);
-        match kept {
+        let task = &self.record.task;
+        let (id, owner, tool) = (short_id(task.id()), task.owner(), &*task.call().target);
+        match saved {
             Ok(true) => {
                 let failed = matches!(task.state(), TaskState::Ended(TaskOutcome::Error(_)));
                 tracing::info!(task = id, ?owner, tool, failed, "task ended");
-                self.tasks.tell(&self.session, task);
+                self.tasks.notify(&self.session, task);
             }
             // Somebody else ended it first.
             Ok(false) => tracing::debug!(task = id, ?owner, tool, "task was ended elsewhere"),
@@ -204,7 +213,7 @@ impl Drive {
 
 impl Tasks {
     /// Tells who listens what became of a task.
-    pub(super) fn tell(&self, session: &Session, task: &Task) {
+    pub(super) fn notify(&self, session: &Session, task: &Task) {
         if session.revision().rules().tasks
             && let Ok(params) = serde_json::to_vec(&task.to_core())
         {
@@ -212,12 +221,12 @@ impl Tasks {
             let method = method::NOTIFICATIONS_TASKS_STATUS;
             session.notify(method, Some(&params), Delivery::Always);
         }
-        self.listens.deliver_task(task);
+        self.subscriptions.deliver_task(task);
     }
 }
 
 /// What a handler came to, as it is kept.
-fn written(outcome: Outcome, modern: bool) -> TaskOutcome {
+fn to_outcome(outcome: Outcome, stateless: bool) -> TaskOutcome {
     let payload = match outcome {
         Ok(payload) => payload,
         Err(error) => return TaskOutcome::Error(error),
@@ -238,7 +247,7 @@ fn written(outcome: Outcome, modern: bool) -> TaskOutcome {
                 "the handler ended with a question; within a task it has to wait for the answer";
             return TaskOutcome::Error(ErrorObject::internal(problem));
         }
-        None if modern && text.ends_with('}') => {
+        None if stateless && text.ends_with('}') => {
             text.pop();
             let separate = !text.ends_with('{');
             text.push_str(if separate { "," } else { "" });

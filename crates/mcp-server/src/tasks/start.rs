@@ -12,17 +12,17 @@ use mcp_types::{TaskMetadata, method};
 use tokio::runtime::Handle;
 
 use super::TaskMode;
-use super::link::Line;
-use super::record::{Keeper, patiently};
-use super::run::Drive;
+use super::link::TaskLink;
+use super::record::{TaskRecord, with_timeout};
+use super::run::TaskRunner;
 use super::run::background;
-use super::table::{Live, Place, Setup, Tasks};
-use super::wire::{created, declares, failed, shown, undeclared};
+use super::table::{RunningGuard, RunningTask, TaskConfig, Tasks};
+use super::wire::{created_result, declares_tasks, missing_extension, short_id, store_error};
 use crate::HandlerError;
 use crate::handler::call::Call;
 use crate::handler::output::{Finish, FinishTool};
 use crate::registry::tool::ToolEntry;
-use crate::round_trip::{Round, Rounds, Subject};
+use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
 use crate::server::settings::Settings;
 
@@ -30,139 +30,153 @@ use crate::server::settings::Settings;
 const TRIES: u32 = 8;
 
 /// What a call becomes.
-enum Way {
-    Plain,
+enum Execution {
+    Inline,
     /// A task, of this time to live if the client wants one.
-    Task(Option<Duration>),
+    Task {
+        ttl: Option<Duration>,
+    },
     /// A call whose handler may leave it.
-    MayLeave,
+    Detachable,
 }
 
 /// A call of a tool, as far as it concerns tasks.
-pub(crate) struct Called<'a> {
+pub(crate) struct ToolInvocation<'a> {
     pub(crate) tool: &'a Arc<ToolEntry>,
     pub(crate) arguments: &'a str,
     /// The `task` member of the params.
     pub(crate) task: Option<&'a str>,
-    pub(crate) round: Round<'a>,
+    pub(crate) round_trip: RoundTrip<'a>,
     pub(crate) meta: Option<&'a str>,
 }
 
 impl Core {
     /// What a call comes to that has to do with tasks; `None` if it is a call like any other.
-    pub(crate) fn begin(
+    pub(crate) fn start_task(
         self: &Arc<Self>,
-        called: &Called<'_>,
+        invocation: &ToolInvocation<'_>,
         context: &RequestContext,
         settings: &Settings,
     ) -> Result<Option<Reply>, ErrorObject> {
-        match self.way(called, context)? {
-            Way::Plain => Ok(None),
-            Way::Task(ttl) => {
+        match self.execution(invocation, context)? {
+            Execution::Inline => Ok(None),
+            Execution::Task { ttl } => {
                 // Where a client waits for either, bad arguments are not worth a task.
                 if context.rules().stateless
-                    && let Err(problem) = called.tool.input.check(called.arguments)
+                    && let Err(problem) = invocation.tool.input.check(invocation.arguments)
                 {
                     let problem = Err(HandlerError::arguments(problem));
-                    let outcome = finish(called.tool, context.rules()).finish(problem);
+                    let outcome = finish(invocation.tool, context.rules()).finish(problem);
                     return Ok(Some(Reply::Ready(outcome)));
                 }
                 let runtime = runtime()?;
-                let seed = Seed::new(self, called, context, ttl)?;
-                let future = seed.start(runtime, Arc::clone(called.tool));
+                let new_task = NewTask::new(self, invocation, context, ttl)?;
+                let future = new_task.start(runtime, Arc::clone(invocation.tool));
                 Ok(Some(Reply::Pending(Box::pin(future))))
             }
-            Way::MayLeave => self.leaving(called, context, settings).map(Some),
+            Execution::Detachable => self
+                .start_detachable(invocation, context, settings)
+                .map(Some),
         }
     }
 
-    fn way(&self, called: &Called<'_>, context: &RequestContext) -> Result<Way, ErrorObject> {
+    fn execution(
+        &self,
+        invocation: &ToolInvocation<'_>,
+        context: &RequestContext,
+    ) -> Result<Execution, ErrorObject> {
         let rules = context.rules();
-        let tool = &called.tool.definition.name;
+        let tool = &invocation.tool.definition.name;
         let refused = |what: &str| {
             let message = format!("tool {tool:?} {what}");
             Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, message))
         };
-        let Some(plan) = called.tool.plan else {
+        let Some(task_policy) = invocation.tool.task_policy else {
             // TASK-031: who declares no tasks does not look at the member.
-            let is_asked = rules.tasks && called.task.is_some();
-            return if is_asked && self.has_tasks() {
+            let is_requested = rules.tasks && invocation.task.is_some();
+            return if is_requested && self.has_tasks() {
                 refused("does not run as a task; call it without one")
             } else {
-                Ok(Way::Plain)
+                Ok(Execution::Inline)
             };
         };
-        let is_required = plan.mode == TaskMode::Required;
+        let is_required = task_policy.mode == TaskMode::Required;
         if rules.stateless {
-            return match (declares(context), is_required) {
-                (true, _) if plan.detaches => Ok(Way::MayLeave),
-                (true, _) => Ok(Way::Task(None)),
-                (false, true) => Err(undeclared()),
-                (false, false) => Ok(Way::Plain),
+            return match (declares_tasks(context), is_required) {
+                (true, _) if task_policy.is_detachable => Ok(Execution::Detachable),
+                (true, _) => Ok(Execution::Task { ttl: None }),
+                (false, true) => Err(missing_extension()),
+                (false, false) => Ok(Execution::Inline),
             };
         }
-        match called.task.filter(|_| rules.tasks) {
+        match invocation.task.filter(|_| rules.tasks) {
             Some(task) => {
                 let wanted: TaskMetadata = decode(task).map_err(|error| {
                     ErrorObject::invalid_params(format!("invalid params: /task: {error}"))
                 })?;
-                Ok(Way::Task(wanted.ttl.map(Duration::from_millis)))
+                Ok(Execution::Task {
+                    ttl: wanted.ttl.map(Duration::from_millis),
+                })
             }
             None if is_required => refused("runs as a task only; send the member \"task\""),
-            None => Ok(Way::Plain),
+            None => Ok(Execution::Inline),
         }
     }
 
     /// Whether some tool may run as a task.
     pub(crate) fn has_tasks(&self) -> bool {
-        self.tools.snapshot().all().any(|tool| tool.plan.is_some())
+        self.tools
+            .snapshot()
+            .all()
+            .any(|tool| tool.task_policy.is_some())
     }
 
     /// A call whose handler may leave it.
-    fn leaving(
+    fn start_detachable(
         self: &Arc<Self>,
-        called: &Called<'_>,
+        invocation: &ToolInvocation<'_>,
         context: &RequestContext,
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
-        let Called {
+        let ToolInvocation {
             tool,
             arguments,
-            round,
+            round_trip,
             ..
-        } = *called;
+        } = *invocation;
         let finish = finish(tool, context.rules());
         if let Err(problem) = tool.input.check(arguments) {
             let problem = Err(HandlerError::arguments(problem));
             return Ok(Reply::Ready(finish.finish(problem)));
         }
         let runtime = runtime()?;
-        let mut seed = Seed::new(self, called, context, None)?;
-        let subject = Subject {
+        let mut new_task = NewTask::new(self, invocation, context, None)?;
+        let binding = CallBinding {
             method: method::TOOLS_CALL,
             target: &tool.definition.name,
             arguments,
         };
-        let Some(rounds) = Rounds::take_up(round, &mut seed.context, &settings.keys, subject)?
+        let Some(round_trips) =
+            MultiRoundTrip::begin(round_trip, &mut new_task.context, &settings.keys, binding)?
         else {
             return Err(ErrorObject::internal("the call cannot be left"));
         };
-        let call = Call::new(arguments, seed.context.clone());
+        let call = Call::new(arguments, new_task.context.clone());
         let handler = match (tool.run)(&call, finish) {
             Reply::Pending(handler) => handler,
             reply => return Ok(reply),
         };
-        let attached = Attached {
-            exchange: seed.context.exchange().clone(),
-            line: Arc::clone(&seed.line),
+        let request_guard = RequestGuard {
+            exchange: new_task.context.exchange().clone(),
+            task_link: Arc::clone(&new_task.task_link),
         };
-        let leave = move |handler| -> BoxFuture<'static, DetachOutcome> {
-            Box::pin(seed.clone().leave(handler, runtime.clone()))
+        let detach = move |handler| -> BoxFuture<'static, DetachOutcome> {
+            Box::pin(new_task.clone().detach(handler, runtime.clone()))
         };
-        let suspending = rounds.suspending(handler, subject).detachable(leave);
+        let suspendable = round_trips.suspendable(handler, binding).detachable(detach);
         Ok(Reply::Pending(Box::pin(async move {
-            let outcome = suspending.await;
-            drop(attached);
+            let outcome = suspendable.await;
+            drop(request_guard);
             outcome
         })))
     }
@@ -170,14 +184,14 @@ impl Core {
 
 /// The exchange of a handler whose request lives: it ends with the request, unless the handler
 /// has left.
-struct Attached {
+struct RequestGuard {
     exchange: Exchange,
-    line: Arc<Line>,
+    task_link: Arc<TaskLink>,
 }
 
-impl Drop for Attached {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        if !self.line.has_left() {
+        if !self.task_link.is_detached() {
             self.exchange.cancel();
         }
     }
@@ -185,31 +199,31 @@ impl Drop for Attached {
 
 /// Everything a task is made from.
 #[derive(Clone)]
-pub(super) struct Seed {
+pub(super) struct NewTask {
     tasks: Arc<Tasks>,
-    setup: Arc<Setup>,
+    config: Arc<TaskConfig>,
     call: TaskCall,
     ttl: Duration,
-    line: Arc<Line>,
+    task_link: Arc<TaskLink>,
     /// As the handler sees it.
     pub(super) context: RequestContext,
 }
 
-impl Seed {
+impl NewTask {
     fn new(
         core: &Arc<Core>,
-        called: &Called<'_>,
+        invocation: &ToolInvocation<'_>,
         context: &RequestContext,
         ttl: Option<Duration>,
     ) -> Result<Self, ErrorObject> {
-        core.wake_tasks();
-        let setup = core.tasks.setup();
+        core.start_recovery();
+        let config = core.tasks.config();
         let session = context.session();
         let link = context.exchange().link();
         let mut call = TaskCall::new(
             method::TOOLS_CALL,
-            &*called.tool.definition.name,
-            RawJson::copy(called.arguments),
+            &*invocation.tool.definition.name,
+            RawJson::copy(invocation.arguments),
             session.revision(),
         );
         call.token = context.progress_token();
@@ -221,57 +235,57 @@ impl Seed {
         if let Some(grant) = origin.grant {
             call.scopes = grant.scopes().map(str::to_owned).collect();
         }
-        let line = Arc::new(Line::of_request(Arc::clone(link), Arc::clone(session)));
+        let task_link = Arc::new(TaskLink::of_request(Arc::clone(link), Arc::clone(session)));
         let id = context.exchange().id().clone();
-        let way: Arc<dyn Link> = Arc::<Line>::clone(&line);
-        let mut own = RequestContext::new(Exchange::new(id, way), Arc::clone(session));
-        if let Some(meta) = called.meta {
-            own.set_meta(meta);
+        let link: Arc<dyn Link> = Arc::<TaskLink>::clone(&task_link);
+        let mut task_context = RequestContext::new(Exchange::new(id, link), Arc::clone(session));
+        if let Some(meta) = invocation.meta {
+            task_context.set_meta(meta);
         }
         Ok(Self {
-            ttl: setup.options.granted(ttl),
+            ttl: config.options.effective_ttl(ttl),
             tasks: Arc::clone(&core.tasks),
-            setup,
+            config,
             call,
-            line,
-            context: own,
+            task_link,
+            context: task_context,
         })
     }
 
     /// Keeps the task and then starts its handler; completes with what answers the request.
     async fn start(mut self, runtime: Handle, tool: Arc<ToolEntry>) -> Outcome {
-        let tries = if self.context.rules().stateless {
+        let max_attempts = if self.context.rules().stateless {
             TRIES
         } else {
             1
         };
-        let pending = PendingInput::detached(CallState::default(), tries);
+        let pending = PendingInput::detached(CallState::default(), max_attempts);
         self.context.set_pending_input(Arc::clone(&pending));
-        let drive = self.create(pending, &runtime).await?;
-        let answer = created(&drive.keeper.task, self.context.rules().stateless);
-        self.line.leave(drive.keeper.task.id());
+        let runner = self.create(pending, &runtime).await?;
+        let answer = created_result(&runner.record.task, self.context.rules().stateless);
+        self.task_link.detach(runner.record.task.id());
         let arguments = self.call.arguments.clone();
         let handler = run(tool, arguments, self.context, runtime.clone());
-        drive.spawn(Box::pin(handler), &runtime);
+        runner.spawn(Box::pin(handler), &runtime);
         Ok(answer)
     }
 
     /// Takes over a handler that leaves its request.
-    async fn leave(self, handler: BoxFuture<'static, Outcome>, runtime: Handle) -> DetachOutcome {
+    async fn detach(self, handler: BoxFuture<'static, Outcome>, runtime: Handle) -> DetachOutcome {
         let Some(pending) = self.context.pending_input().cloned() else {
             return DetachOutcome::Refused(
                 handler,
                 ErrorObject::internal("the call cannot be left"),
             );
         };
-        let drive = match self.create(Arc::clone(&pending), &runtime).await {
-            Ok(drive) => drive,
+        let runner = match self.create(Arc::clone(&pending), &runtime).await {
+            Ok(runner) => runner,
             Err(error) => return DetachOutcome::Refused(handler, error),
         };
-        let answer = created(&drive.keeper.task, true);
-        self.line.leave(drive.keeper.task.id());
+        let answer = created_result(&runner.record.task, true);
+        self.task_link.detach(runner.record.task.id());
         pending.set_detached(TRIES);
-        drive.spawn(handler, &runtime);
+        runner.spawn(handler, &runtime);
         DetachOutcome::Detached(Ok(answer))
     }
 
@@ -280,62 +294,62 @@ impl Seed {
         &self,
         pending: Arc<PendingInput>,
         runtime: &Handle,
-    ) -> Result<Drive, ErrorObject> {
-        let options = &self.setup.options;
-        let recorded = pending.snapshot().call_state;
-        let live = Live {
+    ) -> Result<TaskRunner, ErrorObject> {
+        let options = &self.config.options;
+        let call_state = pending.snapshot().call_state;
+        let running_task = RunningTask {
             id: crate::random::task_id()?.into(),
             owner: self.context.principal().cloned(),
             pending,
             exchange: self.context.exchange().clone(),
             ended: tokio::sync::watch::Sender::new(false),
         };
-        let place = self.tasks.place(live, options.running)?;
-        let id = place.live.id.clone();
-        let owner = place.live.owner.clone();
+        let guard = self.tasks.guard(running_task, options.running)?;
+        let id = guard.running_task.id.clone();
+        let owner = guard.running_task.owner.clone();
         let now = options.now();
         let mut task = Task::new(id, owner, self.call.clone(), now, Some(self.ttl))
             .with_poll_interval(options.poll_interval);
         // It has just begun, so it takes this.
-        let _ = task.set_call_state(recorded, now);
-        let mut creating = Creating {
-            setup: &self.setup,
+        let _ = task.set_call_state(call_state, now);
+        let mut create_guard = CreateGuard {
+            config: &self.config,
             runtime,
-            task: Some(&place),
+            task: Some(&guard),
         };
-        patiently(self.setup.store.create(task.clone()))
+        with_timeout(self.config.store.create(task.clone()))
             .await
-            .map_err(|error| failed(&error))?;
-        creating.task = None;
-        drop(creating);
-        self.tasks.sweep_from_now_on(runtime);
+            .map_err(|error| store_error(&error))?;
+        create_guard.task = None;
+        drop(create_guard);
+        self.tasks.start_sweeper(runtime);
         let (owner, tool) = (task.owner(), &*self.call.target);
-        tracing::info!(task = shown(task.id()), ?owner, tool, "task created");
-        Ok(Drive {
+        tracing::info!(task = short_id(task.id()), ?owner, tool, "task created");
+        Ok(TaskRunner {
             tasks: Arc::clone(&self.tasks),
             session: Arc::clone(self.context.session()),
-            keeper: Keeper {
-                setup: Arc::clone(&self.setup),
+            record: TaskRecord {
+                config: Arc::clone(&self.config),
                 task,
             },
-            place,
+            guard,
         })
     }
 }
 
 /// A task that is being kept; if its request goes away meanwhile, nobody knows of it.
-struct Creating<'a> {
-    setup: &'a Arc<Setup>,
+struct CreateGuard<'a> {
+    config: &'a Arc<TaskConfig>,
     runtime: &'a Handle,
-    task: Option<&'a Place>,
+    task: Option<&'a RunningGuard>,
 }
 
-impl Drop for Creating<'_> {
+impl Drop for CreateGuard<'_> {
     fn drop(&mut self) {
-        if let Some(place) = self.task {
-            let (setup, id) = (Arc::clone(self.setup), place.live.id.clone());
+        if let Some(guard) = self.task {
+            let (config, id) = (Arc::clone(self.config), guard.running_task.id.clone());
             background(self.runtime, async move {
-                if let Err(error) = patiently(setup.store.remove(&id)).await {
+                if let Err(error) = with_timeout(config.store.remove(&id)).await {
                     tracing::warn!(%error, "a task that nobody knows of stays until it expires");
                 }
             });
@@ -380,9 +394,9 @@ fn runtime() -> Result<Handle, ErrorObject> {
 
 impl Tasks {
     /// Removes what is expired from time to time, as long as there is a server.
-    fn sweep_from_now_on(self: &Arc<Self>, runtime: &Handle) {
+    fn start_sweeper(self: &Arc<Self>, runtime: &Handle) {
         const EVERY: Duration = Duration::from_secs(30);
-        if self.sweeping.swap(true, Ordering::AcqRel) {
+        if self.sweeper_started.swap(true, Ordering::AcqRel) {
             return;
         }
         let tasks = Arc::downgrade(self);
@@ -390,9 +404,9 @@ impl Tasks {
             loop {
                 tokio::time::sleep(EVERY).await;
                 let Some(tasks) = tasks.upgrade() else { return };
-                let setup = tasks.setup();
+                let config = tasks.config();
                 drop(tasks);
-                if let Err(error) = patiently(setup.store.sweep(setup.options.now())).await {
+                if let Err(error) = with_timeout(config.store.sweep(config.options.now())).await {
                     tracing::warn!(%error, "expired tasks cannot be removed now");
                 }
             }

@@ -6,17 +6,17 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Outcome, Reply, RequestContext};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
-use super::endpoint::Asked;
-use super::wire::{declares, undeclared};
+use super::endpoint::TaskRequest;
+use super::wire::{declares_tasks, missing_extension};
 use crate::server::core::Core;
-use crate::server::subscriptions::{Filter, Listens};
+use crate::server::subscriptions::{Filter, Subscriptions};
 
 /// Tasks that one subscription may name.
-const MOST: usize = 256;
+const MAX_TASKS: usize = 256;
 
 impl Core {
     /// The tasks that a subscription wants to hear of.
-    pub(crate) fn tasks_to_hear_of(
+    pub(crate) fn subscribed_tasks(
         &self,
         wanted: &SubscriptionFilter,
         context: &RequestContext,
@@ -26,12 +26,12 @@ impl Core {
             return Ok(Vec::new());
         }
         // M-TASK-045
-        if !declares(context) {
-            return Err(undeclared());
+        if !declares_tasks(context) {
+            return Err(missing_extension());
         }
-        if ids.len() > MOST {
+        if ids.len() > MAX_TASKS {
             return Err(ErrorObject::invalid_params(format!(
-                "a subscription names at most {MOST} tasks, not {}",
+                "a subscription names at most {MAX_TASKS} tasks, not {}",
                 ids.len()
             )));
         }
@@ -39,40 +39,40 @@ impl Core {
     }
 
     /// A subscription that hears of tasks too: of those that its client may know of.
-    pub(crate) fn listen_to_tasks(
+    pub(crate) fn subscribe_to_tasks(
         self: &Arc<Self>,
         filter: Filter,
         ids: Vec<String>,
         context: &RequestContext,
     ) -> Reply {
         context.exchange().set_endless();
-        let asked = self.asked(context.clone());
+        let task_request = self.task_request(context.clone());
         Reply::Pending(Box::pin(listen(
-            asked,
+            task_request,
             filter,
             ids,
-            Arc::clone(&self.listens),
+            Arc::clone(&self.subscriptions),
         )))
     }
 }
 
 async fn listen(
-    asked: Asked,
+    task_request: TaskRequest,
     mut filter: Filter,
     ids: Vec<String>,
-    listens: Arc<Listens>,
+    subscriptions: Arc<Subscriptions>,
 ) -> Outcome {
     for id in ids {
-        if asked.find(&id).await.is_ok() {
+        if task_request.find(&id).await.is_ok() {
             filter.tasks.insert(id);
         }
     }
-    let heard = filter.tasks.clone();
-    let listening = listens.open(asked.context.exchange().clone(), filter)?;
+    let subscribed = filter.tasks.clone();
+    let listening = subscriptions.open(task_request.context.exchange().clone(), filter)?;
     // What became of them before somebody listened is told first.
-    for id in heard {
-        if let Ok(task) = asked.find(&id).await {
-            listening.tell_task(&task);
+    for id in subscribed {
+        if let Ok(task) = task_request.find(&id).await {
+            listening.notify_task(&task);
         }
     }
     listening.await

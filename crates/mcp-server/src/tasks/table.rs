@@ -12,45 +12,45 @@ use mcp_protocol::{Exchange, Principal, RequestContext};
 use tokio::sync::watch;
 
 use super::TaskOptions;
-use crate::server::subscriptions::Listens;
+use crate::server::subscriptions::Subscriptions;
 use crate::sync::lock;
 
-/// Requests about tasks that one principal may make in [`WINDOW`], where there are no sessions.
-const IN_WINDOW: u32 = 400;
-const WINDOW: Duration = Duration::from_secs(4);
+/// Requests about tasks that one principal may make in [`RATE_WINDOW`], where there are no sessions.
+const MAX_REQUESTS: u32 = 400;
+const RATE_WINDOW: Duration = Duration::from_secs(4);
 /// Principals whose requests are counted at a time.
-const MOST_COUNTED: usize = 4_096;
+const MAX_COUNTED: usize = 4_096;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
-    setup: Mutex<Arc<Setup>>,
+    config: Mutex<Arc<TaskConfig>>,
     running: Mutex<Table>,
     counted: Mutex<HashMap<Principal, (Instant, u32)>>,
-    pub(super) listens: Arc<Listens>,
+    pub(super) subscriptions: Arc<Subscriptions>,
     /// Whether what was unfinished has been taken up.
-    pub(super) awake: AtomicBool,
+    pub(super) recovery_started: AtomicBool,
     /// Whether something is being taken up; it tells of each task that was.
     pub(super) recovering: watch::Sender<bool>,
     /// Whether somebody removes what is expired.
-    pub(super) sweeping: AtomicBool,
+    pub(super) sweeper_started: AtomicBool,
 }
 
 /// Where and how tasks are kept.
-pub(super) struct Setup {
+pub(super) struct TaskConfig {
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) options: TaskOptions,
     /// Whether the store may hold what another process left.
-    pub(super) lasts: bool,
+    pub(super) is_persistent: bool,
 }
 
 #[derive(Default)]
 struct Table {
-    tasks: HashMap<Box<str>, Arc<Live>>,
+    tasks: HashMap<Box<str>, Arc<RunningTask>>,
     owners: HashMap<Option<Principal>, usize>,
 }
 
 /// A task that runs in this process.
-pub(super) struct Live {
+pub(super) struct RunningTask {
     pub(super) id: Box<str>,
     pub(super) owner: Option<Principal>,
     pub(super) pending: Arc<PendingInput>,
@@ -60,64 +60,64 @@ pub(super) struct Live {
 }
 
 /// The place of a running task in the table; given back on drop.
-pub(super) struct Place {
-    pub(super) live: Arc<Live>,
+pub(super) struct RunningGuard {
+    pub(super) running_task: Arc<RunningTask>,
     tasks: Arc<Tasks>,
 }
 
 impl Tasks {
-    pub(crate) fn new(listens: Arc<Listens>) -> Arc<Self> {
-        let setup = Setup {
+    pub(crate) fn new(subscriptions: Arc<Subscriptions>) -> Arc<Self> {
+        let config = TaskConfig {
             store: Arc::new(MemoryStore::new()),
             options: TaskOptions::new(),
-            lasts: false,
+            is_persistent: false,
         };
         Arc::new(Self {
-            setup: Mutex::new(Arc::new(setup)),
+            config: Mutex::new(Arc::new(config)),
             running: Mutex::default(),
             counted: Mutex::default(),
-            listens,
-            awake: AtomicBool::new(false),
+            subscriptions,
+            recovery_started: AtomicBool::new(false),
             recovering: watch::Sender::new(false),
-            sweeping: AtomicBool::new(false),
+            sweeper_started: AtomicBool::new(false),
         })
     }
 
-    pub(super) fn setup(&self) -> Arc<Setup> {
-        Arc::clone(&lock(&self.setup))
+    pub(super) fn config(&self) -> Arc<TaskConfig> {
+        Arc::clone(&lock(&self.config))
     }
 
     pub(super) fn set_store(&self, store: impl TaskStore) {
-        let mut setup = lock(&self.setup);
-        *setup = Arc::new(Setup {
+        let mut config = lock(&self.config);
+        *config = Arc::new(TaskConfig {
             store: Arc::new(store),
-            options: setup.options.clone(),
-            lasts: true,
+            options: config.options.clone(),
+            is_persistent: true,
         });
     }
 
     pub(super) fn set_options(&self, options: TaskOptions) {
-        let mut setup = lock(&self.setup);
-        *setup = Arc::new(Setup {
-            store: Arc::clone(&setup.store),
+        let mut config = lock(&self.config);
+        *config = Arc::new(TaskConfig {
+            store: Arc::clone(&config.store),
             options,
-            lasts: setup.lasts,
+            is_persistent: config.is_persistent,
         });
     }
 
     /// The task of this id, if it runs here.
-    pub(super) fn running(&self, id: &str) -> Option<Arc<Live>> {
+    pub(super) fn running(&self, id: &str) -> Option<Arc<RunningTask>> {
         lock(&self.running).tasks.get(id).cloned()
     }
 
     /// The same; if tasks of an earlier process are being taken up, once it is known whether this
     /// is one of them.
-    pub(super) async fn taken_up(&self, id: &str) -> Option<Arc<Live>> {
+    pub(super) async fn wait_for_running(&self, id: &str) -> Option<Arc<RunningTask>> {
         let mut recovering = self.recovering.subscribe();
         loop {
             let goes_on = *recovering.borrow_and_update();
-            if let Some(live) = self.running(id) {
-                return Some(live);
+            if let Some(running_task) = self.running(id) {
+                return Some(running_task);
             }
             if !goes_on || recovering.changed().await.is_err() {
                 return None;
@@ -127,19 +127,25 @@ impl Tasks {
 
     /// Puts a task on the table before it is kept, so that nobody takes it for one that was left
     /// behind.
-    pub(super) fn place(self: &Arc<Self>, live: Live, most: usize) -> Result<Place, ErrorObject> {
-        let live = Arc::new(live);
+    pub(super) fn guard(
+        self: &Arc<Self>,
+        running_task: RunningTask,
+        max: usize,
+    ) -> Result<RunningGuard, ErrorObject> {
+        let running_task = Arc::new(running_task);
         let mut table = lock(&self.running);
-        let of_owner = table.owners.entry(live.owner.clone()).or_default();
-        if *of_owner >= most {
+        let of_owner = table.owners.entry(running_task.owner.clone()).or_default();
+        if *of_owner >= max {
             return Err(ErrorObject::internal(format!(
-                "{most} tasks are running, the limit; try again when one has ended"
+                "{max} tasks are running, the limit; try again when one has ended"
             )));
         }
         *of_owner += 1;
-        table.tasks.insert(live.id.clone(), Arc::clone(&live));
-        Ok(Place {
-            live,
+        table
+            .tasks
+            .insert(running_task.id.clone(), Arc::clone(&running_task));
+        Ok(RunningGuard {
+            running_task,
             tasks: Arc::clone(self),
         })
     }
@@ -163,31 +169,31 @@ impl Tasks {
 
     fn count(&self, principal: &Principal, now: Instant) -> bool {
         let mut counted = lock(&self.counted);
-        if counted.len() >= MOST_COUNTED && !counted.contains_key(principal) {
-            counted.retain(|_, (since, _)| now.saturating_duration_since(*since) < WINDOW);
-            if counted.len() >= MOST_COUNTED {
+        if counted.len() >= MAX_COUNTED && !counted.contains_key(principal) {
+            counted.retain(|_, (since, _)| now.saturating_duration_since(*since) < RATE_WINDOW);
+            if counted.len() >= MAX_COUNTED {
                 return true;
             }
         }
         let (since, requests) = counted.entry(principal.clone()).or_insert((now, 0));
-        if now.saturating_duration_since(*since) >= WINDOW {
+        if now.saturating_duration_since(*since) >= RATE_WINDOW {
             (*since, *requests) = (now, 0);
         }
         *requests += 1;
-        *requests <= IN_WINDOW
+        *requests <= MAX_REQUESTS
     }
 }
 
-impl Drop for Place {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         // Whoever waits looks into the store.
-        self.live.ended.send_replace(true);
+        self.running_task.ended.send_replace(true);
         let mut table = lock(&self.tasks.running);
-        table.tasks.remove(&self.live.id);
-        if let Some(running) = table.owners.get_mut(&self.live.owner) {
+        table.tasks.remove(&self.running_task.id);
+        if let Some(running) = table.owners.get_mut(&self.running_task.owner) {
             *running -= 1;
             if *running == 0 {
-                table.owners.remove(&self.live.owner);
+                table.owners.remove(&self.running_task.owner);
             }
         }
     }

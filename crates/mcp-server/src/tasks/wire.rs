@@ -8,19 +8,19 @@ use mcp_types::{CreateTaskResult, JsonObject, RELATED_TASK_KEY};
 use serde_json::{Value, json};
 
 /// As much of an id as a log may show: it finds the task, and opens nothing.
-pub(super) fn shown(id: &str) -> &str {
+pub(super) fn short_id(id: &str) -> &str {
     id.get(..12).unwrap_or(id)
 }
 
 /// Whether the request says that its client knows the extension.
-pub(super) fn declares(context: &RequestContext) -> bool {
+pub(super) fn declares_tasks(context: &RequestContext) -> bool {
     let capabilities = context.session().client_capabilities();
     let extensions = capabilities.and_then(|it| it.extensions.as_ref());
     extensions.is_some_and(|it| it.contains_key(TASKS_EXTENSION))
 }
 
 /// The answer to who does not know the extension and has to.
-pub(super) fn undeclared() -> ErrorObject {
+pub(super) fn missing_extension() -> ErrorObject {
     ErrorObject::new(
         ErrorCode::MISSING_CLIENT_CAPABILITY,
         format!("the request does not declare the client extension {TASKS_EXTENSION:?}"),
@@ -29,7 +29,7 @@ pub(super) fn undeclared() -> ErrorObject {
 }
 
 /// What clients hear of a store that failed; the rest is for the log.
-pub(super) fn failed(error: &StoreError) -> ErrorObject {
+pub(super) fn store_error(error: &StoreError) -> ErrorObject {
     match error {
         StoreError::Full { limit } => ErrorObject::internal(format!(
             "no more tasks can be kept: {limit}, the limit; try again later"
@@ -42,20 +42,20 @@ pub(super) fn failed(error: &StoreError) -> ErrorObject {
 }
 
 /// The result that tells of a new task.
-pub(super) fn created(task: &Task, modern: bool) -> Payload {
-    if modern {
+pub(super) fn created_result(task: &Task, stateless: bool) -> Payload {
+    if stateless {
         return match serde_json::from_str::<Value>(&task.to_created()) {
             Ok(result) => Payload::of(result),
             Err(_) => Payload::Empty,
         };
     }
     let mut result = json!(CreateTaskResult::new(task.to_core()));
-    relate(&mut result, task.id());
+    relate_to_task(&mut result, task.id());
     Payload::of(result)
 }
 
 /// Says in `_meta` which task a message belongs to.
-pub(super) fn relate(message: &mut Value, id: &str) {
+pub(super) fn relate_to_task(message: &mut Value, id: &str) {
     let Value::Object(members) = message else {
         return;
     };

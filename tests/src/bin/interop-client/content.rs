@@ -113,7 +113,7 @@ pub(crate) async fn unknown_prompt(session: &Session) -> Outcome {
 
 /// What is to be completed, and what must be among the answers.
 #[derive(Debug)]
-pub(crate) struct Completing<'a> {
+pub(crate) struct CompletionRequest<'a> {
     pub(crate) reference: CompletionReference,
     pub(crate) argument: &'a str,
     pub(crate) value: &'a str,
@@ -132,7 +132,7 @@ pub(crate) fn of_template(uri: &str) -> CompletionReference {
 }
 
 /// Completes, and compares.
-pub(crate) async fn complete(session: &Session, completing: Completing<'_>) -> Outcome {
+pub(crate) async fn complete(session: &Session, completing: CompletionRequest<'_>) -> Outcome {
     let resolved = completing.resolved.iter();
     let resolved: BTreeMap<String, String> = resolved
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))

@@ -4,7 +4,7 @@ use mcp_client::ChangedList;
 use mcp_protocol::Revision;
 use serde_json::{Value, json};
 
-use crate::content::{Completing, of_prompt, of_template};
+use crate::content::{CompletionRequest, of_prompt, of_template};
 use crate::host::Answer;
 use crate::report::{Fault, Outcome, absent, ensure, row, worked};
 use crate::target::{Session, Target};
@@ -180,7 +180,7 @@ async fn contents(s: &Session) {
     row("prompts", content::prompts(s, &arguments)).await;
     row("unknown-prompt", content::unknown_prompt(s)).await;
     row("completion", completions(s)).await;
-    let context = Completing {
+    let context = CompletionRequest {
         reference: of_prompt("completable-prompt"),
         argument: "name",
         value: "",
@@ -191,7 +191,7 @@ async fn contents(s: &Session) {
 }
 
 async fn completions(s: &Session) -> Outcome {
-    let of_prompt = Completing {
+    let of_prompt = CompletionRequest {
         reference: of_prompt("completable-prompt"),
         argument: "department",
         value: "S",
@@ -199,7 +199,7 @@ async fn completions(s: &Session) -> Outcome {
         expected: &["Sales", "Support"],
     };
     content::complete(s, of_prompt).await?;
-    let of_template = Completing {
+    let of_template = CompletionRequest {
         reference: of_template(TEMPLATE),
         argument: "resourceId",
         value: "12",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mcp_client::{ChangedList, Era};
 use serde_json::json;
 
-use crate::content::{Completing, of_prompt, of_template};
+use crate::content::{CompletionRequest, of_prompt, of_template};
 use crate::host::Answer;
 use crate::report::{Fault, Outcome, absent, row, same, worked};
 use crate::target::{Session, Target};
@@ -225,7 +225,7 @@ async fn contents(peer: &Peer<'_>) {
     row("prompts", content::prompts(s, &[("code", "fn main() {}")])).await;
     row("unknown-prompt", content::unknown_prompt(s)).await;
     row("completion", completions(s)).await;
-    let context = Completing {
+    let context = CompletionRequest {
         reference: of_prompt("review"),
         argument: "language",
         value: "",
@@ -236,7 +236,7 @@ async fn contents(peer: &Peer<'_>) {
 }
 
 async fn completions(s: &Session) -> Outcome {
-    let of_prompt = Completing {
+    let of_prompt = CompletionRequest {
         reference: of_prompt("review"),
         argument: "language",
         value: "ru",
@@ -244,7 +244,7 @@ async fn completions(s: &Session) -> Outcome {
         expected: &["rust", "ruby"],
     };
     content::complete(s, of_prompt).await?;
-    let of_template = Completing {
+    let of_template = CompletionRequest {
         reference: of_template("peer://greeting/{name}"),
         argument: "name",
         value: "al",
