@@ -2,7 +2,7 @@
 
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// The text of the doc comments, or `None` if there is none.
+/// Returns the text of the doc comments, or `None` if there is none.
 pub(crate) fn text(attributes: &[Attribute]) -> Option<String> {
     let lines: Vec<String> = attributes.iter().filter_map(line).collect();
     let text = lines.join("\n");
@@ -20,7 +20,7 @@ fn line(attribute: &Attribute) -> Option<String> {
             ..
         }) if doc.path.is_ident("doc") => {
             let text = text.value();
-            // `/// text` holds the space behind the slashes.
+            // `/// text` includes the space after the slashes.
             Some(
                 text.strip_prefix(' ')
                     .unwrap_or(&text)

@@ -1,4 +1,4 @@
-//! What the attributes expand to.
+//! The expansion of the attributes.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -14,7 +14,7 @@ pub(crate) fn attribute(kind: Kind, options: TokenStream, item: &TokenStream) ->
     let item: ItemFn = match syn::parse2(item.clone()) {
         Ok(item) => item,
         Err(error) => {
-            let text = format!("`#[{}]` goes on a function: {error}", kind.name());
+            let text = format!("`#[{}]` must be placed on a function: {error}", kind.name());
             let error = Error::new(error.span(), text).into_compile_error();
             return quote!(#item #error);
         }
@@ -30,19 +30,20 @@ pub(crate) fn attribute(kind: Kind, options: TokenStream, item: &TokenStream) ->
         (Err(error), _) | (_, Err(error)) => Err(error),
     };
     let companion = match (made, function.item.sig.receiver()) {
-        // Inside an `impl` nothing but the function may stand.
+        // Inside an `impl` block only the function itself may be emitted.
         (Err(error), Some(_)) => error.into_compile_error(),
         (made, _) => companion(kind, &function, made),
     };
     let mut item = function.item;
-    // Handlers own what they take, and may be async for the sake of others.
+    // A handler takes its parameters by value, and may be async without awaiting anything.
     item.attrs.push(syn::parse_quote! {
         #[allow(clippy::needless_pass_by_value, clippy::unused_async)]
     });
     quote!(#item #companion)
 }
 
-/// The type of the function's name, with the function that makes the thing to register.
+/// Returns the companion type with the name of the function; its method builds the item to
+/// register.
 fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenStream {
     let ItemFn {
         sig, vis, attrs, ..
@@ -57,7 +58,7 @@ fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenS
     };
     let (body, bounds, error) = match made {
         Ok(Expansion { body, bounds }) => (body, bounds, None),
-        // Whoever lists the function should not hear of it a second time.
+        // The `tools!` list that names the function must not report the error a second time.
         Err(error) => (
             quote!(loop {}),
             Vec::new(),
@@ -113,7 +114,7 @@ fn expand_item(kind: Kind, options: &Options, function: &Function) -> Result<Exp
     if let (Some(span), true) = (options.blocking, function.is_async) {
         return Err(Error::new(
             span,
-            "an async function does not block: make it a plain one, or leave `blocking` out",
+            "`blocking` is only for functions that are not async: remove `blocking` or `async`",
         ));
     }
     let mut setters = setters(options, function);
@@ -166,7 +167,8 @@ fn name(kind: Kind, options: &Options, function: &Function) -> Result<LitStr> {
         return Err(Error::new(
             name.span(),
             format!(
-                "{text:?} is no name for a tool: it has 1 to 128 characters out of A-Z a-z 0-9 _ - ."
+                "{text:?} is not a valid tool name: use 1 to 128 characters out of A-Z a-z 0-9 _ \
+                 - ."
             ),
         ));
     }
@@ -201,25 +203,25 @@ fn setters(options: &Options, function: &Function) -> TokenStream {
     setters
 }
 
-/// Each argument has to be a variable of the template.
+/// Checks that each argument is a variable of the URI template.
 fn check_variables(uri: &LitStr, function: &Function) -> Result<()> {
     let known = template::variables(uri)?;
     for Argument { name, ident, .. } in function.arguments() {
         if !known.contains(name) {
             let known = match &*known.join("`, `") {
-                "" => "it has none".to_owned(),
-                names => format!("it has `{names}`"),
+                "" => "the URI has no variables".to_owned(),
+                names => format!("the variables are `{names}`"),
             };
             return Err(Error::new(
                 ident.span(),
-                format!("`{name}` is no variable of the URI: {known}"),
+                format!("`{name}` is not a variable of the URI: {known}"),
             ));
         }
     }
     Ok(())
 }
 
-/// The struct that the arguments are decoded into.
+/// Returns the struct that the arguments are decoded into.
 fn arguments(function: &Function) -> Result<TokenStream> {
     if function.arguments().next().is_none() {
         return Ok(TokenStream::new());
@@ -261,7 +263,7 @@ fn arguments(function: &Function) -> Result<TokenStream> {
     })
 }
 
-/// A text stands for whatever is made from text.
+/// Returns the default value of an argument; a string literal is converted with `into()`.
 fn default_value(value: &Expr) -> TokenStream {
     match value {
         Expr::Lit(ExprLit {
@@ -271,8 +273,8 @@ fn default_value(value: &Expr) -> TokenStream {
     }
 }
 
-/// The closure to register, and its shape: named in full, so that the compiler complains about
-/// the one type that does not fit and not about the closure.
+/// Returns the closure to register and its type parameter. The parameter is written out, so that
+/// compile errors point at the type that does not fit instead of the closure.
 fn handler(function: &Function) -> (TokenStream, TokenStream) {
     let sig = &function.item.sig;
     let mut patterns = Vec::new();
@@ -312,7 +314,7 @@ fn handler(function: &Function) -> (TokenStream, TokenStream) {
     )
 }
 
-/// Prompts show their arguments in the order of the parameters.
+/// Sorts the arguments of a prompt by the order of the parameters.
 fn in_order(function: &Function) -> Option<TokenStream> {
     let names: Vec<&String> = function
         .arguments()

@@ -1,4 +1,4 @@
-//! The function that carries the attribute: what it asks of its caller.
+//! The annotated function: its parameters and the checks of its signature.
 
 use syn::ext::IdentExt;
 use syn::{
@@ -8,11 +8,11 @@ use syn::{
 
 use crate::options::{ArgOptions, Kind};
 
-/// Most parameters of a handler, the arguments counted once.
+/// Maximum number of parameters of a handler; all arguments together count as one.
 const PARAMETERS: usize = 8;
-/// Types that are no arguments, by the last part of their path.
+/// Extractor types that need no `#[extract]`, by the last segment of their path.
 const EXTRACTORS: [&str; 5] = ["Args", "Ask", "Auth", "Ctx", "State"];
-/// Types that are never read from text.
+/// Types that cannot be parsed from text.
 const NOT_TEXT: [&str; 22] = [
     "BTreeMap",
     "BTreeSet",
@@ -39,7 +39,7 @@ const NOT_TEXT: [&str; 22] = [
 ];
 
 pub(crate) struct Function {
-    /// What is emitted: the function without the attributes that only mean something here.
+    /// The function to emit, without the attributes that only the macro understands.
     pub(crate) item: ItemFn,
     pub(crate) params: Vec<Param>,
     pub(crate) is_async: bool,
@@ -52,17 +52,17 @@ pub(crate) enum Param {
 
 pub(crate) struct Argument {
     pub(crate) ident: Ident,
-    /// The name on the wire.
+    /// The name in the protocol.
     pub(crate) name: String,
     pub(crate) ty: Type,
-    /// Doc comments and the attributes of serde and schemars.
+    /// Doc comments, and the attributes of serde and schemars.
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) options: ArgOptions,
 }
 
 impl Function {
-    /// Takes the function apart. The errors come with it: what can be emitted should be, so that
-    /// they are the only ones that are reported.
+    /// Reads the parameters and checks the signature. Returns the function even if there are
+    /// errors: emitting it avoids further compile errors.
     pub(crate) fn parse(kind: Kind, mut item: ItemFn) -> (Self, Result<()>) {
         let mut problems = Errors(shape(kind, &item).err());
         let mut params = Vec::new();
@@ -93,7 +93,7 @@ impl Function {
         })
     }
 
-    /// What the parameters may not be together.
+    /// Checks the combination of parameters.
     fn check_together(&self) -> Result<()> {
         let extractors = self.params.iter().filter_map(|param| match param {
             Param::Extractor(ty) => Some(&**ty),
@@ -105,7 +105,7 @@ impl Function {
                 return Err(Error::new_spanned(
                     args,
                     format!(
-                        "`Args` takes all arguments: move `{}` into it, or leave it out",
+                        "`Args` takes all arguments: move `{}` into its type, or remove `Args`",
                         argument.ident
                     ),
                 ));
@@ -115,7 +115,10 @@ impl Function {
         match extractors.get(PARAMETERS) {
             Some(ty) => Err(Error::new_spanned(
                 ty,
-                format!("a handler takes at most {PARAMETERS} parameters, arguments counted once"),
+                format!(
+                    "a handler has at most {PARAMETERS} parameters; all arguments together \
+                 count as one"
+                ),
             )),
             None => Ok(()),
         }
@@ -134,7 +137,7 @@ impl Errors {
     }
 }
 
-/// What the signature may not have.
+/// Checks the signature.
 fn shape(kind: Kind, item: &ItemFn) -> Result<()> {
     let sig = &item.sig;
     let attribute = kind.name();
@@ -142,7 +145,7 @@ fn shape(kind: Kind, item: &ItemFn) -> Result<()> {
         return Err(Error::new_spanned(
             receiver,
             format!(
-                "`#[{attribute}]` goes on a free function: take what `self` holds as \
+                "`#[{attribute}]` must be placed on a free function: pass the data of `self` as \
                  `State(name): State<Type>`"
             ),
         ));
@@ -150,22 +153,25 @@ fn shape(kind: Kind, item: &ItemFn) -> Result<()> {
     if !sig.generics.params.is_empty() {
         return Err(Error::new_spanned(
             &sig.generics,
-            format!("a {attribute} has one schema, so its function is not generic: name the types"),
+            format!(
+                "a {attribute} function cannot be generic, because it has one schema: use \
+             concrete types"
+            ),
         ));
     }
     if let Some(abi) = &sig.abi {
         return Err(Error::new_spanned(
             abi,
-            format!("`#[{attribute}]` goes on a Rust function"),
+            format!("`#[{attribute}]` must be placed on a Rust function, without `extern`"),
         ));
     }
     if let Some(variadic) = &sig.variadic {
-        return Err(Error::new_spanned(variadic, "parameters are counted"));
+        return Err(Error::new_spanned(variadic, "a handler cannot be variadic"));
     }
     if matches!(sig.safety, syn::Safety::Unsafe(_)) {
         return Err(Error::new_spanned(
             &sig.safety,
-            "arguments come from outside, so nobody could keep the promises of an unsafe function",
+            "a handler cannot be unsafe: its arguments come from clients",
         ));
     }
     Ok(())
@@ -197,7 +203,11 @@ fn param(kind: Kind, typed: &mut PatType) -> Result<Param> {
     if extract {
         return match has_options {
             None => Ok(Param::Extractor(typed.ty.clone())),
-            Some(options) => Err(Error::new_spanned(options, "this parameter is no argument")),
+            Some(options) => Err(Error::new_spanned(
+                options,
+                "this parameter is an extractor, \
+             not an argument: remove `#[arg]`",
+            )),
         };
     }
     let ident = name_of(typed)?;
@@ -220,8 +230,7 @@ fn name_of(typed: &PatType) -> Result<Ident> {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Ok(pat.ident.clone()),
         _ => Err(Error::new_spanned(
             &typed.pat,
-            "an argument has a name: write `name: Type`, or `#[extract]` before a parameter that \
-             is no argument",
+            "an argument needs a name: write `name: Type`, or put `#[extract]` before an extractor",
         )),
     }
 }
@@ -236,17 +245,17 @@ fn check_type(kind: Kind, ty: &Type) -> Result<()> {
             };
             Err(Error::new_spanned(
                 ty,
-                format!("an argument is owned by the call: use {owned}"),
+                format!("an argument must be an owned type: use {owned}"),
             ))
         }
         Type::ImplTrait(_) => Err(Error::new_spanned(
             ty,
-            "an argument has one schema: name its type",
+            "an argument needs one schema: use a concrete type",
         )),
         _ if kind != Kind::Tool && is_named(inside_option(ty), &NOT_TEXT) => {
             let what = match kind {
-                Kind::Prompt => "arguments of prompts are",
-                _ => "variables of a URI are",
+                Kind::Prompt => "arguments of prompts must be",
+                _ => "variables of a URI must be",
             };
             Err(Error::new_spanned(
                 ty,

@@ -1,10 +1,9 @@
 //! The attributes `#[tool]`, `#[prompt]` and `#[resource]` of `mcp-server`.
 //!
-//! Use them through `mcp_server`, which re-exports them: what they expand to names that crate
-//! and nothing else. A function that carries one of them stays the function it is, to be called
-//! by other functions and by tests. Beside it, in the namespace of types, stands a type of the
-//! same name from which `tools!`, `prompts!` and `resources!` make the thing to register; so an
-//! `use` of the function brings both.
+//! Use them through `mcp_server`, which re-exports them: the expansion refers to that crate only.
+//! The annotated function does not change, so other functions and tests can call it. The macro adds
+//! a type of the same name, from which `tools!`, `prompts!` and `resources!` build the item to
+//! register. A `use` of the function imports both.
 
 mod docs;
 mod expand;
@@ -16,7 +15,7 @@ use proc_macro::TokenStream;
 
 use crate::options::Kind;
 
-/// Makes a tool from a function: plain parameters, described by their doc comments.
+/// Turns a function into a tool. Doc comments describe the tool and its parameters.
 ///
 /// ```
 /// use mcp_server::{Ctx, Server, State, tool, tools};
@@ -54,31 +53,31 @@ use crate::options::Kind;
 /// # Parameters
 ///
 /// A parameter is an argument of the tool: its type implements `Deserialize` and `JsonSchema`,
-/// `Option<T>` may be left out, and its doc comment is the description that the model reads.
+/// an `Option<T>` is optional, and its doc comment is the description that the model reads.
 ///
 /// | Attribute | Meaning |
 /// | --- | --- |
-/// | `#[arg(default = expr)]` | the value if it is left out; without `= expr`, `Default` |
-/// | `#[arg(rename = "name")]` | its name on the wire |
+/// | `#[arg(default = expr)]` | the value if the argument is absent; without `= expr`, `Default` |
+/// | `#[arg(rename = "name")]` | its name in the protocol |
 /// | `#[serde(..)]`, `#[schemars(..)]` | as on the field of a struct |
-/// | `#[extract]` | no argument, but any type that implements `FromCall` |
+/// | `#[extract]` | not an argument: a type that implements `FromCall` |
 ///
-/// `Ctx`, `State<T>`, `Args<T>`, `Ask<T>` and `Auth` are known to be no arguments.
+/// `Ctx`, `State<T>`, `Args<T>`, `Ask<T>` and `Auth` are extractors without `#[extract]`.
 ///
 /// # Options
 ///
 /// `name = ".."` (1 to 128 characters out of `A-Z a-z 0-9 _ - .`), `title = ".."`,
 /// `description = ".."` (instead of the doc comment), `icon = "uri"`; `scope = "word word"`,
-/// without which a request may not call it; `blocking`, which moves a function that blocks to a
-/// thread of its own; `task` or `task = "required"`, with which calls may outlive their request,
-/// and for such tools `detachable` and `resumable`; and the hints `read_only`, `destructive`,
-/// `idempotent` and `open_world`, each with `= false` for the opposite.
+/// the scopes that a request needs to call the tool; `blocking`, which runs a function that blocks
+/// on a separate thread; `task` or `task = "required"`, which lets calls continue as tasks, and for
+/// such tools `detachable` and `resumable`; and the hints `read_only`, `destructive`, `idempotent`
+/// and `open_world`, each with `= false` for the opposite.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Tool, options.into(), &item.into()).into()
 }
 
-/// Makes a prompt from a function. Arguments are text.
+/// Turns a function into a prompt. Its arguments are text.
 ///
 /// ```
 /// use mcp_server::{CompletionRequest, Server, prompt, prompts};
@@ -109,7 +108,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Prompt, options.into(), &item.into()).into()
 }
 
-/// Makes a resource from a function, or with variables in its URI a family of resources.
+/// Turns a function into a resource, or into a resource template if the URI has variables.
 ///
 /// ```
 /// use mcp_server::{Server, resource, resources};

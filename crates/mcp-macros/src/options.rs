@@ -1,4 +1,4 @@
-//! What stands in the parentheses of the attributes.
+//! The options in the parentheses of the attributes.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Expr, Ident, LitBool, LitStr, Result, Token};
 
-/// Which attribute it is.
+/// The kind of attribute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tool,
@@ -53,9 +53,9 @@ pub(crate) struct Options {
     pub(crate) description: Option<Expr>,
     pub(crate) icon: Option<Expr>,
     pub(crate) blocking: Option<Span>,
-    /// Methods of the builder without a value.
+    /// Builder methods without a value.
     pub(crate) flags: Vec<Ident>,
-    /// Methods of the builder that take the value as it is.
+    /// Builder methods that take the value unchanged.
     pub(crate) setters: Vec<(Ident, TokenStream)>,
 }
 
@@ -75,7 +75,7 @@ impl Options {
                     return Err(syn::Error::new(
                         key.span(),
                         format!(
-                            "`{key}` is no option of `#[{}]`: there are `{known}`",
+                            "`{key}` is not an option of `#[{}]`: the options are `{known}`",
                             kind.name()
                         ),
                     ));
@@ -83,7 +83,7 @@ impl Options {
                 if seen.contains(&key) {
                     return Err(syn::Error::new(
                         key.span(),
-                        format!("`{key}` is given twice"),
+                        format!("`{key}` is given more than once"),
                     ));
                 }
                 seen.push(key.clone());
@@ -96,7 +96,7 @@ impl Options {
         if kind == Kind::Resource && options.uri.is_none() {
             return Err(syn::Error::new(
                 Span::call_site(),
-                "a resource has a URI: write `#[resource(\"scheme://..\")]`",
+                "a resource needs a URI: write `#[resource(\"scheme://..\")]`",
             ));
         }
         Ok(options)
@@ -143,7 +143,7 @@ fn value<T: Parse>(key: &Ident, input: ParseStream<'_>) -> Result<T> {
     input.parse()
 }
 
-/// `task` or `task = "optional"` or `task = "required"`.
+/// Parses `task`, `task = "optional"` or `task = "required"`.
 fn mode(key: &Ident, input: ParseStream<'_>) -> Result<TokenStream> {
     if !input.peek(Token![=]) {
         return Ok(quote!(::mcp_server::TaskMode::Optional));
@@ -154,12 +154,12 @@ fn mode(key: &Ident, input: ParseStream<'_>) -> Result<TokenStream> {
         "required" => Ok(quote!(::mcp_server::TaskMode::Required)),
         _ => Err(syn::Error::new(
             word.span(),
-            "a call may be a task: `task = \"optional\"` or `task = \"required\"`",
+            "unknown task mode: use `task = \"optional\"` or `task = \"required\"`",
         )),
     }
 }
 
-/// `key` or `key = bool`.
+/// Parses `key` or `key = bool`.
 fn flag(input: ParseStream<'_>) -> Result<bool> {
     if !input.peek(Token![=]) {
         return Ok(true);
@@ -175,7 +175,7 @@ fn comma(input: ParseStream<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What stands in `#[arg(..)]` on a parameter.
+/// The options in `#[arg(..)]` on a parameter.
 #[derive(Default)]
 pub(crate) struct ArgOptions {
     pub(crate) default: Option<Option<Expr>>,
@@ -200,13 +200,16 @@ impl ArgOptions {
                     "complete" => {
                         return Err(syn::Error::new(
                             key.span(),
-                            "arguments of tools are not completed: the model fills them in",
+                            "arguments of tools have no completion: remove `complete`",
                         ));
                     }
                     _ => {
                         return Err(syn::Error::new(
                             key.span(),
-                            format!("`{key}` is no option of `#[arg]`: there are `default`, `rename`, `complete`"),
+                            format!(
+                                "`{key}` is not an option of `#[arg]`: the options are \
+                             `default`, `rename`, `complete`"
+                            ),
                         ));
                     }
                 }

@@ -1,9 +1,9 @@
-//! As much of RFC 6570 as tells whether the parameters of a function fit a template.
+//! The part of RFC 6570 that is needed to compare the parameters of a function with a URI template.
 
 use syn::{LitStr, Result};
 
-/// The names of the variables. Everything else about the template is checked when the resource
-/// is registered.
+/// Returns the names of the variables. All other checks of the template happen when the resource is
+/// registered.
 pub(crate) fn variables(uri: &LitStr) -> Result<Vec<String>> {
     let text = uri.value();
     let mut names = Vec::new();
@@ -18,7 +18,7 @@ pub(crate) fn variables(uri: &LitStr) -> Result<Vec<String>> {
             if let Some((name, _)) = variable.split_once(['*', ':']) {
                 return Err(syn::Error::new(
                     uri.span(),
-                    format!("`{{{variable}}}` cannot be found in a URI again: write `{{{name}}}`"),
+                    format!("`{{{variable}}}` cannot be matched against a URI: write `{{{name}}}`"),
                 ));
             }
             names.push(variable.to_owned());
