@@ -1,35 +1,93 @@
-//! Identifiers nobody else makes, and seals nobody else can.
-//!
-//! Both rest on SipHash with keys the standard library draws from the operating system.
+//! Random identifiers, and authentication codes under a secret of this process.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An identifier that is unique in this process and unguessable from outside.
+/// Returns an identifier that is unique in this process and cannot be guessed.
 pub(crate) fn id() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{:032x}", tag(&("id", number)))
+    mac(&[b"id", &number.to_be_bytes()])
 }
 
-/// A 128-bit tag of `value` under this process's secret keys.
-pub(crate) fn tag(value: &impl std::hash::Hash) -> u128 {
+/// Returns an authentication code of 128 bits for `parts`, as hexadecimal digits. The code is the
+/// same for the same parts as long as the process runs.
+pub(crate) fn mac(parts: &[&[u8]]) -> String {
+    let mut message = Vec::new();
+    for part in parts {
+        // With its length, so that no two lists of parts have the same bytes.
+        message.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        message.extend_from_slice(part);
+    }
+    format!("{:032x}", sign(&message))
+}
+
+/// HMAC-SHA-256, cut to 128 bits (RFC 2104, section 5).
+#[cfg(feature = "seal")]
+fn sign(message: &[u8]) -> u128 {
+    use ring::{hmac, rand};
+    static KEY: OnceLock<hmac::Key> = OnceLock::new();
+    let key = KEY.get_or_init(|| {
+        let secret: Option<[u8; 32]> = rand::generate(&rand::SystemRandom::new())
+            .ok()
+            .map(rand::Random::expose);
+        // Without randomness from the operating system: what the standard library has left of it.
+        let secret = secret.unwrap_or_else(|| {
+            let halves = [siphash(b"first"), siphash(b"second")].map(u128::to_be_bytes);
+            let mut secret = [0; 32];
+            for (to, from) in secret.iter_mut().zip(halves.iter().flatten()) {
+                *to = *from;
+            }
+            secret
+        });
+        hmac::Key::new(hmac::HMAC_SHA256, &secret)
+    });
+    let tag = hmac::sign(key, message);
+    let cut = tag.as_ref().first_chunk::<16>();
+    cut.map_or(0, |bytes| u128::from_be_bytes(*bytes))
+}
+
+/// Two SipHash values under keys of the standard library. SipHash as the standard library uses it
+/// is not documented as an authentication code; build with feature `seal` for HMAC.
+#[cfg(not(feature = "seal"))]
+fn sign(message: &[u8]) -> u128 {
+    siphash(message)
+}
+
+fn siphash(message: &[u8]) -> u128 {
     static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
     let [high, low] = KEYS.get_or_init(|| [RandomState::new(), RandomState::new()]);
-    u128::from(high.hash_one(value)) << 64 | u128::from(low.hash_one(value))
+    u128::from(high.hash_one(message)) << 64 | u128::from(low.hash_one(message))
 }
 
+/// Returns the id of a new task: 256 random bits.
 #[cfg(feature = "tasks")]
-/// An id that nobody guesses.
 pub(crate) fn task_id() -> Result<String, mcp_jsonrpc::ErrorObject> {
     use std::fmt::Write as _;
     let random = ring::rand::SystemRandom::new();
     let bytes: [u8; 32] = ring::rand::generate(&random)
-        .map_err(|_| mcp_jsonrpc::ErrorObject::internal("no random id can be made for the task"))?
+        .map_err(|_| {
+            mcp_jsonrpc::ErrorObject::internal(
+                "cannot create a task id: the operating system returned no random bytes",
+            )
+        })?
         .expose();
     Ok(bytes.iter().fold(String::new(), |mut id, byte| {
         let _ = write!(id, "{byte:02x}");
         id
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_depend_on_the_boundaries_of_their_parts() {
+        assert_eq!(mac(&[b"ab", b"c"]), mac(&[b"ab", b"c"]));
+        assert_ne!(mac(&[b"ab", b"c"]), mac(&[b"a", b"bc"]));
+        assert_eq!(mac(&[]).len(), 32);
+        assert_ne!(id(), id());
+    }
 }

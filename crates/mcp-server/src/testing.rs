@@ -90,6 +90,7 @@ impl TestClient {
     /// The server is not fit to be served; the message says what to mend.
     pub fn at(revision: Revision, server: impl Service) -> Self {
         assert_eq!(server.ready(), Ok(()), "the server cannot be served");
+        server.start();
         let server = ServerSession::new(Arc::new(server));
         let heard = Arc::default();
         let answers: Answers = Arc::new(|method, _| Err(ErrorObject::method_not_found(method)));

@@ -76,6 +76,7 @@ where
     W: AsyncWrite + Unpin,
 {
     service.ready().map_err(Error::unready)?;
+    service.start();
     let mux = Mux::new(ServerSession::new(service), options.limits.clone());
     let spawner = Spawner::new(threads, options.blocking);
     let mut driver = Driver::new(Arc::clone(&mux), streams, Role::Server, spawner, options);

@@ -23,6 +23,9 @@ pub trait Service: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Called when a transport begins to serve: background work may start now. Default: nothing.
+    fn start(&self) {}
+
     /// Returns what `initialize` or `server/discover` reports to the client. Called once per session.
     fn facts(&self) -> ServerFacts;
 
@@ -62,6 +65,10 @@ pub trait Service: Send + Sync + 'static {
 impl<S: Service + ?Sized> Service for Arc<S> {
     fn ready(&self) -> Result<(), String> {
         (**self).ready()
+    }
+
+    fn start(&self) {
+        (**self).start();
     }
 
     fn facts(&self) -> ServerFacts {

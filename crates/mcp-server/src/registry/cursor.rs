@@ -1,33 +1,52 @@
-//! Sealed, stateless cursors.
+//! Authenticated, stateless list cursors.
 //!
-//! A cursor says after which item the next page starts. It is sealed, so a client can neither
-//! make one nor use it on another list, and it needs no memory on the server.
+//! A cursor holds the sequence number of the item after which the next page starts. Its
+//! authentication code covers the list and the principal: a client cannot make a cursor, use it
+//! on another list, or use the cursor of another principal. The server stores nothing.
 
 use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::Principal;
 
 use crate::random;
 
-/// Longest cursor that is looked at, in bytes.
+/// Maximum length of an accepted cursor, in bytes.
 const MAX_CURSOR: usize = 128;
 
-/// The cursor after the item with this sequence number in this list.
-pub(crate) fn encode(list: &str, sequence: u64) -> String {
-    format!("{sequence:x}.{:032x}", random::tag(&(list, sequence)))
+/// Returns the cursor after the item with this sequence number in this list.
+pub(crate) fn encode(list: &str, principal: Option<&Principal>, sequence: u64) -> String {
+    let code = code(list, principal, &sequence.to_be_bytes());
+    format!("{sequence:x}.{code}")
 }
 
-/// The sequence number in a cursor of this list.
-pub(crate) fn decode(list: &str, cursor: &str) -> Result<u64, ErrorObject> {
+/// Returns the sequence number in a cursor of this list and principal.
+pub(crate) fn decode(
+    list: &str,
+    principal: Option<&Principal>,
+    cursor: &str,
+) -> Result<u64, ErrorObject> {
     let sequence = (cursor.len() <= MAX_CURSOR)
         .then(|| cursor.split_once('.'))
         .flatten()
         .and_then(|(sequence, _)| u64::from_str_radix(sequence, 16).ok())
-        .filter(|sequence| encode(list, *sequence) == cursor);
+        .filter(|sequence| encode(list, principal, *sequence) == cursor);
     sequence.ok_or_else(invalid)
 }
 
-/// The answer to a cursor that nobody made.
+/// Returns the authentication code of a position in a list.
+pub(crate) fn code(list: &str, principal: Option<&Principal>, position: &[u8]) -> String {
+    let has_principal = [u8::from(principal.is_some())];
+    let principal = principal.map(Principal::as_str).unwrap_or_default();
+    random::mac(&[
+        list.as_bytes(),
+        &has_principal,
+        principal.as_bytes(),
+        position,
+    ])
+}
+
+/// Returns the error for a cursor that this server did not issue to this principal.
 pub(crate) fn invalid() -> ErrorObject {
-    ErrorObject::invalid_params("invalid cursor; use the nextCursor of the page before")
+    ErrorObject::invalid_params("invalid cursor; use the nextCursor of the previous page")
 }
 
 #[cfg(test)]
@@ -36,19 +55,24 @@ mod tests {
 
     // proves: PAGE-002, PAGE-005, PAGE-012, M-PAGE-003, M-PAGE-004
     #[test]
-    fn cursors_open_only_untouched_and_only_on_their_list() {
-        let cursor = encode("tools", 41);
-        assert_eq!(decode("tools", &cursor), Ok(41));
-        assert_eq!(encode("tools", 41), cursor);
-        assert!(decode("prompts", &cursor).is_err());
+    fn a_cursor_is_valid_only_unchanged_and_for_its_list_and_principal() {
+        let cursor = encode("tools", None, 41);
+        assert_eq!(decode("tools", None, &cursor), Ok(41));
+        assert_eq!(encode("tools", None, 41), cursor);
+        assert!(decode("prompts", None, &cursor).is_err());
         for at in 0..cursor.len() {
             let mut bytes = cursor.clone().into_bytes();
             bytes[at] ^= 1;
             let text = String::from_utf8(bytes).unwrap();
-            assert_eq!(decode("tools", &text).unwrap_err().code.0, -32602);
+            assert_eq!(decode("tools", None, &text).unwrap_err().code.0, -32602);
         }
         for garbage in ["", ".", "zz", "0.", "+29.00", &"9".repeat(4096)] {
-            assert!(decode("tools", garbage).is_err());
+            assert!(decode("tools", None, garbage).is_err());
         }
+        let (ada, alan) = (Principal::new("ada"), Principal::new("alan"));
+        let cursor = encode("tools", Some(&ada), 41);
+        assert_eq!(decode("tools", Some(&ada), &cursor), Ok(41));
+        assert!(decode("tools", Some(&alan), &cursor).is_err());
+        assert!(decode("tools", None, &cursor).is_err());
     }
 }

@@ -11,10 +11,10 @@ pub(crate) mod resource;
 pub(crate) mod tool;
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, OnceLock, RwLock, RwLockWriteGuard};
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Payload, Revision, Rules, Session, SharedText};
+use mcp_protocol::{Payload, Principal, RequestContext, Revision, Rules, Session, SharedText};
 use serde::Serialize;
 
 use crate::RegistrationError;
@@ -58,6 +58,9 @@ pub(crate) struct Snapshot<E> {
 struct Page {
     after: u64,
     text: SharedText,
+    /// The items, and the sequence number of the last one, if another page follows: its cursor is
+    /// different for each principal.
+    next: Option<(String, u64)>,
 }
 
 impl<E> Default for Registry<E> {
@@ -123,6 +126,11 @@ impl<E: Entry> Snapshot<E> {
         self.is_uniform
     }
 
+    /// Whether the list needs more than one page of this size.
+    pub(crate) fn is_paged(&self, size: usize) -> bool {
+        self.items.len() > size.max(1)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -132,28 +140,36 @@ impl<E: Entry> Snapshot<E> {
         &self,
         cursor: Option<&str>,
         size: usize,
-        session: &Session,
+        context: &RequestContext,
     ) -> Result<Payload, ErrorObject> {
-        let after = cursor.map_or(Ok(0), |cursor| cursor::decode(E::MEMBER, cursor))?;
+        let (session, principal) = (context.session(), context.principal());
+        let after = cursor.map_or(Ok(0), |cursor| cursor::decode(E::MEMBER, principal, cursor))?;
         let revision = session.revision();
         if self.is_uniform {
             let row = Revision::ALL.iter().position(|r| *r == revision);
             let pages = self.pages[row.unwrap_or_default()]
                 .get_or_init(|| self.write_all(size, revision.rules()));
             if let Some(page) = pages.iter().find(|page| page.after == after) {
-                return Ok(Payload::Shared(page.text.clone()));
+                return Ok(Payload::Shared(match (&page.next, principal) {
+                    (Some((list, last)), Some(_)) => page_text::<E>(list, Some(*last), principal),
+                    _ => page.text.clone(),
+                }));
             }
         }
-        let text = self.write(after, size, revision.rules(), Some(session)).0;
-        Ok(Payload::Shared(text))
+        let (list, next) = self.write(after, size, revision.rules(), Some(session));
+        Ok(Payload::Shared(page_text::<E>(&list, next, principal)))
     }
 
     fn write_all(&self, size: usize, rules: &Rules) -> Vec<Page> {
         let mut pages = Vec::new();
         let mut after = Some(0);
         while let Some(start) = after {
-            let (text, next) = self.write(start, size, rules, None);
-            pages.push(Page { after: start, text });
+            let (list, next) = self.write(start, size, rules, None);
+            pages.push(Page {
+                after: start,
+                text: page_text::<E>(&list, next, None),
+                next: next.map(|last| (list, last)),
+            });
             after = next;
         }
         pages
@@ -166,7 +182,7 @@ impl<E: Entry> Snapshot<E> {
         size: usize,
         rules: &Rules,
         session: Option<&Session>,
-    ) -> (SharedText, Option<u64>) {
+    ) -> (String, Option<u64>) {
         let mut items = self
             .items
             .iter()
@@ -182,16 +198,20 @@ impl<E: Entry> Snapshot<E> {
         }
         let next = items.peek().map(|_| last);
         let list = serde_json::to_string(&page).unwrap_or_else(|_| "[]".to_owned());
-        let text = match next {
-            None => format!("{{\"{}\":{list}}}", E::MEMBER),
-            Some(last) => format!(
-                "{{\"{}\":{list},\"nextCursor\":\"{}\"}}",
-                E::MEMBER,
-                cursor::encode(E::MEMBER, last)
-            ),
-        };
-        (SharedText::new(text), next)
+        (list, next)
     }
+}
+
+/// Returns the result of a list request from the items of the page.
+fn page_text<E: Entry>(list: &str, next: Option<u64>, principal: Option<&Principal>) -> SharedText {
+    SharedText::new(match next {
+        None => format!("{{\"{}\":{list}}}", E::MEMBER),
+        Some(last) => format!(
+            "{{\"{}\":{list},\"nextCursor\":\"{}\"}}",
+            E::MEMBER,
+            cursor::encode(E::MEMBER, principal, last)
+        ),
+    })
 }
 
 fn is_visible<E: Entry>(entry: &E, session: &Session) -> bool {
@@ -210,13 +230,23 @@ impl<E: Entry> Registry<E> {
 
     /// Adds at the end; a name that is taken is refused.
     pub(crate) fn add(&self, entries: Vec<E>) -> Result<(), RegistrationError> {
+        self.prepare_add(entries)?.commit();
+        Ok(())
+    }
+
+    /// Prepares the addition of these entries. Nothing changes before
+    /// [`commit`](PreparedChange::commit); the registry stays locked until then.
+    pub(crate) fn prepare_add(
+        &self,
+        entries: Vec<E>,
+    ) -> Result<PreparedChange<'_, E>, RegistrationError> {
         self.change(|items, next| {
             let mut names: std::collections::HashSet<String> =
                 items.iter().map(|(_, e)| e.key().to_owned()).collect();
             for entry in entries {
                 if !names.insert(entry.key().to_owned()) {
                     return Err(RegistrationError::new(format!(
-                        "{} {:?} is registered already; remove it first",
+                        "{} {:?} is already registered; remove it first or choose another name",
                         E::WHAT,
                         entry.key()
                     )));
@@ -239,20 +269,43 @@ impl<E: Entry> Registry<E> {
                 Ok(())
             }
         })
+        .map(PreparedChange::commit)
         .is_ok()
+    }
+
+    /// Returns a registry with the same items that changes independently.
+    pub(crate) fn fork(&self) -> Self {
+        let snapshot = self.snapshot();
+        let copy = Snapshot::new(snapshot.items.clone(), snapshot.next).indexed();
+        Self {
+            snapshot: RwLock::new(Arc::new(copy)),
+        }
     }
 
     fn change<Er>(
         &self,
         change: impl FnOnce(&mut Vec<(u64, Arc<E>)>, &mut u64) -> Result<(), Er>,
-    ) -> Result<(), Er> {
-        let mut slot = self
+    ) -> Result<PreparedChange<'_, E>, Er> {
+        let slot = self
             .snapshot
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let (mut items, mut next) = (slot.items.clone(), slot.next);
         change(&mut items, &mut next)?;
-        *slot = Arc::new(Snapshot::new(items, next).indexed());
-        Ok(())
+        let snapshot = Arc::new(Snapshot::new(items, next).indexed());
+        Ok(PreparedChange { slot, snapshot })
+    }
+}
+
+/// A change of a registry that cannot fail any more.
+pub(crate) struct PreparedChange<'a, E> {
+    slot: RwLockWriteGuard<'a, Arc<Snapshot<E>>>,
+    snapshot: Arc<Snapshot<E>>,
+}
+
+impl<E> PreparedChange<'_, E> {
+    /// Makes the change visible.
+    pub(crate) fn commit(mut self) {
+        *self.slot = self.snapshot;
     }
 }

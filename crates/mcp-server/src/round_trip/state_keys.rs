@@ -65,9 +65,8 @@ impl StateKeys {
         self
     }
 
-    /// Sets the clock, for tests.
-    #[must_use]
-    pub fn with_clock(mut self, now: fn() -> SystemTime) -> Self {
+    #[cfg(test)]
+    fn with_clock(mut self, now: fn() -> SystemTime) -> Self {
         self.now = now;
         self
     }

@@ -72,8 +72,14 @@ impl Core {
         facts.revisions.clone_from(&settings.revisions);
         facts.lists.clone_from(&settings.lists);
         facts.reads.clone_from(&settings.reads);
-        // What is not for everybody is not for a shared cache either.
-        if !listed_for_all {
+        // A shared cache may hold only lists that are the same for all clients. Cursors are bound to
+        // the principal, so lists of several pages are not.
+        let size = settings.page_size;
+        let is_paged = tools.is_paged(size)
+            || prompts.is_paged(size)
+            || resources.is_paged(size)
+            || templates.is_paged(size);
+        if !listed_for_all || is_paged {
             facts.lists.scope = CacheScope::Private;
         }
         if !read_by_all {
@@ -130,20 +136,20 @@ impl Core {
             method::TOOLS_LIST => self
                 .tools
                 .snapshot()
-                .list(page()?.as_deref(), size, session),
+                .list(page()?.as_deref(), size, context),
             method::PROMPTS_LIST => self
                 .prompts
                 .snapshot()
-                .list(page()?.as_deref(), size, session),
+                .list(page()?.as_deref(), size, context),
             method::RESOURCES_LIST => {
                 self.resources
                     .snapshot()
-                    .list(page()?.as_deref(), size, session)
+                    .list(page()?.as_deref(), size, context)
             }
             method::RESOURCES_TEMPLATES_LIST => {
                 self.templates
                     .snapshot()
-                    .list(page()?.as_deref(), size, session)
+                    .list(page()?.as_deref(), size, context)
             }
             method::RESOURCES_SUBSCRIBE => {
                 let params: SubscribeRequestParams = typed(params)?;

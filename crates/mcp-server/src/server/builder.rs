@@ -129,8 +129,9 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     }
 
     pub(crate) fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(Arc::make_mut(&mut lock(&self.core.settings)));
-        self.core.edited();
-        self
+        let server = self.for_building();
+        change(Arc::make_mut(&mut lock(&server.core.settings)));
+        server.core.edited();
+        server
     }
 }

@@ -1,11 +1,12 @@
 //! The state of a server that all its handles share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use mcp_protocol::{Delivery, Session};
 use mcp_types::ResourceUpdatedNotificationParams;
 
+use super::sessions::Sessions;
 use super::settings::Settings;
 use super::subscriptions::Subscriptions;
 use crate::registry::Registry;
@@ -25,7 +26,9 @@ pub(crate) struct Core {
     pub(crate) subscriptions: Arc<Subscriptions>,
     #[cfg(feature = "tasks")]
     pub(crate) tasks: Arc<crate::tasks::Tasks>,
-    sessions: Mutex<Vec<Weak<Session>>>,
+    sessions: Mutex<Sessions<Session>>,
+    /// Whether a transport serves it: from then on builder methods make a copy.
+    is_served: AtomicBool,
     edition: AtomicU64,
     problems: Mutex<Vec<RegistrationError>>,
 }
@@ -43,6 +46,7 @@ impl Core {
             tasks: crate::tasks::Tasks::new(Arc::clone(&subscriptions)),
             subscriptions,
             sessions: Mutex::default(),
+            is_served: AtomicBool::new(false),
             edition: AtomicU64::new(0),
             problems: Mutex::default(),
         })
@@ -53,8 +57,50 @@ impl Core {
         lock(&self.problems).push(problem);
     }
 
+    /// Returns an independent copy with the same registrations and settings, and no sessions.
+    pub(super) fn fork(&self) -> Arc<Self> {
+        let subscriptions = Arc::<Subscriptions>::default();
+        Arc::new(Self {
+            tools: self.tools.fork(),
+            prompts: self.prompts.fork(),
+            resources: self.resources.fork(),
+            templates: self.templates.fork(),
+            settings: Mutex::new(self.settings()),
+            #[cfg(feature = "tasks")]
+            tasks: self.tasks.fork(Arc::clone(&subscriptions)),
+            subscriptions,
+            sessions: Mutex::default(),
+            is_served: AtomicBool::new(false),
+            edition: AtomicU64::new(0),
+            problems: Mutex::default(),
+        })
+    }
+
+    pub(super) fn is_served(&self) -> bool {
+        self.is_served.load(Ordering::Acquire)
+    }
+
+    /// Marks the server as served and starts its work in the background.
+    pub(super) fn start(self: &Arc<Self>) {
+        self.is_served.store(true, Ordering::Release);
+    }
+
+    /// Adds resources and templates, or none of them.
+    pub(super) fn add_resources(
+        &self,
+        resources: Vec<ResourceEntry>,
+        templates: Vec<TemplateEntry>,
+    ) -> Result<(), RegistrationError> {
+        let resources = self.resources.prepare_add(resources)?;
+        let templates = self.templates.prepare_add(templates)?;
+        resources.commit();
+        templates.commit();
+        Ok(())
+    }
+
+    /// Returns the failed registrations, once.
     pub(super) fn ready(&self) -> Result<(), String> {
-        let problems = lock(&self.problems);
+        let problems = std::mem::take(&mut *lock(&self.problems));
         if problems.is_empty() {
             return Ok(());
         }
@@ -67,13 +113,11 @@ impl Core {
     }
 
     pub(super) fn opened(&self, session: &Arc<Session>) {
-        let mut sessions = lock(&self.sessions);
-        sessions.retain(|session| session.strong_count() > 0);
-        sessions.push(Arc::downgrade(session));
+        lock(&self.sessions).insert(session);
     }
 
     pub(super) fn closed(&self, session: &Arc<Session>) {
-        lock(&self.sessions).retain(|known| !std::ptr::eq(known.as_ptr(), &**session));
+        lock(&self.sessions).remove(session);
     }
 
     pub(crate) fn settings(&self) -> Arc<Settings> {
@@ -82,8 +126,7 @@ impl Core {
 
     /// The sessions that live.
     pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
-        let sessions = lock(&self.sessions);
-        sessions.iter().filter_map(Weak::upgrade).collect()
+        lock(&self.sessions).all()
     }
 
     /// Something was registered, removed or set.

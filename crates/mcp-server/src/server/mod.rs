@@ -6,8 +6,11 @@ pub(crate) mod core;
 mod extension;
 #[cfg(feature = "log")]
 pub(crate) mod log;
+mod sessions;
 pub(crate) mod settings;
 pub(crate) mod subscriptions;
+#[cfg(all(test, feature = "testing"))]
+mod tests;
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -63,8 +66,9 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Adds tools, usually from the [`tools!`](crate::tools) macro.
     #[must_use]
     pub fn tools(self, tools: impl IntoIterator<Item = Tool<S>>) -> Self {
-        let added = self.add_tools(tools);
-        self.note(added)
+        let server = self.for_building();
+        let added = server.add_tools(tools);
+        server.note(added)
     }
 
     /// Adds a prompt.
@@ -76,8 +80,9 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Adds prompts.
     #[must_use]
     pub fn prompts(self, prompts: impl IntoIterator<Item = Prompt<S>>) -> Self {
-        let added = self.add_prompts(prompts);
-        self.note(added)
+        let server = self.for_building();
+        let added = server.add_prompts(prompts);
+        server.note(added)
     }
 
     /// Adds a resource or a resource template.
@@ -89,8 +94,21 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Adds resources and resource templates.
     #[must_use]
     pub fn resources(self, resources: impl IntoIterator<Item = Resource<S>>) -> Self {
-        let added = self.add_resources(resources);
-        self.note(added)
+        let server = self.for_building();
+        let added = server.add_resources(resources);
+        server.note(added)
+    }
+
+    /// Returns the server to be changed by a builder method: itself until it is served, then a
+    /// copy.
+    pub(crate) fn for_building(self) -> Self {
+        if !self.core.is_served() {
+            return self;
+        }
+        Self {
+            core: self.core.fork(),
+            state: self.state,
+        }
     }
 
     /// Remembers a failed registration for `serve` to report.
@@ -168,8 +186,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
                 Registered::Template(entry) => templates.push(entry),
             }
         }
-        self.core.resources.add(fixed)?;
-        self.core.templates.add(templates)?;
+        self.core.add_resources(fixed, templates)?;
         self.core.changed(Change::Resources);
         Ok(())
     }
@@ -210,9 +227,13 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
 
 impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     fn ready(&self) -> Result<(), String> {
+        self.core.ready()
+    }
+
+    fn start(&self) {
+        self.core.start();
         #[cfg(feature = "tasks")]
         self.core.start_recovery();
-        self.core.ready()
     }
 
     fn facts(&self) -> ServerFacts {

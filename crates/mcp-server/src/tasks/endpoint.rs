@@ -14,7 +14,6 @@ use super::record::{TaskRecord, with_timeout};
 use super::requests::send_requests;
 use super::table::{TaskConfig, Tasks};
 use super::wire::{declares_tasks, missing_extension, relate_to_task, short_id, store_error};
-use crate::random;
 use crate::registry::cursor;
 use crate::server::core::Core;
 use crate::server::settings::{GuardedRequest, Settings};
@@ -71,7 +70,11 @@ impl Core {
             guard(None)?;
             let params: PaginatedRequestParams = decode(params).map_err(invalid)?;
             let task_request = self.task_request(context);
-            let after = params.cursor.as_deref().map(decode_cursor).transpose()?;
+            let owner = task_request.owner();
+            let after = params.cursor.as_deref();
+            let after = after
+                .map(|cursor| decode_cursor(owner, cursor))
+                .transpose()?;
             let size = settings.page_size.clamp(1, PAGE);
             return Ok(Reply::Pending(Box::pin(task_request.list(after, size))));
         }
@@ -230,7 +233,7 @@ impl TaskRequest {
         let next = tasks
             .last()
             .filter(|_| more)
-            .map(|last| encode_cursor(last.id()));
+            .map(|last| encode_cursor(self.owner(), last.id()));
         let now = self.config.options.now();
         tasks.retain(|task| !(task.is_expired(now) && task.has_ended()));
         let mut result = ListTasksResult::new(tasks.iter().map(Task::to_core).collect());
@@ -264,14 +267,15 @@ fn final_result(task: &Task) -> Outcome {
     }
 }
 
-/// The cursor after the task of this id.
-fn encode_cursor(id: &str) -> String {
-    format!("{id}.{:032x}", random::tag(&(method::TASKS_LIST, id)))
+/// Returns the cursor after the task with this id.
+fn encode_cursor(owner: Option<&Principal>, id: &str) -> String {
+    let code = cursor::code(method::TASKS_LIST, owner, id.as_bytes());
+    format!("{id}.{code}")
 }
 
-/// The id in a cursor.
-fn decode_cursor(cursor: &str) -> Result<String, ErrorObject> {
+/// Returns the id in a cursor of this owner.
+fn decode_cursor(owner: Option<&Principal>, cursor: &str) -> Result<String, ErrorObject> {
     let id = cursor.rsplit_once('.').map(|(id, _)| id);
-    let id = id.filter(|id| id.len() <= MAX_ID && encode_cursor(id) == cursor);
+    let id = id.filter(|id| id.len() <= MAX_ID && encode_cursor(owner, id) == cursor);
     id.map(str::to_owned).ok_or_else(cursor::invalid)
 }

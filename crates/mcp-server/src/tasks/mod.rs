@@ -38,14 +38,16 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// [resume](crate::Tool::resumable) are run again, other tasks fail with a reason.
     #[must_use]
     pub fn task_store(self, store: impl TaskStore) -> Self {
-        self.core.tasks.set_store(store);
-        self
+        let server = self.for_building();
+        server.core.tasks.set_store(store);
+        server
     }
 
     /// Sets limits and times of tasks; the defaults stand at [`TaskOptions`].
     #[must_use]
     pub fn task_options(self, options: TaskOptions) -> Self {
-        self.core.tasks.set_options(options);
-        self
+        let server = self.for_building();
+        server.core.tasks.set_options(options);
+        server
     }
 }

@@ -118,7 +118,8 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the clock, for tests.
+    /// Sets the clock, for tests of this workspace.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_clock(mut self, now: fn() -> SystemTime) -> Self {
         self.now = now;

@@ -75,8 +75,7 @@ impl TaskRunner {
             }
             End::Expired => {
                 let ttl = self.record.task.ttl().unwrap_or_default().as_secs_f64();
-                let error =
-                    format!("the task did not end within its time to live of {ttl} s");
+                let error = format!("the task did not end within its time to live of {ttl} s");
                 let outcome = TaskOutcome::Error(ErrorObject::internal(error));
                 self.end(outcome, RETENTION_AFTER_EXPIRY).await;
             }

@@ -72,8 +72,17 @@ impl Tasks {
             options: TaskOptions::new(),
             is_persistent: false,
         };
+        Self::with_config(subscriptions, Arc::new(config))
+    }
+
+    /// Returns the tasks of another server with the same store and options.
+    pub(crate) fn fork(&self, subscriptions: Arc<Subscriptions>) -> Arc<Self> {
+        Self::with_config(subscriptions, self.config())
+    }
+
+    fn with_config(subscriptions: Arc<Subscriptions>, config: Arc<TaskConfig>) -> Arc<Self> {
         Arc::new(Self {
-            config: Mutex::new(Arc::new(config)),
+            config: Mutex::new(config),
             running: Mutex::default(),
             counted: Mutex::default(),
             subscriptions,

@@ -55,6 +55,7 @@ impl Endpoint {
         if let Some(problem) = options.problem() {
             return Err(Error::invalid_server(problem));
         }
+        service.start();
         let service: Arc<dyn Service> = Arc::new(service);
         let options = Arc::new(options);
         let revisions = service.facts().revisions;
