@@ -1,4 +1,4 @@
-//! The methods that set a server up.
+//! The builder methods for settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,25 +15,25 @@ use crate::sync::lock;
 use crate::{CacheHint, ChangeBus};
 
 impl<S: Clone + Send + Sync + 'static> Server<S> {
-    /// Advice for the model on how to use the server.
+    /// Sets instructions for the model on how to use the server.
     #[must_use]
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         self.set(|settings| settings.instructions = Some(instructions.into()))
     }
 
-    /// The name to show to people.
+    /// Sets the display name.
     #[must_use]
     pub fn title(self, title: impl Into<String>) -> Self {
         self.set(|settings| settings.info.title = Some(title.into()))
     }
 
-    /// What the server is for.
+    /// Sets the description of the server.
     #[must_use]
     pub fn description(self, description: impl Into<String>) -> Self {
         self.set(|settings| settings.info.description = Some(description.into()))
     }
 
-    /// Where to read more.
+    /// Sets the URL of the website.
     #[must_use]
     pub fn website(self, url: impl Into<String>) -> Self {
         self.set(|settings| settings.info.website_url = Some(url.into()))
@@ -45,38 +45,38 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self.set(|settings| settings.info.icons.get_or_insert_default().push(icon))
     }
 
-    /// The revisions to serve; default: all.
+    /// Sets the supported revisions. Default: all.
     #[must_use]
     pub fn revisions(self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.set(|settings| settings.revisions = revisions.into_iter().collect())
     }
 
-    /// Items on one page of a list; default 2,000. Set it before the server is served.
+    /// Sets the number of items per page of a list. Default: 2,000.
     #[must_use]
     pub fn page_size(self, items: usize) -> Self {
         self.set(|settings| settings.page_size = items)
     }
 
-    /// How long a handler may take before its request is answered with an error; default 10
-    /// minutes, `None` for no limit.
+    /// Sets how long a handler may run before its request is answered with an error; `None` for no
+    /// limit. Default: 10 minutes.
     #[must_use]
     pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
         self.set(|settings| settings.deadline = deadline.into())
     }
 
-    /// Whether to declare logging, without which no log message is sent; default: yes.
+    /// Sets whether to declare logging. Without it no log messages are sent. Default: yes.
     #[must_use]
     pub fn logging(self, logging: bool) -> Self {
         self.set(|settings| settings.logging = logging)
     }
 
-    /// Whether clients may subscribe to resources; default: yes.
+    /// Sets whether clients may subscribe to resources. Default: yes.
     #[must_use]
     pub fn subscriptions(self, subscribe: bool) -> Self {
         self.set(|settings| settings.subscribe = subscribe)
     }
 
-    /// Whether to tell clients when a list changes; default: yes.
+    /// Sets whether clients are notified when a list changes. Default: yes.
     #[must_use]
     pub fn announce_changes(self, announce: bool) -> Self {
         self.set(|settings| settings.list_changed = announce)
@@ -90,36 +90,38 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         })
     }
 
-    /// How long clients of revisions without sessions may keep the lists; default: not at all.
-    /// Lists that are not the same for everybody, because something on them is
-    /// [hidden](crate::Tool::visible_if) from some, are private whatever is set here.
+    /// Sets how long clients of the stateless revision may cache lists. Default: no caching. Lists
+    /// that are not the same for all clients are always private: lists with
+    /// [hidden](crate::Tool::visible_if) items, and lists with more than one page, whose cursors
+    /// belong to one principal.
     #[must_use]
     pub fn cache_lists(self, hint: CacheHint) -> Self {
         self.set(|settings| settings.lists = hint)
     }
 
-    /// How long they may keep what they read of resources; default: not at all.
+    /// Sets how long clients of the stateless revision may cache resource contents. Default: no
+    /// caching.
     #[must_use]
     pub fn cache_resources(self, hint: CacheHint) -> Self {
         self.set(|settings| settings.reads = hint)
     }
 
-    /// The keys that protect what a call has to remember while its client answers questions, for
-    /// servers of several processes; default: a random one.
+    /// Sets the keys that encrypt the state of a call between its round trips, for servers with
+    /// several processes. Default: a random key.
     #[cfg(feature = "seal")]
     #[must_use]
     pub fn state_keys(self, keys: StateKeys) -> Self {
         self.set(|settings| settings.keys = Arc::new(keys))
     }
 
-    /// Carries news of changes to other processes; see [`ChangeBus`].
+    /// Sets the bus that distributes change notifications to other processes; see [`ChangeBus`].
     #[must_use]
     pub fn change_bus(self, bus: impl ChangeBus) -> Self {
         self.set(|settings| settings.bus = Some(Arc::new(bus)))
     }
 
-    /// Adds a check that runs before any request is served and may refuse it: access control,
-    /// rate limits. The last one set counts.
+    /// Sets a check that runs before each request and may reject it, for example for access control
+    /// or rate limits. A later call replaces the check.
     #[must_use]
     pub fn guard(
         self,

@@ -2,22 +2,22 @@
 
 use mcp_types::method;
 
-/// Something that clients may want to hear of.
+/// A change that clients can subscribe to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Change {
-    /// The list of tools is another.
+    /// The tool list changed.
     Tools,
-    /// The list of prompts is another.
+    /// The prompt list changed.
     Prompts,
-    /// The list of resources is another.
+    /// The resource list changed.
     Resources,
-    /// This resource is another.
+    /// The resource with this URI changed.
     Resource(String),
 }
 
 impl Change {
-    /// The notification that tells of it.
+    /// Returns the method of the change notification.
     pub(crate) fn method(&self) -> &'static str {
         match self {
             Self::Tools => method::NOTIFICATIONS_TOOLS_LIST_CHANGED,
@@ -28,13 +28,13 @@ impl Change {
     }
 }
 
-/// Carries news of changes to all processes that serve the same things.
+/// Distributes change notifications to all processes of a server.
 ///
-/// Without one a change is told to the clients of the process that made it. With one,
-/// [`publish`](Self::publish) hands it to the others, and each of them, this one too, calls
-/// [`Server::deliver`](crate::Server::deliver) with what it hears.
+/// Without a bus, only clients of the process that made the change are notified. With a bus, the
+/// server calls [`publish`](Self::publish), and every process, including this one, must call
+/// [`Server::deliver`](crate::Server::deliver) with each change it receives.
 pub trait ChangeBus: Send + Sync + 'static {
-    /// Takes a change along. Must not block; what cannot be sent is lost.
+    /// Publishes a change. Must not block; a change that cannot be sent is dropped.
     fn publish(&self, change: Change);
 }
 

@@ -1,4 +1,4 @@
-//! The state of a server that all its handles share.
+//! The state that all handles of a server share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::registry::tool::ToolEntry;
 use crate::sync::lock;
 use crate::{Change, RegistrationError};
 
-/// Everything that does not depend on the state's type.
+/// The part of a server that does not depend on the type of its state.
 pub(crate) struct Core {
     pub(crate) tools: Registry<ToolEntry>,
     pub(crate) prompts: Registry<PromptEntry>,
@@ -27,7 +27,7 @@ pub(crate) struct Core {
     #[cfg(feature = "tasks")]
     pub(crate) tasks: Arc<crate::tasks::Tasks>,
     sessions: Mutex<Sessions<Session>>,
-    /// Whether a transport serves it: from then on builder methods make a copy.
+    /// Whether a transport serves it; from then on builder methods change a copy.
     is_served: AtomicBool,
     edition: AtomicU64,
     problems: Mutex<Vec<RegistrationError>>,
@@ -52,7 +52,7 @@ impl Core {
         })
     }
 
-    /// Remembers a registration that failed.
+    /// Records a failed registration.
     pub(super) fn note(&self, problem: RegistrationError) {
         lock(&self.problems).push(problem);
     }
@@ -98,7 +98,7 @@ impl Core {
         Ok(())
     }
 
-    /// Returns the failed registrations, once.
+    /// Returns the failed registrations and clears them.
     pub(super) fn ready(&self) -> Result<(), String> {
         let problems = std::mem::take(&mut *lock(&self.problems));
         if problems.is_empty() {
@@ -124,17 +124,17 @@ impl Core {
         Arc::clone(&lock(&self.settings))
     }
 
-    /// The sessions that live.
+    /// Returns the open sessions.
     pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
         lock(&self.sessions).all()
     }
 
-    /// Something was registered, removed or set.
+    /// Increments the edition, after a change of registrations or settings.
     pub(crate) fn edited(&self) {
         self.edition.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Something changed: all clients hear of it, those of other processes too.
+    /// Notifies all clients of a change, through the bus if there is one.
     pub(super) fn changed(&self, change: Change) {
         self.edited();
         match &self.settings().bus {

@@ -1,4 +1,4 @@
-//! Extensions of the protocol that a server knows, and whether its client knows them.
+//! Protocol extensions that the server or its client supports.
 //!
 //! Specification: [extension negotiation][spec].
 //!
@@ -11,12 +11,12 @@ use serde_json::json;
 use crate::{Ctx, HandlerError, RegistrationError, Server};
 
 impl<S: Clone + Send + Sync + 'static> Server<S> {
-    /// Declares that the server knows an extension, with its settings; an empty object where it has
-    /// none. None is declared by itself.
+    /// Declares support for an extension, with its settings; pass an empty object for an extension
+    /// without settings.
     ///
-    /// The identifier has a prefix, as in `com.example/search`. One that is not well formed is
-    /// reported when the server is served. What the extension adds is up to the handlers, which see
-    /// by [`Ctx::extension`] whether the client knows it too.
+    /// The identifier needs a prefix, for example `com.example/search`. An invalid identifier is
+    /// reported when the server is served. Handlers implement the extension; [`Ctx::extension`]
+    /// returns whether the client supports it too.
     #[must_use]
     pub fn extension(self, identifier: impl Into<String>, settings: JsonObject) -> Self {
         let identifier = identifier.into();
@@ -35,18 +35,18 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
 }
 
 impl Ctx {
-    /// The client's settings for an extension, if it declared that it knows it. They come from the
-    /// client: check them like any other input.
+    /// Returns the client's settings for an extension, if the client declared it. The settings are
+    /// untrusted input.
     pub fn extension(&self, identifier: &str) -> Option<&JsonObject> {
         let declared = self.client_capabilities()?.extensions.as_ref()?;
         declared.get(identifier)
     }
 
-    /// The same, for a handler that cannot do without the extension.
+    /// Like [`extension`](Self::extension), for a handler that requires the extension.
     ///
     /// # Errors
-    /// The client did not declare it. Passed on with `?`, this refuses the request with code -32021
-    /// and the name of the extension.
+    /// The client did not declare the extension. Returned with `?`, the error rejects the request
+    /// with code -32021 and the name of the extension.
     pub fn require_extension(&self, identifier: &str) -> Result<&JsonObject, HandlerError> {
         self.extension(identifier).ok_or_else(|| {
             let missing = json!({ "requiredCapabilities": { "extensions": { identifier: {} } } });

@@ -17,14 +17,15 @@ use crate::server::core::Core;
 
 /// Forwards `tracing` events to every connected client whose log level admits them.
 ///
-/// The target becomes the logger, the fields the data. Events of the SDK's own crates stay
-/// where they are: they tell of the messages being sent. Never trace secrets.
+/// The target becomes the logger, the fields become the data. Events of the crates of this SDK are
+/// not forwarded, because sending a message creates such events. Never trace secrets.
 ///
-/// Specification: [logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
+/// Specification:
+/// [logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
 pub struct LogLayer(Weak<Core>);
 
 impl<S> Server<S> {
-    /// A layer for `tracing_subscriber::registry().with(..)`.
+    /// Returns a layer for `tracing_subscriber::registry().with(..)`.
     pub fn log_layer(&self) -> LogLayer {
         LogLayer(Arc::downgrade(&self.core))
     }

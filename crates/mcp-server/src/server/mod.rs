@@ -1,4 +1,4 @@
-//! A server: what is registered, and who is connected.
+//! The server: registration, handles and the service for transports.
 
 mod builder;
 pub(crate) mod change;
@@ -24,20 +24,23 @@ use self::core::Core;
 use crate::registry::resource::Registered;
 use crate::{Change, Prompt, RegistrationError, Resource, Tool};
 
-/// A server with state `S`. Cloning gives another handle to the same server.
+/// A server with state `S`. A clone is another handle to the same server.
 ///
-/// Building and changing at run time are the same thing: `add_tool` and its kin work before and
-/// while the server is served, and connected clients are told that a list changed. Capabilities
-/// are derived from what is registered.
+/// Methods that begin with `add_` and `remove_` work before and while the server is served;
+/// connected clients are notified of changed lists. Builder methods such as [`tool`](Self::tool)
+/// and [`title`](Self::title) set the server up. On a server that is already served they leave it
+/// unchanged and return a copy that is served separately. Capabilities are derived from the
+/// registered items.
 ///
-/// Hand it to a transport's `serve`; what could not be registered is reported there.
+/// Pass the server to `serve` of a transport, which reports failed registrations. They are reported
+/// once: a second call serves the server without the rejected items.
 pub struct Server<S = ()> {
     pub(crate) core: Arc<Core>,
     state: S,
 }
 
 impl Server<()> {
-    /// A server of this name and version with nothing registered.
+    /// Creates a server with this name and version and without registrations.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             core: Core::new(name, version),
@@ -45,8 +48,8 @@ impl Server<()> {
         }
     }
 
-    /// Gives the server its state, which handlers take as [`State<T>`](crate::State). It is
-    /// cloned for each handler and call: wrap what is large in an `Arc`.
+    /// Sets the state, which handlers take as [`State<T>`](crate::State). It is cloned for each
+    /// handler and call: put large data into an `Arc`.
     #[must_use]
     pub fn state<S: Clone + Send + Sync + 'static>(self, state: S) -> Server<S> {
         Server {
@@ -99,8 +102,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         server.note(added)
     }
 
-    /// Returns the server to be changed by a builder method: itself until it is served, then a
-    /// copy.
+    /// Returns the server for a builder method: itself before it is served, then a copy.
     pub(crate) fn for_building(self) -> Self {
         if !self.core.is_served() {
             return self;
@@ -111,7 +113,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         }
     }
 
-    /// Remembers a failed registration for `serve` to report.
+    /// Records a failed registration, which `serve` reports.
     pub(crate) fn note(self, added: Result<(), RegistrationError>) -> Self {
         if let Err(problem) = added {
             self.core.note(problem);
@@ -119,10 +121,10 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Adds tools while the server runs; clients are told.
+    /// Adds tools while the server runs, and notifies clients.
     ///
     /// # Errors
-    /// Names the tool and why it cannot be registered; then none is added.
+    /// A tool cannot be registered; the error names the tool and the reason. No tool is added then.
     pub fn add_tools(
         &self,
         tools: impl IntoIterator<Item = Tool<S>>,
@@ -136,7 +138,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Ok(())
     }
 
-    /// Removes a tool while the server runs; clients are told. Whether it was there.
+    /// Removes a tool while the server runs, and notifies clients. Returns whether the tool
+    /// existed.
     pub fn remove_tool(&self, name: &str) -> bool {
         let removed = self.core.tools.remove(name);
         if removed {
@@ -145,10 +148,11 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         removed
     }
 
-    /// Adds prompts while the server runs; clients are told.
+    /// Adds prompts while the server runs, and notifies clients.
     ///
     /// # Errors
-    /// Names the prompt and why it cannot be registered; then none is added.
+    /// A prompt cannot be registered; the error names the prompt and the reason. No prompt is added
+    /// then.
     pub fn add_prompts(
         &self,
         prompts: impl IntoIterator<Item = Prompt<S>>,
@@ -162,7 +166,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Ok(())
     }
 
-    /// Removes a prompt while the server runs; clients are told. Whether it was there.
+    /// Removes a prompt while the server runs, and notifies clients. Returns whether the prompt
+    /// existed.
     pub fn remove_prompt(&self, name: &str) -> bool {
         let removed = self.core.prompts.remove(name);
         if removed {
@@ -171,10 +176,11 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         removed
     }
 
-    /// Adds resources and templates while the server runs; clients are told.
+    /// Adds resources and templates while the server runs, and notifies clients.
     ///
     /// # Errors
-    /// Names the resource and why it cannot be registered; then none is added.
+    /// A resource or template cannot be registered; the error names it and the reason. Nothing is
+    /// added then.
     pub fn add_resources(
         &self,
         resources: impl IntoIterator<Item = Resource<S>>,
@@ -191,8 +197,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Ok(())
     }
 
-    /// Removes a resource, or a template by its template text, while the server runs; clients
-    /// are told. Whether it was there.
+    /// Removes a resource by its URI or a template by its text, and notifies clients. Returns
+    /// whether it existed.
     pub fn remove_resource(&self, uri: &str) -> bool {
         let removed = self.core.resources.remove(uri) || self.core.templates.remove(uri);
         if removed {
@@ -201,23 +207,23 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         removed
     }
 
-    /// Tells every client that subscribed to this resource that it changed.
+    /// Notifies every subscribed client that this resource changed.
     pub fn resource_updated(&self, uri: &str) {
         self.core.changed(Change::Resource(uri.to_owned()));
     }
 
-    /// Tells the clients of this process of a change: for those who carry changes from one
-    /// process to another by a [`ChangeBus`](crate::ChangeBus).
+    /// Notifies the clients of this process of a change that a [`ChangeBus`](crate::ChangeBus)
+    /// delivered.
     pub fn deliver(&self, change: &Change) {
         self.core.deliver(change);
     }
 
-    /// How many subscriptions of revisions without sessions are open.
+    /// Returns the number of open subscriptions (`subscriptions/listen`, stateless revision).
     pub fn subscribers(&self) -> usize {
         self.core.subscriptions.len()
     }
 
-    /// Tells clients that who may see what has changed: for `visible_if` rules.
+    /// Notifies clients that the results of `visible_if` rules changed.
     pub fn visibility_changed(&self) {
         for change in [Change::Tools, Change::Prompts, Change::Resources] {
             self.core.changed(change);
@@ -278,15 +284,15 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     }
 }
 
-/// A handle that does not keep the server alive: for handlers that change their own server.
+/// A handle that does not keep the server alive, for handlers that change their own server.
 pub struct WeakServer<S = ()> {
     core: Weak<Core>,
     state: S,
 }
 
 impl<S: Clone> Server<S> {
-    /// A handle that does not keep the server alive. A handler that holds a [`Server`] would
-    /// keep it, and itself, alive for ever.
+    /// Returns a handle that does not keep the server alive. A handler that holds a [`Server`]
+    /// would create a reference cycle, so that neither is ever dropped.
     pub fn downgrade(&self) -> WeakServer<S> {
         WeakServer {
             core: Arc::downgrade(&self.core),
@@ -296,7 +302,7 @@ impl<S: Clone> Server<S> {
 }
 
 impl<S: Clone> WeakServer<S> {
-    /// The server, if it still exists.
+    /// Returns the server, if it still exists.
     pub fn upgrade(&self) -> Option<Server<S>> {
         Some(Server {
             core: self.core.upgrade()?,

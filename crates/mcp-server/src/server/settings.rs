@@ -1,4 +1,4 @@
-//! What is set on a server, rather than registered with it.
+//! The settings of a server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use mcp_types::{Implementation, JsonObject};
 use crate::round_trip::StateKeys;
 use crate::{CacheHint, ChangeBus};
 
-/// How long a handler may take unless told otherwise.
+/// Default deadline of a handler.
 const DEADLINE: Duration = Duration::from_secs(600);
-/// Items on one page of a list unless told otherwise.
+/// Default number of items per page of a list.
 const PAGE_SIZE: usize = 2_000;
 
 /// A check that runs before a request is served.
 pub(super) type Guard = Arc<dyn Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync>;
 
-/// A request about to be served, as a [`Server::guard`] sees it.
+/// A request that [`Server::guard`] checks before it is served.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct GuardedRequest<'a> {
     /// The method.
     pub method: &'a str,
-    /// The tool, prompt or URI it is about; `None` for lists and settings.
+    /// The tool, prompt or URI of the request; `None` for lists and settings.
     pub target: Option<&'a str>,
     /// The request.
     pub context: &'a RequestContext,

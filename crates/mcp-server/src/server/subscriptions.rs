@@ -1,4 +1,4 @@
-//! News of changes, and who hears of them.
+//! Open subscriptions to change notifications.
 //!
 //! Specification: [subscriptions][spec].
 //!
@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 use super::change::Change;
 use crate::sync::lock;
 
-/// Subscriptions that one server holds.
+/// Maximum number of open subscriptions of a server.
 const MAX_SUBSCRIPTIONS: usize = 10_000;
 
-/// The subscriptions that are open.
+/// The open subscriptions.
 #[derive(Default)]
 pub(crate) struct Subscriptions(Mutex<Vec<Arc<Subscription>>>);
 
@@ -39,14 +39,14 @@ struct End {
     waker: Option<Waker>,
 }
 
-/// What a subscription hears of.
+/// The changes that a subscription includes.
 #[derive(Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
     pub(crate) uris: HashSet<String>,
-    /// Tasks, by id; who listens may know of them.
+    /// Ids of tasks; the subscriber has access to each of them.
     pub(crate) tasks: HashSet<String>,
 }
 
@@ -60,7 +60,7 @@ impl Filter {
         }
     }
 
-    /// As it is acknowledged.
+    /// Returns the filter for the acknowledgement.
     fn acknowledged(&self) -> SubscriptionFilter {
         let mut filter = SubscriptionFilter::new();
         filter.tools_list_changed = self.tools.then_some(true);
@@ -81,7 +81,7 @@ impl Filter {
 }
 
 impl Subscriptions {
-    /// Acknowledges a subscription and opens it; the future lasts as long as it does.
+    /// Acknowledges and opens a subscription; the future completes when the subscription ends.
     pub(crate) fn open(
         self: &Arc<Self>,
         exchange: Exchange,
@@ -95,11 +95,12 @@ impl Subscriptions {
         let mut open = lock(&self.0);
         if open.len() >= MAX_SUBSCRIPTIONS {
             return Err(ErrorObject::internal(format!(
-                "{MAX_SUBSCRIPTIONS} subscriptions are open, the limit; try again later"
+                "{MAX_SUBSCRIPTIONS} subscriptions are open, which is the limit; try again later"
             )));
         }
         subscription.exchange.set_endless();
-        // Under the lock: no change comes before the acknowledgement, and none is missed after.
+        // Under the lock: no notification precedes the acknowledgement, and none is missed after
+        // it.
         let mut params = JsonObject::new();
         params.insert(
             "notifications".into(),
@@ -113,7 +114,7 @@ impl Subscriptions {
         })
     }
 
-    /// Tells of a change.
+    /// Notifies the subscribers of a change.
     pub(crate) fn deliver(&self, change: &Change) {
         for subscription in lock(&self.0).iter() {
             if subscription.filter.matches(change) {
@@ -126,7 +127,7 @@ impl Subscriptions {
         }
     }
 
-    /// Tells of a task.
+    /// Notifies the subscribers of the state of a task.
     #[cfg(feature = "tasks")]
     pub(crate) fn deliver_task(&self, task: &mcp_protocol::task::Task) {
         for subscription in lock(&self.0).iter() {
@@ -136,7 +137,7 @@ impl Subscriptions {
         }
     }
 
-    /// Ends all of them in good order.
+    /// Ends all subscriptions gracefully, each with a result.
     pub(crate) fn end(&self) {
         let open: Vec<_> = lock(&self.0).drain(..).collect();
         for subscription in open {
@@ -160,7 +161,7 @@ impl Subscription {
         self.exchange.id()
     }
 
-    /// All that there is to know of a task, as who asks for it is told.
+    /// Sends the full state of a task, as `tasks/get` returns it.
     #[cfg(feature = "tasks")]
     fn notify_task(&self, task: &mcp_protocol::task::Task) {
         if let Ok(params) = serde_json::from_str(&task.to_detailed()) {
@@ -176,12 +177,12 @@ impl Subscription {
             .notify(method, Some(params.as_bytes()), Delivery::Always)
             .is_err()
         {
-            tracing::debug!(id = %self.id(), "a subscription has lost its client");
+            tracing::debug!(id = %self.id(), "cannot notify a subscription: its client is gone");
         }
     }
 }
 
-/// A subscription that is open; it closes on drop.
+/// An open subscription; closes when dropped.
 pub(crate) struct OpenSubscription {
     subscription: Arc<Subscription>,
     subscriptions: Weak<Subscriptions>,
@@ -189,7 +190,7 @@ pub(crate) struct OpenSubscription {
 
 #[cfg(feature = "tasks")]
 impl OpenSubscription {
-    /// Tells this one how a task stands.
+    /// Notifies this subscriber of the state of a task.
     pub(crate) fn notify_task(&self, task: &mcp_protocol::task::Task) {
         self.subscription.notify_task(task);
     }

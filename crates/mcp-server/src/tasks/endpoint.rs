@@ -18,15 +18,15 @@ use crate::registry::cursor;
 use crate::server::core::Core;
 use crate::server::settings::{GuardedRequest, Settings};
 
-/// Longest id that is looked up, in bytes.
+/// Maximum length of a task id that is looked up, in bytes.
 const MAX_ID: usize = 256;
-/// Tasks on one page of a list.
+/// Maximum number of tasks on one page of a list.
 const PAGE: usize = 100;
-/// Attempts to keep a cancellation.
+/// Attempts to save a cancellation.
 const TRIES: u32 = 4;
 
-/// The params of a request about one task. Its `_meta` is not looked at: `taskId` alone says
-/// which task it is about (TASK-059, TASK-061).
+/// The params of a request about one task. `_meta` is ignored: `taskId` alone identifies the task
+/// (TASK-059, TASK-061).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TaskParams {
@@ -35,7 +35,7 @@ struct TaskParams {
     input_responses: JsonObject,
 }
 
-/// Who asks for what, where.
+/// A request about tasks, with the tasks of the server and the configuration at its arrival.
 pub(super) struct TaskRequest {
     tasks: Arc<Tasks>,
     config: Arc<TaskConfig>,
@@ -43,14 +43,14 @@ pub(super) struct TaskRequest {
 }
 
 impl Core {
-    /// Serves a request about tasks.
+    /// Handles a request about tasks.
     pub(crate) fn serve_task(
         self: &Arc<Self>,
         request: &Request<'_>,
         context: RequestContext,
         settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
-        // Before anything else (M-TASK-051).
+        // This check comes first (M-TASK-051).
         if context.rules().stateless && !declares_tasks(&context) {
             return Err(missing_extension());
         }
@@ -103,8 +103,8 @@ impl Core {
 }
 
 impl TaskRequest {
-    /// The task of this id, if whoever asks may know of it. Everybody else hears the same of
-    /// a task that there is and of one that there is not.
+    /// Returns the task with this id if it belongs to the principal of the request. The error is
+    /// the same for an unknown task and for a task of another principal.
     pub(super) async fn find(&self, id: &str) -> Result<Task, ErrorObject> {
         let unknown = || ErrorObject::invalid_params("unknown task; it may have expired");
         if id.len() > MAX_ID {
@@ -115,7 +115,8 @@ impl TaskRequest {
             .map_err(|error| store_error(&error))?;
         let task = task.ok_or_else(unknown)?;
         if task.owner() != self.owner() {
-            tracing::warn!(task = short_id(id), owner = ?self.owner(), "task of somebody else");
+            tracing::warn!(task = short_id(id), owner = ?self.owner(), "request for a task of \
+             another principal");
             return Err(unknown());
         }
         if task.is_expired(self.config.options.now()) && task.has_ended() {
@@ -139,7 +140,8 @@ impl TaskRequest {
         Ok(Payload::of(task.to_core()))
     }
 
-    /// Takes answers. It is answered once they are kept, so that none is lost.
+    /// Delivers input responses to the task. Completes after they are saved, so that no response is
+    /// lost.
     async fn update(self, params: TaskParams) -> Outcome {
         let task = self.find(&params.task_id).await?;
         if task.has_ended() {
@@ -150,8 +152,8 @@ impl TaskRequest {
                 return Ok(Payload::Empty);
             }
             return Err(ErrorObject::internal(
-                "the task runs in another process of this server; \
-                 requests about it have to reach that one, Mcp-Name says which task they are about",
+                "the task runs in another process of this server; route requests about it to \
+                 that process by their Mcp-Name header",
             ));
         };
         for (key, answer) in params.input_responses {
@@ -183,7 +185,7 @@ impl TaskRequest {
             .await
             .map_err(|error| store_error(&error))?;
         if cancelled {
-            // It is kept already; now the handler stops.
+            // The cancellation is saved; stop the handler.
             if let Some(running_task) = self.tasks.running(&id) {
                 running_task.exchange.cancel();
             }
@@ -202,7 +204,7 @@ impl TaskRequest {
         Ok(Payload::of(record.task.to_core()))
     }
 
-    /// Waits for the end, and meanwhile puts the questions of the task.
+    /// Waits for the end of the task, and sends its input requests to the client meanwhile.
     async fn result(self, id: String) -> Outcome {
         loop {
             let task = self.find(&id).await?;
@@ -214,7 +216,7 @@ impl TaskRequest {
                 Some(running_task) => {
                     send_requests(&running_task, self.context.exchange().link()).await
                 }
-                // Another process runs it.
+                // Another process runs the task: poll the store.
                 None => tokio::time::sleep(self.config.options.poll_interval).await,
             }
         }
@@ -241,20 +243,23 @@ impl TaskRequest {
         Ok(Payload::of(result))
     }
 
-    /// Somebody fetched what a task came to.
+    /// Logs that a client retrieved the result of a task.
     fn log_retrieved(&self, task: &Task) {
         tracing::info!(task = short_id(task.id()), owner = ?self.owner(), "task retrieved");
     }
 }
 
-/// What the call itself would have been answered with, and which task it was.
+/// Returns the result of the call, related to the task.
 fn final_result(task: &Task) -> Outcome {
     match task.state() {
         TaskState::Ended(outcome) => {
             let json = outcome.as_result().map_err(Clone::clone)?;
-            let mut result: Value = json
-                .decode()
-                .map_err(|_| ErrorObject::internal("the result of the task is no JSON"))?;
+            let mut result: Value = json.decode().map_err(|_| {
+                ErrorObject::internal(
+                    "the stored result of the task is not valid \
+                 JSON",
+                )
+            })?;
             if task.call().revision.rules().stateless
                 && let Value::Object(members) = &mut result
             {

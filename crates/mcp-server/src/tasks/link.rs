@@ -1,4 +1,4 @@
-//! The way to the client of a call that outlives its request.
+//! The link from a task to the client that called the tool.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -13,20 +13,19 @@ use serde_json::Value;
 
 use super::wire::relate_to_task;
 
-/// The line of a task. As long as its request is not answered it is that of the request. Then
-/// notifications go to the session, where there is one, and say which task they belong to; what
-/// was known of the request stays known.
+/// The link of a task. Until the request is answered, it forwards to the link of the request. Then
+/// it sends notifications to the session, if there is one, with the id of the task.
 pub(super) struct TaskLink {
     request: Option<Arc<dyn Link>>,
     session: Arc<Session>,
-    /// The id of the task, once the request is answered.
+    /// The id of the task; set when the request has been answered.
     task: OnceLock<Box<str>>,
-    /// What stands for the request where it is long gone.
+    /// The caller as the store holds it, for a task that was resumed without its request.
     kept: Option<Caller>,
 }
 
 impl TaskLink {
-    /// Of a request that is not answered yet.
+    /// Creates the link of a request that has not been answered yet.
     pub(super) fn of_request(request: Arc<dyn Link>, session: Arc<Session>) -> Self {
         Self {
             request: Some(request),
@@ -36,7 +35,7 @@ impl TaskLink {
         }
     }
 
-    /// Of a task that is run again.
+    /// Creates the link of a resumed task.
     pub(super) fn of_task(task: &Task, session: Arc<Session>) -> Self {
         let call = task.call();
         let mut caller = if call.local {
@@ -54,13 +53,13 @@ impl TaskLink {
         }
     }
 
-    /// The request is answered; from here on the task speaks for itself.
+    /// Marks the request as answered: from now on messages are related to the task.
     pub(super) fn detach(&self, task: &str) {
-        // A call leaves once.
+        // A call detaches only once.
         let _ = self.task.set(task.into());
     }
 
-    /// Whether the request is answered.
+    /// Whether the request has been answered.
     pub(super) fn is_detached(&self) -> bool {
         self.task.get().is_some()
     }
@@ -83,8 +82,8 @@ impl Link for TaskLink {
             .and_then(|params| serde_json::from_str(std::str::from_utf8(params).ok()?).ok())
             .unwrap_or_else(|| Value::Object(serde_json::Map::new()));
         relate_to_task(&mut params, id);
-        // What is only as long as its request, as from 2026-07-28 on, leads to nobody: tasks have
-        // no notifications but their own there (M-TASK-046).
+        // On the stateless revision the session ends with its request, so this sends nothing: tasks
+        // have only their own notifications there (M-TASK-046).
         let params = text_of(&params);
         let sent = self
             .session

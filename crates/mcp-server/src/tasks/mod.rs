@@ -1,12 +1,14 @@
-//! Calls that outlive their request.
+//! Tasks: tool calls that continue after their request was answered.
 //!
-//! `begin` decides whether a call becomes a task and starts it, `runner` runs it in the background
-//! and keeps what changes, `serve` answers requests about tasks, `recover` takes up what a
-//! process before this one left unfinished. `table` knows what runs here.
+//! - `start` decides whether a call becomes a task and starts it.
+//! - `run` polls the handler in the background and saves changes.
+//! - `endpoint` handles requests about tasks.
+//! - `recover` resumes or ends the unfinished tasks of an earlier process.
+//! - `table` holds the tasks that run in this process.
 //!
-//! Specification: [tasks][legacy], [the extension][extension].
+//! Specification: [tasks][core], [the extension][extension].
 //!
-//! [legacy]: https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+//! [core]: https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
 //! [extension]: https://modelcontextprotocol.io/seps/2663-tasks-extension
 
 mod endpoint;
@@ -31,11 +33,11 @@ pub(crate) use start::ToolInvocation;
 pub(crate) use table::Tasks;
 
 impl<S: Clone + Send + Sync + 'static> Server<S> {
-    /// Keeps tasks in this store; default: a [`MemoryStore`](crate::MemoryStore), which forgets
-    /// them when the process ends.
+    /// Stores tasks in `store`. Default: a [`MemoryStore`](crate::MemoryStore), which loses them
+    /// when the process ends.
     ///
-    /// With a store that lasts, the server looks into it when it starts: tools that say they
-    /// [resume](crate::Tool::resumable) are run again, other tasks fail with a reason.
+    /// With any other store, the server reads the unfinished tasks when it starts. Tools that are
+    /// [resumable](crate::Tool::resumable) run again; other tasks end with an error.
     #[must_use]
     pub fn task_store(self, store: impl TaskStore) -> Self {
         let server = self.for_building();
@@ -43,7 +45,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         server
     }
 
-    /// Sets limits and times of tasks; the defaults stand at [`TaskOptions`].
+    /// Sets limits and times of tasks. [`TaskOptions`] documents the defaults.
     #[must_use]
     pub fn task_options(self, options: TaskOptions) -> Self {
         let server = self.for_building();

@@ -1,40 +1,40 @@
-//! What is set for tasks: on a tool, and on the server.
+//! The settings for tasks: of a tool, and of the server.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_protocol::task::Timestamp;
 use mcp_types::TaskSupport;
 
-/// How long a task is kept unless its client asks for another time.
+/// Default time to live of a task.
 const TTL: Duration = Duration::from_secs(3_600);
-/// The longest time a client gets.
+/// Default maximum time to live that a client may request.
 const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
-/// The shortest time a client gets: nobody could read the result of less.
+/// Minimum time to live: with less, a client could not read the result.
 const MIN_TTL: Duration = Duration::from_secs(1);
-/// How long clients are asked to wait between two looks.
+/// Default poll interval for clients.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Tasks of one owner that run at once.
+/// Default maximum number of running tasks per owner.
 const RUNNING: usize = 64;
 
-/// Whether calls of a tool outlive their request.
+/// Whether calls of a tool run as tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
-    /// They do for clients that know tasks: in 2025-11-25 when the client says so, from
-    /// 2026-07-28 on always. Others wait for the result.
+    /// For clients that support tasks: up to 2025-11-25 if the client requests it, from 2026-07-28
+    /// on always. Other clients wait for the result.
     #[default]
     Optional,
-    /// They always do; clients that know no tasks are refused.
+    /// Always. Calls of clients without support for tasks are rejected.
     Required,
 }
 
-/// What a tool says of tasks.
+/// What a tool declares about tasks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TaskPolicy {
     pub(crate) mode: TaskMode,
-    /// The handler itself says when it leaves its request.
+    /// The call becomes a task when the handler detaches.
     pub(crate) is_detachable: bool,
-    /// The handler may be run again after a restart.
+    /// The handler may run again after a restart of the server.
     pub(crate) is_resumable: bool,
 }
 
@@ -49,13 +49,13 @@ impl TaskPolicy {
 
 /// Limits and times of a server's tasks.
 ///
-/// How many tasks are kept is a matter of the store: [`MemoryStore`](crate::MemoryStore) keeps
-/// 1,000 of each owner and 10,000 in all. Requests about tasks are limited: in a session to 50 a
-/// second after a first burst of 200, where there are no sessions to 400 in four seconds of each
-/// verified principal.
+/// The store limits how many tasks exist: [`MemoryStore`](crate::MemoryStore) holds 1,000 per owner
+/// and 10,000 in total. Requests about tasks are rate limited: to 50 per second and session after a
+/// burst of 200; on the stateless revision to 400 in four seconds for each verified principal.
 ///
-/// Where nobody is verified, whoever has the id of a task can read its result and end it. An id
-/// has 256 random bits; keep it like a password, and prefer a short [time to live](Self::with_ttl).
+/// Without authentication, any client that has the id of a task can read its result and cancel it.
+/// An id has 256 random bits. Keep it secret like a password, and prefer a short [time to
+/// live](Self::with_ttl).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TaskOptions {
@@ -68,7 +68,8 @@ pub struct TaskOptions {
 }
 
 impl TaskOptions {
-    /// One hour to live, one day at most, a look each second, 64 running tasks of each owner.
+    /// Creates the default options: a time to live of one hour and at most one day, a poll interval
+    /// of one second, 64 running tasks per owner.
     pub fn new() -> Self {
         Self {
             ttl: TTL,
@@ -80,38 +81,39 @@ impl TaskOptions {
         }
     }
 
-    /// Sets how long a task and its result are kept, counted from its start, if the client does
-    /// not ask for a time of its own; default one hour. A task that still runs then is ended.
+    /// Sets the time to live of a task and its result, counted from its start, if the client
+    /// requests none. A task that still runs then is ended. Default: one hour.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
     }
 
-    /// Sets the longest time that a client gets; default 24 hours.
+    /// Sets the maximum time to live that a client may request. Default: 24 hours.
     #[must_use]
     pub fn with_max_ttl(mut self, ttl: Duration) -> Self {
         self.max_ttl = ttl;
         self
     }
 
-    /// Sets how long clients are asked to wait from one look to the next; default one second.
+    /// Sets the poll interval that clients are asked to keep. Default: one second.
     #[must_use]
     pub fn with_poll_interval(mut self, interval: Duration) -> Self {
         self.poll_interval = interval;
         self
     }
 
-    /// Sets how many tasks of one owner run at once; default 64. All who are not verified count as
-    /// one owner.
+    /// Sets the maximum number of running tasks per owner. All unauthenticated clients count as one
+    /// owner. Default: 64.
     #[must_use]
     pub fn with_max_running(mut self, tasks: usize) -> Self {
         self.running = tasks;
         self
     }
 
-    /// Whether the server takes up what its store holds unfinished when it starts; default: yes.
-    /// Of several processes with one store only one may, and it has to start first.
+    /// Sets whether the server recovers unfinished tasks from its store when it starts. If several
+    /// processes share a store, enable this in one of them only, and start that one first. Default:
+    /// yes.
     #[must_use]
     pub fn with_recovery(mut self, recovery: bool) -> Self {
         self.recovery = recovery;
@@ -131,7 +133,7 @@ impl TaskOptions {
         Timestamp::default().after(since.unwrap_or_default())
     }
 
-    /// The time that a client gets who asks for this one.
+    /// Returns the time to live for a client that requests `wanted`.
     pub(crate) fn effective_ttl(&self, wanted: Option<Duration>) -> Duration {
         let ttl = wanted.unwrap_or(self.ttl).min(self.max_ttl);
         ttl.max(MIN_TTL)

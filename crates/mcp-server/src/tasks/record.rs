@@ -1,4 +1,4 @@
-//! A running task and what is kept of it.
+//! A stored task, and how changes of it are saved.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,24 +9,24 @@ use tokio::time::{sleep, timeout};
 
 use super::table::TaskConfig;
 
-/// How long a store may take for one thing.
+/// Timeout of one operation of a store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The first wait for a store that failed, and the longest; each is twice the one before.
+/// First and maximum delay after a failed store operation; the delay doubles each time.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// What is changed of a task, as often as it takes.
+/// A change of a task. Called again after each conflict.
 pub(super) type Change<'a> = &'a (dyn Fn(&mut Task) -> Result<(), TaskEnded> + Sync);
 
-/// A task as it is kept.
+/// A task as the store holds it.
 pub(super) struct TaskRecord {
     pub(super) config: Arc<TaskConfig>,
     pub(super) task: Task,
 }
 
 impl TaskRecord {
-    /// Keeps a change, in at most `max_attempts` attempts. `false` if there is nothing to change any more:
-    /// the task has ended, or is gone.
+    /// Saves a change, in at most `max_attempts` attempts. Returns `false` if the task has ended or
+    /// is gone.
     pub(super) async fn change(
         &mut self,
         max_attempts: u32,
@@ -55,14 +55,14 @@ impl TaskRecord {
                 Err(full @ StoreError::Full { .. }) => return Err(full),
                 Err(error) => failed = error,
             }
-            tracing::warn!(error = %failed, "a change of a task cannot be kept yet");
+            tracing::warn!(error = %failed, "cannot save a change of a task; trying again");
             sleep(wait).await;
             wait = (wait * 2).min(MAX_BACKOFF);
         }
         Err(failed)
     }
 
-    /// Reads what is kept; `false` if the task is gone.
+    /// Reads the task again. Returns `false` if it is gone.
     async fn read(&mut self) -> Result<bool, StoreError> {
         let kept = with_timeout(self.config.store.get(self.task.id())).await?;
         let is_there = kept.is_some();
@@ -73,14 +73,14 @@ impl TaskRecord {
     }
 }
 
-/// Waits for a store, but not for ever.
+/// Waits for a store operation, at most [`STORE_TIMEOUT`].
 pub(super) async fn with_timeout<T>(
     operation: BoxFuture<'_, Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     match timeout(STORE_TIMEOUT, operation).await {
         Ok(done) => done,
         Err(_) => Err(StoreError::Unavailable(format!(
-            "no answer within {} s",
+            "the store did not answer within {} s",
             STORE_TIMEOUT.as_secs()
         ))),
     }

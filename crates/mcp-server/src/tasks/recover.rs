@@ -1,4 +1,4 @@
-//! What a process before this one left unfinished.
+//! Recovery of the tasks that an earlier process left unfinished.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,14 +21,14 @@ use super::wire::short_id;
 use crate::registry::tool::ToolEntry;
 use crate::server::core::Core;
 
-/// Tasks that are read at a time.
+/// Number of tasks that are read at a time.
 const PAGE: usize = 100;
-/// Attempts to read the store, and to keep the end of a task.
+/// Attempts to read the store, and to save the end of a task.
 const TRIES: u32 = 24;
-/// How often an answer of a client is asked for until it fits.
+/// How often the client may send an invalid input response before the call fails.
 const MAX_ANSWERS: u32 = 8;
 
-/// Tasks are being taken up; however that ends, nobody waits for it any longer.
+/// Ends the recovery for all waiting requests when dropped.
 struct RecoveryGuard<'a>(&'a Core);
 
 impl Drop for RecoveryGuard<'_> {
@@ -38,7 +38,7 @@ impl Drop for RecoveryGuard<'_> {
 }
 
 impl Core {
-    /// Takes up what is unfinished, the first time there is a runtime to do it in.
+    /// Starts the recovery of unfinished tasks, unless it was started or there is no runtime yet.
     pub(crate) fn start_recovery(self: &Arc<Self>) {
         if self.tasks.recovery_started.load(Ordering::Acquire) {
             return;
@@ -69,19 +69,19 @@ impl Core {
                 Ok(tasks) => tasks,
                 Err(error) if max_attempts < TRIES => {
                     max_attempts += 1;
-                    tracing::warn!(%error, "unfinished tasks cannot be read yet");
+                    tracing::warn!(%error, "cannot read unfinished tasks; trying again");
                     tokio::time::sleep(Duration::from_secs(5)).await;
                     continue;
                 }
                 Err(error) => {
-                    tracing::error!(%error, "unfinished tasks are left as they are");
+                    tracing::error!(%error, "cannot read unfinished tasks; they are not recovered");
                     return;
                 }
             };
             let Some(last) = tasks.last() else { return };
             after = Some(last.id().to_owned());
             for task in tasks {
-                // What runs here was not left behind.
+                // A task that runs in this process needs no recovery.
                 if self.tasks.running(task.id()).is_none() {
                     self.recover_task(task, &config, &runtime).await;
                     self.tasks.recovering.send_replace(true);
@@ -90,7 +90,7 @@ impl Core {
         }
     }
 
-    /// Runs a task again, or ends it with the reason why not.
+    /// Runs a task again, or ends it with an error.
     async fn recover_task(
         self: &Arc<Self>,
         task: Task,
@@ -117,8 +117,8 @@ impl Core {
         };
         match recovered {
             Ok(true) => {}
-            Ok(false) => tracing::debug!(task = id, "task was taken up by somebody else"),
-            Err(error) => tracing::error!(task = id, %error, "task cannot be taken up"),
+            Ok(false) => tracing::debug!(task = id, "another process recovered the task"),
+            Err(error) => tracing::error!(task = id, %error, "cannot recover the task"),
         }
     }
 
@@ -158,8 +158,8 @@ impl Core {
             Ok(guard) => guard,
             Err(error) => return Err(StoreError::Unavailable(error.to_string())),
         };
-        // The next version is ours: of two processes that see it, one gets the task. Who cancels it from
-        // here on finds it running.
+        // Writing the next version claims the task: if two processes try, one of them fails. A
+        // cancellation from now on finds the task running.
         record.task = match with_timeout(record.config.store.put(record.task.clone())).await {
             Ok(task) => task,
             Err(StoreError::Conflict) => return Ok(false),
@@ -180,7 +180,7 @@ impl Core {
     }
 }
 
-/// Ends a task that cannot be run again.
+/// Ends a task that cannot be resumed.
 async fn end_interrupted(mut record: TaskRecord, config: &TaskConfig) -> Result<bool, StoreError> {
     let now = config.options.now();
     let error = ErrorObject::internal("the server was restarted while the task ran");

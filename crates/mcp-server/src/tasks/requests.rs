@@ -1,4 +1,4 @@
-//! Questions of a running task, put to the client as requests (2025-11-25).
+//! Input requests of a running task, sent to the client as server requests (2025-11-25).
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 use super::table::RunningTask;
 use super::wire::relate_to_task;
 
-/// Asks what the task wants to know, on the stream of one request, until the task has ended.
+/// Sends the input requests of a task on the stream of one request, until the task has ended.
 ///
 /// # Cancel safety
-/// Dropping the future withdraws the questions that are not answered; another may ask them.
+/// Dropping the future withdraws the requests without a response; another call may send them again.
 pub(super) async fn send_requests(running_task: &Arc<RunningTask>, link: &Arc<dyn Link>) {
     let mut ended = running_task.ended.subscribe();
     let mut ended = pin!(async move { ended.wait_for(|ended| *ended).await.is_ok() });
     let mut sending: Vec<BoxFuture<'static, bool>> = Vec::new();
-    // Where the client cannot be reached it is not tried again.
+    // After the first failure nothing more is sent to this client.
     let mut is_reachable = true;
     let mut seen = 0;
     loop {
@@ -55,7 +55,7 @@ pub(super) async fn send_requests(running_task: &Arc<RunningTask>, link: &Arc<dy
     }
 }
 
-/// Puts one question; whether the client could be reached.
+/// Sends one input request and delivers the response. Returns whether the client was reached.
 async fn send_request(request: ClaimedInputRequest, link: Arc<dyn Link>, id: Box<str>) -> bool {
     let Some(method) = known_method(request.method()) else {
         return true;
@@ -77,7 +77,7 @@ async fn send_request(request: ClaimedInputRequest, link: Arc<dyn Link>, id: Box
     match answer {
         None => true,
         Some(Ok(Ok(raw))) => {
-            // What is no JSON fits no question.
+            // Invalid JSON becomes `null`, which matches no input request.
             request.answer(Ok(raw.decode::<Value>().unwrap_or_default()));
             true
         }
@@ -86,7 +86,7 @@ async fn send_request(request: ClaimedInputRequest, link: Arc<dyn Link>, id: Box
             true
         }
         Some(Err(error)) => {
-            tracing::debug!(%error, "a question of a task did not reach its client");
+            tracing::debug!(%error, "cannot send an input request of a task to its client");
             false
         }
     }

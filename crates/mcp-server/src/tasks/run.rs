@@ -1,4 +1,4 @@
-//! A task in the background, until it ends.
+//! Runs one task in the background until it ends.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -17,30 +17,31 @@ use super::record::TaskRecord;
 use super::table::{RunningGuard, Tasks};
 use super::wire::short_id;
 
-/// Attempts to keep a change on the way, and the end.
+/// Attempts to save a change of a running task, and its end.
 const TRIES: u32 = 8;
 const MAX_ATTEMPTS_AT_END: u32 = 24;
-/// How long a task is kept that was ended because its time was over, for its client to see why.
+/// How long a task is kept after its time to live was exceeded, so that its client can read the
+/// error.
 const RETENTION_AFTER_EXPIRY: Duration = Duration::from_secs(60);
 
-/// What runs one task.
+/// Polls the handler of one task and saves its changes.
 pub(super) struct TaskRunner {
     pub(super) tasks: Arc<Tasks>,
     pub(super) guard: RunningGuard,
     pub(super) record: TaskRecord,
-    /// Where its client hears of it, where clients have sessions.
+    /// Receives the notifications of the task, in session-based revisions.
     pub(super) session: Arc<Session>,
 }
 
-/// Why a task does not run any more.
+/// Why a task stopped running.
 enum End {
-    /// Its handler is done.
+    /// The handler has finished.
     Outcome(Outcome),
-    /// Its time is over.
+    /// The time to live was exceeded.
     Expired,
-    /// What happens on the way cannot be kept.
+    /// A change could not be saved.
     StoreFailed(StoreError),
-    /// It was ended from outside, and that is kept already.
+    /// The task was ended by another request or process, and that is saved.
     EndedElsewhere,
 }
 
@@ -61,10 +62,10 @@ impl TaskRunner {
         let mut running = Running::new(exchange.clone(), handler);
         let end = self.work(&mut running).await;
         if running.is_pending() {
-            // What it drops may panic, and that is no reason to leave the task as it is.
+            // Dropping the handler may panic; the task is ended nevertheless.
             let _ = running.end(Err(ErrorObject::internal("the task has ended")));
         }
-        // PROG-014: nothing is sent any more, whatever of the handler lives on elsewhere.
+        // PROG-014: no more notifications, even if parts of the handler still run.
         let was_cancelled = !exchange.settle();
         match end {
             End::EndedElsewhere => {}
@@ -80,10 +81,11 @@ impl TaskRunner {
                 self.end(outcome, RETENTION_AFTER_EXPIRY).await;
             }
             End::StoreFailed(error) => {
-                tracing::error!(task = short_id(self.record.task.id()), %error, "a task cannot be kept");
+                tracing::error!(task = short_id(self.record.task.id()), %error, "cannot save a \
+                 task");
                 let error = ErrorObject::internal(match error {
                     StoreError::Full { limit } => {
-                        format!("the task has more to remember than can be kept: {limit}")
+                        format!("the state of the task exceeds a limit of the store: {limit}")
                     }
                     _ => "the task store failed while the task ran".to_owned(),
                 });
@@ -92,7 +94,7 @@ impl TaskRunner {
         }
     }
 
-    /// Runs the handler and keeps what changes.
+    /// Polls the handler and saves changes.
     async fn work(&mut self, running: &mut Running) -> End {
         let pending = Arc::clone(&self.guard.running_task.pending);
         let mut sleep = self.sleep();
@@ -127,7 +129,7 @@ impl TaskRunner {
         }
     }
 
-    /// Until its time is over; tokio's clock runs beside the one on the wall.
+    /// Returns a timer for the time to live; tokio's clock approximates the wall clock.
     fn sleep(&self) -> Option<Pin<Box<Sleep>>> {
         self.record.task.ttl()?;
         let left = self
@@ -139,7 +141,7 @@ impl TaskRunner {
         Some(Box::pin(sleep_until(at)))
     }
 
-    /// Keeps what is new in the pending input; whether the task is still there.
+    /// Saves the changes of the pending input. Returns whether the task still exists.
     async fn save(&mut self) -> Result<bool, StoreError> {
         let snapshot = self.guard.running_task.pending.snapshot();
         let now = self.record.config.options.now();
@@ -169,7 +171,7 @@ impl TaskRunner {
         Ok(is_there)
     }
 
-    /// Keeps the end.
+    /// Saves the outcome.
     async fn end(&mut self, outcome: TaskOutcome, retention: Duration) {
         let options = &self.record.config.options;
         let now = options.now();
@@ -186,7 +188,7 @@ impl TaskRunner {
             .change(MAX_ATTEMPTS_AT_END, &end(&outcome))
             .await;
         if let Err(StoreError::Full { limit }) = &saved {
-            let error = format!("the result of the task is more than can be kept: {limit}");
+            let error = format!("the result of the task exceeds a limit of the store: {limit}");
             let replacement = TaskOutcome::Error(ErrorObject::internal(error));
             saved = self
                 .record
@@ -201,17 +203,23 @@ impl TaskRunner {
                 tracing::info!(task = id, ?owner, tool, failed, "task ended");
                 self.tasks.notify(&self.session, task);
             }
-            // Somebody else ended it first.
-            Ok(false) => tracing::debug!(task = id, ?owner, tool, "task was ended elsewhere"),
+            // Another process or request ended the task first.
+            Ok(false) => tracing::debug!(
+                task = id,
+                ?owner,
+                tool,
+                "task was already ended by \
+             another request or process"
+            ),
             Err(error) => {
-                tracing::error!(task = id, ?owner, tool, %error, "the end of a task is lost");
+                tracing::error!(task = id, ?owner, tool, %error, "cannot save the end of a task");
             }
         }
     }
 }
 
 impl Tasks {
-    /// Tells who listens what became of a task.
+    /// Notifies subscribed clients of the state of a task.
     pub(super) fn notify(&self, session: &Session, task: &Task) {
         if session.revision().rules().tasks
             && let Ok(params) = serde_json::to_vec(&task.to_core())
@@ -224,7 +232,7 @@ impl Tasks {
     }
 }
 
-/// What a handler came to, as it is kept.
+/// Converts the outcome of a handler for the store.
 fn to_outcome(outcome: Outcome, stateless: bool) -> TaskOutcome {
     let payload = match outcome {
         Ok(payload) => payload,
@@ -233,7 +241,10 @@ fn to_outcome(outcome: Outcome, stateless: bool) -> TaskOutcome {
     let mut text = Vec::new();
     payload.write(&mut text);
     let Ok(mut text) = String::from_utf8(text) else {
-        return TaskOutcome::Error(ErrorObject::internal("the result is no JSON"));
+        return TaskOutcome::Error(ErrorObject::internal(
+            "the result of the handler is not valid \
+         JSON",
+        ));
     };
     let kind = members(&text)
         .map_while(Result::ok)
@@ -243,7 +254,7 @@ fn to_outcome(outcome: Outcome, stateless: bool) -> TaskOutcome {
         Some("\"complete\"") => {}
         Some(_) => {
             let problem =
-                "the handler ended with a question; within a task it has to wait for the answer";
+                "the handler ended with an input request; a task must wait for the response";
             return TaskOutcome::Error(ErrorObject::internal(problem));
         }
         None if stateless && text.ends_with('}') => {
@@ -257,7 +268,7 @@ fn to_outcome(outcome: Outcome, stateless: bool) -> TaskOutcome {
     TaskOutcome::of_result(RawJson::copy(&text))
 }
 
-/// Does something beside everything else. In a box, so that what a runtime needs for a task is there once.
+/// Spawns `work` on the runtime. Boxed, so that the code of the runtime is compiled once.
 pub(super) fn background(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) {
     let work: BoxFuture<'static, ()> = Box::pin(work);
     runtime.spawn(work);

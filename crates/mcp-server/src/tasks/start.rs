@@ -1,4 +1,4 @@
-//! Whether a call becomes a task, and how it does.
+//! Decides whether a call becomes a task, and starts it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,21 +26,22 @@ use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
 use crate::server::settings::Settings;
 
-/// How often an answer of a client is asked for until it fits; a session answers once.
+/// How often the client of the stateless revision may send an invalid input response before the
+/// call fails; in a session the first response counts.
 const TRIES: u32 = 8;
 
-/// What a call becomes.
+/// How a tool call is executed.
 enum Execution {
     Inline,
-    /// A task, of this time to live if the client wants one.
+    /// As a task, with the requested time to live.
     Task {
         ttl: Option<Duration>,
     },
-    /// A call whose handler may leave it.
+    /// Inline; the handler may detach and continue as a task.
     Detachable,
 }
 
-/// A call of a tool, as far as it concerns tasks.
+/// A tool call, as far as it concerns tasks.
 pub(crate) struct ToolInvocation<'a> {
     pub(crate) tool: &'a Arc<ToolEntry>,
     pub(crate) arguments: &'a str,
@@ -51,7 +52,7 @@ pub(crate) struct ToolInvocation<'a> {
 }
 
 impl Core {
-    /// What a call comes to that has to do with tasks; `None` if it is a call like any other.
+    /// Starts a call as a task or as a detachable call. Returns `None` for an inline call.
     pub(crate) fn start_task(
         self: &Arc<Self>,
         invocation: &ToolInvocation<'_>,
@@ -61,7 +62,7 @@ impl Core {
         match self.execution(invocation, context)? {
             Execution::Inline => Ok(None),
             Execution::Task { ttl } => {
-                // Where a client waits for either, bad arguments are not worth a task.
+                // The client accepts a result or a task; for invalid arguments no task is created.
                 if context.rules().stateless
                     && let Err(problem) = invocation.tool.input.check(invocation.arguments)
                 {
@@ -92,10 +93,10 @@ impl Core {
             Err(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, message))
         };
         let Some(task_policy) = invocation.tool.task_policy else {
-            // TASK-031: who declares no tasks does not look at the member.
+            // TASK-031: a server that does not declare tasks ignores the `task` member.
             let is_requested = rules.tasks && invocation.task.is_some();
             return if is_requested && self.has_tasks() {
-                refused("does not run as a task; call it without one")
+                refused("does not run as a task; call it without the member \"task\"")
             } else {
                 Ok(Execution::Inline)
             };
@@ -123,7 +124,7 @@ impl Core {
         }
     }
 
-    /// Whether some tool may run as a task.
+    /// Whether a registered tool may run as a task.
     pub(crate) fn has_tasks(&self) -> bool {
         self.tools
             .snapshot()
@@ -131,7 +132,7 @@ impl Core {
             .any(|tool| tool.task_policy.is_some())
     }
 
-    /// A call whose handler may leave it.
+    /// Starts a call whose handler may detach.
     fn start_detachable(
         self: &Arc<Self>,
         invocation: &ToolInvocation<'_>,
@@ -159,7 +160,10 @@ impl Core {
         let Some(round_trips) =
             MultiRoundTrip::begin(round_trip, &mut new_task.context, &settings.keys, binding)?
         else {
-            return Err(ErrorObject::internal("the call cannot be left"));
+            return Err(ErrorObject::internal(
+                "the call cannot detach: its revision has no \
+             pending input",
+            ));
         };
         let call = Call::new(arguments, new_task.context.clone());
         let handler = match (tool.run)(&call, finish) {
@@ -182,8 +186,7 @@ impl Core {
     }
 }
 
-/// The exchange of a handler whose request lives: it ends with the request, unless the handler
-/// has left.
+/// Cancels the exchange of the handler together with the request, unless the handler has detached.
 struct RequestGuard {
     exchange: Exchange,
     task_link: Arc<TaskLink>,
@@ -197,7 +200,7 @@ impl Drop for RequestGuard {
     }
 }
 
-/// Everything a task is made from.
+/// The data from which a task is created.
 #[derive(Clone)]
 pub(super) struct NewTask {
     tasks: Arc<Tasks>,
@@ -205,7 +208,7 @@ pub(super) struct NewTask {
     call: TaskCall,
     ttl: Duration,
     task_link: Arc<TaskLink>,
-    /// As the handler sees it.
+    /// The request context for the handler.
     pub(super) context: RequestContext,
 }
 
@@ -252,7 +255,7 @@ impl NewTask {
         })
     }
 
-    /// Keeps the task and then starts its handler; completes with what answers the request.
+    /// Stores the task, starts its handler and returns the answer to the request.
     async fn start(mut self, runtime: Handle, tool: Arc<ToolEntry>) -> Outcome {
         let max_attempts = if self.context.rules().stateless {
             TRIES
@@ -270,12 +273,12 @@ impl NewTask {
         Ok(answer)
     }
 
-    /// Takes over a handler that leaves its request.
+    /// Turns a running handler that detaches into a task.
     async fn detach(self, handler: BoxFuture<'static, Outcome>, runtime: Handle) -> DetachOutcome {
         let Some(pending) = self.context.pending_input().cloned() else {
             return DetachOutcome::Refused(
                 handler,
-                ErrorObject::internal("the call cannot be left"),
+                ErrorObject::internal("the call cannot detach: its revision has no pending input"),
             );
         };
         let runner = match self.create(Arc::clone(&pending), &runtime).await {
@@ -289,7 +292,7 @@ impl NewTask {
         DetachOutcome::Detached(Ok(answer))
     }
 
-    /// Keeps the task. Nobody hears of it before it is kept.
+    /// Stores the task. Its id is not used before it is stored.
     async fn create(
         &self,
         pending: Arc<PendingInput>,
@@ -310,7 +313,7 @@ impl NewTask {
         let now = options.now();
         let mut task = Task::new(id, owner, self.call.clone(), now, Some(self.ttl))
             .with_poll_interval(options.poll_interval);
-        // It has just begun, so it takes this.
+        // A new task accepts any change.
         let _ = task.set_call_state(call_state, now);
         let mut create_guard = CreateGuard {
             config: &self.config,
@@ -337,7 +340,7 @@ impl NewTask {
     }
 }
 
-/// A task that is being kept; if its request goes away meanwhile, nobody knows of it.
+/// Removes the task if the request is dropped while the store creates it.
 struct CreateGuard<'a> {
     config: &'a Arc<TaskConfig>,
     runtime: &'a Handle,
@@ -350,7 +353,8 @@ impl Drop for CreateGuard<'_> {
             let (config, id) = (Arc::clone(self.config), guard.running_task.id.clone());
             background(self.runtime, async move {
                 if let Err(error) = with_timeout(config.store.remove(&id)).await {
-                    tracing::warn!(%error, "a task that nobody knows of stays until it expires");
+                    tracing::warn!(%error, "cannot remove a task whose request was dropped; it \
+                     stays until it expires");
                 }
             });
         }
@@ -374,9 +378,11 @@ pub(super) async fn run(
         Reply::Blocking(work) => {
             let done = runtime.spawn_blocking(|| guarded(work).and_then(|outcome| outcome));
             done.await
-                .unwrap_or_else(|_| Err(ErrorObject::internal("the handler was stopped")))
+                .unwrap_or_else(|_| Err(ErrorObject::internal("the runtime stopped the handler")))
         }
-        _ => Err(ErrorObject::internal("the handler cannot be run here")),
+        _ => Err(ErrorObject::internal(
+            "this kind of handler cannot run as a task",
+        )),
     }
 }
 
@@ -389,11 +395,11 @@ fn finish(tool: &ToolEntry, rules: &'static Rules) -> FinishTool {
 
 fn runtime() -> Result<Handle, ErrorObject> {
     Handle::try_current()
-        .map_err(|_| ErrorObject::internal("tasks run on tokio, and there is no runtime here"))
+        .map_err(|_| ErrorObject::internal("tasks need a tokio runtime, and this thread has none"))
 }
 
 impl Tasks {
-    /// Removes what is expired from time to time, as long as there is a server.
+    /// Removes expired tasks at intervals, as long as the server exists.
     fn start_sweeper(self: &Arc<Self>, runtime: &Handle) {
         const EVERY: Duration = Duration::from_secs(30);
         if self.sweeper_started.swap(true, Ordering::AcqRel) {
@@ -407,7 +413,7 @@ impl Tasks {
                 let config = tasks.config();
                 drop(tasks);
                 if let Err(error) = with_timeout(config.store.sweep(config.options.now())).await {
-                    tracing::warn!(%error, "expired tasks cannot be removed now");
+                    tracing::warn!(%error, "cannot remove expired tasks; trying again later");
                 }
             }
         });

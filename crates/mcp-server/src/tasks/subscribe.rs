@@ -11,11 +11,11 @@ use super::wire::{declares_tasks, missing_extension};
 use crate::server::core::Core;
 use crate::server::subscriptions::{Filter, Subscriptions};
 
-/// Tasks that one subscription may name.
+/// Maximum number of tasks in one subscription.
 const MAX_TASKS: usize = 256;
 
 impl Core {
-    /// The tasks that a subscription wants to hear of.
+    /// Returns the ids of the tasks to which a client subscribes.
     pub(crate) fn subscribed_tasks(
         &self,
         wanted: &SubscriptionFilter,
@@ -31,14 +31,14 @@ impl Core {
         }
         if ids.len() > MAX_TASKS {
             return Err(ErrorObject::invalid_params(format!(
-                "a subscription names at most {MAX_TASKS} tasks, not {}",
+                "a subscription may name at most {MAX_TASKS} tasks, not {}",
                 ids.len()
             )));
         }
         Ok(ids.into_iter().map(str::to_owned).collect())
     }
 
-    /// A subscription that hears of tasks too: of those that its client may know of.
+    /// Opens a subscription that includes tasks: those that belong to the principal of the request.
     pub(crate) fn subscribe_to_tasks(
         self: &Arc<Self>,
         filter: Filter,
@@ -69,7 +69,7 @@ async fn listen(
     }
     let subscribed = filter.tasks.clone();
     let listening = subscriptions.open(task_request.context.exchange().clone(), filter)?;
-    // What became of them before somebody listened is told first.
+    // Notify of changes that happened before the subscription was open.
     for id in subscribed {
         if let Ok(task) = task_request.find(&id).await {
             listening.notify_task(&task);

@@ -1,4 +1,4 @@
-//! The tasks that run in this process, and what all of them share.
+//! The tasks that run in this process, and the state they share.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -15,10 +15,11 @@ use super::TaskOptions;
 use crate::server::subscriptions::Subscriptions;
 use crate::sync::lock;
 
-/// Requests about tasks that one principal may make in [`RATE_WINDOW`], where there are no sessions.
+/// Maximum number of requests about tasks per principal in [`RATE_WINDOW`], on the stateless
+/// revision.
 const MAX_REQUESTS: u32 = 400;
 const RATE_WINDOW: Duration = Duration::from_secs(4);
-/// Principals whose requests are counted at a time.
+/// Maximum number of principals whose requests are counted.
 const MAX_COUNTED: usize = 4_096;
 
 /// The tasks of a server.
@@ -27,19 +28,19 @@ pub(crate) struct Tasks {
     running: Mutex<Table>,
     counted: Mutex<HashMap<Principal, (Instant, u32)>>,
     pub(super) subscriptions: Arc<Subscriptions>,
-    /// Whether what was unfinished has been taken up.
+    /// Whether the recovery of unfinished tasks was started.
     pub(super) recovery_started: AtomicBool,
-    /// Whether something is being taken up; it tells of each task that was.
+    /// Whether the recovery is in progress; also notifies after each recovered task.
     pub(super) recovering: watch::Sender<bool>,
-    /// Whether somebody removes what is expired.
+    /// Whether expired tasks are being removed at intervals.
     pub(super) sweeper_started: AtomicBool,
 }
 
-/// Where and how tasks are kept.
+/// The store and the options of tasks.
 pub(super) struct TaskConfig {
     pub(super) store: Arc<dyn TaskStore>,
     pub(super) options: TaskOptions,
-    /// Whether the store may hold what another process left.
+    /// Whether the store may hold tasks of an earlier process.
     pub(super) is_persistent: bool,
 }
 
@@ -55,11 +56,11 @@ pub(super) struct RunningTask {
     pub(super) owner: Option<Principal>,
     pub(super) pending: Arc<PendingInput>,
     pub(super) exchange: Exchange,
-    /// Whether it has ended, and its end is kept.
+    /// Whether the task has ended and its end is saved.
     pub(super) ended: watch::Sender<bool>,
 }
 
-/// The place of a running task in the table; given back on drop.
+/// Removes a running task from the table when dropped.
 pub(super) struct RunningGuard {
     pub(super) running_task: Arc<RunningTask>,
     tasks: Arc<Tasks>,
@@ -114,13 +115,12 @@ impl Tasks {
         });
     }
 
-    /// The task of this id, if it runs here.
+    /// Returns the task with this id if it runs in this process.
     pub(super) fn running(&self, id: &str) -> Option<Arc<RunningTask>> {
         lock(&self.running).tasks.get(id).cloned()
     }
 
-    /// The same; if tasks of an earlier process are being taken up, once it is known whether this
-    /// is one of them.
+    /// Like [`running`](Self::running), but waits for a recovery in progress.
     pub(super) async fn wait_for_running(&self, id: &str) -> Option<Arc<RunningTask>> {
         let mut recovering = self.recovering.subscribe();
         loop {
@@ -134,8 +134,8 @@ impl Tasks {
         }
     }
 
-    /// Puts a task on the table before it is kept, so that nobody takes it for one that was left
-    /// behind.
+    /// Adds a task to the table. Call this before storing the task, so that the recovery does not
+    /// take it for an unfinished one.
     pub(super) fn guard(
         self: &Arc<Self>,
         running_task: RunningTask,
@@ -146,7 +146,7 @@ impl Tasks {
         let of_owner = table.owners.entry(running_task.owner.clone()).or_default();
         if *of_owner >= max {
             return Err(ErrorObject::internal(format!(
-                "{max} tasks are running, the limit; try again when one has ended"
+                "{max} tasks are running, which is the limit; try again when a task has ended"
             )));
         }
         *of_owner += 1;
@@ -159,12 +159,12 @@ impl Tasks {
         })
     }
 
-    /// Whether another request about tasks is served.
+    /// Checks the rate limit of requests about tasks.
     pub(super) fn admit(&self, context: &RequestContext, now: Instant) -> Result<(), ErrorObject> {
         let admitted = match context.principal() {
             _ if !context.rules().stateless => context.session().admits_task_request(now),
             Some(principal) => self.count(principal, now),
-            // Nobody in particular: there is nobody to tell from others, and ids are not guessed.
+            // Unauthenticated clients cannot be told apart, and ids cannot be guessed.
             None => true,
         };
         if admitted {
@@ -195,7 +195,7 @@ impl Tasks {
 
 impl Drop for RunningGuard {
     fn drop(&mut self) {
-        // Whoever waits looks into the store.
+        // Waiting requests then read the store.
         self.running_task.ended.send_replace(true);
         let mut table = lock(&self.tasks.running);
         table.tasks.remove(&self.running_task.id);

@@ -1,4 +1,4 @@
-//! Tasks as messages show them: results, errors and `_meta`.
+//! The form of tasks in messages: results, errors and `_meta`.
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::task::{StoreError, Task};
@@ -7,19 +7,19 @@ use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{CreateTaskResult, JsonObject, RELATED_TASK_KEY};
 use serde_json::{Value, json};
 
-/// As much of an id as a log may show: it finds the task, and opens nothing.
+/// Returns the part of an id that may appear in logs: it identifies the task but gives no access.
 pub(super) fn short_id(id: &str) -> &str {
     id.get(..12).unwrap_or(id)
 }
 
-/// Whether the request says that its client knows the extension.
+/// Whether the request declares the tasks extension.
 pub(super) fn declares_tasks(context: &RequestContext) -> bool {
     let capabilities = context.session().client_capabilities();
     let extensions = capabilities.and_then(|it| it.extensions.as_ref());
     extensions.is_some_and(|it| it.contains_key(TASKS_EXTENSION))
 }
 
-/// The answer to who does not know the extension and has to.
+/// Returns the error for a client that does not declare the required extension.
 pub(super) fn missing_extension() -> ErrorObject {
     ErrorObject::new(
         ErrorCode::MISSING_CLIENT_CAPABILITY,
@@ -28,12 +28,12 @@ pub(super) fn missing_extension() -> ErrorObject {
     .with_data(json!({ "requiredCapabilities": { "extensions": { TASKS_EXTENSION: {} } } }))
 }
 
-/// What clients hear of a store that failed; the rest is for the log.
+/// Returns the error for clients after a store failure; details are logged only.
 pub(super) fn store_error(error: &StoreError) -> ErrorObject {
     match error {
-        StoreError::Full { limit } => ErrorObject::internal(format!(
-            "no more tasks can be kept: {limit}, the limit; try again later"
-        )),
+        StoreError::Full { limit } => {
+            ErrorObject::internal(format!("the task store is full: {limit}; try again later"))
+        }
         error => {
             tracing::error!(%error, "the task store failed");
             ErrorObject::internal("the task store failed; try again later")
@@ -41,7 +41,7 @@ pub(super) fn store_error(error: &StoreError) -> ErrorObject {
     }
 }
 
-/// The result that tells of a new task.
+/// Returns the result that announces a new task.
 pub(super) fn created_result(task: &Task, stateless: bool) -> Payload {
     if stateless {
         return match serde_json::from_str::<Value>(&task.to_created()) {
@@ -54,7 +54,7 @@ pub(super) fn created_result(task: &Task, stateless: bool) -> Payload {
     Payload::of(result)
 }
 
-/// Says in `_meta` which task a message belongs to.
+/// Adds to `_meta` the task that a message belongs to.
 pub(super) fn relate_to_task(message: &mut Value, id: &str) {
     let Value::Object(members) = message else {
         return;
