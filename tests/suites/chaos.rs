@@ -51,7 +51,7 @@ fn session() -> Vec<u8> {
 async fn play(input: &[u8]) -> Vec<u8> {
     let (mut client_write, server_read) = tokio::io::duplex(1 << 16);
     let (server_write, mut client_read) = tokio::io::duplex(1 << 16);
-    let options = Options::for_server().with_grace(Duration::from_millis(20));
+    let options = Options::for_server().with_shutdown_timeout(Duration::from_millis(20));
     let server = everything::server();
     let serving = tokio::spawn(serve_io_with(server, server_read, server_write, options));
     client_write.write_all(input).await.unwrap();

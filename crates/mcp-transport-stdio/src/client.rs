@@ -8,11 +8,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 use crate::connection::channel;
+use crate::end::End;
 use crate::error::stall_text;
-use crate::noise::{Noise, Quiet};
 use crate::options::Options;
-use crate::pipe::{Driver, End, Role};
-use crate::work::{Spawner, Threads};
+use crate::pipe::{Driver, Role};
+use crate::spawner::{Spawner, Threads};
+use crate::stray::{StrayFilter, StrayOutput};
 
 /// Reaches a server over a pair of byte streams: a socket, a pair of pipes, anything.
 ///
@@ -52,9 +53,9 @@ where
         inbound: Arc<dyn Inbound>,
         after: impl Future<Output = ()> + Send + 'static,
     ) -> Arc<dyn Connection> {
-        let (mux, noise, mut driver) = open(inbound, self.streams, &self.options);
+        let (mux, stray, mut driver) = open(inbound, self.streams, &self.options);
         let (handle, control) = channel(mux);
-        let drain = self.options.drain;
+        let drain = self.options.drain_timeout;
         tokio::spawn(async move {
             let end = control.until_stopped(driver.run()).await;
             let end = end.unwrap_or(End::Closed);
@@ -62,7 +63,7 @@ where
                 // The last answers may be there still.
                 let _ = timeout(drain, driver.read_rest()).await;
             }
-            control.close(reason(end, &noise));
+            control.close(reason(end, &stray));
             let _ = timeout(drain, driver.finish()).await;
             drop(driver);
             after.await;
@@ -98,25 +99,25 @@ pub(crate) fn open<R, W>(
     inbound: Arc<dyn Inbound>,
     streams: (R, W),
     options: &Options,
-) -> (Arc<Mux>, Arc<Noise>, Driver<R, W>)
+) -> (Arc<Mux>, Arc<StrayOutput>, Driver<R, W>)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let noise = Noise::new(options.noise);
-    let quiet = Quiet {
+    let stray = StrayOutput::new(options.max_stray_lines);
+    let quiet = StrayFilter {
         inner: inbound,
-        noise: Arc::clone(&noise),
+        stray: Arc::clone(&stray),
     };
     let mux = Mux::new(Arc::new(quiet), options.limits.clone());
-    let spawner = Spawner::new(Threads::Runtime, options.blocking);
-    let role = Role::Client(Arc::clone(&noise));
+    let spawner = Spawner::new(Threads::Runtime, options.max_blocking_handlers);
+    let role = Role::Client(Arc::clone(&stray));
     let driver = Driver::new(Arc::clone(&mux), streams, role, spawner, options);
-    (mux, noise, driver)
+    (mux, stray, driver)
 }
 
 /// What to tell the calls that fail because the pipe ended.
-pub(crate) fn reason(end: End, noise: &Noise) -> Closed {
+pub(crate) fn reason(end: End, stray: &StrayOutput) -> Closed {
     let gone = end.is_peer_gone();
     let reason = match end {
         End::Eof => Closed::eof(),
@@ -126,7 +127,7 @@ pub(crate) fn reason(end: End, noise: &Noise) -> Closed {
         }
         End::Read(error) | End::Write(error) => Closed::io(error),
         End::Stalled(limit) => Closed::stalled(stall_text(limit)),
-        End::Noisy => noise.verdict(),
+        End::TooManyStrayLines => stray.limit_reason(),
     };
-    noise.explain(reason)
+    stray.explain(reason)
 }

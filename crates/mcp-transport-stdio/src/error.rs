@@ -72,7 +72,7 @@ impl Error {
     }
 
     /// Whether the peer did not read for longer than
-    /// [`Options::with_write_stall`](crate::Options::with_write_stall) allows.
+    /// [`Options::with_write_timeout`](crate::Options::with_write_timeout) allows.
     pub fn is_timeout(&self) -> bool {
         matches!(self.kind, Kind::Stalled(_))
     }
@@ -113,7 +113,7 @@ impl std::error::Error for Error {
 /// What to say of a peer that does not read.
 pub(crate) fn stall_text(limit: Duration) -> String {
     format!(
-        "the peer read nothing for {} s, the limit of Options::with_write_stall",
+        "the peer read nothing for {} s, the limit of Options::with_write_timeout",
         limit.as_secs_f64()
     )
 }

@@ -25,21 +25,22 @@
 //!
 //! # Custom transports
 //!
-//! Anything that carries bytes both ways carries the protocol: hand its two directions to
-//! [`serve_io`] on one side and to [`Pipe`] on the other. Each message is one line of JSON ended
-//! by `\n`; the client speaks first, with `initialize`; the session ends when either direction
-//! does. What carries messages instead of bytes implements
+//! Any pair of byte streams can carry the protocol: pass it to [`serve_io`] on the server and to
+//! [`Pipe`] on the client. Each message is one line of JSON that ends with `\n`; the client sends
+//! the first message, and the session ends when either stream does. A transport that carries
+//! messages instead of bytes implements
 //! [`Transport`](mcp_protocol::Transport) itself and drives a [`Mux`](mcp_protocol::Mux).
 //!
 //! # Scope
 //!
-//! The crate moves bytes. What they mean is the business of `mcp-protocol`, and it knows
-//! neither servers nor clients. Everything a peer can make grow or wait for has a limit in
-//! [`Options`]: the length of a [line](Options::with_line_limit), requests and bytes
-//! [held at once](Options::with_limits), [blocking](Options::with_blocking) handlers, lines that
-//! are [noise](Options::with_noise), a peer that [does not read](Options::with_write_stall),
-//! handlers once the [input has ended](Options::with_grace), and the
-//! [last output](Options::with_drain).
+//! The crate moves bytes and leaves their meaning to `mcp-protocol`; it depends on neither
+//! `mcp-server` nor `mcp-client`. [`Options`] has a limit for everything that a peer can make grow
+//! or wait: the length of a [line](Options::with_line_limit), requests and bytes
+//! [held at once](Options::with_limits), [blocking](Options::with_max_blocking_handlers) handlers,
+//! [stray lines](Options::with_max_stray_lines), a peer that
+//! [does not read](Options::with_write_timeout), handlers that run after the
+//! [end of the input](Options::with_shutdown_timeout), and the
+//! [remaining output](Options::with_drain_timeout).
 //!
 //! Specification: [stdio][stdio], [custom transports][custom].
 //!
@@ -50,17 +51,19 @@
 mod child;
 mod client;
 mod connection;
+mod end;
 mod error;
 mod lines;
 mod memory;
-mod noise;
 mod options;
 mod output;
 mod pipe;
 mod server;
+mod spawner;
 mod standard;
 mod stdio;
-mod work;
+mod stray;
+mod sync;
 
 #[cfg(feature = "child")]
 pub use child::{Child, Stderr};

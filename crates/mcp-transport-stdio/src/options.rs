@@ -1,20 +1,20 @@
-//! What one pipe may cost, and how patient this side is.
+//! Limits and timeouts of one connection.
 
 use std::time::Duration;
 
 use mcp_protocol::MuxLimits;
 
-/// Limits and timeouts of one pipe, each with a default.
+/// Limits and timeouts of one connection, each with a default.
 ///
-/// The two roles differ in one of them only: a client accepts longer lines than a server.
+/// The defaults of clients and servers differ only in the line limit.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub(crate) line_limit: usize,
-    pub(crate) write_stall: Duration,
-    pub(crate) grace: Duration,
-    pub(crate) drain: Duration,
-    pub(crate) blocking: usize,
-    pub(crate) noise: usize,
+    pub(crate) write_timeout: Duration,
+    pub(crate) shutdown_timeout: Duration,
+    pub(crate) drain_timeout: Duration,
+    pub(crate) max_blocking_handlers: usize,
+    pub(crate) max_stray_lines: usize,
     pub(crate) limits: MuxLimits,
     pub(crate) guard: bool,
 }
@@ -24,11 +24,11 @@ impl Options {
     pub fn for_server() -> Self {
         Self {
             line_limit: 4 << 20,
-            write_stall: Duration::from_secs(30),
-            grace: Duration::from_millis(700),
-            drain: Duration::from_millis(200),
-            blocking: 64,
-            noise: 1_000,
+            write_timeout: Duration::from_secs(30),
+            shutdown_timeout: Duration::from_millis(700),
+            drain_timeout: Duration::from_millis(200),
+            max_blocking_handlers: 64,
+            max_stray_lines: 1_000,
             limits: MuxLimits::default(),
             guard: true,
         }
@@ -42,55 +42,55 @@ impl Options {
         }
     }
 
-    /// Sets the length of the longest line that is read, in bytes. A server answers a longer
-    /// one with an error. A client logs it, counts it as [noise](Self::with_noise) and fails the
-    /// call it answers, if it begins with the id. The stream goes on.
+    /// Sets the maximum length of a line, in bytes. A server answers a longer line with an error. A
+    /// client logs it, counts it as a [stray line](Self::with_max_stray_lines), and fails the call
+    /// that it answers, if the line begins with the id. The connection stays open.
     #[must_use]
     pub fn with_line_limit(mut self, bytes: usize) -> Self {
         self.line_limit = bytes;
         self
     }
 
-    /// Sets how long the peer may leave its end unread while there is something to write,
-    /// before the connection is closed. Default 30 s.
+    /// Sets the write timeout: the connection is closed if the peer reads nothing for this long
+    /// while output is queued. Default: 30 s.
     #[must_use]
-    pub fn with_write_stall(mut self, limit: Duration) -> Self {
-        self.write_stall = limit;
+    pub fn with_write_timeout(mut self, limit: Duration) -> Self {
+        self.write_timeout = limit;
         self
     }
 
-    /// Sets how long a server waits for running handlers once its input has ended. Default
-    /// 700 ms; what still runs then is cancelled.
+    /// Sets the shutdown timeout: how long a server waits for running handlers after the end of its
+    /// input, before it cancels them. Default: 700 ms.
     #[must_use]
-    pub fn with_grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
+    pub fn with_shutdown_timeout(mut self, timeout: Duration) -> Self {
+        self.shutdown_timeout = timeout;
         self
     }
 
-    /// Sets how long the last output may take once a connection is closed. Default 200 ms.
+    /// Sets how long a closed connection may take to write its remaining output. Default: 200 ms.
     #[must_use]
-    pub fn with_drain(mut self, drain: Duration) -> Self {
-        self.drain = drain;
+    pub fn with_drain_timeout(mut self, timeout: Duration) -> Self {
+        self.drain_timeout = timeout;
         self
     }
 
-    /// Sets how many blocking handlers may run at once. Default 64; one more is answered with
-    /// an error.
+    /// Sets how many blocking handlers may run at once. Further calls of blocking handlers are
+    /// answered with an error. Default: 64.
     #[must_use]
-    pub fn with_blocking(mut self, threads: usize) -> Self {
-        self.blocking = threads;
+    pub fn with_max_blocking_handlers(mut self, limit: usize) -> Self {
+        self.max_blocking_handlers = limit;
         self
     }
 
-    /// Sets how many lines that are no messages a client tolerates from its server before it
-    /// closes the connection. Default 1,000.
+    /// Sets how many stray lines (lines that are not messages) a client accepts from its server
+    /// before it closes the connection. Default: 1,000.
     #[must_use]
-    pub fn with_noise(mut self, lines: usize) -> Self {
-        self.noise = lines;
+    pub fn with_max_stray_lines(mut self, lines: usize) -> Self {
+        self.max_stray_lines = lines;
         self
     }
 
-    /// Sets what the connection may hold at once.
+    /// Sets how many requests and bytes the connection may hold at once.
     #[must_use]
     pub fn with_limits(mut self, limits: MuxLimits) -> Self {
         self.limits = limits;
@@ -100,9 +100,9 @@ impl Options {
     /// Leaves file descriptors 0 and 1 alone while [`serve`](crate::serve) runs.
     ///
     /// By default, on Unix, the protocol moves to private descriptors; until serving ends,
-    /// descriptor 1 points to stderr and descriptor 0 to nothing. Whatever prints or reads by
-    /// accident, a child process included, then cannot break the session. Other systems have
-    /// no such guard.
+    /// descriptor 1 points to stderr and descriptor 0 to the null device. Code that prints or reads
+    /// by accident, including child processes, cannot break the session. Other systems do not
+    /// have this guard.
     #[must_use]
     pub fn without_guard(mut self) -> Self {
         self.guard = false;

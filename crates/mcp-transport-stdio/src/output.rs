@@ -1,4 +1,4 @@
-//! The writing half of a pipe: one write and one flush per batch, and a peer that must read.
+//! The writing half of a connection: one write and one flush per batch, with a write timeout.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use mcp_protocol::Mux;
 use tokio::io::AsyncWrite;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::pipe::End;
+use crate::end::End;
 
 pub(crate) struct Output<W> {
     /// `None` once it was closed.
@@ -31,7 +31,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         }
     }
 
-    /// Whether everything that was taken is written, so that more can be taken.
+    /// Returns whether all taken output is written, so that more can be taken.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -39,7 +39,10 @@ impl<W: AsyncWrite + Unpin> Output<W> {
     /// Takes what is queued, if everything before is written. `Ready(false)`: the queue is
     /// closed and drained. Wakes through `cx` when more is queued.
     pub(crate) fn poll_take(&mut self, mux: &Mux, cx: &mut Context<'_>) -> Poll<bool> {
-        debug_assert!(self.is_empty(), "what was taken is not written");
+        debug_assert!(
+            self.is_empty(),
+            "the output taken before is not written yet"
+        );
         mux.poll_output(cx, &mut self.bytes)
     }
 
@@ -90,10 +93,10 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         }
     }
 
-    /// Ends the stream for the peer. What was not written is lost.
+    /// Closes the stream. Output that is not written yet is lost.
     pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(writer) = &mut self.writer {
-            // An error means that the peer is gone, which is what was asked for.
+            // An error means that the peer is gone, so that the stream is closed, too.
             let _ = ready!(Pin::new(writer).poll_shutdown(cx));
         }
         self.close();

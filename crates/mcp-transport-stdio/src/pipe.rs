@@ -5,21 +5,20 @@
 //! lets the reader wait for the writer unless the peer does not read at all.
 
 use std::future::poll_fn;
-use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
 
 use mcp_jsonrpc::ParseError;
 use mcp_protocol::{Closed, Mux};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::end::End;
 use crate::lines::{Line, Lines};
-use crate::noise::Noise;
 use crate::options::Options;
 use crate::output::Output;
-use crate::work::Spawner;
+use crate::spawner::Spawner;
+use crate::stray::StrayOutput;
 
 /// Lines handled before what they caused is written.
 const BATCH: usize = 64;
@@ -27,41 +26,12 @@ const BATCH: usize = 64;
 /// Batches handled before other tasks of the runtime get their turn.
 const ROUNDS: usize = 16;
 
-/// Why a driver stopped.
-#[derive(Debug)]
-pub(crate) enum End {
-    /// The peer ended its stream.
-    Eof,
-    /// This side closed the connection.
-    Closed,
-    Read(io::Error),
-    Write(io::Error),
-    /// The peer does not read.
-    Stalled(Duration),
-    /// The peer writes too much that is no message.
-    Noisy,
-}
-
-impl End {
-    /// Whether the peer is gone, as opposed to a failure on the way.
-    pub(crate) fn is_peer_gone(&self) -> bool {
-        use io::ErrorKind::{BrokenPipe, ConnectionReset};
-        match self {
-            Self::Eof => true,
-            Self::Read(error) | Self::Write(error) => {
-                matches!(error.kind(), BrokenPipe | ConnectionReset)
-            }
-            Self::Closed | Self::Stalled(_) | Self::Noisy => false,
-        }
-    }
-}
-
 /// What differs between the two sides of a pipe.
 pub(crate) enum Role {
     /// Answers what it cannot read.
     Server,
     /// Counts what it cannot read.
-    Client(Arc<Noise>),
+    Client(Arc<StrayOutput>),
 }
 
 pub(crate) struct Driver<R, W> {
@@ -100,7 +70,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
                 role,
                 spawner,
             },
-            output: Output::new(writer, options.write_stall),
+            output: Output::new(writer, options.write_timeout),
         }
     }
 
@@ -221,7 +191,7 @@ impl<R: AsyncRead + Unpin> Input<R> {
             self.hand_over(mux);
         }
         Poll::Ready(match &self.role {
-            Role::Client(noise) if noise.is_over() => Read::End(End::Noisy),
+            Role::Client(stray) if stray.is_over() => Read::End(End::TooManyStrayLines),
             _ => Read::Progress,
         })
     }
@@ -245,8 +215,8 @@ fn receive(mux: &Arc<Mux>, line: Line<'_>, role: &Role, spawner: &Spawner) {
     match (line, role) {
         (Line::Frame(frame), _) => mux.receive(frame, &mut |work| spawner.spawn(work)),
         (Line::TooLong { limit, head }, Role::Server) => mux.too_long(head, limit),
-        (Line::TooLong { limit, head }, Role::Client(noise)) => {
-            noise.too_long(limit);
+        (Line::TooLong { limit, head }, Role::Client(stray)) => {
+            stray.too_long(limit);
             // Without an id there is no call to fail and nobody to answer, and what is not JSON
             // would be counted again.
             if ParseError::too_long(head, limit).id().is_some() {

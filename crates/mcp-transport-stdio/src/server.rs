@@ -1,4 +1,4 @@
-//! A server's end of a pair of byte streams.
+//! Serving on a pair of byte streams.
 
 use std::sync::Arc;
 
@@ -6,15 +6,16 @@ use mcp_protocol::{Closed, Mux, ServerSession, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
+use crate::end::End;
 use crate::error::{Error, stall_text};
 use crate::options::Options;
-use crate::pipe::{Driver, End, Role};
-use crate::work::{Spawner, Threads};
+use crate::pipe::{Driver, Role};
+use crate::spawner::{Spawner, Threads};
 
 /// Serves one client over a pair of byte streams until it leaves: `read` is what the client
 /// writes. Framing is that of [stdio].
 ///
-/// When `read` ends, running handlers get [`Options::with_grace`] to finish; what still runs
+/// When `read` ends, running handlers get [`Options::with_shutdown_timeout`] to finish; what still runs
 /// then is cancelled. The runtime must have its timer enabled.
 ///
 /// # Errors
@@ -33,7 +34,7 @@ where
     serve_io_with(service, read, write, Options::for_server()).await
 }
 
-/// [`serve_io`] with limits and timeouts of your own.
+/// [`serve_io`] with custom limits and timeouts.
 ///
 /// # Errors
 /// As [`serve_io`].
@@ -78,36 +79,36 @@ where
     service.ready().map_err(Error::unready)?;
     service.start();
     let mux = Mux::new(ServerSession::new(service), options.limits.clone());
-    let spawner = Spawner::new(threads, options.blocking);
+    let spawner = Spawner::new(threads, options.max_blocking_handlers);
     let mut driver = Driver::new(Arc::clone(&mux), streams, Role::Server, spawner, options);
     let mut end = driver.run().await;
     if matches!(end, End::Eof) {
-        // Nobody will answer the questions of handlers that still run.
+        // Server requests of handlers that still run can no longer be answered.
         mux.end_of_input(&Closed::eof());
     }
     if matches!(end, End::Eof)
-        && let Ok(Err(worse)) = timeout(options.grace, driver.idle()).await
+        && let Ok(Err(worse)) = timeout(options.shutdown_timeout, driver.idle()).await
     {
         end = worse;
     }
-    let (reason, result) = verdict(end);
+    let (reason, result) = outcome(end);
     mux.close(reason);
     if result.is_ok() {
-        // Whatever was answered in time; a client that is gone does not mind.
-        let _ = timeout(options.drain, driver.finish()).await;
+        // Writes the responses that are ready. A client that is gone ignores them.
+        let _ = timeout(options.drain_timeout, driver.finish()).await;
     }
     result
 }
 
-/// What the session is told, and what the caller is told.
-fn verdict(end: End) -> (Closed, Result<(), Error>) {
+/// Returns the reason for the session and the result for the caller.
+fn outcome(end: End) -> (Closed, Result<(), Error>) {
     let gone = end.is_peer_gone();
     match end {
         End::Eof => (Closed::eof(), Ok(())),
         End::Read(error) | End::Write(error) if gone => {
             (Closed::eof().with_detail(error.to_string()), Ok(()))
         }
-        End::Closed | End::Noisy => (Closed::local(), Ok(())),
+        End::Closed | End::TooManyStrayLines => (Closed::local(), Ok(())),
         End::Read(error) => (Closed::io(copy(&error)), Err(Error::read(error))),
         End::Write(error) => (Closed::io(copy(&error)), Err(Error::write(error))),
         End::Stalled(limit) => (

@@ -10,10 +10,10 @@ use mcp_protocol::Service;
 use crate::error::Error;
 use crate::options::Options;
 use crate::server::serve_on;
+use crate::spawner::Threads;
 use crate::standard;
-use crate::work::{Pool, Threads};
 
-/// Serves on stdin and stdout until stdin ends: all that a server program has to do.
+/// Serves on stdin and stdout until stdin ends: the main function of a server program.
 ///
 /// Returns within a second of stdin's end even if handlers still run, so that the process can
 /// leave: those that are ready in time are answered, the rest is cancelled. Blocking handlers
@@ -27,8 +27,8 @@ use crate::work::{Pool, Threads};
 /// is enough.
 ///
 /// # Errors
-/// The service is not ready to be served, stdin or stdout cannot be used or fail, somebody serves
-/// on them already, or the client does not read. A client that leaves is no error.
+/// The service is not ready to be served, stdin or stdout cannot be used or fail, they are already
+/// being served, or the client does not read. A client that disconnects is not an error.
 ///
 /// # Cancel safety
 /// Dropping the future ends the session, cancels its handlers and restores the descriptors.
@@ -36,7 +36,7 @@ pub async fn serve(service: impl Service) -> Result<(), Error> {
     serve_with(service, Options::for_server()).await
 }
 
-/// [`serve`] with limits and timeouts of your own.
+/// [`serve`] with custom limits and timeouts.
 ///
 /// # Errors
 /// As [`serve`].
@@ -46,7 +46,7 @@ pub async fn serve(service: impl Service) -> Result<(), Error> {
 pub async fn serve_with(service: impl Service, options: Options) -> Result<(), Error> {
     service.ready().map_err(Error::unready)?;
     let (reader, writer, restore) = standard::open(options.guard)?;
-    let threads = Threads::Own(Pool::new());
+    let threads = Threads::Separate;
     let result = serve_on(Arc::new(service), (reader, writer), threads, &options).await;
     drop(restore);
     result

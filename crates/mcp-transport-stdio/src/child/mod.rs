@@ -229,14 +229,14 @@ impl Child {
             self.stderr_width,
         );
         let group = Group::new(child);
-        let (mux, noise, driver) = client::open(inbound, (stdout, stdin), &self.options);
+        let (mux, stray, driver) = client::open(inbound, (stdout, stdin), &self.options);
         let (handle, control) = channel(mux);
         let supervisor = Supervisor {
             group,
             driver,
             tail,
-            noise,
-            drain: self.options.drain,
+            stray,
+            drain: self.options.drain_timeout,
             waits: self.waits,
         };
         tokio::spawn(supervisor.run(control));

@@ -10,7 +10,7 @@ use memchr::memchr;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::process::ChildStderr;
 
-use crate::noise::printable;
+use mcp_jsonrpc::quote;
 
 /// Bytes read at once.
 const CHUNK: usize = 8 << 10;
@@ -124,7 +124,8 @@ impl Tail {
     }
 
     fn end_line(&mut self) {
-        let line = printable(&String::from_utf8_lossy(&self.partial), self.width);
+        let text = String::from_utf8_lossy(&self.partial);
+        let line = format!("{:#}", quote(text.trim_end(), self.width));
         self.partial.clear();
         if line.is_empty() {
             return;

@@ -17,8 +17,9 @@ use super::group::Group;
 use super::stderr::Tail;
 use crate::client::reason;
 use crate::connection::Control;
-use crate::noise::Noise;
-use crate::pipe::{Driver, End};
+use crate::end::End;
+use crate::pipe::Driver;
+use crate::stray::StrayOutput;
 
 /// How long output and exit of a dying child may be apart. Pending calls fail after this at the
 /// latest.
@@ -52,7 +53,7 @@ pub(crate) struct Supervisor {
     pub(crate) group: Group,
     pub(crate) driver: Driver<ChildStdout, ChildStdin>,
     pub(crate) tail: Tail,
-    pub(crate) noise: Arc<Noise>,
+    pub(crate) stray: Arc<StrayOutput>,
     pub(crate) drain: Duration,
     pub(crate) waits: Waits,
 }
@@ -132,10 +133,10 @@ impl Supervisor {
             Event::Stopped => (Closed::local(), false),
             Event::Exited(Ok(status)) => {
                 let reason = Closed::exited(status.to_string(), &self.tail.last_lines());
-                (self.noise.explain(reason), true)
+                (self.stray.explain(reason), true)
             }
             Event::Exited(Err(error)) => (Closed::io(error), false),
-            Event::Ended(end) => (reason(end, &self.noise), false),
+            Event::Ended(end) => (reason(end, &self.stray), false),
         }
     }
 

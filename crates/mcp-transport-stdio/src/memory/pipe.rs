@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::sync::lock;
 
 /// A pipe that holds at most `capacity` bytes (at least one) before its writer waits.
 pub(super) fn pipe(capacity: usize) -> (Reader, Writer) {
@@ -46,7 +48,7 @@ struct State {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// The writer is done: the reader gets what is left, then the end.

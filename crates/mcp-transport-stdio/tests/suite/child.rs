@@ -154,13 +154,13 @@ async fn stdout_without_a_process_is_an_end_too() {
 }
 
 #[tokio::test]
-async fn noise_is_tolerated_up_to_a_limit() {
+async fn stray_lines_are_accepted_up_to_a_limit() {
     let noisy = |count: usize| {
         let (child, _) = script(&format!(
             "i=0; while [ $i -lt {count} ]; do echo \"noise $i\"; i=$((i+1)); done; exec {}",
             program("echo").display()
         ));
-        child.with_options(Options::for_client().with_noise(20))
+        child.with_options(Options::for_client().with_max_stray_lines(20))
     };
     let connection = open(noisy(20)).await;
     assert_eq!(tool(&*connection, "echo", "hi").await.unwrap(), "hi");
@@ -170,8 +170,7 @@ async fn noise_is_tolerated_up_to_a_limit() {
     let reason = soon(connection.closed()).await.to_string();
     assert_eq!(
         reason,
-        "connection closed: more than 20 lines of the server were no messages, the limit of \
-         Options::with_noise; 21 line(s) on its stdout were no messages, the first: noise 0"
+        "connection closed: the server wrote more than 20 lines that are not messages, which is the limit of Options::with_max_stray_lines; 21 line(s) on its stdout were not messages, the first: noise 0"
     );
     soon(connection.close()).await.unwrap();
 }
@@ -278,7 +277,7 @@ async fn a_child_that_does_not_read_can_be_closed() {
     let (child, mut lines) = script("echo $$ >&2; while :; do sleep 1; done");
     let child = child
         .eof_wait(Duration::from_millis(50))
-        .with_options(Options::for_client().with_drain(Duration::from_millis(20)));
+        .with_options(Options::for_client().with_drain_timeout(Duration::from_millis(20)));
     let connection = connect(child).await;
     let leader = pid(&mut lines).await;
     let params = serde_json::to_vec(&"x".repeat(1 << 20)).unwrap();

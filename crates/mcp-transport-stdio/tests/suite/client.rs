@@ -26,7 +26,7 @@ async fn script(
 ) {
     let options = Options::for_client()
         .with_line_limit(LIMIT)
-        .with_noise(noise);
+        .with_max_stray_lines(noise);
     let (pipe, server) = duplex(1 << 10);
     let connection = connect(pipe.with_options(options)).await;
     let (reads, writes) = server.into_streams();
@@ -107,6 +107,6 @@ async fn a_line_above_the_limit_is_counted_once() {
         server.write(&(long(head) + "\n")).await;
         let reason = soon(connection.closed()).await.to_string();
         assert!(reason.contains("2 line(s)"), "{reason} after two of {head}");
-        assert!(reason.contains("Options::with_noise"), "{reason}");
+        assert!(reason.contains("Options::with_max_stray_lines"), "{reason}");
     }
 }

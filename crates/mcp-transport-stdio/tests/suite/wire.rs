@@ -177,10 +177,17 @@ async fn a_panic_is_answered_and_survived() {
 #[tokio::test]
 async fn blocking_handlers_have_a_limit() {
     let input = handshake() + &tool_request(2, "think", "a");
-    let frames = serve(input.as_bytes(), Options::for_server().with_blocking(0)).await;
+    let frames = serve(
+        input.as_bytes(),
+        Options::for_server().with_max_blocking_handlers(0),
+    )
+    .await;
     assert_eq!(frames[1]["error"]["code"], -32603);
     let message = frames[1]["error"]["message"].as_str().unwrap();
-    assert!(message.contains("Options::with_blocking"), "{message}");
+    assert!(
+        message.contains("Options::with_max_blocking_handlers"),
+        "{message}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -196,7 +203,7 @@ async fn a_client_that_does_not_read_is_left() {
     assert!(error.is_timeout() && error.is_closed());
     assert_eq!(
         error.to_string(),
-        "the peer read nothing for 30 s, the limit of Options::with_write_stall"
+        "the peer read nothing for 30 s, the limit of Options::with_write_timeout"
     );
     assert_eq!(started.elapsed().as_secs(), 30);
 }

@@ -1,0 +1,155 @@
+//! Runs handlers that do not finish when they are first polled.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{BlockingRun, Run, Work};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
+
+/// Runs the pending handlers of a [`Mux`](mcp_protocol::Mux).
+pub(crate) struct Spawner {
+    threads: Threads,
+    running: Arc<Running>,
+    /// Capacity for blocking handlers. A handler that exceeds its deadline keeps its permit.
+    blocking: Arc<Semaphore>,
+    limit: usize,
+}
+
+/// The threads that run blocking handlers.
+pub(crate) enum Threads {
+    /// The blocking threads of the runtime.
+    Runtime,
+    /// A separate thread for each handler. The process can exit while such threads run, whereas a
+    /// runtime waits for its own threads.
+    Separate,
+}
+
+impl Spawner {
+    pub(crate) fn new(threads: Threads, limit: usize) -> Self {
+        Self {
+            threads,
+            running: Arc::default(),
+            blocking: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))),
+            limit,
+        }
+    }
+
+    pub(crate) fn spawn(&self, work: Work) {
+        match work {
+            Work::Async(run) => self.spawn_async(run),
+            Work::Blocking(run) => self.spawn_blocking(run),
+            other => tracing::error!(?other, "dropped work of an unknown kind"),
+        }
+    }
+
+    fn spawn_blocking(&self, run: BlockingRun) {
+        let Ok(permit) = Arc::clone(&self.blocking).try_acquire_owned() else {
+            tracing::warn!(
+                limit = self.limit,
+                "rejected a blocking handler; raise Options::with_max_blocking_handlers"
+            );
+            run.refuse(ErrorObject::internal(format!(
+                "{} blocking handlers are running, which is the limit of \
+                 Options::with_max_blocking_handlers",
+                self.limit
+            )));
+            return;
+        };
+        if let Some(deadline) = run.deadline() {
+            let (expiry, running) = (run.expiry(), RunningGuard::new(&self.running));
+            tokio::spawn(async move {
+                if timeout(deadline, expiry.ended()).await.is_err() {
+                    expiry.expire();
+                }
+                drop(running);
+            });
+        }
+        let running = RunningGuard::new(&self.running);
+        let job = move || {
+            run.run();
+            drop((permit, running));
+        };
+        match &self.threads {
+            Threads::Runtime => drop(tokio::task::spawn_blocking(job)),
+            Threads::Separate => spawn_thread(job),
+        }
+    }
+
+    fn spawn_async(&self, mut run: Run) {
+        let running = RunningGuard::new(&self.running);
+        match run.deadline() {
+            None => tokio::spawn(async move {
+                run.await;
+                drop(running);
+            }),
+            Some(deadline) => tokio::spawn(async move {
+                if timeout(deadline, &mut run).await.is_err() {
+                    run.expire();
+                } else {
+                    drop(run);
+                }
+                drop(running);
+            }),
+        };
+    }
+
+    /// Completes when all handlers have finished and their responses are queued.
+    ///
+    /// # Cancel safety
+    /// The future can be dropped at any time.
+    pub(crate) fn idle(&self) -> impl Future<Output = ()> + use<> {
+        let running = Arc::clone(&self.running);
+        async move {
+            loop {
+                let changed = running.idle.notified();
+                if running.count.load(Ordering::Acquire) == 0 {
+                    return;
+                }
+                changed.await;
+            }
+        }
+    }
+}
+
+/// The number of running handlers.
+#[derive(Default)]
+struct Running {
+    count: AtomicUsize,
+    idle: Notify,
+}
+
+/// One running handler.
+struct RunningGuard(Arc<Running>);
+
+impl RunningGuard {
+    fn new(running: &Arc<Running>) -> Self {
+        running.count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(running))
+    }
+}
+
+impl Drop for RunningGuard {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_one();
+        }
+    }
+}
+
+/// Runs a blocking handler on a new thread within the current runtime. If no thread can be created,
+/// the handler is dropped, which sends an error response.
+fn spawn_thread(job: impl FnOnce() + Send + 'static) {
+    let runtime = Handle::current();
+    let spawned = std::thread::Builder::new()
+        .name("mcp-blocking".into())
+        .spawn(move || {
+            let _runtime = runtime.enter();
+            job();
+        });
+    if let Err(error) = spawned {
+        tracing::error!(%error, "cannot create a thread for a blocking handler");
+    }
+}
