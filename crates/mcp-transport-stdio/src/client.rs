@@ -8,11 +8,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 use crate::connection::channel;
-use crate::end::End;
+use crate::driver::end::End;
+use crate::driver::spawner::{Spawner, Threads};
+use crate::driver::{Driver, Role};
 use crate::error::stall_text;
 use crate::options::Options;
-use crate::pipe::{Driver, Role};
-use crate::spawner::{Spawner, Threads};
 use crate::stray::{StrayFilter, StrayOutput};
 
 /// Reaches a server over a pair of byte streams: a socket, a pair of pipes, anything.

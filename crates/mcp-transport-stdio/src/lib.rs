@@ -51,15 +51,12 @@
 mod child;
 mod client;
 mod connection;
-mod end;
+mod driver;
 mod error;
 mod lines;
 mod memory;
 mod options;
-mod output;
-mod pipe;
 mod server;
-mod spawner;
 mod standard;
 mod stdio;
 mod stray;

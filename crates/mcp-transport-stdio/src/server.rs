@@ -6,11 +6,11 @@ use mcp_protocol::{Closed, Mux, ServerSession, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
-use crate::end::End;
+use crate::driver::end::End;
+use crate::driver::spawner::{Spawner, Threads};
+use crate::driver::{Driver, Role};
 use crate::error::{Error, stall_text};
 use crate::options::Options;
-use crate::pipe::{Driver, Role};
-use crate::spawner::{Spawner, Threads};
 
 /// Serves one client over a pair of byte streams until it leaves: `read` is what the client
 /// writes. Framing is that of [stdio].

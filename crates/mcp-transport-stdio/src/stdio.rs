@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use mcp_protocol::Service;
 
+use crate::driver::spawner::Threads;
 use crate::error::Error;
 use crate::options::Options;
 use crate::server::serve_on;
-use crate::spawner::Threads;
 use crate::standard;
 
 /// Serves on stdin and stdout until stdin ends: the main function of a server program.

@@ -17,8 +17,8 @@ use super::group::Group;
 use super::stderr::Tail;
 use crate::client::reason;
 use crate::connection::Control;
-use crate::end::End;
-use crate::pipe::Driver;
+use crate::driver::Driver;
+use crate::driver::end::End;
 use crate::stray::StrayOutput;
 
 /// How long output and exit of a dying child may be apart. Pending calls fail after this at the

@@ -4,6 +4,10 @@
 //! allocates nothing for a call that does not wait, writes once per batch of lines, and never
 //! lets the reader wait for the writer unless the peer does not read at all.
 
+pub(crate) mod end;
+mod output;
+pub(crate) mod spawner;
+
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -13,11 +17,11 @@ use mcp_jsonrpc::ParseError;
 use mcp_protocol::{Closed, Mux};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::end::End;
+use crate::driver::end::End;
+use crate::driver::output::Output;
+use crate::driver::spawner::Spawner;
 use crate::lines::{Line, Lines};
 use crate::options::Options;
-use crate::output::Output;
-use crate::spawner::Spawner;
 use crate::stray::StrayOutput;
 
 /// Lines handled before what they caused is written.

@@ -9,7 +9,7 @@ use mcp_protocol::Mux;
 use tokio::io::AsyncWrite;
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::end::End;
+use crate::driver::end::End;
 
 pub(crate) struct Output<W> {
     /// `None` once it was closed.
