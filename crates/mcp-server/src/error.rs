@@ -1,4 +1,4 @@
-//! How a handler fails.
+//! Errors of handlers and of registration.
 
 use std::any::Any;
 use std::fmt;
@@ -7,13 +7,13 @@ use mcp_jsonrpc::{DecodeError, ErrorObject};
 use mcp_protocol::AskError;
 use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 
-/// Why a handler has no result. Any [`std::error::Error`] turns into one with `?`.
+/// The error of a handler. Any [`std::error::Error`] converts to it with `?`.
 ///
-/// A tool's failure is a *result* with `isError`, which the model can read and act on; only
-/// [`protocol`](Self::protocol) makes it a JSON-RPC error. For prompts and resources, which have
-/// no such result, every failure is a JSON-RPC error.
+/// The error of a tool is a *result* with `isError`, which the model can read and react to; only
+/// [`protocol`](Self::protocol) makes it a JSON-RPC error. For prompts and resources every error is
+/// a JSON-RPC error.
 ///
-/// It deliberately is no `std::error::Error` itself, so that `?` can convert from all of them.
+/// It does not implement `std::error::Error`, so that `?` can convert from every type that does.
 #[derive(Debug)]
 pub struct HandlerError(Box<ErrorKind>);
 
@@ -23,44 +23,45 @@ pub(crate) enum ErrorKind {
     Content(Vec<ContentBlock>),
     Arguments(String),
     Protocol(ErrorObject),
-    /// Not a failure yet: the client is asked, and the call made again.
+    /// Input requests for the client; the client then calls again.
     InputRequired(JsonObject),
 }
 
 impl HandlerError {
-    /// A failure the model should read.
+    /// Creates an error with a message for the model.
     pub fn new(message: impl Into<String>) -> Self {
         Self(Box::new(ErrorKind::Message(message.into())))
     }
 
-    /// A failure told in content blocks.
+    /// Creates an error with content blocks.
     pub fn content(content: Vec<ContentBlock>) -> Self {
         Self(Box::new(ErrorKind::Content(content)))
     }
 
-    /// Arguments that do not fit; `problem` says where and what was expected.
+    /// Creates an error for invalid arguments; `problem` names the place and the expected value.
     pub fn arguments(problem: impl Into<String>) -> Self {
         Self(Box::new(ErrorKind::Arguments(problem.into())))
     }
 
-    /// The same, where a decoder found it.
+    /// Creates an error for arguments that cannot be decoded.
     #[cold]
     #[inline(never)]
     pub(crate) fn from_decode(error: &DecodeError) -> Self {
         Self::arguments(error.to_string())
     }
 
-    /// A JSON-RPC error: the request itself was wrong, or the server cannot serve it at all.
+    /// Creates a JSON-RPC error, for an invalid request or a request that the server cannot serve
+    /// at all.
     pub fn protocol(error: ErrorObject) -> Self {
         Self(Box::new(ErrorKind::Protocol(error)))
     }
 
-    /// Ends this round of the call; the client answers these and calls again.
+    /// Ends the round trip with input requests.
     pub(crate) fn input_required(requests: JsonObject) -> Self {
         Self(Box::new(ErrorKind::InputRequired(requests)))
     }
 
-    /// The questions, if that is what it is about.
+    /// Returns the input requests if the handler ended with them, and its output otherwise.
     pub(crate) fn split_input_requests<T>(
         output: Result<T, Self>,
     ) -> Result<Result<T, Self>, JsonObject> {
@@ -73,7 +74,7 @@ impl HandlerError {
         }
     }
 
-    /// The tool result the model reads, or the JSON-RPC error.
+    /// Converts to the tool result for the model, or to the JSON-RPC error.
     pub(crate) fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
         let content = match *self.0 {
             ErrorKind::Message(message) => vec![ContentBlock::text(message)],
@@ -87,7 +88,7 @@ impl HandlerError {
         Ok(CallToolResult::new(content).with_is_error(true))
     }
 
-    /// The JSON-RPC error of a prompt or resource.
+    /// Converts to the JSON-RPC error of a prompt or resource.
     pub(crate) fn into_error(self) -> ErrorObject {
         match *self.0 {
             ErrorKind::Arguments(problem) => {
@@ -108,14 +109,14 @@ impl fmt::Display for HandlerError {
             ErrorKind::Content(_) => f.write_str("failed with content"),
             ErrorKind::Arguments(problem) => write!(f, "invalid arguments: {problem}"),
             ErrorKind::Protocol(error) => error.fmt(f),
-            ErrorKind::InputRequired(_) => f.write_str("the client has to be asked first"),
+            ErrorKind::InputRequired(_) => f.write_str("input of the client is required first"),
         }
     }
 }
 
 impl<E: std::error::Error + 'static> From<E> for HandlerError {
-    /// The model reads the error's own text, one level deep. An [`ErrorObject`] stays the
-    /// JSON-RPC error it is, and so does a question for which the request lacks a capability.
+    /// The model reads the text of the error, without its sources. An [`ErrorObject`] stays a
+    /// JSON-RPC error, and so does an input request for which the client lacks a capability.
     fn from(error: E) -> Self {
         let any = &error as &dyn Any;
         if let Some(object) = any.downcast_ref::<ErrorObject>() {
@@ -129,7 +130,7 @@ impl<E: std::error::Error + 'static> From<E> for HandlerError {
 }
 
 fn cannot_request_input() -> ErrorObject {
-    ErrorObject::internal("the client cannot be asked here")
+    ErrorObject::internal("input of the client cannot be requested here")
 }
 
 /// The `E` of a handler's `Result<T, E>`: any [`std::error::Error`], text, a boxed error or
@@ -139,7 +140,7 @@ fn cannot_request_input() -> ErrorObject {
     note = "use `HandlerError`, `String`, `&'static str`, `Box<dyn Error>` or any `std::error::Error`"
 )]
 pub trait IntoHandlerError<M> {
-    /// Converts it.
+    /// Converts the error.
     fn into_handler_error(self) -> HandlerError;
 }
 
@@ -188,7 +189,7 @@ boxed_errors!(
     Box<dyn std::error::Error + Send + Sync>
 );
 
-/// A tool, prompt or resource that cannot be registered.
+/// The error of a tool, prompt or resource that cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistrationError(String);
 

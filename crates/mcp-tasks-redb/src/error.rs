@@ -1,4 +1,4 @@
-//! Why a file cannot be opened.
+//! Errors of opening a store.
 
 use std::fmt;
 use std::io;
@@ -6,34 +6,34 @@ use std::path::{Path, PathBuf};
 
 use redb::{DatabaseError, StorageError};
 
-/// Why a file cannot be opened; each says which.
+/// The reason why a store cannot be opened, with its path.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A process has it open, this one or another.
+    /// A process, possibly this one, has the file open.
     InUse {
         /// The file.
         path: PathBuf,
     },
-    /// It is something else, or damaged.
+    /// The file is not a task store, or is damaged.
     NotAStore {
         /// The file.
         path: PathBuf,
-        /// What is wrong, for people.
+        /// A description of the problem.
         reason: String,
     },
-    /// A later version of this crate wrote it.
+    /// The file was written by a later version of this crate.
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its format; this version reads format 1.
+        /// The format of the file; this version reads format 1.
         format: u64,
     },
-    /// The file cannot be read or written, or there is no thread to do it.
+    /// The file cannot be read or written, or the thread cannot be started.
     Io {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -56,7 +56,7 @@ impl OpenError {
             DatabaseError::DatabaseAlreadyOpen => Self::InUse {
                 path: path.to_owned(),
             },
-            // What the database finds wrong with the bytes, it says by these.
+            // The database reports damaged data with these kinds.
             DatabaseError::Storage(StorageError::Io(source))
                 if !matches!(
                     source.kind(),
@@ -75,15 +75,20 @@ impl fmt::Display for OpenError {
         match self {
             Self::InUse { path } => write!(
                 f,
-                "{}: a process has this task store open, and only one may",
+                "{}: another handle has this task store open; close it first",
                 path.display()
             ),
             Self::NotAStore { path, reason } => {
-                write!(f, "{}: no task store, or damaged: {reason}", path.display())
+                write!(
+                    f,
+                    "{}: not a task store, or damaged: {reason}",
+                    path.display()
+                )
             }
             Self::Newer { path, format } => write!(
                 f,
-                "{}: a later version wrote this task store, its format is {format} and 1 is known",
+                "{}: a later version wrote this task store in format {format}; this version \
+                 supports format 1",
                 path.display()
             ),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),

@@ -1,4 +1,4 @@
-//! The file: opened with care, and opened again after it failed.
+//! The database file. It is opened again after a failure.
 
 use std::fs::OpenOptions;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,12 +18,12 @@ use crate::{OpenError, RedbOptions};
 pub(crate) struct StoreFile {
     path: PathBuf,
     options: RedbOptions,
-    /// `None` after a failure, until it is opened again: the database does nothing more after one.
+    /// `None` after a failure: a failed database accepts no further operation, so the file is opened again.
     database: Option<Database>,
 }
 
 impl StoreFile {
-    /// Opens a file, or makes one.
+    /// Opens a file, or creates it.
     pub(crate) fn open(path: PathBuf, options: RedbOptions) -> Result<Self, OpenError> {
         let mut file = Self {
             path,
@@ -39,10 +39,7 @@ impl StoreFile {
             Some(database) => database,
             // Damaged files can make the database panic.
             None => catch_unwind(AssertUnwindSafe(|| self.attach())).unwrap_or_else(|_| {
-                Err(OpenError::not_a_store(
-                    &self.path,
-                    "it cannot be understood",
-                ))
+                Err(OpenError::not_a_store(&self.path, "the file is damaged"))
             })?,
         };
         Ok(self.database.insert(opened))
@@ -58,7 +55,7 @@ impl StoreFile {
             .truncate(false);
         #[cfg(unix)]
         {
-            // Results are nobody else's business.
+            // Results of tasks are readable only by the owner of the file.
             use std::os::unix::fs::OpenOptionsExt as _;
             open_options.mode(0o600);
         }
@@ -76,7 +73,7 @@ impl StoreFile {
         Ok(database)
     }
 
-    /// Makes the tables of a new file, and looks whose an old one is.
+    /// Creates the tables of a new file, or checks the format of an existing one.
     fn check(&self, database: &Database) -> Result<(), OpenError> {
         let not_a_store =
             |problem: DatabaseError| OpenError::not_a_store(&self.path, problem.to_string());
@@ -95,7 +92,7 @@ impl StoreFile {
         }
     }
 
-    /// A new file is there after a crash only if its folder was written, too.
+    /// Syncs the directory, so that a new file survives a crash.
     #[cfg(unix)]
     fn keep_entry(&self) -> std::io::Result<()> {
         let folder = self
@@ -112,7 +109,7 @@ impl StoreFile {
         Ok(())
     }
 
-    /// Does all of these, in order, and keeps what they changed at once.
+    /// Applies all writes in order, in one transaction.
     pub(crate) fn write(
         &mut self,
         writes: &[Write],
@@ -134,8 +131,8 @@ impl StoreFile {
         })
     }
 
-    /// Reads the tasks that are looked for. A record that cannot be read is left out, unless it is
-    /// the only one.
+    /// Reads the matching tasks. Unreadable records are left out, except in a query for a single
+    /// task.
     pub(crate) fn read(&mut self, query: &Query) -> Result<Vec<Task>, StoreError> {
         let found = self.with(|database| {
             let transaction = database.begin_read()?;
@@ -148,14 +145,16 @@ impl StoreFile {
             ))),
             (_, reason) => {
                 if let Some(reason) = reason {
-                    tracing::warn!(file = %self.path.display(), %reason, "tasks are left out");
+                    tracing::warn!(file = %self.path.display(), %reason, "unreadable tasks are \
+                     left out");
                 }
                 Ok(found.tasks)
             }
         }
     }
 
-    /// Works with the database; whatever goes wrong, it is opened again the next time.
+    /// Runs an operation on the database; after any failure the file is opened again for the next
+    /// one.
     pub(crate) fn with<T>(
         &mut self,
         work: impl FnOnce(&Database) -> Result<T, DatabaseError>,
@@ -167,17 +166,17 @@ impl StoreFile {
         let reason = match worked {
             Ok(Ok(done)) => return Ok(done),
             Ok(Err(problem)) => problem.to_string(),
-            Err(_) => "it cannot be understood".to_owned(),
+            Err(_) => "the file is damaged".to_owned(),
         };
         let failed = self.database.take();
-        // What it does on its way out may panic, too.
+        // Closing a failed database may panic, too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(failed)));
         let path = self.path.display();
         Err(StoreError::Unavailable(format!("{path}: {reason}")))
     }
 }
 
-/// The format of a database; `None` if it is empty, zero if it holds something else.
+/// Returns the format of a database: `None` if it is empty, zero if it is not a task store.
 fn format(database: &Database) -> Result<Option<u64>, DatabaseError> {
     let transaction = database.begin_read()?;
     let mut names = transaction

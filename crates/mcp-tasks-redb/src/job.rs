@@ -3,17 +3,17 @@
 use mcp_protocol::task::{StoreError, Task, Timestamp};
 use tokio::sync::oneshot;
 
-/// Where a result goes.
+/// The channel for a result.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
-/// One thing to do.
+/// An operation for the thread.
 #[derive(Debug)]
 pub(crate) enum Job {
     Write(Write, Reply<usize>),
     Read(Query, Reply<Vec<Task>>),
 }
 
-/// A change; each says how many tasks it forgot.
+/// A change; its result is the number of removed tasks.
 #[derive(Debug)]
 pub(crate) enum Write {
     Create { record: TaskRow, now: Timestamp },
@@ -22,7 +22,7 @@ pub(crate) enum Write {
     Sweep(Timestamp),
 }
 
-/// What is looked for.
+/// The tasks to read.
 #[derive(Debug)]
 pub(crate) enum Query {
     One(Box<str>),
@@ -37,7 +37,7 @@ pub(crate) enum Query {
     },
 }
 
-/// A task as it is kept: its text, and what the tables need to know of it.
+/// A task as a row: its JSON, and the columns for the indexes.
 #[derive(Debug)]
 pub(crate) struct TaskRow {
     pub(crate) id: Box<str>,

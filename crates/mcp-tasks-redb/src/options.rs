@@ -1,4 +1,4 @@
-//! What a store may take.
+//! The options of a store.
 
 /// Limits of a [`RedbStore`](crate::RedbStore).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,8 +12,8 @@ pub struct RedbOptions {
 }
 
 impl RedbOptions {
-    /// 10,000 tasks, 1,000 of one owner, 64 MiB of records; 8 MiB of them in memory; 256 operations
-    /// that wait.
+    /// Creates the default limits: 10,000 tasks, 1,000 per owner, 64 MiB of records, a cache of 8
+    /// MiB and a queue of 256 operations.
     pub fn new() -> Self {
         Self {
             max_tasks: 10_000,
@@ -24,38 +24,38 @@ impl RedbOptions {
         }
     }
 
-    /// Sets how many tasks are kept; default 10,000.
+    /// Sets the maximum number of tasks. Default: 10,000.
     #[must_use]
     pub fn with_max_tasks(mut self, tasks: usize) -> Self {
         self.max_tasks = tasks;
         self
     }
 
-    /// Sets how many tasks of one owner are kept; default 1,000. All who are nobody in particular
-    /// count as one owner.
+    /// Sets the maximum number of tasks per owner; all unauthenticated clients count as one owner.
+    /// Default: 1,000.
     #[must_use]
     pub fn with_max_tasks_per_owner(mut self, tasks: usize) -> Self {
         self.max_tasks_per_owner = tasks;
         self
     }
 
-    /// Sets how many bytes the records of all tasks may take; default 64 MiB. The file is somewhat
-    /// larger, and does not shrink: what is free in it is used again.
+    /// Sets the maximum total size of all records in bytes. The file is somewhat larger and does
+    /// not shrink; free space in it is reused. Default: 64 MiB.
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Sets how many bytes of the file are held in memory; default 8 MiB.
+    /// Sets the size of the memory cache in bytes. Default: 8 MiB.
     #[must_use]
     pub fn with_cache(mut self, bytes: usize) -> Self {
         self.cache = bytes;
         self
     }
 
-    /// Sets how many operations wait for the disk before others wait to be taken up; default 256,
-    /// at least one.
+    /// Sets the queue length: how many operations wait for the disk before callers wait. Default:
+    /// 256, minimum: one.
     #[must_use]
     pub fn with_queue(mut self, operations: usize) -> Self {
         self.queue = operations.max(1);

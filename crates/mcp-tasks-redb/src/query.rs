@@ -1,4 +1,4 @@
-//! Finding records.
+//! Read queries.
 
 use std::ops::Bound;
 
@@ -8,18 +8,18 @@ use redb::{ReadOnlyTable, ReadTransaction};
 use crate::job::Query;
 use crate::tables::{DatabaseError, OWNERS, OwnerKey, Row, TASKS, UNFINISHED};
 
-/// The tables that find records.
+/// The tables that queries read.
 pub(crate) struct Reader {
     tasks: ReadOnlyTable<&'static str, Row>,
     owners: ReadOnlyTable<OwnerKey, ()>,
     unfinished: ReadOnlyTable<&'static str, ()>,
 }
 
-/// What was found.
+/// The result of a query.
 #[derive(Default)]
 pub(crate) struct QueryResult {
     pub(crate) tasks: Vec<Task>,
-    /// Why the last of those that cannot be read cannot.
+    /// Why the last unreadable record cannot be read.
     pub(crate) unreadable: Option<String>,
 }
 
@@ -76,7 +76,7 @@ impl Reader {
         match serde_json::from_slice(json) {
             Ok(task) => found.tasks.push(task),
             Err(error) => {
-                // As much of the id as may stand in a log.
+                // The part of the id that may appear in logs.
                 let shown = id.get(..12).unwrap_or(id);
                 found.unreadable = Some(format!(
                     "task {shown} cannot be read, perhaps a later version wrote it: {error}"

@@ -1,4 +1,4 @@
-//! The store, as a server sees it.
+//! The public store.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,16 +22,16 @@ use crate::{OpenError, RedbOptions};
 /// Dropping it waits until what was begun is done and closes the file, for a few milliseconds.
 pub struct RedbStore {
     path: PathBuf,
-    /// `None` once it is being dropped.
+    /// `None` while the store is being dropped.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl RedbStore {
-    /// Opens the store in this file, or makes one, with the limits of [`RedbOptions::new`]. After a
-    /// crash the file is read as a whole and repaired.
+    /// Opens or creates the store in this file, with the limits of [`RedbOptions::new`]. After a
+    /// crash the whole file is read and repaired.
     ///
-    /// Blocks; it belongs before a server starts to serve.
+    /// Blocks the thread: call it before the server starts.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -39,7 +39,7 @@ impl RedbStore {
         Self::open_with(path, RedbOptions::new())
     }
 
-    /// The same with other limits. What a file holds beyond them stays until it expires.
+    /// Like [`open`](Self::open), with other limits. Tasks beyond a limit stay until they expire.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -58,7 +58,7 @@ impl RedbStore {
         })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -141,7 +141,7 @@ impl Drop for RedbStore {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // It catches its panics.
+            // The thread catches panics.
             let _ = thread.join();
         }
     }

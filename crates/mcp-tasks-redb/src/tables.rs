@@ -1,4 +1,4 @@
-//! What stands in the file: the records, and what finds them.
+//! The tables of the file: records and indexes.
 
 use std::fmt;
 
@@ -11,31 +11,31 @@ use redb::{
 use crate::RedbOptions;
 use crate::job::{TaskRow, Write};
 
-/// What this version writes and reads.
+/// The file format of this version.
 pub(crate) const FORMAT: u64 = 1;
 
-/// Version, expiry in ms, whether it has ended, owner, and the record as JSON. What stands before
-/// the record serves records, too, that cannot be read.
+/// Version, expiry in ms, whether the task has ended, owner, and the task as JSON. The columns
+/// before the JSON also work for records that cannot be read.
 pub(crate) type Row = (u64, u64, bool, Option<&'static str>, &'static [u8]);
 pub(crate) type OwnerKey = (Option<&'static str>, &'static str);
 type ExpiryKey = (u64, &'static str);
 
-/// By id.
+/// The records, by id.
 pub(crate) const TASKS: TableDefinition<'_, &str, Row> = TableDefinition::new("tasks");
-/// Who has which tasks.
+/// Index of tasks by owner.
 pub(crate) const OWNERS: TableDefinition<'_, OwnerKey, ()> = TableDefinition::new("owners");
-/// Who has how many.
+/// Number of tasks per owner.
 const COUNTS: TableDefinition<'_, Option<&str>, u64> = TableDefinition::new("counts");
-/// Those that have not ended.
+/// Index of tasks that have not ended.
 pub(crate) const UNFINISHED: TableDefinition<'_, &str, ()> = TableDefinition::new("unfinished");
-/// Those that expire, by when.
+/// Index of tasks by expiry.
 const EXPIRY: TableDefinition<'_, ExpiryKey, ()> = TableDefinition::new("expiry");
-/// The format, and how many bytes all records take.
+/// The format, and the total size of all records.
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const FORMAT_KEY: &str = "format";
 const BYTES_KEY: &str = "bytes";
 
-/// The database failed.
+/// A failure of the database.
 #[derive(Debug)]
 pub(crate) struct DatabaseError(Box<redb::Error>);
 
@@ -51,7 +51,7 @@ impl fmt::Display for DatabaseError {
     }
 }
 
-/// Makes the tables of a new file.
+/// Creates the tables of a new file.
 pub(crate) fn create_tables(database: &Database) -> Result<(), DatabaseError> {
     let transaction = database.begin_write()?;
     {
@@ -62,13 +62,13 @@ pub(crate) fn create_tables(database: &Database) -> Result<(), DatabaseError> {
     Ok(transaction.commit()?)
 }
 
-/// The format of a file of ours.
+/// Returns the format of a task store.
 pub(crate) fn format(transaction: &ReadTransaction) -> Result<u64, DatabaseError> {
     let meta = transaction.open_table(META)?;
     Ok(meta.get(FORMAT_KEY)?.map_or(0, |format| format.value()))
 }
 
-/// All tables, to be changed.
+/// All tables, for writing.
 pub(crate) struct Tables<'t> {
     options: RedbOptions,
     tasks: Table<'t, &'static str, Row>,
@@ -79,7 +79,7 @@ pub(crate) struct Tables<'t> {
     meta: Table<'t, &'static str, u64>,
 }
 
-/// What the tables know of a record.
+/// The columns of a record, and its size.
 struct RowHead {
     version: u64,
     expires: u64,
@@ -104,7 +104,7 @@ impl<'t> Tables<'t> {
         })
     }
 
-    /// Makes one change, or none and says why. How many tasks were forgotten.
+    /// Applies one change; returns the number of removed tasks, or why nothing was changed.
     pub(crate) fn apply(
         &mut self,
         write: &Write,
@@ -122,7 +122,7 @@ impl<'t> Tables<'t> {
         record: &TaskRow,
         now: Timestamp,
     ) -> Result<Result<usize, StoreError>, DatabaseError> {
-        // The rest is refused or not; what is expired is gone in any case.
+        // Expired tasks are removed even if the new one is rejected.
         let swept = self.sweep(now)?;
         if self.head(&record.id)?.is_some() {
             return Ok(Err(StoreError::Conflict));

@@ -1,4 +1,4 @@
-//! What does not show from outside.
+//! Tests of the internals.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::job::{Query, TaskRow, Write};
 use crate::tables::{DatabaseError, META};
 use crate::{OpenError, RedbOptions, RedbStore};
 
-/// A file that is gone after the test.
+/// A file that is removed after the test.
 struct TempFile(PathBuf);
 
 impl TempFile {
@@ -77,7 +77,7 @@ fn a_record_that_cannot_be_read_hides_no_other() {
     };
     assert!(why.starts_with(&*place.0.to_string_lossy()), "{why}");
     assert!(why.contains("task a cannot be read"), "{why}");
-    // It takes its place until it expires, and can be removed.
+    // The record counts until it expires, and can be removed.
     assert_eq!(file.write(&[Write::Remove("c".into())]), Ok(vec![Ok(1)]));
     let sweep = Write::Sweep(Timestamp::from_millis(7));
     assert_eq!(file.write(&[sweep]), Ok(vec![Ok(2)]));

@@ -1,4 +1,4 @@
-//! The thread that has the file, and what it is asked to do.
+//! The thread that owns the file.
 
 use mcp_protocol::task::StoreError;
 use tokio::sync::mpsc;
@@ -6,10 +6,10 @@ use tokio::sync::mpsc;
 use crate::file::StoreFile;
 use crate::job::{Job, Reply};
 
-/// Operations that are taken up at once; what they change is kept by one commit.
+/// Maximum number of operations per transaction.
 const BATCH: usize = 64;
 
-/// Works until nobody is left to ask for anything.
+/// Runs jobs until the store is dropped.
 pub(crate) fn serve(mut file: StoreFile, mut jobs: mpsc::Receiver<Job>) {
     let mut batch = Vec::with_capacity(BATCH);
     while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
@@ -26,9 +26,9 @@ pub(crate) fn serve(mut file: StoreFile, mut jobs: mpsc::Receiver<Job>) {
         if !writes.is_empty() {
             answer(replies, file.write(&writes));
         }
-        // After the writes: whoever waited for one of them finds it.
+        // Reads run after the writes, so that a caller finds what it has written.
         for (query, reply) in queries {
-            // Who asked may have gone.
+            // The caller may be gone.
             let _ = reply.send(file.read(&query));
         }
     }

@@ -51,7 +51,7 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Ask<T
     }
 }
 
-/// The doc comment of `T`, or its name.
+/// Returns the doc comment of `T`, or its name.
 fn message_of<T: JsonSchema>() -> String {
     let schema = schemars::schema_for!(T);
     match schema.get("description").and_then(|text| text.as_str()) {

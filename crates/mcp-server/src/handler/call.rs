@@ -1,4 +1,4 @@
-//! What a handler's parameters are taken from.
+//! Calls, and the extractors that handlers take their parameters from.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -10,27 +10,27 @@ use serde::de::DeserializeOwned;
 
 use crate::{HandlerError, Spec};
 
-/// One call of a tool, prompt or resource, as extractors see it.
+/// A call of a tool, prompt or resource, as extractors receive it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Call<'a> {
     /// The arguments: the text of a JSON object.
     pub arguments: &'a str,
-    /// The request it belongs to.
+    /// The context of the request.
     pub context: RequestContext,
 }
 
 impl<'a> Call<'a> {
-    /// A call from its parts.
+    /// Creates a call.
     pub fn new(arguments: &'a str, context: RequestContext) -> Self {
         Self { arguments, context }
     }
 }
 
-/// A parameter of a handler.
+/// An extractor: a type that can be a parameter of a handler.
 ///
-/// Implement it to hand your own facts to handlers. An extractor may end the call early with any
-/// [`HandlerError`], and it may wait.
+/// Implement it to pass custom data to handlers. An extractor may end the call early with a
+/// [`HandlerError`], and it may be asynchronous.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler on a server with state `{S}`",
     label = "not an extractor for this server",
@@ -38,30 +38,30 @@ impl<'a> Call<'a> {
     note = "for `State<T>`: give the server its state with `Server::new(..).state(value)` before adding handlers"
 )]
 pub trait FromCall<S>: Sized + Send + 'static {
-    /// Whether it may keep the [context](Call::context): to ask, to report, to look at `_meta`.
-    /// `false` spares each call what that takes.
+    /// Whether the extractor keeps the [context](Call::context), for example to send requests,
+    /// report progress or read `_meta`. `false` saves work in each call.
     const KEEPS_CONTEXT: bool = true;
 
-    /// Takes the parameter from the call.
+    /// Extracts the parameter from the call.
     fn from_call(call: &Call<'_>, state: &S) -> Extraction<Self>;
 
-    /// Tells what the parameter adds to the definition, such as the input schema.
+    /// Adds the parameter to the definition, for example its input schema.
     fn describe(_spec: &mut Spec) {}
 }
 
-/// The outcome of extraction.
+/// The result of an extraction.
 #[expect(clippy::exhaustive_enums, reason = "handlers match all three")]
 pub enum Extraction<T> {
-    /// Here it is.
+    /// The parameter.
     Ready(T),
-    /// It takes waiting, for instance for the user.
+    /// The parameter will be available later, for example after a response of the user.
     Later(BoxFuture<'static, Result<T, HandlerError>>),
-    /// The call ends here.
+    /// The call ends with this error.
     End(HandlerError),
 }
 
 impl<T> Extraction<T> {
-    /// Waits until it is here, or the call has ended.
+    /// Polls until the extraction has finished.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Self::Later(future) = self {
             *self = match future.as_mut().poll(cx) {
@@ -77,12 +77,14 @@ impl<T> Extraction<T> {
         matches!(self, Self::End(_))
     }
 
-    /// What it came to.
+    /// Returns the extracted value or the error.
     pub(crate) fn into_result(self) -> Result<T, HandlerError> {
         match self {
             Self::Ready(value) => Ok(value),
             Self::End(error) => Err(error),
-            Self::Later(_) => Err(HandlerError::new("a parameter of the handler is missing")),
+            Self::Later(_) => Err(HandlerError::new(
+                "a parameter of the handler was not extracted",
+            )),
         }
     }
 }
@@ -97,10 +99,10 @@ impl<T> fmt::Debug for Extraction<T> {
     }
 }
 
-/// The arguments, decoded into `T`, whose JSON Schema becomes the input schema.
+/// The arguments of the call, decoded into `T`. The JSON Schema of `T` is the input schema.
 ///
-/// Arguments that do not fit never reach the handler; the answer says where and what was
-/// expected.
+/// For invalid arguments the handler is not called; the error names the place and the expected
+/// value.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
 pub struct Args<T>(pub T);
@@ -135,14 +137,14 @@ impl<S, T: FromState<S> + Send + 'static> FromCall<S> for State<T> {
     }
 }
 
-/// A part of a server's state.
+/// A type that is part of the server's state.
 #[diagnostic::on_unimplemented(
     message = "the server's state `{S}` does not provide `{Self}`",
     label = "missing state",
     note = "call `.state(value)` on the server before adding this handler, or implement `FromState<{S}>` for `{Self}`"
 )]
 pub trait FromState<S> {
-    /// Takes the part.
+    /// Returns the part.
     fn from_state(state: &S) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! The request, as handlers see it.
+//! The request context for handlers.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use super::form::{self, Elicitation};
 use crate::{Call, Extraction, FromCall, HandlerError};
 
-/// The request a handler serves: progress, log messages, questions, cancellation.
+/// The request that a handler serves: progress, log messages, requests to the client, cancellation.
 ///
-/// Everything sent through it travels on the request's own stream. Cloning shares it.
+/// Messages are sent on the stream of the request. A clone refers to the same request.
 #[derive(Clone)]
 pub struct Ctx(RequestContext);
 
@@ -29,15 +29,15 @@ impl Ctx {
         Self(context)
     }
 
-    /// Reports progress towards `total`. It is sent only if the client asked for progress, only if
-    /// the value is above the last one, and at most 50 times a second after a first burst of 64;
-    /// returns whether it was. The step that reaches `total` is never held back.
+    /// Reports progress towards `total`; returns whether a notification was sent. It is sent only
+    /// if the client requested progress and the value is greater than the last one, at most 50
+    /// times per second after a burst of 64. The notification that reaches `total` is always sent.
     pub fn progress(&self, progress: f64, total: impl Into<Option<f64>>) -> bool {
         self.0
             .progress(progress, total.into(), None, Instant::now())
     }
 
-    /// Reports progress with a sentence for the user.
+    /// Reports progress with a message for the user.
     pub fn progress_with(
         &self,
         progress: f64,
@@ -48,71 +48,72 @@ impl Ctx {
             .progress(progress, total.into(), Some(message), Instant::now())
     }
 
-    /// The token under which the client wants progress, if it does.
+    /// Returns the client's progress token, if it requested progress.
     pub fn progress_token(&self) -> Option<ProgressToken> {
         self.0.progress_token()
     }
 
-    /// Sends a log message if the client's level admits it; returns whether it was sent. A
-    /// session sends at most 100 a second after a first burst of 500.
+    /// Sends a log message if the client's log level admits it; returns whether it was sent. A
+    /// session sends at most 100 messages per second after a burst of 500.
     pub fn log(&self, level: LoggingLevel, data: impl Into<Value>) -> bool {
         self.0.log(level, None, data.into(), Instant::now())
     }
 
-    /// Sends a log message under a logger's name.
+    /// Sends a log message with the name of a logger.
     pub fn log_as(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) -> bool {
         self.0.log(level, Some(logger), data.into(), Instant::now())
     }
 
-    /// On whose behalf the request came, if whoever stands before the server verified that.
+    /// Returns the verified principal of the request, if an authentication layer verified one.
     pub fn principal(&self) -> Option<&Principal> {
         self.0.principal()
     }
 
-    /// Whether the request may do what needs `scope`, one or more words. Over stdio everything
-    /// may be done, because the client started the server; over HTTP only what a verified token
-    /// covers. If it may not, end the call: the client is told what to ask for.
+    /// Whether the request has all scopes in `scope`, one or more words. Over stdio the result is
+    /// always `true`, because the client started the server. Over HTTP the verified token must
+    /// include the scopes. If this returns `false`, end the call: the client then receives a
+    /// challenge with the missing scopes.
     pub fn permits(&self, scope: &str) -> bool {
         self.0.permits(scope)
     }
 
-    /// What the transport knows of the request, if it keeps a `T`. Over HTTP that is an
-    /// `http::request::Parts`: headers, URI, and the extensions that layers and the listener left
-    /// there. Over stdio there is nothing, so the same handler runs there too.
+    /// Returns data of the transport about the request, if it has a `T`. Over HTTP this is
+    /// `http::request::Parts`: headers, URI, and the extensions that layers and the listener added.
+    /// Over stdio it is `None`.
     pub fn transport<T: 'static>(&self) -> Option<&T> {
         self.0.transport()
     }
 
-    /// Gives the connection back that carries this request's stream: the client comes back for
-    /// the rest after `retry`, and nothing is lost meanwhile. For work that takes long, over HTTP
-    /// from 2025-11-25 on; `false`, and nothing happens, elsewhere.
+    /// Closes the connection that carries the stream of this request; the client resumes the stream
+    /// after `retry` and loses no message. For long work, over HTTP from 2025-11-25 on. Elsewhere
+    /// it does nothing and returns `false`.
     pub fn release(&self, retry: Duration) -> bool {
         self.0.release(retry)
     }
 
-    /// Completes when the client cancelled the request or is gone. The handler's future is
-    /// dropped at that point anyway; this is for work that was moved elsewhere.
+    /// Completes when the client has cancelled the request or is gone. The handler's future is
+    /// dropped then; use this for work on other tasks or threads.
     pub fn cancelled(&self) -> Cancelled {
         self.0.cancelled()
     }
 
-    /// Whether the client cancelled the request or is gone: for blocking loops.
+    /// Whether the client has cancelled the request or is gone, for blocking loops.
     pub fn is_cancelled(&self) -> bool {
         !self.0.exchange().is_running()
     }
 
-    /// The same request, whose questions go by a name: in revisions without sessions, questions
-    /// and answers are matched by one. Without it the name is made from the text of the question,
-    /// which must then be the same each time the handler runs.
+    /// Returns the same request, with a name for its input requests. On the stateless revision,
+    /// input requests and responses are matched by name. Without one, the name is derived from the
+    /// text of the request, which must then be the same in each round trip.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         Self(self.0.named(name))
     }
 
-    /// The same request, whose questions the client answers as tasks where it takes them
-    /// (2025-11-25): it says at once that it has taken the question, and is then asked for the
-    /// answer. For questions that people may think about for long; `ttl` is for how long the
-    /// client should keep its task. Where clients take no tasks nothing changes.
+    /// Returns the same request, with elicitation and sampling as tasks if the client supports that
+    /// (2025-11-25): the client accepts the request at once and is polled for the response. For
+    /// requests that may take the user a long time; `ttl` is how long the client should keep its
+    /// task. If the client does not support tasks, nothing changes.
     #[must_use]
     pub fn as_task(&self, ttl: impl Into<Option<Duration>>) -> Self {
         Self(self.0.as_task(ttl.into()))
@@ -154,21 +155,21 @@ impl Ctx {
         let working = pending.begin_step();
         let result = work.await;
         working.complete(name, serde_json::to_value(&result)?);
-        // What a task did is kept before it does anything else.
+        // The result is saved before a task continues.
         pending.wait_saved().await;
         Ok(result)
     }
 
-    /// From here on the call is a task: the request is answered with it, and the handler goes on
-    /// where it is, in the background. Questions before this are asked while the client waits,
-    /// those after it when it looks at the task.
+    /// Turns the call into a task: the request is answered with the task, and the handler continues
+    /// in the background. Earlier input requests are sent while the client waits, later ones when
+    /// it polls the task.
     ///
-    /// For tools that [say so](crate::Tool::detaches). Nothing happens where the call is a task
-    /// already, or cannot be one: in older revisions, for clients that know no tasks.
+    /// For [detachable](crate::Tool::detachable) tools. Does nothing if the call is a task already
+    /// or cannot become one: in session-based revisions, and for clients without support for tasks.
     ///
     /// # Errors
-    /// No task can be made, because a limit is reached or the store failed. The call is as it
-    /// was.
+    /// The task cannot be created, because a limit is reached or the store failed. The call
+    /// continues without a task.
     pub async fn detach(&self) -> Result<(), HandlerError> {
         match self.0.pending_input() {
             Some(pending) => pending.detach().await.map_err(HandlerError::protocol),
@@ -176,22 +177,23 @@ impl Ctx {
         }
     }
 
-    /// Says in a sentence what a task is about, for whoever looks at it; returns whether the call
-    /// is a task. A client hears of it when it looks, so it may be said as often as there is news.
+    /// Sets the status message of a task; returns whether the call is a task. The client receives
+    /// the message when it polls or subscribes.
     pub fn status(&self, message: &str) -> bool {
         self.0
             .pending_input()
             .is_some_and(|pending| pending.set_status(message))
     }
 
-    /// Asks the user to fill in a form made from `T`, a flat struct of strings, numbers, bools
-    /// and fieldless enums.
+    /// Shows the user a form with the fields of `T`, a flat struct of strings, numbers, bools and
+    /// fieldless enums.
     ///
     /// # Errors
-    /// The client cannot show forms, refused the request, or is gone. Declining is no error.
+    /// The client does not support forms, rejected the request, or is gone. If the user declines,
+    /// that is not an error.
     ///
     /// # Cancel safety
-    /// Dropping the future withdraws the question.
+    /// Dropping the future withdraws the request.
     pub async fn elicit<T: DeserializeOwned + JsonSchema>(
         &self,
         message: impl Into<String>,
@@ -212,14 +214,14 @@ impl Ctx {
         })
     }
 
-    /// Asks the user to open a URL, for everything secret or out of band. An accept says that
-    /// the user agreed to go there, not that anything is done.
+    /// Sends the user to a URL, for secrets and for interaction outside the protocol. Acceptance
+    /// means that the user agreed to open the URL, not that the interaction is complete.
     ///
     /// # Errors
-    /// The client cannot open URLs, refused the request, or is gone.
+    /// The client does not support URLs, rejected the request, or is gone.
     ///
     /// # Cancel safety
-    /// Dropping the future withdraws the question.
+    /// Dropping the future withdraws the request.
     pub async fn elicit_url(
         &self,
         message: impl Into<String>,
@@ -235,9 +237,9 @@ impl Ctx {
         })
     }
 
-    /// The failure of a call that works only after the user has visited these URLs. A client that
-    /// declared it can open URLs is told to, and may call again; the model of any other client
-    /// reads the URLs.
+    /// Returns the error of a call that requires the user to visit these URLs first. A client that
+    /// supports URL elicitation is asked to open them and may call again; for other clients the
+    /// URLs are in the text for the model.
     pub fn urls_required(
         &self,
         urls: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -254,7 +256,7 @@ impl Ctx {
             .and_then(|capabilities| capabilities.elicitation.as_ref())
             .is_some_and(|modes| modes.url.is_some());
         let rules = self.0.rules();
-        // A task is not called again, so there is no use in telling its client to.
+        // A task is not called again, so its client is not asked to.
         let is_task = rules.stateless
             && self
                 .0
@@ -286,28 +288,28 @@ impl Ctx {
         HandlerError::protocol(
             ErrorObject::new(
                 ErrorCode::URL_ELICITATION_REQUIRED,
-                "the user has to visit a URL first",
+                "the user must visit a URL first",
             )
             .with_data(serde_json::json!({ "elicitations": modes })),
         )
     }
 
-    /// Asks with params made by hand.
+    /// Sends an elicitation request with custom params.
     ///
     /// # Errors
-    /// As [`elicit`](Self::elicit).
+    /// See [`elicit`](Self::elicit).
     pub async fn elicit_raw(&self, params: ElicitRequestParams) -> Result<ElicitResult, AskError> {
         self.0.elicit(params).await
     }
 
-    /// Asks the client's model.
+    /// Requests a completion from the client's model (sampling).
     ///
     /// # Errors
-    /// The client has no model to offer, the user refused (code -1), the messages break the
-    /// rules of tool use, or the client is gone.
+    /// The client does not support sampling, the user rejected the request (code -1), the messages
+    /// violate the rules of tool use, or the client is gone.
     ///
     /// # Cancel safety
-    /// Dropping the future withdraws the question.
+    /// Dropping the future withdraws the request.
     pub async fn sample(
         &self,
         params: CreateMessageRequestParams,
@@ -315,35 +317,35 @@ impl Ctx {
         self.0.sample(params).await
     }
 
-    /// Asks for the directories and files the server may work in.
+    /// Requests the roots: the directories and files that the server may use.
     ///
     /// # Errors
-    /// The client has no roots to offer, or is gone.
+    /// The client does not support roots, or is gone.
     pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
         Ok(self.0.roots().await?.roots)
     }
 
-    /// Who the client says it is. Not verified: never a reason to trust.
+    /// Returns the client's description of itself. It is not verified: do not base trust on it.
     pub fn client(&self) -> Option<&Implementation> {
         self.0.session().client()
     }
 
-    /// What the client declared it can do.
+    /// Returns the declared capabilities of the client.
     pub fn client_capabilities(&self) -> Option<&ClientCapabilities> {
         self.0.session().client_capabilities()
     }
 
-    /// The `_meta` of the request.
+    /// Returns the `_meta` of the request.
     pub fn meta(&self) -> Option<&Meta> {
         self.0.meta()
     }
 
-    /// The negotiated revision, for diagnostics: handlers need not care.
+    /// Returns the negotiated revision, for diagnostics: handlers do not need to know it.
     pub fn revision(&self) -> Revision {
         self.0.session().revision()
     }
 
-    /// The protocol's own view of the request.
+    /// Returns the request context of `mcp-protocol`.
     pub fn request(&self) -> &RequestContext {
         &self.0
     }
@@ -361,11 +363,11 @@ impl fmt::Debug for Ctx {
     }
 }
 
-/// A URL the user was asked to open.
+/// A URL that the user was asked to open.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct UrlElicitation {
-    /// Names it; unique to this question.
+    /// The unique id of this elicitation.
     pub id: String,
     /// Whether the user agreed to open the URL.
     pub accepted: bool,
@@ -373,8 +375,8 @@ pub struct UrlElicitation {
 }
 
 impl UrlElicitation {
-    /// Tells the client that the user finished there. May be called after the request was
-    /// answered; returns whether it was sent.
+    /// Notifies the client that the user finished the interaction; returns whether the notification
+    /// was sent. May be called after the request was answered.
     pub fn complete(&self) -> bool {
         let params = mcp_types::ElicitationCompleteNotificationParams::new(&self.id);
         let Ok(params) = serde_json::to_vec(&params) else {

@@ -1,27 +1,27 @@
-//! Forms made from types.
+//! Forms derived from types.
 
 use mcp_types::{FormProperties, PrimitiveSchemaDefinition, RequestedSchema};
 use schemars::JsonSchema;
 
 use crate::schema;
 
-/// How the user answered a form.
+/// The user's response to a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "the specification knows three actions"
+    reason = "the specification defines three actions"
 )]
 pub enum Elicitation<T> {
-    /// Filled in and sent.
+    /// The user submitted the form.
     Accepted(T),
-    /// Said no.
+    /// The user declined.
     Declined,
-    /// Closed without an answer.
+    /// The user closed the form.
     Cancelled,
 }
 
 impl<T> Elicitation<T> {
-    /// The answer, if there is one.
+    /// Returns the content of a submitted form.
     pub fn accepted(self) -> Option<T> {
         match self {
             Self::Accepted(answer) => Some(answer),
@@ -30,7 +30,7 @@ impl<T> Elicitation<T> {
     }
 }
 
-/// The form for `T`: one field per member, none of them nested.
+/// Returns the form for `T`: one field per member, without nesting.
 pub(crate) fn form_of<T: JsonSchema>() -> Result<RequestedSchema, String> {
     let schema = schema::input::<T>()
         .map_err(|error| error.to_string())?

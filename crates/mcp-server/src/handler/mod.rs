@@ -1,4 +1,4 @@
-//! Functions as handlers: typed outside, erased at registration.
+//! Handlers: functions with extractors, type-erased at registration.
 
 pub(crate) mod ask;
 pub(crate) mod call;
@@ -18,9 +18,9 @@ use crate::handler::call::{Call, Extraction, FromCall};
 use crate::handler::output::{Finish, IntoOutput, Kind};
 
 /// A function or closure, sync or async, whose parameters are extractors and whose return type
-/// fits the kind of thing it serves.
+/// converts to the result of a tool, prompt or resource.
 ///
-/// `M` tells the shapes of functions apart and is always inferred.
+/// `M` distinguishes the signatures of functions and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "this function cannot be a handler",
     label = "not a handler",
@@ -32,14 +32,14 @@ pub trait Handler<K: Kind, S, M>: Clone + Send + Sync + 'static {
     /// Whether a parameter may keep the context of the call.
     const KEEPS_CONTEXT: bool = true;
 
-    /// Runs it. With `blocking`, a sync function is moved to a thread of its own.
+    /// Calls the handler. With `blocking`, a sync function runs on a separate thread.
     fn call(&self, call: &Call<'_>, state: &S, blocking: bool, finish: K::Finish) -> Reply;
 
-    /// Collects what its types say about the definition.
+    /// Collects the schemas and other parts of the definition from the types.
     fn describe(spec: &mut Spec);
 }
 
-/// A handler whose types were forgotten: nothing behind registration is generic over them.
+/// A type-erased handler.
 pub(crate) type Erased<K> = Arc<dyn Fn(&Call<'_>, <K as Kind>::Finish) -> Reply + Send + Sync>;
 
 pub(crate) fn erase<K: Kind, S: Send + Sync + 'static, M>(
@@ -60,13 +60,13 @@ pub struct Returns;
 #[non_exhaustive]
 pub struct Awaits;
 
-/// Whether parameters wait at the same time: where each round of questions takes a request,
-/// they are asked in one.
+/// Whether asynchronous parameters are polled concurrently: on the stateless revision, their input
+/// requests then share one round trip.
 fn together(call: &Call<'_>) -> bool {
     call.context.rules().stateless
 }
 
-/// Waits for parameters, one after the other or all at once, until one ends the call.
+/// Waits for the parameters, in sequence or concurrently, until one ends the call.
 macro_rules! gather {
     ($together:expr; $($param:ident)*) => {
         $(let mut $param = $param;)*

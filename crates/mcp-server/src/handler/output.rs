@@ -1,4 +1,4 @@
-//! What handlers return.
+//! Return types of handlers, and the last step of a call.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use crate::{HandlerError, IntoHandlerError, Spec};
 
 /// What a handler serves: a tool, a prompt or a resource.
 pub trait Kind: 'static {
-    /// What its handlers produce.
+    /// The output type of its handlers.
     type Output: Send + 'static;
-    /// Turns what was produced into the answer.
+    /// Converts the output to the result.
     type Finish: Finish<Self::Output>;
 }
 
-/// The last step of a call: checks and fits the output, and wraps failures.
+/// The last step of a call: checks the output and converts it to the result.
 pub trait Finish<O>: Send + 'static {
-    /// Turns what was produced into the answer.
+    /// Converts the output of the handler to the result.
     fn finish(self, output: Result<O, HandlerError>) -> Outcome;
 }
 
@@ -68,16 +68,16 @@ pub struct FinishTool {
     pub(crate) rules: &'static Rules,
 }
 
-/// What the output schema of a tool says.
+/// The output schema of a tool.
 #[derive(Debug, Clone)]
 pub(crate) struct OutputCheck {
     pub(crate) validator: Arc<Validator>,
-    /// Whether only objects fit it.
+    /// Whether the schema admits only objects.
     pub(crate) always_object: bool,
 }
 
 impl FinishTool {
-    /// Sending what breaks the advertised schema would be worse than failing.
+    /// Checks the output against the advertised schema.
     fn check(&self, result: &CallToolResult) -> Result<(), String> {
         let (Some(check), false) = (&self.output, result.is_error == Some(true)) else {
             return Ok(());
@@ -88,7 +88,7 @@ impl FinishTool {
         checked.map_err(|violation| violation.to_string())
     }
 
-    /// Whether this revision wants an object where there may be none.
+    /// Whether the revision requires an object and the content may be another value.
     fn wraps(&self, content: &Value) -> bool {
         let is_object = match &self.output {
             Some(check) => check.always_object,
@@ -107,7 +107,7 @@ impl Finish<CallToolResult> for FinishTool {
         let result = output.or_else(HandlerError::into_tool_result);
         let mut result = result.map_err(|error| downgrade::handler_error(error, self.rules))?;
         if let Err(problem) = self.check(&result) {
-            tracing::error!(%problem, "a tool's output breaks its output schema");
+            tracing::error!(%problem, "the output of a tool does not match its output schema");
             result = CallToolResult::error(format!(
                 "the tool's output does not fit its output schema: {problem}"
             ));
@@ -126,7 +126,7 @@ impl Finish<CallToolResult> for FinishTool {
     }
 }
 
-/// Finishes a prompt.
+/// Finishes a prompt request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishPrompt {
@@ -150,7 +150,7 @@ impl Finish<GetPromptResult> for FinishPrompt {
     }
 }
 
-/// Finishes the reading of a resource.
+/// Finishes a resource request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishResource {
@@ -188,7 +188,7 @@ impl Finish<ResourceBody> for FinishResource {
     }
 }
 
-/// The error for a resource that does not exist.
+/// Returns the error for a resource that does not exist.
 pub(crate) fn not_found(uri: &str, rules: &Rules) -> ErrorObject {
     let shown: String = uri.chars().take(256).collect();
     let code = if rules.resource_error_code {
@@ -199,7 +199,7 @@ pub(crate) fn not_found(uri: &str, rules: &Rules) -> ErrorObject {
     ErrorObject::new(code, "resource not found").with_data(serde_json::json!({ "uri": shown }))
 }
 
-/// Marks return types that are converted as they are.
+/// Marks return types without parameters for inference.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Plain;
@@ -213,13 +213,13 @@ pub struct Plain;
     note = "prompts return text, messages or `GetPromptResult`; resources text, bytes, `Option` of these or contents"
 )]
 pub trait IntoOutput<K: Kind, M> {
-    /// Converts it.
+    /// Converts the value.
     ///
     /// # Errors
-    /// The handler's own failure.
+    /// The handler failed.
     fn into_output(self) -> Result<K::Output, HandlerError>;
 
-    /// Tells what the type adds to the definition, such as the output schema.
+    /// Adds the type to the definition, for example its output schema.
     fn describe(_spec: &mut Spec) {}
 }
 
@@ -237,13 +237,12 @@ where
     }
 }
 
-/// Structured output: `T` becomes `structuredContent`, its schema the output schema, and its
-/// JSON text a text block for clients that do not read structured content.
+/// Structured output: `T` becomes `structuredContent`, its schema the output schema, and its JSON a
+/// text block for clients that do not read structured content.
 ///
-/// It may be any JSON. Up to revision 2025-11-25 it has to be an object, so there a type that is
-/// not always one travels as `{"result": …}`, and so does its schema.
+/// `T` may be any JSON value. Up to revision 2025-11-25 structured content must be an object: a type that is not always an object is sent as `{"result": …}` there, with a matching schema.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_structs, reason = "a wrapper is its content")]
+#[expect(clippy::exhaustive_structs, reason = "a wrapper with one public field")]
 pub struct Json<T>(pub T);
 
 impl<T: Serialize + JsonSchema> IntoOutput<ForTool, Plain> for Json<T> {
@@ -344,7 +343,7 @@ impl IntoOutput<ForPrompt, Plain> for Vec<PromptMessage> {
     }
 }
 
-/// What reading a resource produced, before it is tied to the URI that was read.
+/// The content of a resource, before the URI is added.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ResourceBody {
@@ -352,9 +351,9 @@ pub enum ResourceBody {
     Text(String),
     /// Bytes of the requested resource; sent as base64.
     Blob(Vec<u8>),
-    /// Ready contents, for sub-resources or a MIME type of their own.
+    /// Complete contents, for sub-resources or another MIME type.
     Contents(Vec<ResourceContents>),
-    /// There is no such resource.
+    /// The resource does not exist.
     NotFound,
 }
 
@@ -382,7 +381,7 @@ impl IntoOutput<ForResource, Plain> for Vec<ResourceContents> {
     }
 }
 
-/// `None` means there is no such resource.
+/// `None` means that the resource does not exist.
 impl<T: IntoOutput<ForResource, M>, M> IntoOutput<ForResource, Option<M>> for Option<T> {
     fn into_output(self) -> Result<ResourceBody, HandlerError> {
         self.map_or(Ok(ResourceBody::NotFound), T::into_output)

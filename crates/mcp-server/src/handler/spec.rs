@@ -1,11 +1,11 @@
-//! What a handler's types say about its definition.
+//! The part of a definition that the types of a handler determine.
 
 use mcp_types::PromptArgument;
 use schemars::JsonSchema;
 
 use crate::schema;
 
-/// Collects what parameters and return type add to a definition.
+/// Collects the schemas of a handler's parameters and return type.
 #[derive(Debug, Default)]
 pub struct Spec {
     pub(crate) input: Option<schema::Input>,
@@ -14,26 +14,26 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The type the arguments are decoded into.
+    /// Sets the type that the arguments are decoded into.
     pub fn input<T: JsonSchema>(&mut self) {
         match schema::input::<T>() {
             Ok(input) if self.input.is_none() => self.input = Some(input),
-            Ok(_) => self.problem("a handler takes one `Args<T>`, not two"),
+            Ok(_) => self.problem("a handler may have only one `Args<T>` parameter"),
             Err(error) => self.problem(error.to_string()),
         }
     }
 
-    /// The type of structured output.
+    /// Sets the type of structured output.
     pub fn output<T: JsonSchema>(&mut self) {
         self.output = Some(schema::output::<T>());
     }
 
-    /// Refuses the registration; the first reason is reported.
+    /// Makes the registration fail with this reason; the first reason is reported.
     pub fn problem(&mut self, problem: impl Into<String>) {
         self.problem.get_or_insert_with(|| problem.into());
     }
 
-    /// The arguments of a prompt: the properties of the input schema.
+    /// Returns the arguments of a prompt: the properties of the input schema.
     pub(crate) fn prompt_arguments(&self) -> Vec<PromptArgument> {
         let Some(input) = self.input.as_ref().map(|input| &input.schema) else {
             return Vec::new();

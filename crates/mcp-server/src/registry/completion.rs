@@ -7,16 +7,16 @@ use mcp_types::Completion;
 
 use crate::Ctx;
 
-/// Most values one answer may hold, by the specification.
+/// Maximum number of values in a response, by the specification.
 const MAX_VALUES: usize = 100;
 
-/// What is to be completed.
+/// A request for the completion of an argument.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CompletionRequest {
-    /// What the user has typed so far.
+    /// The current text of the argument.
     pub value: String,
-    /// Arguments that were resolved before.
+    /// The arguments that were resolved before.
     pub arguments: BTreeMap<String, String>,
     /// The request.
     pub ctx: Ctx,
@@ -32,13 +32,13 @@ impl CompletionRequest {
     }
 }
 
-/// Suggestions, best first. More than 100 are cut, and the client is told how many there are.
+/// Suggestions, best first. At most 100 are sent, with the total number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Completions {
     /// The suggestions.
     pub values: Vec<String>,
-    /// How many there are in all, if that is known and more.
+    /// The total number of suggestions, if it is known and greater.
     pub total: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl From<Completions> for Completion {
 
 type Completer = Arc<dyn Fn(CompletionRequest) -> Completions + Send + Sync>;
 
-/// The completers of one prompt or template, by argument.
+/// The completers of a prompt or template, by argument.
 #[derive(Default, Clone)]
 pub(crate) struct Completers(BTreeMap<String, Completer>);
 
@@ -98,7 +98,7 @@ impl Completers {
         self.0.is_empty()
     }
 
-    /// Completes an argument; one without a completer has no suggestions.
+    /// Completes an argument; without a completer there are no suggestions.
     pub(crate) fn run(&self, argument: &str, completing: CompletionRequest) -> Completions {
         self.0
             .get(argument)
@@ -107,7 +107,8 @@ impl Completers {
     }
 }
 
-/// Matches regardless of case: what starts with the text, then what contains it.
+/// Returns the case-insensitive matches: first the values that start with the text, then those that
+/// contain it.
 fn rank(values: &[String], typed: &str) -> Vec<String> {
     let typed = typed.to_lowercase();
     let mut found: Vec<(bool, &String)> = values

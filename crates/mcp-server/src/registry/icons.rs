@@ -1,11 +1,11 @@
-//! Icons a server may offer.
+//! Checks of icons.
 
 use mcp_types::Icon;
 
-/// Checks what the specification asks of icons.
+/// Checks icons by the rules of the specification.
 ///
 /// # Errors
-/// Names the icon and what to change.
+/// The text names the icon and what to change.
 pub(crate) fn check<'a>(icons: impl IntoIterator<Item = &'a Icon>) -> Result<(), String> {
     for icon in icons {
         let src: String = icon.src.chars().take(64).collect();

@@ -1,7 +1,7 @@
-//! A list of registered things that may change while it is served.
+//! Lists of registered items, which may change while the server runs.
 //!
-//! Readers take a snapshot; a change makes a new one. The text of each page of the list is
-//! written once per snapshot and revision and then sent as it is.
+//! Readers take a snapshot; a change creates a new one. The text of each page is written once per
+//! snapshot and revision, and then sent without copying.
 
 pub(crate) mod completion;
 pub(crate) mod cursor;
@@ -20,21 +20,21 @@ use serde::Serialize;
 use crate::RegistrationError;
 use crate::registry::tool::Visible;
 
-/// A registered thing that is listed.
+/// A registered item.
 pub(crate) trait Entry: Send + Sync + 'static {
-    /// What one is called in errors.
+    /// The kind of item, for errors.
     const WHAT: &'static str;
     /// The member of the list result.
     const MEMBER: &'static str;
-    /// What a client sees.
+    /// The definition that clients receive.
     type Definition: Serialize;
-    /// What it is found by.
+    /// Returns the key of the item.
     fn key(&self) -> &str;
-    /// The definition for this revision.
+    /// Returns the definition for a revision.
     fn definition(&self, rules: &Rules) -> Self::Definition;
-    /// Who may see it; everybody if there is no rule.
+    /// Returns the visibility rule; without a rule, all clients see the item.
     fn visible(&self) -> Option<&Visible>;
-    /// Whether parts of what it is called with stand in headers too.
+    /// Whether parameters of the item are repeated in HTTP headers.
     fn has_header_params(&self) -> bool {
         false
     }
@@ -44,7 +44,7 @@ pub(crate) struct Registry<E> {
     snapshot: RwLock<Arc<Snapshot<E>>>,
 }
 
-/// The things as they stood at one time.
+/// An immutable version of a registry.
 pub(crate) struct Snapshot<E> {
     items: Vec<(u64, Arc<E>)>,
     index: HashMap<String, usize>,
@@ -54,7 +54,7 @@ pub(crate) struct Snapshot<E> {
     pages: [OnceLock<Vec<Page>>; Revision::ALL.len()],
 }
 
-/// A page: the sequence number it starts after, and its text.
+/// A page of a list: the sequence number after which it starts, and its text.
 struct Page {
     after: u64,
     text: SharedText,
@@ -93,13 +93,13 @@ impl<E: Entry> Snapshot<E> {
         self
     }
 
-    /// The thing of this name, if this session may see it.
+    /// Returns the item with this key, if the session may see it.
     pub(crate) fn get(&self, key: &str, session: &Session) -> Option<&Arc<E>> {
         let (_, entry) = &self.items[*self.index.get(key)?];
         is_visible(&**entry, session).then_some(entry)
     }
 
-    /// All things this session may see.
+    /// Returns all items that the session may see.
     pub(crate) fn iter<'a>(&'a self, session: &'a Session) -> impl Iterator<Item = &'a Arc<E>> {
         self.items
             .iter()
@@ -107,7 +107,7 @@ impl<E: Entry> Snapshot<E> {
             .filter(|entry| is_visible(&***entry, session))
     }
 
-    /// The entry of this name that has parts in headers, whoever may see it.
+    /// Returns the item with this key if it has header parameters, whether or not it is visible.
     pub(crate) fn header_params(&self, key: &str) -> Option<&E> {
         if !self.header_params {
             return None;
@@ -121,7 +121,7 @@ impl<E: Entry> Snapshot<E> {
         self.items.iter().map(|(_, entry)| entry)
     }
 
-    /// Whether nothing is hidden from anybody.
+    /// Whether every item is visible to all clients.
     pub(crate) fn is_for_all(&self) -> bool {
         self.is_uniform
     }
@@ -135,7 +135,7 @@ impl<E: Entry> Snapshot<E> {
         self.items.is_empty()
     }
 
-    /// One page of the list.
+    /// Returns one page of the list.
     pub(crate) fn list(
         &self,
         cursor: Option<&str>,
@@ -175,7 +175,8 @@ impl<E: Entry> Snapshot<E> {
         pages
     }
 
-    /// The text of the page after a sequence number, and where the next one starts.
+    /// Writes the items after a sequence number. Returns the sequence number of the last one if
+    /// another page follows.
     fn write(
         &self,
         after: u64,
@@ -228,7 +229,7 @@ impl<E: Entry> Registry<E> {
         )
     }
 
-    /// Adds at the end; a name that is taken is refused.
+    /// Appends items. Fails if a key is already registered.
     pub(crate) fn add(&self, entries: Vec<E>) -> Result<(), RegistrationError> {
         self.prepare_add(entries)?.commit();
         Ok(())
@@ -258,7 +259,7 @@ impl<E: Entry> Registry<E> {
         })
     }
 
-    /// Removes by name; whether it was there.
+    /// Removes an item by its key; returns whether it existed.
     pub(crate) fn remove(&self, key: &str) -> bool {
         self.change(|items, _| {
             let before = items.len();

@@ -13,7 +13,7 @@ use crate::registry::icons;
 use crate::registry::tool::Visible;
 use crate::{RegistrationError, Spec};
 
-/// A prompt: its definition and the handler that writes its messages.
+/// A prompt: its definition and the handler that creates its messages.
 ///
 /// Arguments are text: the fields of the `Args<T>` type are `String` or `Option<String>`.
 pub struct Prompt<S = ()> {
@@ -25,7 +25,7 @@ pub struct Prompt<S = ()> {
 }
 
 impl<S: Send + Sync + 'static> Prompt<S> {
-    /// A prompt from a function whose parameters are extractors.
+    /// Creates a prompt from a function whose parameters are extractors.
     pub fn new<M>(name: impl Into<String>, handler: impl Handler<ForPrompt, S, M>) -> Self {
         let mut spec = Spec::default();
         describe::<S, M, _>(&handler, &mut spec);
@@ -41,21 +41,21 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         }
     }
 
-    /// What the prompt is for.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.definition.description = Some(description.into());
         self
     }
 
-    /// The name to show to people.
+    /// Sets the display name.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.definition.title = Some(title.into());
         self
     }
 
-    /// Replaces the arguments that were read off the handler's types.
+    /// Replaces the arguments that were derived from the types of the handler.
     #[must_use]
     pub fn arguments(mut self, arguments: Vec<PromptArgument>) -> Self {
         self.definition.arguments = Some(arguments);
@@ -76,7 +76,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         self
     }
 
-    /// Completes an argument with what `complete` finds.
+    /// Sets the completer of an argument.
     #[must_use]
     pub fn complete<R: Into<Completions>>(
         mut self,
@@ -87,7 +87,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         self
     }
 
-    /// Completes an argument out of a fixed list, best matches first.
+    /// Completes an argument from a fixed list, best matches first.
     #[must_use]
     pub fn complete_from<T: Into<String>>(
         mut self,
@@ -98,7 +98,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         self
     }
 
-    /// Shows and serves the prompt only in sessions for which `visible` says so.
+    /// Makes the prompt visible only in sessions for which `visible` returns `true`.
     #[must_use]
     pub fn visible_if(
         mut self,
@@ -108,7 +108,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         self
     }
 
-    /// The definition as clients of the newest revision see it.
+    /// Returns the definition for the latest revision.
     pub fn definition(&self) -> &mcp_types::Prompt {
         &self.definition
     }
@@ -129,7 +129,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         let known: Vec<&str> = arguments.map(|argument| &*argument.name).collect();
         if let Some(unknown) = self.completers.names().find(|name| !known.contains(name)) {
             return fail(format!(
-                "completion for {unknown:?}, which is no argument of it"
+                "completion for {unknown:?}, which is not an argument of the prompt"
             ));
         }
         Ok(PromptEntry {
@@ -162,7 +162,7 @@ pub(crate) struct PromptEntry {
 }
 
 impl PromptEntry {
-    /// Checks the names of arguments: required ones are there, and none is unknown.
+    /// Checks that required arguments are present and no argument is unknown.
     pub(crate) fn check(&self, arguments: &str) -> Result<(), String> {
         let given: std::collections::BTreeMap<String, String> =
             mcp_jsonrpc::decode(arguments).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Resources: fixed ones by URI, families by URI template.
+//! Resources, and resource templates for families of resources.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::registry::tool::Visible;
 use crate::template::UriTemplate;
 use crate::{RegistrationError, Spec};
 
-/// A resource, or with a URI template a family of them.
+/// A resource, or a resource template if the URI has variables.
 ///
 /// The variables of a template arrive as `Args<T>`, a struct of strings.
 pub struct Resource<S = ()> {
@@ -30,7 +30,7 @@ enum Definition {
     Template(mcp_types::ResourceTemplate),
 }
 
-/// Sets a field that both kinds of definition have.
+/// Sets a field that both definitions have.
 macro_rules! set {
     ($this:ident.$field:ident = $value:expr) => {
         match &mut $this.definition {
@@ -41,8 +41,8 @@ macro_rules! set {
 }
 
 impl<S: Send + Sync + 'static> Resource<S> {
-    /// A resource read by a function whose parameters are extractors. A `uri` with variables in
-    /// braces (RFC 6570) makes it a template.
+    /// Creates a resource from a function whose parameters are extractors. A `uri` with variables
+    /// in braces (RFC 6570) makes it a template.
     pub fn new<M>(
         uri: impl Into<String>,
         name: impl Into<String>,
@@ -65,28 +65,28 @@ impl<S: Send + Sync + 'static> Resource<S> {
         }
     }
 
-    /// What the resource holds; the model reads it.
+    /// Sets the description for the model.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         set!(self.description = Some(description.into()));
         self
     }
 
-    /// The name to show to people.
+    /// Sets the display name.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         set!(self.title = Some(title.into()));
         self
     }
 
-    /// The MIME type; for a template, the one all its resources share.
+    /// Sets the MIME type; for a template, the common one of all its resources.
     #[must_use]
     pub fn mime(mut self, mime: impl Into<String>) -> Self {
         set!(self.mime_type = Some(mime.into()));
         self
     }
 
-    /// The size in bytes, before any encoding. A template has none.
+    /// Sets the size in bytes, before any encoding. Ignored for a template.
     #[must_use]
     pub fn size(mut self, bytes: u64) -> Self {
         if let Definition::Fixed(definition) = &mut self.definition {
@@ -95,7 +95,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
         self
     }
 
-    /// Audience, priority and date.
+    /// Sets audience, priority and date of the last change.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         let priority = annotations
@@ -103,10 +103,10 @@ impl<S: Send + Sync + 'static> Resource<S> {
             .is_none_or(|p| (0.0..=1.0).contains(&p));
         let date = annotations.last_modified.as_deref();
         if !priority {
-            self.problem = Some("annotation priority lies between 0 and 1".to_owned());
+            self.problem = Some("the annotation priority must be between 0 and 1".to_owned());
         } else if !date.is_none_or(form::is_date_time) {
             self.problem =
-                Some("annotation lastModified is a date and time by RFC 3339".to_owned());
+                Some("the annotation lastModified must be a date and time by RFC 3339".to_owned());
         }
         set!(self.annotations = Some(annotations));
         self
@@ -130,7 +130,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
         self
     }
 
-    /// Completes a variable of the template with what `complete` finds.
+    /// Sets the completer of a variable of the template.
     #[must_use]
     pub fn complete<R: Into<Completions>>(
         mut self,
@@ -141,7 +141,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
         self
     }
 
-    /// Completes a variable out of a fixed list, best matches first.
+    /// Completes a variable from a fixed list, best matches first.
     #[must_use]
     pub fn complete_from<T: Into<String>>(
         mut self,
@@ -152,7 +152,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
         self
     }
 
-    /// Shows and serves the resource only in sessions for which `visible` says so.
+    /// Makes the resource visible only in sessions for which `visible` returns `true`.
     #[must_use]
     pub fn visible_if(
         mut self,
@@ -199,7 +199,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
                 let known: Vec<&str> = template.variables().collect();
                 if let Some(unknown) = self.completers.names().find(|n| !known.contains(n)) {
                     return Err(fail(format!(
-                        "completion for {unknown:?}, which is no variable of it"
+                        "completion for {unknown:?}, which is not a variable of the template"
                     )));
                 }
                 Ok(Registered::Template(TemplateEntry {
@@ -215,7 +215,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
 }
 
 impl Resource<()> {
-    /// A resource whose text never changes.
+    /// Creates a resource with a constant text.
     pub fn text(uri: impl Into<String>, name: impl Into<String>, text: impl Into<String>) -> Self {
         let text: String = text.into();
         Self::new(uri, name, move || text.clone()).mime("text/plain")

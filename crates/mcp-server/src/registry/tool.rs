@@ -1,4 +1,4 @@
-//! Tools: one value, three faces.
+//! Tools and their registration.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,17 +21,18 @@ use crate::{RegistrationError, Spec};
 
 pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
 
-/// A tool: its definition and the handler behind it.
+/// A tool: its definition and its handler.
 ///
-/// Made from a function with extractors by [`Tool::new`], from a plain function by `#[tool]`, or
-/// from a schema that is only known at run time by [`Tool::dynamic`].
+/// Create it with [`Tool::new`] from a function with extractors, with `#[tool]` from a plain
+/// function, or with [`Tool::dynamic`] from a schema that is known only at run time.
 pub struct Tool<S = ()> {
     definition: mcp_types::Tool,
     bind: Bind<S>,
     blocking: bool,
     keeps_context: bool,
     input: Input,
-    /// The output schema for revisions in which it describes an object, if it does not.
+    /// The output schema for revisions that require an object, if the schema describes another
+    /// value.
     wrapped: Option<JsonObject>,
     scope: Option<String>,
     visible: Option<Visible>,
@@ -40,22 +41,22 @@ pub struct Tool<S = ()> {
     problem: Option<String>,
 }
 
-/// Gives a handler its state.
+/// Binds the state of the server to a handler.
 type Bind<S> = Box<dyn FnOnce(S, bool) -> Erased<ForTool> + Send>;
 
-/// Who guards the input schema.
+/// What checks the arguments.
 enum Input {
-    /// There are no parameters.
+    /// The tool has no parameters.
     None,
     /// The decoder of the argument type.
     Decoder,
-    /// The schema itself: it says more than a decoder checks.
+    /// The schema, because it has keywords that a decoder does not check.
     Schema,
 }
 
 impl<S: Send + Sync + 'static> Tool<S> {
-    /// A tool from a function whose parameters are extractors. The argument type gives the input
-    /// schema, a [`Json`](crate::Json) return type the output schema.
+    /// Creates a tool from a function whose parameters are extractors. The argument type determines
+    /// the input schema, a [`Json`](crate::Json) return type the output schema.
     pub fn new<M>(name: impl Into<String>, handler: impl Handler<ForTool, S, M>) -> Self {
         let mut spec = Spec::default();
         let keeps_context = describe::<S, M, _>(&handler, &mut spec);
@@ -87,8 +88,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         }
     }
 
-    /// A tool whose schema is only known at run time: for proxies, imports and catalogues. The
-    /// handler takes `Args<JsonObject>`; arguments are checked against `schema`, a JSON object.
+    /// Creates a tool whose schema is known only at run time, for example for a proxy. The handler
+    /// takes `Args<JsonObject>`; arguments are checked against `schema`, a JSON object.
     pub fn dynamic<M>(
         name: impl Into<String>,
         schema: Value,
@@ -101,20 +102,21 @@ impl<S: Send + Sync + 'static> Tool<S> {
                 tool.definition.input_schema = schema;
             }
             _ => {
-                tool.problem = Some("an input schema is an object with \"type\": \"object\"".into())
+                tool.problem =
+                    Some("the input schema must be an object with \"type\": \"object\"".into())
             }
         }
         tool
     }
 
-    /// What the tool is for; the model reads it.
+    /// Sets the description for the model.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.definition.description = Some(description.into());
         self
     }
 
-    /// The name to show to people.
+    /// Sets the display name.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.definition.title = Some(title.into());
@@ -135,35 +137,35 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// Sets all hints about behaviour.
+    /// Sets all behaviour hints.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.definition.annotations = Some(annotations);
         self
     }
 
-    /// Hints that the tool changes nothing.
+    /// Hints that the tool does not change anything.
     #[must_use]
     pub fn read_only(mut self, hint: bool) -> Self {
         self.hints().read_only_hint = Some(hint);
         self
     }
 
-    /// Hints that the tool may destroy something.
+    /// Hints that the tool may perform destructive changes.
     #[must_use]
     pub fn destructive(mut self, hint: bool) -> Self {
         self.hints().destructive_hint = Some(hint);
         self
     }
 
-    /// Hints that calling it twice does no more than calling it once.
+    /// Hints that repeated calls have no further effect.
     #[must_use]
     pub fn idempotent(mut self, hint: bool) -> Self {
         self.hints().idempotent_hint = Some(hint);
         self
     }
 
-    /// Hints that the tool reaches out into the world.
+    /// Hints that the tool interacts with external systems.
     #[must_use]
     pub fn open_world(mut self, hint: bool) -> Self {
         self.hints().open_world_hint = Some(hint);
@@ -174,8 +176,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self.definition.annotations.get_or_insert_default()
     }
 
-    /// Sets the output schema of a tool that makes its structured content by hand. It may
-    /// describe any JSON; see [`Json`](crate::Json) for what older revisions make of that.
+    /// Sets the output schema of a tool that creates structured content itself. It may describe any
+    /// JSON value; see [`Json`](crate::Json) for older revisions.
     #[must_use]
     pub fn output_schema(mut self, schema: JsonObject) -> Self {
         let Output { schema, wrapped } = schema.into();
@@ -191,17 +193,17 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// Serves the tool only to requests that may do what needs `scope`, one or more words. Over
-    /// stdio that is every request; over HTTP the token has to cover it (crate `mcp-auth`), and
-    /// without one every call is refused.
+    /// Serves the tool only to requests with all scopes in `scope`, one or more words. Over stdio
+    /// every request has them. Over HTTP the token must include them (crate `mcp-auth`); without
+    /// authentication every call is rejected.
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
         self
     }
 
-    /// Lets calls outlive their request: the client gets a task instead of waiting, looks at it
-    /// from time to time, and fetches the result when there is one. The handler need not know.
+    /// Lets calls run as tasks: the client receives a task at once, polls it, and retrieves the
+    /// result later. The handler does not need to know.
     #[cfg(feature = "tasks")]
     #[must_use]
     pub fn task(mut self, mode: TaskMode) -> Self {
@@ -209,8 +211,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// The same, but from 2026-07-28 on a call starts like any other, and the handler says by
-    /// [`Ctx::detach`](crate::Ctx::detach) from where on it is a task.
+    /// Like [`task`](Self::task), but from 2026-07-28 on a call starts inline, and becomes a task
+    /// when the handler calls [`Ctx::detach`](crate::Ctx::detach).
     #[cfg(feature = "tasks")]
     #[must_use]
     pub fn detachable(mut self) -> Self {
@@ -218,9 +220,9 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// Runs the handler of a task again after a restart of the server, if the
-    /// [store](crate::Server::task_store) lasts. Answers of the client, and what was done
-    /// [once](crate::Ctx::memoize), are known to the next run; everything else happens again.
+    /// Runs the handler of an unfinished task again after a restart of the server, if the
+    /// [store](crate::Server::task_store) is persistent. Input responses and results of [memoized
+    /// steps](crate::Ctx::memoize) are available in the next run; all other work happens again.
     #[cfg(feature = "tasks")]
     #[must_use]
     pub fn resumable(mut self) -> Self {
@@ -228,7 +230,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// Shows and serves the tool only in sessions for which `visible` says so.
+    /// Makes the tool visible only in sessions for which `visible` returns `true`.
     #[must_use]
     pub fn visible_if(
         mut self,
@@ -238,7 +240,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// The definition as clients of the newest revision see it.
+    /// Returns the definition for the latest revision.
     pub fn definition(&self) -> &mcp_types::Tool {
         &self.definition
     }
@@ -297,7 +299,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
     }
 }
 
-/// Lets the compiler find `H` and `M` from a handler; whether it keeps the context of a call.
+/// Lets the compiler infer `H` and `M` from a handler. Returns whether the handler keeps the
+/// context.
 fn describe<S, M, H: Handler<ForTool, S, M>>(_: &H, spec: &mut Spec) -> bool {
     H::describe(spec);
     H::KEEPS_CONTEXT
@@ -334,7 +337,7 @@ fn check_scope(scope: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "the scope {scope:?} is not made of words with one space between them"
+        "the scope {scope:?} must consist of words separated by single spaces"
     ))
 }
 
@@ -350,7 +353,7 @@ impl<S> fmt::Debug for Tool<S> {
 pub(crate) struct ToolEntry {
     pub(crate) definition: mcp_types::Tool,
     pub(crate) run: Erased<ForTool>,
-    /// Whether the handler may look at the request after its arguments were taken.
+    /// Whether the handler may use the request context after the extraction.
     pub(crate) keeps_context: bool,
     pub(crate) input: InputCheck,
     pub(crate) output: Option<OutputCheck>,
@@ -369,7 +372,7 @@ pub(crate) enum InputCheck {
 }
 
 impl InputCheck {
-    /// Checks arguments beyond what their decoder does.
+    /// Checks arguments for what their decoder does not check.
     pub(crate) fn check(&self, arguments: &str) -> Result<(), String> {
         match self {
             Self::Decoder => Ok(()),
@@ -383,7 +386,7 @@ impl InputCheck {
             },
             Self::Schema(validator, required) => {
                 let mut value: Value = mcp_jsonrpc::decode(arguments).map_err(|e| e.to_string())?;
-                // Models write `null` for what they leave out; decoders take it as that.
+                // Models send `null` for omitted members, and decoders accept it as absent.
                 if let Value::Object(members) = &mut value {
                     members.retain(|name, value| {
                         !value.is_null() || required.iter().any(|known| known == name)

@@ -1,4 +1,4 @@
-//! Calls that take several requests, because the client cannot be asked while one runs.
+//! Calls with several round trips: the client sends input responses with a new request.
 //!
 //! Specification: [multi round-trip requests][spec].
 //!
@@ -25,7 +25,7 @@ pub use self::state_keys::StateKeys;
 #[cfg(not(feature = "seal"))]
 pub(crate) use self::state_keys::StateKeys;
 
-/// What one round brings: the answers of the client, and the state of earlier rounds.
+/// The members of one round trip: input responses, and the state of earlier round trips.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RoundTrip<'a> {
     pub(crate) responses: Option<&'a str>,
@@ -33,20 +33,20 @@ pub(crate) struct RoundTrip<'a> {
 }
 
 impl RoundTrip<'_> {
-    /// Whether there were questions before.
+    /// Whether there was an earlier round trip.
     pub(crate) fn is_retry(&self) -> bool {
         self.responses.is_some() || self.state.is_some()
     }
 }
 
-/// A call that may ask.
+/// A call that may request input.
 pub(crate) struct MultiRoundTrip {
     pending: Arc<PendingInput>,
     keys: Arc<StateKeys>,
     principal: Option<Principal>,
 }
 
-/// Which call it is, so that the state of another one is refused.
+/// Identifies a call, so that the state of another call is rejected.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallBinding<'a> {
     pub(crate) method: &'static str,
@@ -55,7 +55,7 @@ pub(crate) struct CallBinding<'a> {
 }
 
 impl MultiRoundTrip {
-    /// Takes up the call, if its revision asks this way.
+    /// Decrypts the state and prepares the context; returns `None` in session-based revisions.
     pub(crate) fn begin(
         round_trip: RoundTrip<'_>,
         context: &mut RequestContext,
@@ -79,7 +79,7 @@ impl MultiRoundTrip {
                 let state: Option<String> = decode(text).ok();
                 let bound = binding.to_bytes(principal);
                 let state = state.and_then(|state| keys.decrypt(&state, &bound));
-                // One error for all: what exactly failed is nobody's business.
+                // The error is the same for all causes, to reveal nothing about the state.
                 state
                     .and_then(|state| String::from_utf8(state).ok())
                     .and_then(|state| decode(&state).ok())
@@ -95,7 +95,7 @@ impl MultiRoundTrip {
         Ok(Some(this))
     }
 
-    /// Lets the call stop where it asks.
+    /// Makes a pending handler suspendable.
     pub(crate) fn wrap(self, reply: Reply, binding: CallBinding<'_>) -> Reply {
         match reply {
             Reply::Pending(handler) => Reply::Pending(Box::pin(self.suspendable(handler, binding))),
@@ -103,7 +103,7 @@ impl MultiRoundTrip {
         }
     }
 
-    /// The handler of the call, which may stop where it asks.
+    /// Returns a handler that stops at its input requests.
     pub(crate) fn suspendable(
         self,
         handler: BoxFuture<'static, Outcome>,
@@ -121,8 +121,12 @@ impl MultiRoundTrip {
             let state = match required.call_state {
                 None => None,
                 Some(call_state) => {
-                    let text = serde_json::to_vec(&call_state)
-                        .map_err(|_| ErrorObject::internal("the state of the call is no JSON"))?;
+                    let text = serde_json::to_vec(&call_state).map_err(|_| {
+                        ErrorObject::internal(
+                            "the state of the call cannot be \
+                         written as JSON",
+                        )
+                    })?;
                     let binding = CallBinding {
                         method,
                         target: &target,
@@ -138,9 +142,10 @@ impl MultiRoundTrip {
 }
 
 impl CallBinding<'_> {
-    /// What the state of a call is bound to, without ambiguity.
+    /// Returns unambiguous bytes of the binding and the principal.
     fn to_bytes(&self, principal: Option<&Principal>) -> Vec<u8> {
-        // Written anew, because a client may order and space them otherwise when it asks again.
+        // Normalized, because a client may order and space the members differently in the next
+        // round trip.
         let arguments = serde_json::from_str::<Value>(self.arguments)
             .map_or_else(|_| self.arguments.to_owned(), |value| text_of(&value));
         let principal = principal.map(Principal::as_str);
@@ -158,8 +163,8 @@ impl CallBinding<'_> {
     }
 }
 
-/// The result that asks.
-#[expect(clippy::unnecessary_wraps, reason = "it is an outcome")]
+/// Returns the `input_required` result.
+#[expect(clippy::unnecessary_wraps, reason = "the return type of handlers")]
 pub(crate) fn input_required(requests: JsonObject, state: Option<String>) -> Outcome {
     let mut result = Map::new();
     result.insert("resultType".into(), "input_required".into());

@@ -1,4 +1,4 @@
-//! What travels through the client and comes back: nobody else can read, change or reuse it.
+//! Encryption of `requestState`, which the client returns in the next round trip.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -8,9 +8,9 @@ use data_encoding::BASE64;
 use mcp_jsonrpc::ErrorObject;
 use ring::{aead, digest, hkdf, rand};
 
-/// How long a state is good for unless told otherwise: people answer slowly.
+/// Default lifetime of a state; users may respond slowly.
 const LIFETIME: Duration = Duration::from_secs(3_600);
-/// The longest state that is sent, in bytes before it is sealed.
+/// Maximum size of a state before encryption, in bytes.
 const MAX_STATE: usize = 64 << 10;
 
 /// The keys under which the state of a call is sealed while its client answers questions, in
@@ -33,7 +33,7 @@ pub struct StateKeys {
 }
 
 impl StateKeys {
-    /// A key of this process.
+    /// Creates keys with a random key of this process.
     pub fn random() -> Self {
         Self {
             current: OnceLock::new(),
@@ -43,7 +43,7 @@ impl StateKeys {
         }
     }
 
-    /// A key that other processes have too.
+    /// Creates keys with a key that several processes share.
     pub fn new(key: [u8; 32]) -> Self {
         Self {
             current: OnceLock::from(key),
@@ -51,14 +51,14 @@ impl StateKeys {
         }
     }
 
-    /// Opens what was sealed under this key too, but seals nothing with it.
+    /// Adds an old key, which decrypts states but does not encrypt new ones.
     #[must_use]
     pub fn with_previous(mut self, key: [u8; 32]) -> Self {
         self.previous.push(key);
         self
     }
 
-    /// Sets how long a state is good for; default one hour.
+    /// Sets the lifetime of a state. Default: one hour.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;
@@ -81,10 +81,11 @@ impl StateKeys {
     pub(crate) fn encrypt(&self, state: &[u8], bound: &[u8]) -> Result<String, ErrorObject> {
         if state.len() > MAX_STATE {
             return Err(ErrorObject::internal(format!(
-                "the answers and notes of the call are longer than {MAX_STATE} bytes"
+                "the state of the call (input responses and memoized steps) is larger than \
+                 {MAX_STATE} bytes"
             )));
         }
-        let failed = |_| ErrorObject::internal("the state of the call cannot be sealed");
+        let failed = |_| ErrorObject::internal("the state of the call cannot be encrypted");
         let random = rand::SystemRandom::new();
         let key = match self.current.get() {
             Some(key) => key,
@@ -139,7 +140,7 @@ impl StateKeys {
 
 const VERSION: u8 = 1;
 
-/// Each key is used once, so one nonce does for all.
+/// Each key is used only once, so a constant nonce is safe.
 fn nonce() -> aead::Nonce {
     aead::Nonce::assume_unique_for_key([0; 12])
 }
@@ -154,7 +155,7 @@ fn derive_key(
     Ok(aead::LessSafeKey::new(key.into()))
 }
 
-/// What is authenticated beside the state.
+/// Returns the associated data of the encryption.
 fn context(until: u64, bound: &[u8]) -> Vec<u8> {
     let mut context = until.to_be_bytes().to_vec();
     context.extend_from_slice(digest::digest(&digest::SHA256, bound).as_ref());

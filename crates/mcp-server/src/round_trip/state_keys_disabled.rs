@@ -1,4 +1,4 @@
-//! What stands in for the keys where nothing is sealed.
+//! Replacement for the state keys without feature `seal`.
 
 use mcp_jsonrpc::ErrorObject;
 
@@ -13,8 +13,8 @@ impl StateKeys {
     #[expect(clippy::unused_self, reason = "as with the feature")]
     pub(crate) fn encrypt(&self, _: &[u8], _: &[u8]) -> Result<String, ErrorObject> {
         Err(ErrorObject::internal(
-            "the call has something to remember while its client answers; \
-             build the server with feature `seal` of mcp-server",
+            "the call has a state that must be encrypted between round trips; enable feature \
+             `seal` of mcp-server",
         ))
     }
 

@@ -17,7 +17,7 @@ use crate::server::settings::{GuardedRequest, Settings};
 #[cfg(feature = "tasks")]
 use crate::tasks::ToolInvocation;
 
-/// Longest resource URI, in bytes.
+/// Maximum length of a resource URI, in bytes.
 const MAX_URI: usize = 8_192;
 
 impl Core {
@@ -33,7 +33,7 @@ impl Core {
             let name: String = target.name.chars().take(128).collect();
             ErrorObject::invalid_params(format!("unknown tool {name:?}"))
         })?;
-        // Most tools look at their arguments only; theirs are not made ready for more.
+        // Most handlers use only their arguments; `_meta` is not parsed for them.
         let is_kept = tool.keeps_context || settings.is_guarded();
         if let Some(meta) = target.meta.filter(|_| is_kept) {
             context.set_meta(meta);
@@ -171,8 +171,9 @@ impl Core {
             return Err(not_found(uri, context.rules()));
         };
         finish.mime.clone_from(&template.definition.mime_type);
-        let variables = serde_json::to_string(&variables)
-            .map_err(|_| ErrorObject::internal("the URI's variables cannot be passed on"))?;
+        let variables = serde_json::to_string(&variables).map_err(|_| {
+            ErrorObject::internal("the variables of the URI cannot be written as JSON")
+        })?;
         let reply = (template.run)(&Call::new(&variables, context), finish);
         Ok(wrap(round_trips, reply, binding))
     }

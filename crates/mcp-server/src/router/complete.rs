@@ -12,7 +12,7 @@ use crate::registry::completion::{CompletionRequest, Completions};
 use crate::server::core::Core;
 use crate::server::settings::{GuardedRequest, Settings};
 
-/// Longest argument value a completion request may carry, in bytes.
+/// Maximum length of an argument value in a completion request, in bytes.
 const MAX_COMPLETION_VALUE: usize = 4_096;
 
 impl Core {
@@ -102,6 +102,6 @@ fn unknown_reference(reference: &CompletionReference) -> ErrorObject {
     };
     let kind: String = kind.chars().take(128).collect();
     ErrorObject::invalid_params(format!(
-        "unknown type of ref {kind:?}; there are ref/prompt and ref/resource"
+        "unknown reference type {kind:?}; use ref/prompt or ref/resource"
     ))
 }

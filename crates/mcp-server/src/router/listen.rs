@@ -1,4 +1,4 @@
-//! Subscriptions of revisions without sessions.
+//! `subscriptions/listen` of the stateless revision.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use crate::server::core::Core;
 use crate::server::settings::{GuardedRequest, Settings};
 use crate::server::subscriptions::Filter;
 
-/// Resources that one subscription may name.
+/// Maximum number of resources in one subscription.
 const MAX_SUBSCRIBED: usize = 1_024;
 
 impl Core {
-    /// A subscription: what can be heard of is acknowledged, the rest is left out.
+    /// Opens a subscription for the supported part of the requested filter.
     pub(super) fn listen(
         self: &std::sync::Arc<Self>,
         params: Option<&str>,
@@ -31,7 +31,7 @@ impl Core {
         let uris = requested.resource_subscriptions.unwrap_or_default();
         if uris.len() > MAX_SUBSCRIBED {
             return Err(ErrorObject::invalid_params(format!(
-                "a subscription names at most {MAX_SUBSCRIBED} resources, not {}",
+                "a subscription may name at most {MAX_SUBSCRIBED} resources, not {}",
                 uris.len()
             )));
         }
@@ -68,7 +68,7 @@ impl Core {
     }
 }
 
-/// The params of `subscriptions/listen`, without their `_meta`, which was looked at before.
+/// The params of `subscriptions/listen` without `_meta`, which is handled earlier.
 #[derive(serde::Deserialize)]
 struct ListenParams {
     notifications: SubscriptionFilter,

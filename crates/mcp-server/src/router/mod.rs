@@ -1,4 +1,4 @@
-//! From a method to what serves it.
+//! Dispatches requests by method.
 
 mod calls;
 mod complete;
@@ -111,7 +111,7 @@ impl Core {
         routed.unwrap_or_else(|error| Reply::Ready(Err(downgrade::handler_error(error, rules))))
     }
 
-    /// What needs no handler.
+    /// Handles requests that need no handler of the user.
     fn answer(
         &self,
         method: &str,
@@ -188,8 +188,8 @@ impl Core {
     }
 }
 
-/// That calls of tools may be tasks, and all there is to do with them. Who may list them is up to
-/// the session.
+/// Returns the tasks capability: calls of tools, `tasks/list` and `tasks/cancel`. The session
+/// decides which clients may list tasks.
 #[cfg(feature = "tasks")]
 fn tasks_capability() -> ServerTasksCapability {
     let calls = ToolsTaskRequests::new().with_call(JsonObject::new());

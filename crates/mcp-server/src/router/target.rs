@@ -1,4 +1,4 @@
-//! The params of requests that name something.
+//! The params of requests that name a tool, prompt or resource.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, read_string};
 
 use crate::round_trip::RoundTrip;
 
-/// The params of a request that names something, in one walk and without building anything.
+/// The params of such a request, read in one pass without allocation.
 pub(super) struct Target<'a> {
     pub(super) name: Cow<'a, str>,
     arguments: Option<&'a str>,
@@ -36,7 +36,7 @@ impl<'a> Target<'a> {
                 _ => continue,
             };
             if slot.replace(value).is_some() {
-                return Err(invalid(format!("member {member:?} stands twice")));
+                return Err(invalid(format!("duplicate member {member:?}")));
             }
         }
         let Some(name) = name else {
@@ -54,7 +54,7 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// The text of the arguments object; absent ones are empty.
+    /// Returns the text of the arguments object; `{}` if absent.
     pub(super) fn arguments(&self) -> Result<&'a str, ErrorObject> {
         match self.arguments {
             None | Some("null") => Ok("{}"),
