@@ -27,10 +27,10 @@
 //! A handler is any function or closure, sync or async, whose parameters are *extractors*
 //! ([`Args`], [`State`], [`Ctx`], your own [`FromCall`] types) and whose return type fits: text,
 //! numbers, [`Json`], content, `CallToolResult`, or a `Result` of these. The attributes
-//! `#[tool]`, `#[prompt]` and `#[resource]` put the same behind plain parameters.
+//! `#[tool]`, `#[prompt]` and `#[resource]` do the same for functions with plain parameters.
 //!
-//! The crate knows no transport: hand the [`Server`] to `mcp_transport_stdio::serve` or any
-//! other driver of a [`mcp_protocol::Service`].
+//! The crate contains no transport: pass the [`Server`] to `mcp_transport_stdio::serve` or another
+//! transport for a [`mcp_protocol::Service`].
 //!
 //! Specification: [server features](https://modelcontextprotocol.io/specification/2025-11-25/server).
 
@@ -80,7 +80,7 @@ pub use server::{Server, WeakServer};
 pub use tasks::{TaskMode, TaskOptions};
 pub use template::{TemplateError, UriTemplate};
 
-/// What the attributes expand to; not for use by hand.
+/// Support for the expansion of the attributes; not part of the public API.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::handler::{Awaits, Returns};

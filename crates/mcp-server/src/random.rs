@@ -16,7 +16,8 @@ pub(crate) fn id() -> String {
 pub(crate) fn mac(parts: &[&[u8]]) -> String {
     let mut message = Vec::new();
     for part in parts {
-        // With its length, so that no two lists of parts have the same bytes.
+        // Each part is preceded by its length, so that different lists of parts never give the same
+        // bytes.
         message.extend_from_slice(&(part.len() as u64).to_be_bytes());
         message.extend_from_slice(part);
     }
@@ -32,7 +33,7 @@ fn sign(message: &[u8]) -> u128 {
         let secret: Option<[u8; 32]> = rand::generate(&rand::SystemRandom::new())
             .ok()
             .map(rand::Random::expose);
-        // Without randomness from the operating system: what the standard library has left of it.
+        // If the operating system returns no random bytes: keys of the standard library.
         let secret = secret.unwrap_or_else(|| {
             let halves = [siphash(b"first"), siphash(b"second")].map(u128::to_be_bytes);
             let mut secret = [0; 32];

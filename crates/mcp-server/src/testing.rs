@@ -54,14 +54,14 @@ use serde_json::{Map, Value, json};
 
 use crate::sync::lock;
 
-/// Rounds of questions that one call may take.
+/// Maximum number of round trips of one call.
 const MAX_ROUND_TRIPS: usize = 16;
 
-/// Answers a question: its method and params give its result.
+/// Answers a server request or input request: returns the result for its method and params.
 type Answers = Arc<dyn Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync>;
 
-/// A client in the same process. It opens a session where the revision has them, and answers
-/// what it is asked, as requests or in rounds.
+/// A client in the same process. It opens a session in session-based revisions, and answers server
+/// requests and input requests.
 #[derive(Clone)]
 pub struct TestClient {
     server: Arc<ServerSession>,
@@ -70,24 +70,24 @@ pub struct TestClient {
     answers: Answers,
     principal: Option<Principal>,
     heard: Arc<Mutex<Vec<(String, Value)>>>,
-    /// The way to the client outside of requests; the server only borrows it.
+    /// The link for messages outside of requests; the server holds a weak reference to it.
     general: Arc<TestLink>,
     next: Arc<AtomicI64>,
 }
 
 impl TestClient {
-    /// A client of the newest revision that can be asked nothing.
+    /// Creates a client of the latest revision, without capabilities.
     ///
     /// # Panics
-    /// The server is not fit to be served; the message says what to mend.
+    /// The server configuration is invalid; the message says what to correct.
     pub fn new(server: impl Service) -> Self {
         Self::at(Revision::LATEST, server)
     }
 
-    /// The same at another revision.
+    /// Creates a client of another revision.
     ///
     /// # Panics
-    /// The server is not fit to be served; the message says what to mend.
+    /// The server configuration is invalid; the message says what to correct.
     pub fn at(revision: Revision, server: impl Service) -> Self {
         assert_eq!(server.ready(), Ok(()), "the server cannot be served");
         server.start();
@@ -113,8 +113,8 @@ impl TestClient {
         }
     }
 
-    /// Declares these capabilities, and answers questions with what `answers` makes of their
-    /// method and params.
+    /// Declares capabilities, and answers requests with the result of `answers` for their method
+    /// and params.
     #[must_use]
     pub fn answer(
         mut self,
@@ -126,7 +126,7 @@ impl TestClient {
         self
     }
 
-    /// Accepts every form with the content that `fill` makes of its message and its schema.
+    /// Accepts every form with the content that `fill` returns for its message and schema.
     #[must_use]
     pub fn answer_forms(
         self,
@@ -142,27 +142,27 @@ impl TestClient {
         })
     }
 
-    /// Calls on somebody's behalf.
+    /// Sends requests as this principal.
     #[must_use]
     pub fn on_behalf(mut self, principal: Principal) -> Self {
         self.principal = Some(principal);
         self
     }
 
-    /// The revision it speaks.
+    /// Returns the revision of the client.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The notifications so far: method and params.
+    /// Returns the method and params of all notifications received so far.
     pub fn heard(&self) -> Vec<(String, Value)> {
         lock(&self.heard).clone()
     }
 
-    /// Calls a tool, to the end.
+    /// Calls a tool and answers its input requests.
     ///
     /// # Errors
-    /// The error that the call was answered with; what the tool itself reports is a result.
+    /// The call was answered with a JSON-RPC error. An error of the tool itself is a result.
     pub async fn call_tool(
         &self,
         name: &str,
@@ -173,10 +173,10 @@ impl TestClient {
         serde_json::from_value(result).map_err(|error| ErrorObject::internal(error.to_string()))
     }
 
-    /// Sends any request and answers what it asks, to the end.
+    /// Sends a request and answers its input requests.
     ///
     /// # Errors
-    /// The error that it was answered with.
+    /// The request was answered with a JSON-RPC error.
     pub async fn request(&self, method: &str, mut params: Value) -> Result<Value, ErrorObject> {
         if !self.revision.is_stateless() {
             self.open().await?;
@@ -202,7 +202,7 @@ impl TestClient {
             }
         }
         Err(ErrorObject::internal(format!(
-            "the call took more than {MAX_ROUND_TRIPS} rounds of questions"
+            "the call took more than {MAX_ROUND_TRIPS} round trips"
         )))
     }
 
@@ -215,7 +215,7 @@ impl TestClient {
         })
     }
 
-    /// The handshake, once.
+    /// Initializes the session, unless it is open.
     async fn open(&self) -> Result<(), ErrorObject> {
         if self.server.is_agreed() {
             return Ok(());
@@ -234,12 +234,13 @@ impl TestClient {
         Ok(())
     }
 
-    /// One request and its answer.
+    /// Sends one request and returns its result.
     async fn send(&self, method: &str, params: &Value) -> Result<Value, ErrorObject> {
         let id = RequestId::from(self.next.fetch_add(1, Ordering::Relaxed));
         let mut text = Vec::new();
         write_request(&mut text, &id, method, Some(params.to_string().as_bytes()));
-        let broken = || ErrorObject::internal("the request cannot be sent");
+        let broken =
+            || ErrorObject::internal("the test client cannot parse or run its own request");
         let Ok(Frame::Single(Message::Request(request))) = parse(&text, &Limits::default()) else {
             return Err(broken());
         };
@@ -273,7 +274,7 @@ impl fmt::Debug for TestClient {
     }
 }
 
-/// The stream of one request.
+/// The link of one request.
 struct TestLink {
     answers: Answers,
     heard: Arc<Mutex<Vec<(String, Value)>>>,
@@ -304,11 +305,11 @@ impl fmt::Debug for TestLink {
     }
 }
 
-/// Runs the same at every revision that knows forms, each time with a server of its own, and
-/// compares what came of it.
+/// Runs the same test at every revision with forms, each with a new server, and compares the
+/// results.
 ///
 /// # Panics
-/// Two revisions do not agree.
+/// The results of two revisions differ.
 pub async fn on_every_revision<S: Service, T: PartialEq + fmt::Debug>(
     server: impl Fn() -> S,
     run: impl AsyncFn(TestClient) -> T,
@@ -326,12 +327,12 @@ pub async fn on_every_revision<S: Service, T: PartialEq + fmt::Debug>(
     }
     match agreed {
         Some((_, result)) => result,
-        None => unreachable!("there are revisions with forms"),
+        None => unreachable!("some revisions support forms"),
     }
 }
 
-/// Waits for a future on this thread, for tests without a runtime. Handlers that need one, for
-/// timers say, are awaited in it instead.
+/// Runs a future on this thread, for tests without a runtime. Handlers that need a runtime, for
+/// example for timers, must be awaited in one instead.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_answered_at_every_revision() {
+    fn a_server_request_is_answered_at_every_revision() {
         for revision in Revision::ALL {
             let client =
                 TestClient::at(revision, server()).answer(json!({ "roots": {} }), |method, _| {
@@ -379,7 +380,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "differs from 2026-07-28")]
-    fn revisions_that_do_not_agree_are_told() {
+    fn different_results_of_revisions_are_reported() {
         block_on(on_every_revision(server, async |client| client.revision()));
     }
 }

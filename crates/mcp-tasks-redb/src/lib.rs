@@ -1,11 +1,11 @@
-//! Tasks of a Model Context Protocol server, kept in one file.
+//! A task store for Model Context Protocol servers in a single file.
 //!
-//! [`RedbStore`] is a [`TaskStore`] on the embedded database `redb`: nothing to install, nothing to
-//! run. What it says it keeps is on the disk; a process that is killed, or a machine that loses
-//! power, finds it there when it starts again.
+//! [`RedbStore`] is a [`TaskStore`] on the embedded database `redb`, without a server to install or
+//! run. Every completed operation is on the disk: after a crash or a power failure, the tasks are
+//! available when the process starts again.
 //!
-//! One process at a time has the file. Servers of several processes need a store that they reach
-//! over a network; the contract for that stands at [`TaskStore`].
+//! Only one process can open the file. Servers with several processes need a store that all of them
+//! reach over a network; [`TaskStore`] documents the contract.
 //!
 //! ```no_run
 //! use mcp_tasks_redb::RedbStore;

@@ -13,13 +13,14 @@ use crate::job::{Job, Query, Reply, TaskRow, Write};
 use crate::thread as worker;
 use crate::{OpenError, RedbOptions};
 
-/// Keeps tasks in a file.
+/// A task store in a file.
 ///
-/// What completes is on the disk. One thread does the work, so that nobody who awaits it blocks an
-/// executor; changes that come together are kept by one commit. After a failure (a full disk, say) the
-/// file is opened again by the next operation.
+/// A completed operation is on the disk. One thread does the work, so that callers do not block an
+/// executor; concurrent changes share a transaction. After a failure, for example a full disk, the
+/// next operation opens the file again.
 ///
-/// Dropping it waits until what was begun is done and closes the file, for a few milliseconds.
+/// Dropping the store waits for running operations and closes the file, which takes a few
+/// milliseconds.
 pub struct RedbStore {
     path: PathBuf,
     /// `None` while the store is being dropped.

@@ -40,6 +40,7 @@ impl<'a> Call<'a> {
 pub trait FromCall<S>: Sized + Send + 'static {
     /// Whether the extractor keeps the [context](Call::context), for example to send requests,
     /// report progress or read `_meta`. `false` saves work in each call.
+    #[doc(hidden)]
     const KEEPS_CONTEXT: bool = true;
 
     /// Extracts the parameter from the call.

@@ -119,10 +119,11 @@ impl Ctx {
         Self(self.0.as_task(ttl.into()))
     }
 
-    /// Does something once, though the handler may run again: in revisions without sessions, a
-    /// handler starts over after each question, and what stands before the question is done
-    /// again. The result of `work` is remembered under `name` (encrypted, by the client) and
-    /// handed out in later runs. Elsewhere it simply runs.
+    /// Runs `work` once per call, although the handler may run again (a memoized step).
+    ///
+    /// On the stateless revision, a handler starts over in each round trip and repeats all work
+    /// before an input request. The result of `work` is stored under `name`, encrypted and held by
+    /// the client, and returned in later runs. In session-based revisions `work` simply runs.
     ///
     /// ```
     /// # use mcp_server::{Ctx, HandlerError};
@@ -137,10 +138,10 @@ impl Ctx {
     /// ```
     ///
     /// # Errors
-    /// The result cannot be remembered, or what was remembered does not fit its type.
+    /// The result cannot be written as JSON, or the stored result does not match the type.
     ///
     /// # Cancel safety
-    /// Dropping the future drops `work`, and nothing is remembered.
+    /// Dropping the future drops `work`; nothing is stored.
     pub async fn memoize<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,

@@ -30,6 +30,7 @@ use crate::handler::output::{Finish, IntoOutput, Kind};
 )]
 pub trait Handler<K: Kind, S, M>: Clone + Send + Sync + 'static {
     /// Whether a parameter may keep the context of the call.
+    #[doc(hidden)]
     const KEEPS_CONTEXT: bool = true;
 
     /// Calls the handler. With `blocking`, a sync function runs on a separate thread.

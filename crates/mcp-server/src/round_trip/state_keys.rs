@@ -13,16 +13,16 @@ const LIFETIME: Duration = Duration::from_secs(3_600);
 /// Maximum size of a state before encryption, in bytes.
 const MAX_STATE: usize = 64 << 10;
 
-/// The keys under which the state of a call is sealed while its client answers questions, in
-/// revisions that have no sessions.
+/// The keys that encrypt the state of a call between its round trips (`requestState`, stateless
+/// revision).
 ///
-/// By default each process makes a key of its own. Servers of which any may get the next request
-/// share one: [`StateKeys::new`] with 32 random bytes from wherever secrets are kept. To change
-/// it without failing the calls under way, give the old one to [`with_previous`].
+/// By default each process creates a random key. If several processes serve the same clients, they
+/// must share a key: pass 32 random bytes from a secret store to [`StateKeys::new`]. To rotate the
+/// key without failing running calls, pass the old one to [`with_previous`].
 ///
 /// State is encrypted and authenticated (ChaCha20-Poly1305 under a key derived for each state),
-/// and bound to the principal, the method, the name, the arguments, and a time. It may be used
-/// more than once within that time: what must happen once needs a record of your own.
+/// and bound to the principal, the method, the name, the arguments, and an expiry time. It may be
+/// used more than once until it expires: for single use, keep a record in the server.
 ///
 /// [`with_previous`]: Self::with_previous
 pub struct StateKeys {

@@ -1,4 +1,4 @@
-//! Rewriting what a derive makes, schema by schema.
+//! Rewrites derived schemas for hosts, schema by schema.
 
 use mcp_types::JsonObject;
 use serde_json::{Value, json};
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use super::root::merge_union;
 use super::{Side, for_each_schema};
 
-/// Formats that name a number of Rust.
+/// Formats that name a number type of Rust.
 const NUMBER_FORMATS: [&str; 14] = [
     "int", "int8", "int16", "int32", "int64", "int128", "uint", "uint8", "uint16", "uint32",
     "uint64", "uint128", "float", "double",
 ];
-/// What a map with integer keys says of them.
+/// The patterns for the keys of maps with integer keys.
 const INTEGER_KEYS: [&str; 2] = [r"^\d+$", r"^-?\d+$"];
 
 pub(super) fn clean(schema: &mut Value, side: Side) {
-    // The root may not be null on the way in, whatever the type says: arguments are an object.
+    // The root of an input schema is never null: arguments are an object.
     rewrite(schema, side, side == Side::Input);
     if let Value::Object(schema) = schema {
         schema.remove("title");
@@ -23,7 +23,7 @@ pub(super) fn clean(schema: &mut Value, side: Side) {
     }
 }
 
-/// `optional`: the value may be left out, which says all that `null` would.
+/// Rewrites a schema. If the value is `optional`, `null` is not advertised.
 fn rewrite(schema: &mut Value, side: Side, optional: bool) {
     let Value::Object(keywords) = schema else {
         return;
@@ -47,7 +47,7 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
     if side == Side::Input {
         nulls(keywords, optional);
         if let Some(alternatives) = keywords.remove("oneOf") {
-            // At most as strict, and the union that hosts know.
+            // `anyOf` is no stricter, and hosts support it.
             keywords.entry("anyOf").or_insert(alternatives);
         }
     }
@@ -93,7 +93,7 @@ fn arrays(keywords: &mut JsonObject) {
     if !is_type(keywords, "array") {
         return;
     }
-    // A set: its decoder takes a value twice and keeps one.
+    // A set: its decoder accepts duplicate values and keeps one of them.
     keywords.remove("uniqueItems");
     // A tuple.
     if let Some(Value::Array(mut kinds)) = keywords.remove("prefixItems") {
@@ -128,7 +128,7 @@ fn integer_keys(keywords: &mut JsonObject) {
     }
 }
 
-/// `const` is unknown to some hosts, an `enum` of one is not.
+/// Writes `const`, which some hosts do not support, as an `enum` with one value.
 fn one_string(keywords: &mut JsonObject) {
     if let Some(Value::String(text)) = keywords.get("const") {
         let choices = json!([text]);
@@ -206,7 +206,7 @@ fn nulls(keywords: &mut JsonObject, optional: bool) {
     } else if let Some(Value::Array(kinds)) = keywords.get("type")
         && kinds.iter().any(|kind| kind == "null")
     {
-        // Null means something here. A list of types is what hosts refuse, a union is not.
+        // `null` is significant here. Hosts reject a list of types but accept a union.
         let mut value = keywords.clone();
         drop_null(&mut value);
         let docs = value.remove("description");
@@ -239,7 +239,7 @@ fn drop_null(keywords: &mut JsonObject) {
             let only = only.clone();
             keywords.remove(union);
             for (keyword, value) in only {
-                // What stands at the member is about the member.
+                // Keywords beside the reference describe the member.
                 keywords.entry(keyword).or_insert(value);
             }
         }

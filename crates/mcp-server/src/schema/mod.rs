@@ -1,13 +1,13 @@
 //! JSON Schema from types, in the shape that hosts accept.
 //!
-//! Hosts hand a tool's schema to a model's API, and those read a part of JSON Schema only: the
-//! root is an object without `$ref` or a union, types are not nullable, integer formats of one
-//! language are unknown, every array says what it holds. A derive says all of this the other
-//! way round, so what it makes is rewritten here ([`clean`]) and its root straightened
-//! ([`root`]). Whatever is rewritten becomes *wider*: arguments that the type accepts always fit.
+//! Hosts pass the schema of a tool to the API of a model, and these APIs support only a part of JSON
+//! Schema: the root is an object without `$ref` or a union, types are not nullable, integer formats
+//! of a programming language are unknown, and every array describes its items. A derive produces
+//! other forms, so [`clean`] rewrites each schema and [`root`] the root. A rewritten schema is never
+//! stricter: it admits all arguments that the type accepts.
 //!
-//! - A member that may be left out is not required, and `null` is not advertised for it.
-//! - Definitions stand where they are used, unless they are recursive.
+//! - An optional member is not required, and `null` is not advertised for it.
+//! - Definitions are inlined, unless they are recursive.
 //! - An enum of objects at the root becomes one object with the members of all variants.
 //! - Doc comments on the variants of a fieldless enum move into its description.
 
@@ -26,12 +26,12 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-/// Who reads the values that a schema describes.
+/// Which side reads the values of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
-    /// The server: models write them.
+    /// The server: models write the values.
     Input,
-    /// The client: the program writes them.
+    /// The client: the server writes the values.
     Output,
 }
 
@@ -39,16 +39,17 @@ enum Side {
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) schema: JsonObject,
-    /// The first keyword that decoding does not enforce, with its place.
+    /// The first keyword that decoding does not enforce, with its location.
     pub(crate) beyond_decoder: Option<String>,
 }
 
 /// The schema of structured output.
 #[derive(Debug)]
 pub(crate) struct Output {
-    /// As the type says, an object or not.
+    /// The schema of the type, which may describe any value.
     pub(crate) schema: JsonObject,
-    /// For revisions in which it has to be an object and is not: `{"result": …}` around it.
+    /// The schema inside `{"result": …}`, for revisions that require an object; `None` if it is an
+    /// object.
     pub(crate) wrapped: Option<JsonObject>,
 }
 
@@ -62,7 +63,7 @@ impl From<JsonObject> for Output {
     }
 }
 
-/// A type whose schema cannot be used.
+/// The error for a type without a usable schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchemaError(String);
 
@@ -74,7 +75,7 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// The schema of a type that arguments are decoded into.
+/// Returns the schema of an argument type.
 pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
     input_of(&Derived::of::<T>())
 }
@@ -87,11 +88,11 @@ fn input_of(derived: &Derived) -> Result<Input, SchemaError> {
     let schema = root::object(schema, Side::Input, &(derived.name)());
     let mut schema = schema.map_err(|found| {
         SchemaError(format!(
-            "arguments are a JSON object, and `{}` is {found}: take a struct with named fields",
+            "arguments must be a JSON object, but `{}` is {found}: use a struct with named fields",
             derived.type_name
         ))
     })?;
-    // SHOULD describe a tool without parameters like this (server/tools#tool).
+    // The recommended schema of a tool without parameters (server/tools#tool).
     if !schema.contains_key("properties") && !schema.contains_key("additionalProperties") {
         schema.insert("additionalProperties".to_owned(), Value::Bool(false));
         beyond_decoder.get_or_insert_with(|| "\"additionalProperties\"".to_owned());
@@ -102,7 +103,7 @@ fn input_of(derived: &Derived) -> Result<Input, SchemaError> {
     })
 }
 
-/// The schema of a type that is returned as structured output.
+/// Returns the schema of a structured output type.
 pub(crate) fn output<T: JsonSchema>() -> Output {
     output_of(&Derived::of::<T>())
 }
@@ -113,12 +114,13 @@ fn output_of(derived: &Derived) -> Output {
     let object = root::object(raw.clone(), Side::Output, &(derived.name)());
     Output::from(object.unwrap_or_else(|_| match raw {
         Value::Object(schema) => schema,
-        // `true`: anything at all.
+        // `true` admits any value.
         _ => JsonObject::new(),
     }))
 }
 
-/// What a derive knows of a type. All that is made of it is there once, not once for each type.
+/// The derived schema of a type, behind function pointers, so that the code that rewrites it is
+/// compiled once.
 struct Derived {
     root: fn(SchemaGenerator) -> Schema,
     name: fn() -> Cow<'static, str>,

@@ -1,4 +1,4 @@
-//! The root of a schema: an object, whatever the type looks like.
+//! Makes the root of a schema an object.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::{Side, for_each_schema};
 
-/// Most references and unions inside each other that are followed at the root.
+/// Maximum depth of references and unions that are followed at the root.
 const STRAIGHTENED: usize = 16;
 
-/// Makes the root an object without a reference or a union, or says what it is instead.
+/// Returns the root as an object without a reference or a union, or a description of what it is
+/// instead.
 pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, &'static str> {
     let Value::Object(root) = root else {
         return Err("anything at all");
@@ -32,7 +33,7 @@ pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, 
     Ok(object)
 }
 
-/// `{"result": …}` around a schema.
+/// Returns the schema inside `{"result": …}`.
 pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
     let mut inner = schema.clone();
     let mut object = JsonObject::new();
@@ -55,7 +56,7 @@ pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
     object
 }
 
-/// The root as one object, if it is one.
+/// Returns the root as one object, if possible.
 fn straight(schema: &JsonObject, whole: &Value, left: usize) -> Option<JsonObject> {
     let left = left.checked_sub(1)?;
     let mut schema = schema.clone();
@@ -149,7 +150,7 @@ fn required(schema: &JsonObject) -> BTreeSet<String> {
     let names = schema.get("required").and_then(Value::as_array);
     let names = names.into_iter().flatten();
     let names = names.filter_map(Value::as_str).map(str::to_owned);
-    // Few, so that sorting them first is not worth its code.
+    // There are few names, so a sorted set is enough.
     let mut required = BTreeSet::new();
     required.extend(names);
     required
@@ -162,7 +163,7 @@ fn set_required(schema: &mut JsonObject, required: &BTreeSet<String>) {
     }
 }
 
-/// Adds the members of a part. Its description is about the part alone and is left out.
+/// Adds the members of a part; its description is left out.
 fn merge(into: &mut JsonObject, part: JsonObject) {
     into.entry("type").or_insert_with(|| "object".into());
     let open = is_open(into) || is_open(&part);
@@ -234,7 +235,7 @@ fn take_defs(schema: &mut JsonObject) -> JsonObject {
     }
 }
 
-/// Keeps the definitions that are still referred to.
+/// Keeps the definitions that are still referenced.
 fn put_defs(schema: &mut JsonObject, mut defs: JsonObject) {
     let mut used = BTreeSet::new();
     let mut queue = vec![Value::Object(schema.clone())];
@@ -253,7 +254,7 @@ fn put_defs(schema: &mut JsonObject, mut defs: JsonObject) {
     }
 }
 
-/// Moves what `#` meant to the definitions, if anything refers to it.
+/// Moves the target of `#` to the definitions, if it is referenced.
 fn keep_root(schema: &mut JsonObject, defs: &mut JsonObject, mut root: JsonObject, name: &str) {
     let mut free = name.to_owned();
     while defs.contains_key(&free) {
@@ -295,7 +296,7 @@ fn visit_references(schema: &mut Value, visit: &mut dyn FnMut(&mut String)) {
     });
 }
 
-/// As schemars writes a name into a reference.
+/// Escapes a name as schemars does in references.
 fn escaped(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {

@@ -1,8 +1,8 @@
-//! What a schema promises that decoding alone does not keep.
+//! Finds keywords of a schema that decoding does not enforce.
 
 use serde_json::{Value, json};
 
-/// Keywords that no decoder of serde looks at.
+/// Keywords that serde decoders ignore.
 const UNCHECKED: [&str; 24] = [
     "contains",
     "dependentRequired",
@@ -68,7 +68,7 @@ fn find(schema: &Value, at: &str) -> Option<String> {
     None
 }
 
-/// Whether the keyword only says what the Rust type is, as far as the derive lets that be seen.
+/// Whether the keyword follows from the Rust type, as far as the derived schema shows.
 fn is_own(schema: &Value, keyword: &str) -> bool {
     let value = &schema[keyword];
     match keyword {

@@ -1,10 +1,10 @@
-//! From values to a URI: section 3.2 of the RFC.
+//! Expands a template to a URI (RFC 6570, section 3.2).
 
 use std::borrow::Cow;
 
 use super::syntax::{Modifier, Operator, Part, Variable, is_triplet};
 
-/// What a variable stands for.
+/// The value of a variable.
 pub(super) enum Value<'a> {
     Text(Cow<'a, str>),
     List(Vec<Cow<'a, str>>),
@@ -39,7 +39,7 @@ fn text(value: &serde_json::Value) -> Option<Cow<'_, str>> {
 }
 
 impl Operator {
-    /// What the first value starts with.
+    /// Returns the prefix of the first value.
     pub(super) fn first(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved => "",
@@ -52,7 +52,7 @@ impl Operator {
         }
     }
 
-    /// What stands between values.
+    /// Returns the separator between values.
     pub(super) fn separator(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved | Self::Fragment => ",",
@@ -63,12 +63,12 @@ impl Operator {
         }
     }
 
-    /// Whether values carry their names.
+    /// Whether values are written with their names.
     pub(super) fn is_named(self) -> bool {
         matches!(self, Self::Parameter | Self::Query | Self::Continuation)
     }
 
-    /// Whether reserved characters stand for themselves.
+    /// Whether reserved characters are not encoded.
     fn keeps_reserved(self) -> bool {
         matches!(self, Self::Reserved | Self::Fragment)
     }
@@ -158,14 +158,14 @@ fn cut(text: &str, length: usize) -> &str {
     }
 }
 
-/// Percent-encodes what may not stand for itself.
+/// Percent-encodes all characters that are not allowed.
 fn encode(out: &mut String, text: &str, reserved: bool) {
     for (offset, character) in text.char_indices() {
         let plain = match character {
             '-' | '.' | '_' | '~' => true,
             ':' | '/' | '?' | '#' | '[' | ']' | '@' | '!' | '$' | '&' | '\'' | '(' | ')' | '*'
             | '+' | ',' | ';' | '=' => reserved,
-            // What is encoded already stays as it is.
+            // Existing percent-encoding is kept.
             '%' => reserved && is_triplet(&text[offset..]),
             _ => character.is_ascii_alphanumeric(),
         };

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use super::expand::encode_char;
 use super::syntax::{Modifier, Operator, Part, is_triplet};
 
-/// Most bytes of a URI.
+/// Maximum length of a URI, in bytes.
 const BYTES: usize = 8 * 1024;
-/// Stands before each parameter that an expression of the template names: no URI holds it.
+/// Marks each parameter that an expression names; no URI contains this character.
 const PARAMETER: char = '\n';
 
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub(super) struct Matcher {
 #[derive(Debug, Clone)]
 enum Step {
     Literal(String),
-    /// What follows may be absent: go on there.
+    /// The following steps may be absent; matching continues at this step.
     Maybe(usize),
     /// A parameter that is present, with or without a value.
     Named {
@@ -39,18 +39,18 @@ enum Step {
     },
 }
 
-/// What a value may hold.
+/// The characters that a value may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// One path segment or less, not empty.
+    /// At most one path segment, not empty.
     Segment,
     /// The value of a path parameter.
     Parameter,
     /// The value of a query parameter.
     Query,
-    /// Anything but another `#`, not empty.
+    /// Any characters except `#`, not empty.
     Fragment,
-    /// Anything, not empty.
+    /// Any characters, not empty.
     Reserved,
 }
 
@@ -143,7 +143,7 @@ impl Matcher {
         let mut maybes = Vec::new();
         let mut start = operator.first();
         for (index, name) in names.enumerate() {
-            // An expression without a sign has its first value at least.
+            // An expression without an operator has at least its first value.
             if index > 0 || !start.is_empty() {
                 maybes.push(self.steps.len());
                 self.steps.push(Step::Maybe(0));
@@ -168,7 +168,7 @@ impl Matcher {
         let uri = canonical(uri)?;
         let uri = self.mark_parameters(&uri);
         match self.steps.first() {
-            // Most templates do not fit most URIs.
+            // Most templates do not match most URIs: compare the literal start first.
             Some(Step::Literal(text)) if !uri.starts_with(text.as_str()) => return None,
             _ => {}
         }
@@ -176,8 +176,8 @@ impl Matcher {
         self.read(&table, &uri)
     }
 
-    /// Puts the parameters that the template names at the end of the query, in its order and
-    /// behind [`PARAMETER`]. The others stay: they belong to literals, or to nothing.
+    /// Moves the parameters that the template names to the end of the query, in its order and
+    /// marked with [`PARAMETER`]. Other parameters stay in place.
     fn mark_parameters<'u>(&self, uri: &'u str) -> Cow<'u, str> {
         let (rest, fragment) = uri.split_at(uri.find('#').unwrap_or(uri.len()));
         let Some((path, query)) = rest.split_once('?') else {
@@ -246,7 +246,7 @@ impl Matcher {
     }
 }
 
-/// A variable that stands in several places has one value.
+/// Binds a variable; repeated occurrences must have the same value.
 fn bind(found: &mut BTreeMap<String, String>, name: &str, value: String) -> Option<()> {
     match found.insert(name.to_owned(), value) {
         Some(other) if found.get(name) != Some(&other) => None,
@@ -254,8 +254,8 @@ fn bind(found: &mut BTreeMap<String, String>, name: &str, value: String) -> Opti
     }
 }
 
-/// How well the steps from one on fit the URI from one place on: 0 not at all, else 1 more than
-/// the number of parts that may be absent and are present.
+/// How well the remaining steps match the remaining URI: 0 for no match, otherwise 1 plus the
+/// number of optional parts that are present.
 struct Table {
     cells: Vec<u8>,
     width: usize,
@@ -274,7 +274,7 @@ impl Table {
         };
         table.cells[steps.len() * width + uri.len()] = 1;
         for (index, step) in steps.iter().enumerate().rev() {
-            // Of the cells behind a value that starts here, the best.
+            // The best of the cells after a value that starts here.
             let mut best = 0;
             for at in (0..width).rev() {
                 let after = table.at(index + 1, at);
@@ -306,7 +306,7 @@ impl Table {
         table
     }
 
-    /// The last place where a value that starts here may end without losing anything behind.
+    /// Returns the last position at which a value that starts here may end with the best match.
     fn end(&self, step: usize, start: usize, class: Class, uri: &[u8]) -> usize {
         let score = self.at(step, start);
         let run = uri[start..].iter().take_while(|&&byte| class.admits(byte));
@@ -317,8 +317,7 @@ impl Table {
     }
 }
 
-/// The same text for the same URI: one spelling of percent-encoding. `None` if no URI looks
-/// like this.
+/// Normalizes the percent-encoding of a URI. Returns `None` for invalid URIs.
 fn canonical(uri: &str) -> Option<String> {
     let mut text = String::with_capacity(uri.len());
     let mut hex = 0;
@@ -341,7 +340,7 @@ fn canonical(uri: &str) -> Option<String> {
     Some(text)
 }
 
-/// Percent-decodes once.
+/// Decodes percent-encoding once.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -355,7 +354,7 @@ fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Whether a segment of the path is `..`, however much of it a variable would take.
+/// Whether a segment of the path is `..`, independent of the variables.
 fn climbs_anywhere(uri: &str) -> bool {
     let path = uri.split(['?', '#']).next().unwrap_or_default();
     decode(path).is_none_or(|path| climbs(&path))
@@ -363,13 +362,13 @@ fn climbs_anywhere(uri: &str) -> bool {
 
 fn climbs(path: &str) -> bool {
     path.split(['/', '\\'])
-        // Windows drops spaces at the end of a name.
+        // Windows removes spaces at the end of a name.
         .any(|segment| segment.trim_end_matches(' ') == "..")
 }
 
-/// Whether a value that was decoded once may be handed to a handler.
+/// Whether a decoded value is safe for a handler.
 fn is_safe(value: &str, class: Class, before: &str) -> bool {
-    // Whoever decodes once more should meet no surprise.
+    // The value must also be safe if it is decoded once more.
     let twice = decode(value);
     [Some(value), twice.as_deref()]
         .into_iter()
@@ -383,7 +382,7 @@ fn is_safe(value: &str, class: Class, before: &str) -> bool {
         })
 }
 
-/// `root.join("/etc")` is not below the root.
+/// Whether a value is an absolute path: `root.join("/etc")` leaves the root.
 fn starts_over(path: &str, before: &str) -> bool {
     let slashes = path.chars().take_while(|&c| c == '/' || c == '\\').count();
     let most = usize::from(!before.ends_with('/') || before.ends_with("://"));

@@ -35,9 +35,8 @@ pub use self::syntax::TemplateError;
 ///
 /// # What is matched
 ///
-/// Every template expands. [`matches`](Self::matches) is the way back, for templates that lose
-/// nothing on the way out: all of them except those with the modifiers `*` and `:n` (see
-/// [`is_reversible`](Self::is_reversible)).
+/// Every template can be expanded. [`matches`](Self::matches) is the inverse, for templates without
+/// the modifiers `*` and `:n` (see [`is_reversible`](Self::is_reversible)).
 ///
 /// | Expression | Matches | May be absent |
 /// | --- | --- | --- |
@@ -48,26 +47,26 @@ pub use self::syntax::TemplateError;
 /// | `{;x}` | `;x` or `;x=` and what `{x}` matches, or nothing | yes |
 /// | `{?x,y}`, `{&x,y}` | parameters of the query, in any order, each once, no others | each of them |
 ///
-/// Several variables in one expression stand for several expressions; the last ones may be
-/// absent. What is absent is not in the answer. Where a URI can be taken apart in several ways,
-/// as much as possible is present, and earlier variables take as much as they can. A variable
-/// that stands in several places has the same value in all of them.
+/// Several variables in one expression match like several expressions; the last ones may be absent.
+/// Absent variables are not in the result. If a URI can be split in several ways, as many optional
+/// parts as possible are present, and earlier variables take as much as they can. A variable that
+/// occurs several times has the same value everywhere.
 ///
-/// Values are percent-decoded exactly once. The work grows with the length of the URI times the
-/// number of variables, whatever the template.
+/// Values are percent-decoded exactly once. The time is at most proportional to the length of the
+/// URI times the number of variables, for every template.
 ///
 /// # What never matches
 ///
-/// A handler may use a variable as a path, so these are refused wherever they stand, plain or
-/// encoded, once or twice: a segment `..`, a NUL, text that is not UTF-8, and an encoded `/` or
-/// `\` in a variable that may not hold a plain one. A variable `{+x}` does not start another
-/// absolute path behind a `/`. This is no sandbox: links and drive letters are the handler's to
-/// check.
+/// A handler may use a variable as a path, so some URIs never match, whether the characters are
+/// plain or encoded, once or twice: a segment `..`, a NUL, text that is not UTF-8, and an encoded
+/// `/` or `\` in a variable that cannot contain a plain one. A variable `{+x}` after a `/` cannot
+/// begin with another absolute path. This is not a sandbox: the handler must check links and drive
+/// letters.
 #[derive(Clone)]
 pub struct UriTemplate {
     text: String,
     parts: Vec<Part>,
-    /// `None` where matching would have to guess.
+    /// `None` if matching would be ambiguous.
     matcher: Option<Matcher>,
 }
 
@@ -75,7 +74,7 @@ impl UriTemplate {
     /// Parses a template.
     ///
     /// # Errors
-    /// The text is not RFC 6570; says where and what to change.
+    /// The text is not a template of RFC 6570; the error names the position and the correction.
     pub fn parse(template: &str) -> Result<Self, TemplateError> {
         let parts = parse::parse(template)?;
         Ok(Self {
@@ -85,12 +84,12 @@ impl UriTemplate {
         })
     }
 
-    /// The template as it was written.
+    /// Returns the text of the template.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The names of the variables in order, each once.
+    /// Returns the names of the variables in order, without duplicates.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         let mut seen = Vec::new();
         self.parts
@@ -109,12 +108,12 @@ impl UriTemplate {
             })
     }
 
-    /// Whether [`matches`](Self::matches) can find anything: no variable has a modifier.
+    /// Whether [`matches`](Self::matches) can succeed: no variable has a modifier.
     pub fn is_reversible(&self) -> bool {
         self.matcher.is_some()
     }
 
-    /// The URI for these values; a variable without a value is left out.
+    /// Returns the URI for these values; variables without a value are omitted.
     pub fn expand(&self, values: &BTreeMap<String, String>) -> String {
         expand::expand(&self.parts, |name| {
             values
@@ -123,15 +122,15 @@ impl UriTemplate {
         })
     }
 
-    /// The URI for these values, which may be lists and objects. Null, an empty list and an
-    /// empty object are no values.
+    /// Returns the URI for these values, which may be lists and objects. Null, an empty list and an
+    /// empty object count as absent.
     pub fn expand_json(&self, values: &JsonObject) -> String {
         expand::expand(&self.parts, |name| expand::Value::of(values.get(name)?))
     }
 
-    /// The values of the variables, if this URI can come from the template.
+    /// Returns the values of the variables if the URI matches the template.
     ///
-    /// See [what is matched](#what-is-matched) and [what never is](#what-never-matches).
+    /// See [what is matched](#what-is-matched) and [what never matches](#what-never-matches).
     pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         self.matcher.as_ref()?.matches(uri)
     }

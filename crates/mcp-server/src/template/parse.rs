@@ -1,10 +1,10 @@
-//! Reading a template.
+//! Parses a template.
 
 use super::syntax::{Modifier, Operator, Part, TemplateError, Variable, is_triplet};
 
-/// Most bytes of a template.
+/// Maximum length of a template, in bytes.
 const BYTES: usize = 8 * 1024;
-/// Most variables of a template.
+/// Maximum number of variables of a template.
 const VARIABLES: usize = 64;
 
 pub(super) fn parse(template: &str) -> Result<Vec<Part>, TemplateError> {
@@ -108,7 +108,7 @@ fn variable(text: &str, at: usize) -> Result<Variable, TemplateError> {
     for (offset, character) in name.char_indices() {
         let rest = &name[offset..];
         let legal = match character {
-            // Between other characters only.
+            // Only between other characters.
             '.' => offset > 0 && rest.len() > 1 && !rest.starts_with(".."),
             '%' => is_triplet(rest),
             _ => character.is_ascii_alphanumeric() || character == '_',

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// A piece of a template.
+/// A part of a template.
 #[derive(Debug, Clone)]
 pub(super) enum Part {
-    /// Stands for itself.
+    /// Literal text.
     Literal(String),
-    /// Braces.
+    /// An expression in braces.
     Expression {
         operator: Operator,
         variables: Vec<Variable>,
     },
 }
 
-/// The sign behind the opening brace.
+/// The operator after the opening brace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Simple,
@@ -49,7 +49,7 @@ pub(super) fn is_triplet(text: &str) -> bool {
         && bytes[2].is_ascii_hexdigit()
 }
 
-/// Why a text is not a URI template.
+/// The error of an invalid template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateError {
     at: usize,
@@ -64,7 +64,7 @@ impl TemplateError {
         }
     }
 
-    /// Where in the template, in bytes.
+    /// Returns the position in the template, in bytes.
     pub fn offset(&self) -> usize {
         self.at
     }
