@@ -1,4 +1,4 @@
-//! The message layer: what is answered, what is not, and with which code.
+//! The message layer: which messages get a response, and with which code.
 
 use mcp_server::{Server, Tool};
 use mcp_tests::wire::Wire;
@@ -39,7 +39,7 @@ async fn a_server_with_nothing_still_speaks_the_base_protocol() {
 
 // proves: BASE-007, BASE-010, SCHEMA-006
 #[tokio::test]
-async fn ids_come_back_as_they_went() {
+async fn ids_are_returned_unchanged() {
     let mut wire = open().await;
     for id in [
         json!(7),

@@ -1,4 +1,4 @@
-//! Calls under way: cancellation, progress, panics, limits, ends.
+//! Calls in flight: cancellation, progress, panics, limits, ends.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ fn client() -> mcp_client::Builder {
     Client::builder("host", "0.1")
 }
 
-/// Tells when it is dropped.
+/// Notifies when it is dropped.
 struct Gone(Arc<Notify>);
 
 impl Drop for Gone {
@@ -23,7 +23,7 @@ impl Drop for Gone {
     }
 }
 
-/// A server whose tool `wait` never ends, and a notice of its handler's end.
+/// Creates a server whose tool `wait` never ends, and a notification of the end of its handler.
 fn waiting() -> (Server, Arc<Notify>) {
     let gone = Arc::new(Notify::new());
     let notice = Arc::clone(&gone);
@@ -89,7 +89,7 @@ async fn dropping_a_call_cancels_it_on_the_wire_and_a_late_answer_is_dropped() {
     assert_eq!(cancelled["params"]["requestId"], request["id"]);
     wire.answer(&request, json!({ "content": [] })).await;
     wire.silent().await;
-    // An answered call is not cancelled any more.
+    // A call with a response is not cancelled afterwards.
     let call = tokio::spawn({
         let client = client.clone();
         async move { client.call_tool("quick", json!({})).await }
@@ -107,7 +107,7 @@ async fn a_cancellation_reaches_only_its_own_direction() {
         cx.roots().await.map(|roots| roots.len().to_string())
     }));
     let mut wire = Wire::open(server, "2025-11-25", json!({ "roots": {} })).await;
-    // The client's request has the same id as the server's question.
+    // The client's request has the same id as the server's request.
     wire.send(
         json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "ask" } }),
     )
@@ -121,7 +121,7 @@ async fn a_cancellation_reaches_only_its_own_direction() {
 }
 
 #[tokio::test]
-async fn cancelling_a_call_withdraws_its_question() {
+async fn cancelling_a_call_cancels_its_server_request() {
     let server = Server::new("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
         cx.roots().await.map(|roots| roots.len().to_string())
     }));
@@ -370,7 +370,7 @@ async fn a_handler_that_never_ends_meets_its_deadline() {
 
 // proves: PING-003, TOOL-044, COMP-018
 #[tokio::test]
-async fn slow_requests_delay_nobody_and_too_many_are_refused() {
+async fn slow_requests_delay_no_others_and_too_many_are_rejected() {
     let (server, gone) = waiting();
     let mut wire = Wire::open(server, "2025-11-25", json!({})).await;
     for _ in 0..64 {
@@ -533,7 +533,7 @@ async fn an_answer_over_the_limit_fails_its_call_at_once() {
     .await;
     let error = call.await.unwrap().unwrap_err().to_string();
     assert!(error.contains("2000 bytes"), "{error}");
-    // A question that is too long is answered, since its head tells the id.
+    // A request that is too long gets a response, because its head contains the id.
     let params = json!({ "message": "x".repeat(5_000) });
     let answer = wire.answer_to("elicitation/create", params).await;
     assert_eq!(answer["error"]["code"], -32700);
@@ -541,7 +541,7 @@ async fn an_answer_over_the_limit_fails_its_call_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_fails_at_once_when_nobody_is_left_to_answer() {
+async fn a_server_request_fails_at_once_when_the_client_is_gone() {
     let server = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         cx.roots().await.map(|roots| roots.len().to_string())
     }));

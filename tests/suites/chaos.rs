@@ -1,5 +1,5 @@
-//! A recorded session with the whole server, cut off at every byte: no panic, no hang, no torn
-//! frame, and no id answered twice.
+//! A recorded session with the whole server, cut at every byte: no panic, no hang, no torn frame,
+//! and no id with two responses.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -47,7 +47,7 @@ fn session() -> Vec<u8> {
         .into_bytes()
 }
 
-/// Plays the beginning of a session and gives what the server said.
+/// Plays the beginning of a session and returns the server's output.
 async fn play(input: &[u8]) -> Vec<u8> {
     let (mut client_write, server_read) = tokio::io::duplex(1 << 16);
     let (server_write, mut client_read) = tokio::io::duplex(1 << 16);

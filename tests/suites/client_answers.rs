@@ -1,4 +1,4 @@
-//! What a client answers to its server: roots, sampling, elicitation.
+//! Responses of a client to server requests: roots, sampling, elicitation.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -330,7 +330,7 @@ async fn only_declared_modes_are_answered() {
 
 // proves: ELIC-007, ELIC-067, ELIC-068, M-ELIC-006, M-ELIC-039, M-ELIC-040, M-ELIC-051
 #[tokio::test]
-async fn nobody_visits_the_url_but_the_host() {
+async fn only_the_host_opens_the_url() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let visited = tokio::spawn(async move { listener.accept().await.map(drop) });
@@ -352,7 +352,7 @@ async fn nobody_visits_the_url_but_the_host() {
 
 // proves: ELIC-031, ELIC-036
 #[tokio::test]
-async fn completion_of_a_url_is_told_once_and_only_for_accepted_ones() {
+async fn completion_of_a_url_is_reported_once_if_it_was_accepted() {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let (seen, notice) = (Arc::clone(&told), Arc::new(Notify::new()));
     let notify = Arc::clone(&notice);
@@ -387,7 +387,7 @@ async fn completion_of_a_url_is_told_once_and_only_for_accepted_ones() {
 
 // proves: ELIC-061, SAMP-035, M-SAMP-022
 #[tokio::test]
-async fn a_flood_of_questions_is_refused() {
+async fn a_flood_of_server_requests_is_rejected() {
     let builder = client()
         .on_elicit(async |_| std::future::pending().await)
         .on_sample(async |_| std::future::pending().await);
@@ -404,7 +404,7 @@ async fn a_flood_of_questions_is_refused() {
 
 // proves: ELIC-038, ELIC-059, M-ELIC-021, M-ELIC-034
 #[tokio::test]
-async fn a_withdrawn_question_drops_its_handler() {
+async fn a_cancelled_server_request_drops_its_handler() {
     struct Gone(Arc<Notify>);
     impl Drop for Gone {
         fn drop(&mut self) {

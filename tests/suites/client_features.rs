@@ -1,4 +1,4 @@
-//! How a client calls, and reads what the server says.
+//! How a client sends calls and reads the server's messages.
 
 use std::sync::{Arc, Mutex};
 
@@ -42,7 +42,7 @@ async fn the_host_approves_each_call_whatever_the_hints_say() {
         .await
         .unwrap();
     assert_eq!(said.joined_text(), "yes");
-    // `add` claims to be read-only, which is no reason to skip the question.
+    // `add` claims to be read-only, which does not skip the approval.
     for (name, arguments) in [
         ("echo", json!({ "message": "no" })),
         ("add", json!({ "a": 1, "b": 2 })),
@@ -211,7 +211,7 @@ async fn subscriptions_are_streams_that_end_with_their_drop() {
         async move { client.subscribe("test://dir").await }
     });
     let request = wire.expect("resources/subscribe").await;
-    // An update right behind the answer is not lost.
+    // An update directly after the response is not lost.
     wire.answer(&request, json!({})).await;
     for uri in [
         "test://dir",
@@ -352,7 +352,7 @@ async fn broken_answers_fail_their_call_and_no_other() {
     )
     .await;
     assert_eq!(second.await.unwrap().unwrap().contents.len(), 1);
-    // A result that is no object of this kind names what is wrong with it.
+    // The error of a malformed result names the defect.
     let third = read(&client, "a:3");
     let request = wire.expect("resources/read").await;
     wire.answer(&request, json!({ "contents": [{ "uri": 5, "text": "" }] }))
@@ -406,7 +406,7 @@ async fn two_servers_behind_one_host_never_meet() {
     let (mut two, _second) = Wire::accept(builder, "2025-06-18", json!({ "tools": {} })).await;
     let call = tokio::spawn(async move { first.call_tool("t", json!({})).await });
     let request = one.expect("tools/call").await;
-    // The other server answers an id that is not its own.
+    // The other server answers an id that belongs to the first connection.
     two.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "content": [] } }))
         .await;
     two.silent().await;

@@ -1,4 +1,5 @@
-//! The example `orders`: one handler, run as a function, over stdio and over HTTP, at every revision.
+//! The example `orders`: one handler, run as a function, over stdio and over HTTP, on every
+//! revision.
 
 #[path = "../examples/orders.rs"]
 mod orders;
@@ -47,7 +48,7 @@ async fn over_a_pipe_at_every_revision() {
         let id = wire.request("tools/call", params.clone()).await;
         let message = wire.recv().await;
         if !revision.rules().elicitation {
-            // Nobody can be asked there, so nothing is done.
+            // The client cannot be asked, so the order stays.
             assert_eq!(message["result"]["isError"], true, "{message}");
             assert_eq!(orders.len(), 2);
             continue;
@@ -77,7 +78,7 @@ async fn over_a_pipe_at_every_revision() {
     check(&wire.call("tools/call", params).await, &orders);
 }
 
-/// Serves the example behind its door; the URL, the database.
+/// Serves the example behind its authentication layer. Returns the URL and the database.
 async fn serve() -> (String, Orders) {
     let orders = Orders::sample();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -105,7 +106,7 @@ async fn call(url: &str, token: &str) -> Result<CallToolResult, Error> {
 }
 
 #[tokio::test]
-async fn over_http_for_those_who_may() {
+async fn over_http_with_the_required_scope() {
     let (url, orders) = serve().await;
     let stranger = call(&url, "stranger").await.unwrap_err().to_string();
     assert!(stranger.contains("401"), "{stranger}");

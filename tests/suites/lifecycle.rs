@@ -1,4 +1,4 @@
-//! The handshake, its order, ping, and the end.
+//! The handshake, its order, ping, and the end of a session.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ fn client() -> mcp_client::Builder {
 // proves: LIFE-001, PING-003
 #[tokio::test]
 async fn nothing_but_ping_is_served_before_initialize() {
-    // Where requests may do without a session, what is missing is the request's own account of
-    // itself; where none may, it is the handshake.
+    // If the server supports the stateless revision, the error is about missing request metadata;
+    // otherwise about the missing handshake.
     let legacy = || plain().revisions(Revision::WITH_SESSIONS);
     for (mut wire, code) in [(Wire::to(plain()), -32602), (Wire::to(legacy()), -32600)] {
         for (method, params) in [
@@ -41,7 +41,7 @@ async fn nothing_but_ping_is_served_before_initialize() {
 
 // proves: LIFE-003, LIFE-038, TOOL-005, SCHEMA-020
 #[tokio::test]
-async fn initialize_tells_who_the_server_is() {
+async fn initialize_returns_the_identity_of_the_server() {
     let server = plain().instructions("Be kind.").title("Plain");
     let mut wire = Wire::to(server);
     let result = wire.handshake("2025-11-25", json!({})).await;
@@ -135,7 +135,7 @@ async fn the_client_opens_with_initialize_and_then_initialized() {
 
 // proves: LIFE-012, LIFE-013, LIFE-034
 #[tokio::test]
-async fn a_server_revision_nobody_knows_ends_the_connection() {
+async fn an_unknown_revision_of_the_server_ends_the_connection() {
     let (mut wire, transport) = Wire::server();
     let connecting = tokio::spawn(client().connect(transport));
     wire.welcome("1999-01-01", json!({})).await;
@@ -291,7 +291,7 @@ async fn pings_come_at_the_interval_and_misses_end_the_connection() {
 
 // proves: PING-011
 #[tokio::test(start_paused = true)]
-async fn nobody_pings_unless_told_to() {
+async fn pings_are_off_by_default() {
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({})).await;
     tokio::time::advance(Duration::from_secs(3600)).await;
     wire.silent().await;

@@ -1,4 +1,4 @@
-//! The example `long_job`, with two runtimes in place of two processes.
+//! The example `long_job`, with two runtimes instead of two processes.
 
 #[path = "../examples/long_job.rs"]
 mod example;
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
-/// What runs in it ends with it.
+/// Everything that runs in it ends with it.
 fn process() -> Runtime {
     Builder::new_multi_thread()
         .worker_threads(1)
@@ -23,7 +23,7 @@ fn process() -> Runtime {
         .unwrap()
 }
 
-/// Serves the example; where it listens.
+/// Serves the example and returns its address.
 async fn serve(address: &str, press: &Press, file: &Path) -> SocketAddr {
     let listener = TcpListener::bind(address).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -61,7 +61,7 @@ fn the_book_is_printed_though_the_press_stopped_in_between() {
     after.block_on(serve(&address.to_string(), &press, &file));
     let book = caller.block_on(calling).unwrap();
     assert_eq!(book, "On Tea, bound in leather");
-    // The chapter that was in the press when it stopped may have been printed twice.
+    // The chapter that was being printed at the crash may be printed twice.
     let printed = press.printed();
     assert!((CHAPTERS..=CHAPTERS + 1).contains(&printed), "{printed}");
     drop(after);

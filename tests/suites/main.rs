@@ -1,4 +1,4 @@
-//! Integration suites across crates, one binary.
+//! Integration suites across crates, in one binary.
 
 #![allow(
     clippy::needless_pass_by_value,

@@ -1,4 +1,4 @@
-//! Questions of a server to its client: what is sent, what is refused before it is sent.
+//! Server requests: what is sent, and what is rejected before it is sent.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A server with one tool, `ask`, that sends this sampling request.
+/// Creates a server with one tool, `ask`, that sends this sampling request.
 fn sampling(params: CreateMessageRequestParams) -> Server {
     Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
         let params = params.clone();
@@ -22,7 +22,7 @@ fn sampling(params: CreateMessageRequestParams) -> Server {
     }))
 }
 
-/// A sampling request from its JSON, so that it can break the rules.
+/// Decodes a sampling request from JSON, so that it can violate the rules.
 fn request(params: Value) -> CreateMessageRequestParams {
     serde_json::from_value(params).expect("sampling params")
 }
@@ -35,7 +35,7 @@ async fn open(server: Server, capabilities: Value) -> Wire {
     Wire::open(server, "2025-11-25", capabilities).await
 }
 
-/// Calls `ask` and expects it to fail without a question.
+/// Calls `ask` and expects it to fail without a server request.
 async fn refused(wire: &mut Wire, needle: &str) {
     let result = wire.tool("ask", json!({})).await;
     assert_eq!(result["isError"], true, "{result}");
@@ -160,7 +160,7 @@ async fn both_shapes_of_content_and_any_stop_reason_are_read() {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Account {
-    /// Who you are.
+    /// Your name.
     #[schemars(length(min = 2))]
     name: String,
     age: u8,
@@ -289,7 +289,7 @@ async fn each_action_reaches_the_handler_and_a_wrong_answer_does_not() {
 
 // proves: ELIC-009, ELIC-011
 #[tokio::test]
-async fn only_declared_modes_are_asked() {
+async fn only_declared_modes_are_requested() {
     for (declared, form, url) in [
         (json!({}), true, false),
         (json!({ "form": {} }), true, false),
@@ -316,7 +316,7 @@ async fn only_declared_modes_are_asked() {
 
 // proves: ELIC-028, ELIC-029, ELIC-030, ELIC-033, ELIC-034, ELIC-035
 #[tokio::test]
-async fn a_url_question_has_an_id_of_its_own_and_its_end_is_told_to_who_was_asked() {
+async fn a_url_elicitation_has_an_id_and_its_completion_is_notified_to_its_client() {
     let kept: Arc<Mutex<Vec<UrlElicitation>>> = Arc::default();
     let slot = Arc::clone(&kept);
     let server = Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
@@ -388,14 +388,14 @@ async fn a_url_that_is_needed_first_is_an_error_only_clients_with_urls_see() {
     }
 }
 
-/// Really do it?
+/// Confirm?
 #[derive(Deserialize, JsonSchema)]
 struct Confirm {
     sure: bool,
 }
 
 #[tokio::test]
-async fn a_question_as_a_parameter_is_answered_before_the_handler_runs() {
+async fn an_ask_parameter_is_resolved_before_the_handler_runs() {
     let runs = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&runs);
     let server = Server::new("s", "1").tool(Tool::new("ask", move |Ask(confirm): Ask<Confirm>| {
@@ -426,7 +426,7 @@ async fn a_question_as_a_parameter_is_answered_before_the_handler_runs() {
 
 // proves: ELIC-023, ELIC-025, ELIC-026
 #[tokio::test]
-async fn every_kind_of_choice_travels_as_it_was_built() {
+async fn every_kind_of_choice_is_sent_as_built() {
     let mut wire = open(everything::server(), json!({ "elicitation": {} })).await;
     wire.request(
         "tools/call",
@@ -493,7 +493,7 @@ async fn a_client_that_leaves_fails_the_question() {
     let server = Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
         let kept = Arc::clone(&kept);
         async move {
-            // Outlives the request, as work that was moved elsewhere does.
+            // Outlives the request, like a spawned task.
             let asking = tokio::spawn(async move { cx.roots().await });
             let answer = asking.await.expect("no panic");
             *kept.lock().unwrap() = Some(answer.unwrap_err().to_string());

@@ -1,4 +1,4 @@
-//! Statements of the specification that fit no other suite.
+//! Requirements of the specification that belong to no other suite.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -175,7 +175,7 @@ async fn a_level_that_cannot_be_set_is_an_internal_error() {
 
 // proves: ROOT-021, ROOT-022
 #[tokio::test]
-async fn roots_are_asked_for_once_until_they_change() {
+async fn roots_are_requested_once_until_they_change() {
     let server = || {
         Server::new("s", "1").tool(Tool::new("roots", async |cx: Ctx| {
             cx.roots().await.map(|roots| roots.len().to_string())
@@ -195,7 +195,7 @@ async fn roots_are_asked_for_once_until_they_change() {
         wire.notify("notifications/roots/list_changed", Value::Null)
             .await;
     }
-    // What changed while it was being asked for is not kept.
+    // A list that changed while it was requested is not cached.
     wire.request("tools/call", call.clone()).await;
     let question = wire.expect("roots/list").await;
     wire.notify("notifications/roots/list_changed", Value::Null)
@@ -204,7 +204,7 @@ async fn roots_are_asked_for_once_until_they_change() {
     wire.recv().await;
     wire.request("tools/call", call.clone()).await;
     wire.expect("roots/list").await;
-    // A client that announces no changes is asked each time.
+    // A client without change notifications is asked each time.
     let mut wire = Wire::open(server(), "2025-11-25", json!({ "roots": {} })).await;
     for _ in 0..2 {
         wire.request("tools/call", call.clone()).await;
@@ -525,7 +525,7 @@ async fn a_client_routes_every_method_and_notification_of_a_server() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_child_takes_its_credentials_from_the_environment() {
-    // The first line is initialize, and nothing of an authorization comes before it.
+    // The first line is `initialize`, without an authorization before it.
     let script = r#"read line
         case "$line" in *'"method":"initialize"'*) ;; *) exit 9 ;; esac
         echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"0"},"instructions":"'"$API_TOKEN"'"}}'
@@ -539,7 +539,7 @@ async fn a_child_takes_its_credentials_from_the_environment() {
 }
 
 #[tokio::test]
-async fn an_unsupported_question_names_what_is_missing() {
+async fn an_unsupported_server_request_names_the_missing_capability() {
     let server = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let error = cx.roots().await.unwrap_err();
         assert!(matches!(error, AskError::Unsupported(_)));

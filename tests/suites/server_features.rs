@@ -1,4 +1,4 @@
-//! Prompts, resources, completion, logging, pages: as a client sees them.
+//! Prompts, resources, completion, logging and pages, as a client sees them.
 
 use mcp_server::{Args, CompletionRequest, Ctx, Prompt, Resource, Server, Tool};
 use mcp_tests::everything;
@@ -197,7 +197,7 @@ async fn prompts_are_listed_written_and_checked() {
 
 // proves: PROMPT-017
 #[tokio::test]
-async fn required_arguments_are_asked_for_even_if_the_handler_takes_none() {
+async fn required_arguments_are_checked_even_if_the_handler_takes_none() {
     let required = mcp_types::PromptArgument::new("a").with_required(true);
     let prompt = Prompt::new("p", || "x").arguments(vec![required]);
     let mut wire = open(Server::new("s", "1").prompt(prompt)).await;

@@ -1,4 +1,4 @@
-//! Tools, as a client sees them; what can be registered, who may see and call it.
+//! Tools as a client sees them: registration, visibility, calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! Users of one server: what one is asked, no other answers; what one says, no other sees; and what one may not see,
-//! is not there.
+//! Users of one server: only the asked user can respond, data stays with its user, and invisible
+//! items do not exist.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,11 +26,11 @@ use tower_service::Service;
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Key {
     key: String,
-    /// Whoever the user says to be.
+    /// The name that the user enters.
     user: Option<String>,
 }
 
-/// `ask` keeps what its user enters, for that user; `tell` tells what is kept for whoever calls.
+/// `ask` stores what its user enters, for that user; `tell` returns what is stored for the caller.
 fn server() -> Server {
     type Kept = Arc<Mutex<BTreeMap<Principal, String>>>;
     let kept = Kept::default();
@@ -56,7 +56,7 @@ fn server() -> Server {
         }))
 }
 
-/// A session of this user, or of nobody in particular.
+/// Opens a session of this user, or without a user.
 async fn open(endpoint: &Endpoint, user: Option<&str>) -> Peer {
     let mut peer = Peer::new(endpoint);
     peer.principal = user.map(Principal::new);
@@ -68,7 +68,7 @@ async fn open(endpoint: &Endpoint, user: Option<&str>) -> Peer {
     peer
 }
 
-/// Begins a call of `ask`; the response under way and the question.
+/// Starts a call of `ask`; returns the response in flight and the server request.
 async fn ask(peer: &Peer) -> (Reply, Value) {
     let mut call = peer.tool("call", "ask", json!({})).await;
     let question = call.message().await.unwrap();
@@ -91,22 +91,22 @@ async fn tell(peer: &Peer) -> String {
 
 // proves: ELIC-050, ELIC-058, ELIC-078, SEC-007
 #[tokio::test]
-async fn only_who_was_asked_can_answer() {
+async fn only_the_asked_client_can_respond() {
     let endpoint = Endpoint::new(server()).unwrap();
     let alice = open(&endpoint, Some("alice")).await;
     let bob = open(&endpoint, Some("bob")).await;
     let (mut call, question) = ask(&alice).await;
     let forged = answer(&question, json!({ "key": "forged" }));
-    // With a session of his own it is an answer to nothing he was asked.
+    // In another session it is the response to no server request.
     assert_eq!(bob.post(forged.clone()).await.status, StatusCode::ACCEPTED);
-    // Her session id is no key without her token, with another, or with none.
+    // The session id is useless without the token of its user.
     for user in [Some("bob"), None] {
         let mut thief = alice.clone();
         thief.principal = user.map(Principal::new);
         let status = thief.post(forged.clone()).await.status;
         assert_eq!(status, StatusCode::NOT_FOUND);
     }
-    // Nor does another session of hers answer what this one was asked.
+    // Another session of the same user cannot respond either.
     let elsewhere = open(&endpoint, Some("alice")).await;
     let status = elsewhere.post(forged).await.status;
     assert_eq!(status, StatusCode::ACCEPTED);
@@ -121,7 +121,7 @@ async fn only_who_was_asked_can_answer() {
 
 // proves: ELIC-049, ELIC-052, ELIC-074
 #[tokio::test]
-async fn what_a_user_enters_belongs_to_that_user_whoever_they_say_to_be() {
+async fn input_belongs_to_the_verified_user() {
     let endpoint = Endpoint::new(server()).unwrap();
     let (alice, bob) = (
         open(&endpoint, Some("alice")).await,
@@ -133,12 +133,12 @@ async fn what_a_user_enters_belongs_to_that_user_whoever_they_say_to_be() {
     call.message().await.unwrap();
     assert_eq!(tell(&alice).await, "nothing");
     assert_eq!(tell(&bob).await, "his");
-    // The same user has it in another session, too; nobody has it without a user.
+    // The same user finds it in another session, and without a user it is not visible.
     assert_eq!(tell(&open(&endpoint, Some("bob")).await).await, "his");
     assert_eq!(tell(&open(&endpoint, None).await).await, "nothing");
 }
 
-// A scheme of the two sides' own: a header, and a layer before the endpoint that understands it.
+// A custom scheme: a header, and a layer before the endpoint that understands it.
 // proves: BASE-018, M-AUTH-005
 #[tokio::test]
 async fn a_private_scheme_of_authentication_can_be_agreed_on() {
@@ -160,7 +160,7 @@ async fn a_private_scheme_of_authentication_can_be_agreed_on() {
     assert!(error.contains("401"), "{error}");
 }
 
-/// Lets those in that have a badge, in its holder's name.
+/// Accepts requests with a badge, as its holder.
 #[derive(Clone)]
 struct Badges(Network);
 
@@ -209,7 +209,7 @@ impl Body for Shown {
     }
 }
 
-/// One of each kind, for friends alone.
+/// One item of each kind, for friends only.
 fn for_friends() -> Server {
     let friends = |session: &Session| session.client().is_some_and(|it| it.name == "friend");
     Server::new("friends", "1")

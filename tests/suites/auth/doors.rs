@@ -1,4 +1,4 @@
-//! Who has no token gets nothing, whatever is asked.
+//! Requests without a valid token are rejected, whatever they ask for.
 
 use http::StatusCode;
 use mcp_client::Client;
@@ -10,12 +10,12 @@ use mcp_transport_http::{Endpoint, Http};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::support::{Done, GuardedRequest, bearing, guard, jwt, notes, request, said, tool};
+use super::support::{Done, ProtectedServer, bearing, guard, jwt, notes, request, said, tool};
 
 // proves: BASE-016, HTTP-006, SEC-006, SEC-027, ELIC-053, AUTH-064, AUTH-109, AUTH-110, M-HTTP-006
 #[tokio::test]
 async fn every_request_is_verified_whatever_session_it_names() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
     let anybody = session.clone().without("authorization");
     let stream = anybody.clone().line("GET /mcp HTTP/1.1").carrying("");
@@ -50,7 +50,7 @@ async fn every_request_is_verified_whatever_session_it_names() {
         }
     }
     assert_eq!(world.done.runs(), 0);
-    // The session is still there, for whom it belongs to.
+    // The session still exists for its owner.
     let answer = world.ask(&tool(&session, 1, "whoami")).await;
     assert_eq!(answer.said(), "alice");
 }
@@ -58,7 +58,7 @@ async fn every_request_is_verified_whatever_session_it_names() {
 // proves: AUTH-060
 #[tokio::test]
 async fn a_token_that_ends_within_a_session_opens_nothing_more() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
     world.auth.wait(3_600);
     let answer = world.ask(&tool(&session, 1, "whoami")).await;
@@ -68,7 +68,7 @@ async fn a_token_that_ends_within_a_session_opens_nothing_more() {
         said(&answer, "error_description"),
         Some("the token has expired")
     );
-    // A new token of the same user goes on where the old one stopped.
+    // A new token of the same user continues the session.
     let renewed = bearing(session, &world.token("alice", "mcp"));
     assert_eq!(
         world.ask(&tool(&renewed, 1, "whoami")).await.said(),
@@ -79,7 +79,7 @@ async fn a_token_that_ends_within_a_session_opens_nothing_more() {
 // proves: AUTH-062, AUTH-063, M-AUTH-041
 #[tokio::test]
 async fn a_token_for_another_server_of_the_same_issuer_opens_nothing() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let elsewhere = world
         .auth
         .token("alice", "client-1", "mcp", "https://other.example/mcp");
@@ -96,7 +96,7 @@ async fn a_token_for_another_server_of_the_same_issuer_opens_nothing() {
 // proves: AUTH-112, M-AUTH-087
 #[tokio::test]
 async fn t31_a_server_behind_the_server_never_sees_the_token() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let token = world.token("alice", "mcp");
     let session = world.open(&token, "2025-11-25").await;
     assert_eq!(
@@ -114,7 +114,7 @@ async fn t31_a_server_behind_the_server_never_sees_the_token() {
 
 // proves: AUTH-001, M-AUTH-001
 #[tokio::test]
-async fn a_server_need_not_ask_who_calls_and_a_handler_that_does_is_told_so() {
+async fn without_authorization_a_handler_gets_no_identity() {
     let done = Done::default();
     let endpoint = Endpoint::new(notes(&done)).unwrap();
     let peer = Peer::open(&endpoint).await;
@@ -122,7 +122,7 @@ async fn a_server_need_not_ask_who_calls_and_a_handler_that_does_is_told_so() {
         .call(1, "resources/read", json!({ "uri": "notes://all" }))
         .await;
     assert_eq!(reply.status, StatusCode::OK);
-    // Nobody is taken for somebody, nor for the user at this machine.
+    // A request without a token is neither another user nor the local user.
     for name in ["whoami", "admin"] {
         let answer = peer.tool(2, name, json!({})).await.json().await;
         let message = answer["error"]["message"].as_str().unwrap();
@@ -150,8 +150,8 @@ async fn over_stdio_the_same_handlers_serve_the_user_at_this_machine() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_sign_in_is_told_what_is_missing() {
-    let world = GuardedRequest::start().await;
+async fn a_client_that_cannot_sign_in_gets_an_error_that_names_what_is_missing() {
+    let world = ProtectedServer::start().await;
     let http = Http::new(&world.url).unwrap();
     let error = Client::builder("host", "1")
         .connect(http)
@@ -163,7 +163,7 @@ async fn a_client_that_cannot_sign_in_is_told_what_is_missing() {
 #[tokio::test]
 async fn the_old_transport_is_behind_the_same_door() {
     use tower_service::Service as _;
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let guard = guard(&world.url, jwt(&world.auth));
     let mut legacy = guard.layer(world.endpoint.legacy());
     for (method, token, status) in [

@@ -1,4 +1,4 @@
-//! Servers that ask who calls: a real client, a real authorization server, and thieves.
+//! Protected servers: a real client, a real authorization server, and attackers.
 
 mod doors;
 mod robots;

@@ -1,4 +1,4 @@
-//! Programs that sign in as themselves, which is an extension.
+//! Programs that authenticate as themselves, with the client credentials extension.
 
 use mcp_auth::OAuth;
 use mcp_auth::client::{CLIENT_CREDENTIALS_EXTENSION, Credentials};
@@ -11,12 +11,12 @@ use mcp_transport_http::Http;
 use mcp_types::JsonObject;
 use serde_json::json;
 
-use super::support::{GuardedRequest, bearing, said};
+use super::support::{ProtectedServer, bearing, said};
 
 // proves: M-EXT-012
 #[tokio::test]
 async fn a_program_says_that_it_signs_in_as_itself_and_shows_its_token_each_time() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let declared = Tool::new("declared", |cx: Ctx| {
         cx.require_extension(CLIENT_CREDENTIALS_EXTENSION)
             .map(|settings| settings.len().to_string())
@@ -35,7 +35,7 @@ async fn a_program_says_that_it_signs_in_as_itself_and_shows_its_token_each_time
         .connect(http)
         .await
         .unwrap();
-    // Who calls is read from the token of each request.
+    // The principal is read from the token of each request.
     for _ in 0..2 {
         let who = client.call_tool("whoami", json!({})).await.unwrap();
         assert_eq!(who.joined_text(), ROBOT_ID);
@@ -52,7 +52,7 @@ async fn a_program_says_that_it_signs_in_as_itself_and_shows_its_token_each_time
 // proves: M-EXT-013
 #[tokio::test]
 async fn the_token_of_a_program_is_verified_each_time_and_so_are_its_scopes() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let ask = async |token: &str, name: &str| -> Answer {
         let client = Modern::new(&world.endpoint);
         let message = client.request(1, "tools/call", json!({ "name": name }));

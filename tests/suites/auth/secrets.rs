@@ -1,4 +1,4 @@
-//! What must not be seen, at any level of logging.
+//! Secrets do not appear in logs at any level.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -11,9 +11,9 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-use super::support::{GuardedRequest, bearing, jwt, tool};
+use super::support::{ProtectedServer, bearing, jwt, tool};
 
-/// Everything that is traced on this thread.
+/// A log of everything that is traced on this thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<String>>);
 
@@ -43,19 +43,19 @@ impl<S: Subscriber> Layer<S> for Log {
 #[tokio::test]
 async fn t42_nothing_secret_is_logged_by_either_side() {
     let log = Log::default();
-    // While there is one subscriber in the program, what is not for it on one thread is taken to
-    // be for nobody on any. So there are two.
+    // With only one subscriber in the process, tracing caches that a callsite has no interested
+    // subscriber at all. A second one prevents that.
     let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let subscriber = tracing_subscriber::registry().with(log.clone());
     let _guard = tracing::subscriber::set_default(subscriber);
     let signed = AuthServer::start().await;
     let verifier = jwt(&signed);
-    let signed = GuardedRequest::behind(signed, verifier).await;
+    let signed = ProtectedServer::behind(signed, verifier).await;
     let opaque = AuthServer::start().await;
     opaque.give_out_opaque_tokens();
     let verifier = Introspection::builder(opaque.issuer(), SERVER_ID, SERVER_SECRET);
     let verifier = verifier.clock(opaque.clock()).build().unwrap();
-    let opaque = GuardedRequest::behind(opaque, verifier).await;
+    let opaque = ProtectedServer::behind(opaque, verifier).await;
     let mut told = String::new();
     for world in [&signed, &opaque] {
         let client = world.client().await;
@@ -64,7 +64,7 @@ async fn t42_nothing_secret_is_logged_by_either_side() {
         }
         world.auth.wait(600);
         client.call_tool("admin", json!({})).await.unwrap();
-        // What is refused is not told either.
+        // A rejected token is not logged either.
         let token = world.token("alice", "notes:read");
         let answer = world
             .ask(&bearing(mcp_tests::tcp::Request::post("{}"), &token))
@@ -78,7 +78,7 @@ async fn t42_nothing_secret_is_logged_by_either_side() {
         let _ = write!(told, "{answer:?}");
     }
     let log = log.0.lock().unwrap();
-    // It is the log of just that.
+    // The log contains the expected events.
     for logged in ["refused", "fetched keys", "signed in", "expired"] {
         assert!(log.contains(logged), "{logged}");
     }

@@ -1,14 +1,14 @@
-//! What belongs to one user is out of reach of another, whatever they have learnt of it.
+//! Data of one user is out of reach of another user who knows its ids.
 
 use mcp_tests::tcp::Request;
 use serde_json::json;
 
-use super::support::{GuardedRequest, bearing, request, tool};
+use super::support::{ProtectedServer, bearing, request, tool};
 
 // proves: SEC-006, AUTH-110
 #[tokio::test]
-async fn a_session_is_nothing_to_whoever_did_not_open_it() {
-    let world = GuardedRequest::start().await;
+async fn a_session_is_useless_for_other_principals() {
+    let world = ProtectedServer::start().await;
     let token = world.token("alice", "mcp");
     let session = world.open(&token, "2025-11-25").await;
     let subscribe = |session: &Request| {
@@ -22,7 +22,7 @@ async fn a_session_is_nothing_to_whoever_did_not_open_it() {
     assert_eq!(world.ask(&subscribe(&session)).await.status, 200);
     let others = [
         world.token("bob", "mcp notes:write notes:admin"),
-        // Her, through another client.
+        // The same user through another client.
         world.auth.token("alice", "client-2", "mcp", &world.url),
     ];
     for other in others {
@@ -61,13 +61,13 @@ async fn a_session_is_nothing_to_whoever_did_not_open_it() {
 
 #[tokio::test]
 async fn the_stream_of_a_session_can_be_taken_up_by_its_user_alone() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
     let stream = session.clone().line("GET /mcp HTTP/1.1").carrying("");
     assert_eq!(world.head(&stream).await.status, 200);
     let bob = bearing(stream.clone(), &world.token("bob", "mcp"));
     assert_eq!(world.head(&bob).await.status, 404);
-    // Her next token is as good as her last.
+    // A refreshed token of the same user is accepted.
     world.auth.wait(250);
     let renewed = bearing(stream, &world.token("alice", "mcp"));
     assert_eq!(world.head(&renewed).await.status, 200);
@@ -75,7 +75,7 @@ async fn the_stream_of_a_session_can_be_taken_up_by_its_user_alone() {
 
 #[tokio::test]
 async fn news_for_one_user_is_not_for_another() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let uri = json!({ "uri": "notes://all" });
     let mut streams = Vec::new();
     for (user, subscribes) in [("alice", true), ("bob", false)] {

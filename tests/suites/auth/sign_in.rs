@@ -1,13 +1,13 @@
-//! From a server that nobody knows to the answer of a tool.
+//! From an unknown server to the result of a tool.
 
 use mcp_auth::server::Introspection;
 use mcp_tests::auth_server::{AuthServer, SERVER_ID, SERVER_SECRET};
 use serde_json::json;
 
-use super::support::{GuardedRequest, jwt};
+use super::support::{ProtectedServer, jwt};
 
-/// Signs in, is asked for more, and comes back after the token has ended.
-async fn all_the_way(world: GuardedRequest) {
+/// Signs in, needs a further scope, and continues after the token has expired.
+async fn all_the_way(world: ProtectedServer) {
     let client = world.client().await;
     let call = async |name: &str| {
         let result = client.call_tool(name, json!({})).await;
@@ -21,7 +21,7 @@ async fn all_the_way(world: GuardedRequest) {
     assert_eq!(asked[0]["grant_type"], "authorization_code");
     assert_eq!(asked[0]["resource"], world.url);
 
-    // The token is not good for that; the next one is, and for what came before.
+    // The token does not cover this scope; the next one covers both.
     assert_eq!(call("write").await, "written");
     assert_eq!(call("admin").await, "done");
     assert_eq!(call("write").await, "written");
@@ -46,25 +46,25 @@ async fn all_the_way(world: GuardedRequest) {
 // proves: AUTH-007, AUTH-013, AUTH-017, AUTH-069
 #[tokio::test]
 async fn a_client_signs_in_steps_up_and_renews() {
-    all_the_way(GuardedRequest::start().await).await;
+    all_the_way(ProtectedServer::start().await).await;
 }
 
 #[tokio::test]
-async fn and_with_tokens_of_another_kind() {
+async fn opaque_tokens_work_too() {
     let auth = AuthServer::start_with_rsa().await;
     let verifier = jwt(&auth);
-    all_the_way(GuardedRequest::behind(auth, verifier).await).await;
+    all_the_way(ProtectedServer::behind(auth, verifier).await).await;
 
     let auth = AuthServer::start().await;
     auth.give_out_opaque_tokens();
     let verifier = Introspection::builder(auth.issuer(), SERVER_ID, SERVER_SECRET);
     let verifier = verifier.clock(auth.clock()).build().unwrap();
-    all_the_way(GuardedRequest::behind(auth, verifier).await).await;
+    all_the_way(ProtectedServer::behind(auth, verifier).await).await;
 }
 
 #[tokio::test]
-async fn two_users_of_one_server_are_told_apart() {
-    let world = GuardedRequest::start().await;
+async fn two_users_of_one_server_have_different_principals() {
+    let world = ProtectedServer::start().await;
     for user in ["alice", "bob"] {
         let session = world.open(&world.token(user, "mcp"), "2025-11-25").await;
         let answer = world

@@ -1,15 +1,15 @@
-//! Tokens that are good, but not for that.
+//! Valid tokens without the required scope.
 
 use mcp_tests::http::Modern;
 use mcp_tests::tcp::Request;
 use serde_json::{Value, json};
 
-use super::support::{GuardedRequest, bearing, body, said, tool};
+use super::support::{ProtectedServer, bearing, body, said, tool};
 
 // proves: AUTH-065, AUTH-067, AUTH-068, AUTH-069, AUTH-070, AUTH-071, AUTH-072
 #[tokio::test]
 async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let session = world
         .open(&world.token("alice", "mcp notes:read"), "2025-11-25")
         .await;
@@ -20,7 +20,7 @@ async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
         ("write", "mcp notes:write notes:read"),
         ("admin", "mcp notes:admin notes:write notes:read"),
     ] {
-        // The same call has the same answer.
+        // The same call gets the same response.
         for _ in 0..2 {
             let answer = world.ask(&tool(&session, 7, name)).await;
             assert_eq!(answer.status, 403, "{answer:?}");
@@ -28,7 +28,7 @@ async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
             assert_eq!(said(&answer, "scope"), Some(scopes));
             assert_eq!(said(&answer, "resource_metadata"), Some(&*metadata));
             assert!(said(&answer, "error_description").is_some());
-            // It is the answer to the message, too.
+            // The JSON-RPC message contains the error too.
             let message = answer.json();
             assert_eq!(message["id"], 7);
             assert_eq!(message["error"]["code"], -32600);
@@ -45,7 +45,7 @@ async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
 // proves: M-AUTH-048, M-AUTH-049, M-AUTH-089
 #[tokio::test]
 async fn without_sessions_it_is_the_same() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let ask = async |token: &str, id: i64, name: &str| {
         let client = Modern::new(&world.endpoint);
         let message = client.request(id, "tools/call", json!({ "name": name }));
@@ -74,7 +74,7 @@ async fn without_sessions_it_is_the_same() {
 
 #[tokio::test]
 async fn in_a_batch_one_that_takes_more_does_not_spoil_the_others() {
-    let world = GuardedRequest::start().await;
+    let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-03-26").await;
     let call = |id: i64, name: &str| {
         let params = json!({ "name": name });

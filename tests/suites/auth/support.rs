@@ -1,4 +1,4 @@
-//! A protected server, and those who call it.
+//! A protected server and its clients.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,16 +15,16 @@ use mcp_transport_http::{Endpoint, Http};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the handlers did.
+/// What the handlers have done.
 #[derive(Clone, Default)]
 pub(crate) struct Done {
     runs: Arc<AtomicUsize>,
-    /// What an API behind the server was sent.
+    /// What an API behind the server received.
     pub(crate) upstream: Arc<Mutex<String>>,
 }
 
 impl Done {
-    /// How often a handler ran.
+    /// Returns how often a handler ran.
     pub(crate) fn runs(&self) -> usize {
         self.runs.load(Ordering::SeqCst)
     }
@@ -34,7 +34,7 @@ impl Done {
     }
 }
 
-/// Handlers that know who calls, or need something of them.
+/// Creates a server whose handlers read or require the identity of the caller.
 pub(crate) fn notes(done: &Done) -> Server {
     let [who, write, admin, upstream] = [0; 4].map(|_| done.clone());
     Server::new("notes", "1")
@@ -55,7 +55,7 @@ pub(crate) fn notes(done: &Done) -> Server {
             Ok::<_, HandlerError>("done")
         }))
         .tool(Tool::new("upstream", move |cx: Ctx| {
-            // As a proxy does that hands on whatever it got.
+            // Forwards the token like a careless proxy.
             let request = cx.transport::<Parts>();
             let mut sent = upstream.upstream.lock().unwrap();
             sent.push_str(&format!(
@@ -72,8 +72,8 @@ pub(crate) fn notes(done: &Done) -> Server {
         .resource(Resource::text("notes://all", "all", "secret notes"))
 }
 
-/// A protected server on a port of this machine.
-pub(crate) struct GuardedRequest {
+/// A protected server on a local port.
+pub(crate) struct ProtectedServer {
     pub(crate) auth: AuthServer,
     pub(crate) server: Server,
     pub(crate) endpoint: Endpoint,
@@ -82,8 +82,8 @@ pub(crate) struct GuardedRequest {
     address: SocketAddr,
 }
 
-impl GuardedRequest {
-    /// Behind tokens that are signed.
+impl ProtectedServer {
+    /// Starts a server that requires signed tokens.
     pub(crate) async fn start() -> Self {
         let auth = AuthServer::start().await;
         let verifier = jwt(&auth);
@@ -109,7 +109,7 @@ impl GuardedRequest {
         }
     }
 
-    /// A client that signs in as the user of the authorization server.
+    /// Connects a client that signs in as the user of the authorization server.
     pub(crate) async fn client(&self) -> Client {
         let auth = OAuth::client(&self.url)
             .user_agent(self.auth.browser())
@@ -120,29 +120,29 @@ impl GuardedRequest {
         client.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// A token for this server.
+    /// Issues a token for this server.
     pub(crate) fn token(&self, subject: &str, scope: &str) -> String {
         self.auth.token(subject, "client-1", scope, &self.url)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub(crate) async fn ask(&self, request: &Request) -> Answer {
         self.connect().await.ask(request).await
     }
 
-    /// A new connection.
+    /// Opens a connection.
     pub(crate) async fn connect(&self) -> Conn {
         Conn::new(TcpStream::connect(self.address).await.unwrap())
     }
 
-    /// The head of the response to one request.
+    /// Returns the head of the response to one request.
     pub(crate) async fn head(&self, request: &Request) -> Answer {
         let mut conn = self.connect().await;
         conn.send(request.bytes()).await;
         conn.head().await
     }
 
-    /// A session of a revision, for who has this token; what its requests have to have.
+    /// Opens a session with this token and returns the template for its requests.
     pub(crate) async fn open(&self, token: &str, revision: &str) -> Request {
         let hello = json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -174,13 +174,13 @@ pub(crate) fn bearing(request: Request, token: &str) -> Request {
     request.with("authorization", format!("Bearer {token}"))
 }
 
-/// A request of this session.
+/// Builds a request of this session.
 pub(crate) fn request(session: &Request, id: i64, method: &str, params: Value) -> Request {
     let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     body(session, &message)
 }
 
-/// Any message of this session.
+/// Builds any message of this session.
 pub(crate) fn body(session: &Request, message: &Value) -> Request {
     session.clone().carrying(message.to_string())
 }
@@ -189,7 +189,7 @@ pub(crate) fn tool(session: &Request, id: i64, name: &str) -> Request {
     request(session, id, "tools/call", json!({ "name": name }))
 }
 
-/// A parameter of a challenge.
+/// Returns a parameter of the challenge.
 pub(crate) fn said<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     let challenge = answer.header("www-authenticate")?;
     let (_, rest) = challenge.split_once(&format!("{name}=\""))?;

@@ -1,4 +1,5 @@
-//! Every tool of the everything-server that asks, at every revision, over a pipe and over HTTP.
+//! Every tool of the everything-server that requests input, on every revision, over a pipe and over
+//! HTTP.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::client;
 
-/// What asks, and the oldest revision whose questions are the same.
+/// The tools that request input, and the oldest revision with the same requests.
 const ASKING: &[(&str, Revision)] = &[
     ("test_input_required_result_sampling", Revision::V2024_11_05),
     (
@@ -56,7 +57,7 @@ const ASKING: &[(&str, Revision)] = &[
     ("test_elicitation_sep1330_enums", Revision::V2025_11_25),
 ];
 
-/// Asks between two side effects.
+/// Requests input between two side effects.
 fn counting(effects: &Arc<AtomicUsize>) -> Tool {
     #[derive(Deserialize, JsonSchema)]
     struct Confirm {
@@ -85,7 +86,7 @@ fn server(effects: &Arc<AtomicUsize>) -> Server {
     everything::server().tool(counting(effects))
 }
 
-/// What each tool says.
+/// Returns the output of each tool.
 async fn say(client: &Client, revision: Revision) -> BTreeMap<&'static str, Value> {
     let mut said = BTreeMap::new();
     for &(tool, oldest) in ASKING {
@@ -98,7 +99,7 @@ async fn say(client: &Client, revision: Revision) -> BTreeMap<&'static str, Valu
             let result = client.call_tool(tool, arguments).await;
             let result = result.unwrap_or_else(|error| panic!("{tool} at {revision}: {error}"));
             let mut result = serde_json::to_value(result).expect("JSON");
-            // Who the server is stands on every modern result.
+            // Every result of the stateless revision contains the identity of the server.
             result.as_object_mut().expect("an object").remove("_meta");
             said.insert(tool, result);
         }
@@ -161,7 +162,7 @@ async fn every_tool_that_asks_does_the_same_at_every_revision_over_http() {
     let mut said = BTreeMap::new();
     for revision in Revision::ALL.into_iter().rev() {
         if revision == Revision::V2024_11_05 {
-            // Its transport is another one, with suites of its own.
+            // It has another transport with separate suites.
             continue;
         }
         let client = client(revision)

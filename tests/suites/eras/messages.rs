@@ -1,4 +1,4 @@
-//! Every message of a long conversation, against the schema of its revision and of no other.
+//! Every message of a long conversation is valid in the schema of its revision and in no other.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::client;
 use super::schema::Schema;
 use super::tap::{Record, Sender, tapped};
 
-/// Uses everything that the server has. What some revisions cannot do fails there, and that is said too.
+/// Uses every feature of the server. Features that a revision lacks fail with an error.
 async fn converse(client: &Client) {
     for tool in client.list_tools().await.expect("tools") {
         let arguments = match tool.name.as_str() {
@@ -76,7 +76,7 @@ async fn converse(client: &Client) {
     client.close().await.expect("the end");
 }
 
-/// Members that only the other era has.
+/// Members that only the other kind of revision has.
 const MODERN_ONLY: &[&str] = &[
     "resultType",
     "ttlMs",
@@ -103,7 +103,7 @@ fn has_member(value: &Value, names: &[&str], prefix: &str) -> Option<String> {
     }
 }
 
-/// Checks all that was said; the methods that were used.
+/// Checks all recorded messages and returns the methods that were used.
 fn check(record: &Record, revision: Revision) -> usize {
     let Some(mut schema) = Schema::load(revision.as_str()) else {
         return usize::MAX;
@@ -113,7 +113,7 @@ fn check(record: &Record, revision: Revision) -> usize {
     for (sender, message) in &messages {
         let by_client = *sender == Sender::Client;
         if let Some(method) = message["method"].as_str() {
-            // An extension is no part of the schema; its messages are checked in `tasks`.
+            // An extension is not part of the schema; `tasks` checks its messages.
             if !(revision.is_stateless() && method.starts_with("tasks/")) {
                 assert!(
                     schema.knows(method),

@@ -1,4 +1,5 @@
-//! One server, one client, every revision: what goes over the wire is of one era alone, and the handlers do the same.
+//! One server, one client, every revision: messages belong to one kind of revision, and the
+//! handlers do the same.
 
 mod handlers;
 mod messages;
@@ -10,7 +11,7 @@ use mcp_protocol::Revision;
 use mcp_types::Root;
 use serde_json::json;
 
-/// A client of this revision that can be asked everything.
+/// Creates a client of this revision with all handlers.
 fn client(revision: Revision) -> Builder {
     let negotiation = match revision.is_stateless() {
         true => Negotiation::Modern,
@@ -27,7 +28,7 @@ fn client(revision: Revision) -> Builder {
                 serde_json::to_value(&form.params.requested_schema.properties).unwrap_or_default();
             for (name, field) in fields.as_object().into_iter().flatten() {
                 content[name] = match (field["type"].as_str(), field.get("default")) {
-                    // The schemas admit whole numbers only, though forms ask for others.
+                    // The schemas admit only integers, although forms request other numbers.
                     (Some("number"), _) => json!(3),
                     (_, Some(default)) => default.clone(),
                     (Some("boolean"), _) => json!(true),
@@ -48,7 +49,7 @@ fn client(revision: Revision) -> Builder {
     }
 }
 
-/// The first of the values that a field offers.
+/// Returns the first value that a field offers.
 fn choice(field: &serde_json::Value) -> serde_json::Value {
     for (list, value) in [("enum", ""), ("oneOf", "/const"), ("anyOf", "/const")] {
         if let Some(first) = field[list].get(0) {

@@ -1,4 +1,4 @@
-//! The official schemas, and which definition a message has to fit.
+//! The official schemas, and the definition that each message must match.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,7 +17,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// The schema of a revision, if it is on this machine; says so where it is not.
+    /// Loads the schema of a revision. Prints a line if it is not on this machine.
     #[expect(clippy::print_stdout, reason = "what is skipped is said")]
     pub(super) fn load(revision: &str) -> Option<Self> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -58,12 +58,12 @@ impl Schema {
         })
     }
 
-    /// Whether a request or a notification of this method exists.
+    /// Returns whether a request or notification with this method exists.
     pub(super) fn knows(&self, method: &str) -> bool {
         self.methods.contains_key(method)
     }
 
-    /// Asserts that a request or a notification fits its definition.
+    /// Asserts that a request or notification matches its definition.
     pub(super) fn check_message(&mut self, message: &Value) {
         let method = message["method"].as_str().expect("a method");
         let name = self
@@ -74,7 +74,7 @@ impl Schema {
         self.check(&name, message);
     }
 
-    /// Asserts that the result of a method fits its definition.
+    /// Asserts that the result of a method matches its definition.
     pub(super) fn check_result(&mut self, method: &str, result: &Value) {
         let request = self
             .methods
@@ -84,7 +84,7 @@ impl Schema {
         let name = if result["resultType"] == "input_required" {
             "InputRequiredResult".to_owned()
         } else if result["task"].is_object() {
-            // SCHEMA-019: the unions of results forget it.
+            // SCHEMA-019: missing in the unions of results.
             "CreateTaskResult".to_owned()
         } else if self.definitions.get(&named).is_some() {
             named
@@ -94,7 +94,7 @@ impl Schema {
         self.check(&name, result);
     }
 
-    /// Asserts that a value fits a definition.
+    /// Asserts that a value matches a definition.
     pub(super) fn check(&mut self, name: &str, value: &Value) {
         let keyword = self.keyword;
         let validator = self.compiled.entry(name.to_owned()).or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! A pipe in memory that writes down what goes through it.
+//! An in-memory pipe that records its messages.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use mcp_transport_stdio::{Pipe, serve_io};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
-/// Who sent a message.
+/// The side that sent a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
     Client,
@@ -16,7 +16,7 @@ pub(super) enum Sender {
 
 pub(super) type Record = Arc<Mutex<Vec<(Sender, Value)>>>;
 
-/// A transport to this server, and what is said over it.
+/// Creates a transport to this server and a record of its messages.
 pub(super) fn tapped(server: impl Service) -> (Pipe<DuplexStream, DuplexStream>, Record) {
     let record = Record::default();
     let (client_write, from_client) = tokio::io::duplex(1 << 16);

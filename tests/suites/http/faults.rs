@@ -1,4 +1,4 @@
-//! Our client and our server with a network between them that fails.
+//! This SDK's client and server with a failing network between them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use super::Echo;
 
-/// How long the handler of `work` works.
+/// How long the handler of `work` takes.
 const WORK: Duration = Duration::from_secs(3);
 const OUTAGES: [Duration; 6] = [
     Duration::from_millis(100),
@@ -24,7 +24,7 @@ const OUTAGES: [Duration; 6] = [
     Duration::from_secs(10),
 ];
 
-/// A server whose tools count how often they run.
+/// Creates a server whose tools count their calls.
 fn counting(runs: &Arc<AtomicUsize>) -> Server {
     let silent = Arc::clone(runs);
     let talks = Arc::clone(runs);
@@ -66,7 +66,7 @@ async fn connect(network: &Network) -> Client {
         .connect(transport)
         .await
         .unwrap();
-    // Lets the handshake and the listening stream come to rest.
+    // Waits until the handshake is complete and the GET stream is open.
     // sleep: the clock is paused
     sleep(Duration::from_millis(10)).await;
     client
@@ -80,7 +80,7 @@ struct Run {
     took: Duration,
 }
 
-/// One call with one outage: it begins `at` after the call, or when the answer is on its way.
+/// One call with one outage, which begins `at` after the call, or while the response is being sent.
 async fn outage(tool: &str, at: Option<Duration>, lasts: Duration) -> Run {
     let runs = Arc::default();
     let endpoint = Endpoint::new(counting(&runs)).unwrap();
@@ -109,7 +109,7 @@ async fn outage(tool: &str, at: Option<Duration>, lasts: Duration) -> Run {
     let (outcome, ()) = tokio::join!(call, trouble);
     let took = start.elapsed();
     let (all_posts, all_gets) = network.requests();
-    // Whatever happened, the connection is fit for the next call.
+    // The connection can be used for the next call.
     let again = client.call_tool(tool, json!({"message": "again"})).await;
     assert_eq!(again.unwrap().joined_text(), "again");
     Run {
@@ -176,7 +176,7 @@ async fn a_call_that_cannot_be_sent_fails_clearly_and_has_not_run() {
     }
 }
 
-// Before the server has given the call an id to come back with.
+// Before the server has sent an event id for the call.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_breaks_at_once_is_not_repeated_and_says_that_it_may_have_run() {
     for lasts in OUTAGES {
@@ -188,7 +188,7 @@ async fn a_call_that_breaks_at_once_is_not_repeated_and_says_that_it_may_have_ru
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_may_be_repeated_is() {
+async fn a_request_without_side_effects_is_repeated() {
     let endpoint = Endpoint::new(counting(&Arc::default())).unwrap();
     let network = Network::to(&endpoint);
     let client = connect(&network).await;
@@ -204,7 +204,7 @@ async fn a_question_that_may_be_repeated_is() {
     }
 }
 
-// rmcp C5: every reconnection succeeds and brings nothing.
+// rmcp C5: every reconnect succeeds and delivers no event.
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_never_gets_further_is_given_up() {
     let runs = Arc::default();
@@ -241,7 +241,7 @@ async fn a_server_that_was_restarted_is_found_again() {
     let client = connect(&network).await;
     assert_eq!(client.list_tools().await.unwrap().len(), 2);
     network.lead_to(&new);
-    // A list may be asked for again; the call after it finds a session.
+    // A list can be requested again; the call after it finds a session.
     assert_eq!(client.list_tools().await.unwrap().len(), 2);
     let result = client
         .call_tool("work", json!({"message": "again"}))
@@ -255,7 +255,7 @@ async fn a_server_that_was_restarted_is_found_again() {
         ),
         (0, 1)
     );
-    // A tool call that finds the session gone is not repeated behind the caller's back.
+    // A tool call whose session is lost is not repeated.
     let third = Endpoint::new(counting(&second)).unwrap();
     network.lead_to(&third);
     let error = client

@@ -1,4 +1,4 @@
-//! The two-endpoint transport of 2024-11-05, the server's side.
+//! The HTTP+SSE transport of 2024-11-05, server side.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn send(
     Reply::new(legacy.clone().call(request).await.unwrap())
 }
 
-/// A session: its stream, and where its messages go.
+/// A session: its stream, and the URL for its messages.
 struct Session {
     legacy: LegacyEndpoint,
     stream: Reply,
@@ -93,7 +93,7 @@ impl Session {
 
 // proves: SSE-004, SSE-005, SSE-007, HTTP-066, M-HTTP-062
 #[tokio::test]
-async fn everything_comes_on_the_stream_and_everything_goes_to_the_address_it_told() {
+async fn messages_arrive_on_the_stream_and_are_sent_to_its_endpoint() {
     let endpoint = endpoint(&Gate::new());
     let mut session = Session::open(&endpoint.legacy()).await;
     assert!(
@@ -109,7 +109,7 @@ async fn everything_comes_on_the_stream_and_everything_goes_to_the_address_it_to
     let answer = session.said().await;
     assert_eq!(answer["id"], 1);
     assert_eq!(answer["result"]["content"][0]["text"], "hi");
-    // A newer client is served beside it, by the same server.
+    // The same server also serves a newer client.
     let peer = Peer::open(&endpoint).await;
     assert_eq!(peer.call(1, "ping", json!({})).await.status, StatusCode::OK);
     let elsewhere = endpoint.legacy().with_message_path("/message");
@@ -171,7 +171,7 @@ async fn a_foreign_page_reaches_neither_endpoint() {
 
 // proves: SSE-003
 #[tokio::test]
-async fn a_session_belongs_to_who_opened_it() {
+async fn a_session_is_bound_to_its_principal() {
     let legacy = endpoint(&Gate::new()).legacy();
     let mut stream = send(&legacy, Method::GET, "/sse", "", |_| {}, Some("alice")).await;
     let address = stream.event().await.unwrap().data.unwrap();

@@ -1,4 +1,4 @@
-//! The two-endpoint transport of 2024-11-05, the client's side.
+//! The HTTP+SSE transport of 2024-11-05, client side.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -98,7 +98,8 @@ async fn the_end_of_the_stream_fails_what_waits_and_says_why() {
     while task.join_next().await.is_some() {}
 }
 
-/// A server that answers each connection's first request with the same text, and counts them.
+/// A server that sends the same text to the first request of each connection, and counts the
+/// connections.
 async fn answers(text: &'static str) -> (SocketAddr, Arc<AtomicUsize>, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -147,7 +148,7 @@ async fn only_three_refusals_lead_to_the_old_transport() {
     }
 }
 
-// What the server tells as its address is another origin here, so nothing is sent there.
+// The endpoint event names another origin, so nothing is sent there.
 #[tokio::test]
 async fn an_address_of_another_origin_gets_nothing() {
     let text = "HTTP/1.1 405 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";

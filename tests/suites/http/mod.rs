@@ -1,4 +1,4 @@
-//! Streamable HTTP, the server's side.
+//! Streamable HTTP, server side.
 
 mod faults;
 mod legacy;
@@ -24,12 +24,12 @@ struct Echo {
     message: String,
 }
 
-/// What the tests let the tools of [`server`] do.
+/// Controls what the tools of [`server`] do.
 #[derive(Clone)]
 struct Gate {
-    /// `wait` takes one permit before it answers.
+    /// `wait` takes one permit before it returns.
     go: Arc<Semaphore>,
-    /// `wait` gives one when it starts, and one when it ends.
+    /// `wait` adds one permit when it starts and one when it ends.
     started: Arc<Semaphore>,
     ended: Arc<Semaphore>,
 }
@@ -49,8 +49,7 @@ async fn pass(semaphore: &Semaphore) {
     semaphore.acquire().await.unwrap().forget();
 }
 
-/// `echo` answers at once; `wait` once it may; `steps` reports progress, pausing where it may go
-/// on; `quick` reports progress and answers without waiting.
+/// `echo` returns at once; `wait` after a permit; `steps` reports progress and pauses for permits; `quick` reports progress and returns without waiting.
 fn server(gate: &Gate) -> Server {
     let gate = gate.clone();
     let wait = gate.clone();
@@ -93,5 +92,5 @@ fn with(gate: &Gate, options: Options) -> Endpoint {
     Endpoint::with_options(server(gate), options).unwrap()
 }
 
-/// More than the patience of an endpoint, and less than everything else.
+/// Longer than the upgrade delay of an endpoint, and shorter than any other timeout.
 const LONG: Duration = Duration::from_secs(2);

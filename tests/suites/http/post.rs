@@ -1,4 +1,4 @@
-//! POST: statuses, media types, one JSON text or a stream.
+//! POST: status codes, media types, JSON or an event stream.
 
 use http::{Method, StatusCode};
 use mcp_tests::http::Peer;
@@ -26,7 +26,7 @@ async fn a_request_is_answered_with_one_object_and_a_notification_with_nothing()
     let answer = reply.json().await;
     assert_eq!(answer["id"], "seven");
     assert_eq!(answer["result"]["content"][0]["text"], "hi");
-    // An answer to a question nobody asked is late, which is no fault.
+    // A response without a pending server request is late, which is not an error.
     let late = json!({"jsonrpc": "2.0", "id": 99, "result": {}});
     let reply = peer.post(late).await;
     assert_eq!(reply.status, StatusCode::ACCEPTED);
@@ -105,7 +105,7 @@ async fn what_cannot_be_served_says_why_and_executes_nothing() {
         assert!(message.contains(hint), "{hint}: {message}");
         assert!(body["error"]["code"].is_i64());
     }
-    // The session's revision counts, whatever the header says.
+    // The revision of the session counts, not the header.
     let other = peer
         .clone()
         .with("mcp-protocol-version", Some("2025-03-26"));
@@ -196,7 +196,7 @@ async fn what_was_said_without_waiting_comes_with_the_answer_in_one_piece() {
     assert_eq!(reply.chunk().await, None);
 }
 
-// A call that takes its time must not look dead to a proxy, and must be found again.
+// A slow call must not look dead to a proxy and must be resumable.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_long_becomes_a_stream_that_is_kept_alive() {
     let gate = Gate::new();
@@ -235,7 +235,7 @@ async fn a_client_that_goes_away_cancels_nothing() {
     let gate = Gate::new();
     let endpoint = endpoint(&gate);
     let peer = Peer::open(&endpoint).await;
-    // Before there is a response.
+    // Before the response has started.
     let call = peer.tool(1, "wait", json!({"message": "x"}));
     assert!(
         tokio::time::timeout(std::time::Duration::from_millis(50), call)
@@ -245,7 +245,7 @@ async fn a_client_that_goes_away_cancels_nothing() {
     assert_eq!(endpoint.in_flight(), 1);
     gate.go.add_permits(1);
     pass(&gate.ended).await;
-    // With the response under way.
+    // After the response has started.
     let reply = peer.tool(2, "wait", json!({"message": "x"})).await;
     drop(reply);
     tokio::time::sleep(LONG).await;
@@ -269,7 +269,7 @@ async fn a_cancelled_call_is_not_answered_and_its_stream_ends() {
     assert_eq!(peer.post(cancel).await.status, StatusCode::ACCEPTED);
     assert_eq!(reply.answer().await, serde_json::Value::Null);
     assert_eq!(endpoint.in_flight(), 0);
-    // The id is free again.
+    // The id can be used again.
     gate.go.add_permits(1);
     let reply = peer.tool("c", "wait", json!({"message": "again"})).await;
     assert_eq!(
@@ -297,7 +297,7 @@ async fn an_id_in_use_is_refused_and_the_first_call_survives() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_limits_requests_are_refused_with_a_time_to_come_back() {
+async fn at_the_limits_requests_are_rejected_with_retry_after() {
     let gate = Gate::new();
     let endpoint = with(
         &gate,

@@ -20,7 +20,7 @@ use super::Echo;
 
 const WORK: Duration = Duration::from_millis(400);
 
-/// Forwards connections while it is up; cuts them, and drops new ones, while it is not.
+/// Forwards connections while it is up; cuts them and drops new ones while it is down.
 struct Proxy {
     address: SocketAddr,
     up: watch::Sender<bool>,
@@ -105,7 +105,7 @@ async fn a_cut_connection_costs_no_answer() {
         .unwrap();
     let mut calls = 0;
     for outage in [100, 300, 600].map(Duration::from_millis) {
-        // In the middle of the call, while its answer is made, and after it is there.
+        // During the call, while its response is being created, and after it is ready.
         for at in [150, 380].map(Duration::from_millis) {
             let before = proxy.accepted.load(Ordering::Acquire);
             let call = client.call_tool("work", json!({"message": "the answer"}));
@@ -132,7 +132,7 @@ async fn a_cut_connection_costs_no_answer() {
 }
 
 #[tokio::test]
-async fn another_path_is_told_where_the_server_is() {
+async fn another_path_gets_an_error_that_names_the_endpoint() {
     let (server, _serving) = served(&Arc::default()).await;
     let mut socket = TcpStream::connect(server).await.unwrap();
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;

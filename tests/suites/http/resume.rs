@@ -1,4 +1,4 @@
-//! Coming back to a stream.
+//! Resuming a stream.
 
 use http::StatusCode;
 use mcp_server::{Ctx, Server, Tool};
@@ -43,7 +43,7 @@ async fn what_was_missed_comes_once_in_order_and_from_this_stream_alone() {
     }
     assert_eq!(seen[3]["id"], "one");
     assert_eq!(seen[3]["result"]["content"][0]["text"], "one");
-    // And once more, from the middle, until it is known to have arrived.
+    // Resumes again from the middle, until the response is known to have arrived.
     let mut again = peer.get(Some(&last)).await;
     let mut middle = again.event().await.unwrap().id.unwrap();
     for _ in 0..2 {
@@ -61,7 +61,7 @@ async fn a_stream_can_be_joined_while_it_goes_on() {
     let peer = Peer::open(&endpoint).await;
     let mut first = steps(&peer, "s").await;
     let last = first.event().await.unwrap().id.unwrap();
-    // The first connection has not noticed yet that it is dead.
+    // The first connection has not noticed that it is dead.
     let mut second = peer.get(Some(&last)).await;
     gate.go.add_permits(3);
     let mut progress = Vec::new();
@@ -79,7 +79,7 @@ async fn a_stream_can_be_joined_while_it_goes_on() {
 
 // T26
 #[tokio::test]
-async fn an_event_of_another_session_or_of_nobody_is_refused() {
+async fn an_unknown_event_id_is_rejected() {
     let gate = Gate::new();
     gate.go.add_permits(100);
     let endpoint = endpoint(&gate);
@@ -160,7 +160,7 @@ async fn older_revisions_and_servers_without_a_store_do_not_poll() {
     }
 }
 
-// One unread stream delays nobody, and is cut when it holds too much.
+// An unread stream delays no other stream and is cut at its limit.
 // proves: HTTP-041
 #[tokio::test]
 async fn an_unread_stream_is_cut_and_loses_nothing() {

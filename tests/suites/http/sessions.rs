@@ -50,7 +50,7 @@ async fn an_ended_session_is_gone_for_every_method() {
     assert_eq!(reply.json().await["result"], json!({}));
 }
 
-// T04: an id the client chose is neither adopted nor a hindrance.
+// T04: an id chosen by the client is neither adopted nor an obstacle.
 #[tokio::test]
 async fn the_client_does_not_choose_its_session_id() {
     let endpoint = endpoint(&Gate::new());
@@ -65,7 +65,7 @@ async fn the_client_does_not_choose_its_session_id() {
         .call(1, "ping", json!({}))
         .await;
     assert_eq!(reply.status, StatusCode::NOT_FOUND);
-    // One bit off is another session, and there is none.
+    // An id with one different bit is unknown.
     let id = peer.session().unwrap().to_owned();
     let flipped = format!(
         "{}{}",
@@ -104,7 +104,7 @@ async fn a_second_initialize_within_a_session_is_rejected() {
     assert_eq!(answer["error"]["code"], -32600, "{answer}");
     assert_eq!(answer["id"], 0);
     assert_eq!(endpoint.sessions(), 1);
-    // The session goes on, and another one can be opened without its id.
+    // The session continues, and another one can be opened without its id.
     let reply = peer.call(1, "ping", json!({})).await;
     assert_eq!(reply.status, StatusCode::OK);
     let mut other = peer.clone().with("mcp-session-id", None);
@@ -115,7 +115,7 @@ async fn a_second_initialize_within_a_session_is_rejected() {
     assert_ne!(other.session().unwrap(), id);
 }
 
-// T03: a session belongs to who opened it.
+// T03: a session is bound to the principal that opened it.
 // proves: SEC-010
 #[tokio::test]
 async fn a_session_is_served_only_to_the_principal_that_opened_it() {
@@ -214,7 +214,7 @@ async fn there_are_only_so_many_sessions() {
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(reply.headers["retry-after"], "1");
     assert!(reply.text().await.contains("with_max_sessions"));
-    // A refused handshake keeps no place either.
+    // A rejected handshake does not use capacity either.
     let reply = Peer::new(&endpoint).call(1, "initialize", json!({})).await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(endpoint.sessions(), 3);
@@ -256,7 +256,7 @@ async fn without_sessions_nothing_is_kept_and_the_header_tells_the_revision() {
         .with("mcp-protocol-version", Some("2099-01-01"));
     let reply = wrong.tool(1, "echo", json!({"message": "hi"})).await;
     assert_eq!(reply.status, StatusCode::BAD_REQUEST);
-    // Equal ids of different clients do not meet.
+    // Equal ids of different clients do not conflict.
     let one = peer.tool(1, "wait", json!({"message": "one"}));
     let two = peer.tool(1, "wait", json!({"message": "two"}));
     gate.go.add_permits(2);

@@ -1,4 +1,4 @@
-//! GET streams, and which message goes where.
+//! GET streams, and which message is sent on which stream.
 
 use http::StatusCode;
 use mcp_server::{Ctx, Server, Tool};
@@ -36,7 +36,7 @@ async fn news_go_to_one_stream_and_what_belongs_to_a_call_to_the_call() {
     service.add_tools([Tool::new("more", || "more")]).unwrap();
     let news = first.message().await.unwrap();
     assert_eq!(news["method"], "notifications/tools/list_changed");
-    // A second stream takes over; the first ends.
+    // A second stream takes over, and the first one ends.
     let mut second = peer.get(None).await;
     assert_eq!(first.event().await, None);
     let params = json!({
@@ -72,7 +72,7 @@ async fn news_wait_for_the_stream_that_is_opened_later() {
     let news = stream.message().await.unwrap();
     assert_eq!(news["method"], "notifications/tools/list_changed");
     drop(stream);
-    // What was delivered is not delivered again.
+    // Delivered events are not delivered again.
     service.add_tools([Tool::new("most", || "most")]).unwrap();
     let mut stream = peer.get(None).await;
     assert!(stream.message().await.is_some());
@@ -92,7 +92,7 @@ struct Answer {
 
 // proves: HTTP-024
 #[tokio::test]
-async fn a_question_travels_on_the_stream_of_its_call_and_is_answered_by_post() {
+async fn a_server_request_is_sent_on_the_stream_of_its_call_and_answered_by_post() {
     let service = Server::new("asks", "1").tool(Tool::new("ask", |cx: Ctx| async move {
         match cx.elicit::<Answer>("Sure?").await {
             Ok(answer) => format!("{}", matches!(answer, mcp_server::Elicitation::Accepted(_))),
@@ -153,7 +153,7 @@ async fn closing_the_endpoint_lets_calls_finish_and_ends_every_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_the_endpoint_does_not_wait_for_ever() {
+async fn closing_the_endpoint_is_limited_in_time() {
     let gate = Gate::new();
     let endpoint = endpoint(&gate);
     let peer = Peer::open(&endpoint).await;

@@ -1,4 +1,4 @@
-//! T07: bodies that are too long, compressed, or not what they say.
+//! T07: bodies that are too long, compressed or inconsistent.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use tower_service::Service as _;
 use super::h2::H2;
 use super::{Witness, served, server};
 
-/// The limit there is if none is set.
+/// The default limit.
 const LIMIT: usize = 4 << 20;
 
-/// A call that is exactly so long.
+/// Builds a call of exactly this length.
 fn of_length(bytes: usize) -> String {
     let call = tool(1, "echo", "");
     tool(1, "echo", &"x".repeat(bytes - call.len()))
@@ -29,8 +29,8 @@ async fn opened(witness: &Witness) -> (Served, Session) {
     (served, session)
 }
 
-// The last byte that fits is served and the next is 413, by a length that is announced, in chunks,
-// and over HTTP/2; what is too long reaches no handler.
+// The longest valid body is served and one more byte is 413: with an announced length, in chunks,
+// and over HTTP/2. A body that is too long reaches no handler.
 #[tokio::test]
 async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
     let witness = Witness::new();
@@ -40,7 +40,7 @@ async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
     let mut conn = served.connect().await;
     let answer = conn.ask(&session.post(fits.clone())).await;
     assert_eq!(answer.status, 200);
-    // What is announced is not waited for.
+    // The server does not wait for an announced body.
     conn.send(session.post(over.clone()).head()).await;
     let answer = conn.answer().await;
     assert_eq!(answer.status, 413);
@@ -66,7 +66,7 @@ async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
     assert_eq!(witness.calls(), 3);
 }
 
-/// A body without an end, and how much was taken of it.
+/// A body without an end, and how much of it was read.
 struct Endless(Arc<AtomicUsize>);
 
 const PIECE: usize = 16 << 10;
@@ -84,7 +84,7 @@ impl http_body::Body for Endless {
     }
 }
 
-// Of a body without an end no more is taken than the limit and the piece that crosses it.
+// Of a body without an end, the server reads at most the limit and the chunk that exceeds it.
 #[tokio::test]
 async fn t07_no_more_is_read_than_the_limit() {
     let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
@@ -99,7 +99,7 @@ async fn t07_no_more_is_read_than_the_limit() {
     assert_eq!(taken.load(Ordering::Relaxed), LIMIT + PIECE);
 }
 
-// A compressed body is refused unread, whatever it is compressed with; nothing is unpacked.
+// A compressed body is rejected unread, with any encoding.
 #[tokio::test]
 async fn t07_a_compressed_body_is_refused() {
     let witness = Witness::new();
@@ -133,8 +133,8 @@ async fn t07_a_compressed_body_is_refused() {
     assert_eq!(conn.ask(&plain).await.said(), "x");
 }
 
-// All bodies together have a limit: what comes when it is used up is told to come back, and the
-// room is free again after.
+// All bodies share a limit: above it, requests are rejected with `Retry-After`, and the capacity is
+// released afterwards.
 #[tokio::test]
 async fn t07_bodies_share_a_limit() {
     let options = Options::new().with_max_total_body_bytes(100_000);
@@ -146,7 +146,7 @@ async fn t07_bodies_share_a_limit() {
     let mut two = served.connect().await;
     let answer = loop {
         let answer = two.ask(&session.post(of_length(50_000))).await;
-        // The first may still be on its way.
+        // The first body may not have arrived completely.
         if answer.status != 200 {
             break answer;
         }
@@ -160,12 +160,12 @@ async fn t07_bodies_share_a_limit() {
     assert_eq!(two.ask(&session.post(of_length(50_000))).await.status, 200);
 }
 
-// A body that is cut off, longer than it says, or framed twice is never a second request.
+// A truncated body, or one with contradictory framing, is never a second request.
 #[tokio::test]
 async fn t07_what_follows_a_body_is_no_request_of_its_own() {
     let witness = Witness::new();
     let (served, session) = opened(&witness).await;
-    // Cut off: nothing of it is executed.
+    // Truncated: nothing is executed.
     let whole = session.tool(1, "echo", "cut").bytes();
     let mut conn = served.connect().await;
     conn.send(&whole[..whole.len() - 1]).await;
@@ -176,7 +176,7 @@ async fn t07_what_follows_a_body_is_no_request_of_its_own() {
         "{}",
         said.escape_ascii()
     );
-    // Framed twice: the chunks count, and nothing after them does.
+    // Two framings: the chunks count, and nothing after them.
     let hidden = session.tool(2, "echo", "hidden").bytes();
     let twice = session.tool(3, "echo", "seen").chunked(1_000);
     let twice = twice.and("content-length", "4");
@@ -185,7 +185,7 @@ async fn t07_what_follows_a_body_is_no_request_of_its_own() {
     let said = conn.closed().await;
     let answers = said.windows(9).filter(|it| it == b"HTTP/1.1 ").count();
     assert_eq!(answers, 1, "{}", said.escape_ascii());
-    // Two lengths that differ are no request at all.
+    // Two different lengths are not a valid request.
     let differ = Request::post(tool(4, "echo", "x")).and("content-length", "1");
     let mut conn = served.connect().await;
     assert_eq!(conn.ask(&differ).await.status, 400);

@@ -1,4 +1,4 @@
-//! T18, T19: more than there is room for.
+//! T18, T19: more requests than there is capacity for.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Witness, server};
 
-// At the cap a thousand requests are told at once to come back; who runs is not disturbed.
+// At the limit a thousand requests get 503 at once, and running requests are not affected.
 #[tokio::test]
 async fn t18_at_the_cap_requests_are_shed_at_once() {
     let witness = Witness::new();
@@ -44,8 +44,8 @@ async fn t18_at_the_cap_requests_are_shed_at_once() {
     assert_eq!(conn.ask(&session.tool(1, "echo", "x")).await.said(), "x");
 }
 
-// 20,000 handshakes of clients that never come back: the table fills to its cap, refuses cheaply,
-// is empty after the time a handshake has, and then takes new sessions.
+// 20,000 handshakes of clients that disappear: the table fills up to its limit, rejects cheaply, is
+// empty after the handshake timeout, and then accepts new sessions.
 #[tokio::test(start_paused = true)]
 async fn t19_abandoned_handshakes_leave_nothing_behind() {
     let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
@@ -74,8 +74,7 @@ async fn t19_abandoned_handshakes_leave_nothing_behind() {
     assert_eq!(endpoint.sessions(), 1);
 }
 
-// A table that is full of sessions whose time is over has room at once, even if the task that
-// clears it has not come by.
+// A table full of expired sessions has capacity at once, also before the sweeper has run.
 #[tokio::test(start_paused = true)]
 async fn t19_a_place_is_free_when_its_session_has_expired() {
     let options = Options::new().with_max_sessions(1);

@@ -1,4 +1,4 @@
-//! A client that speaks HTTP/2 without asking, as proxies do.
+//! A client that uses HTTP/2 with prior knowledge, as proxies do.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 /// One connection.
 pub(super) struct H2(SendRequest<Whole>);
 
-/// A response under way.
+/// A response in flight.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     body: Incoming,
@@ -31,7 +31,7 @@ impl H2 {
         Self(sender)
     }
 
-    /// A POST to this URI, with these headers and what every message has.
+    /// Sends a POST to this URI, with these headers and the headers of every message.
     pub(super) async fn post(
         &mut self,
         uri: &str,

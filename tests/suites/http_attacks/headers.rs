@@ -1,11 +1,10 @@
-//! T25: headers that carry more than they should.
+//! T25: headers with invalid contents.
 
 use mcp_tests::tcp::Served;
 
 use super::{Witness, served};
 
-/// The answer to a stream asked for, or a call made, with this value in this header, and whatever
-/// else came.
+/// Sends a request with this header value and returns the response.
 async fn raw(served: &Served, name: &str, value: &[u8]) -> Vec<u8> {
     let (_, session) = served.open().await;
     let request = match name {
@@ -23,10 +22,9 @@ async fn raw(served: &Served, name: &str, value: &[u8]) -> Vec<u8> {
     conn.closed().await
 }
 
-// Each of the 256 bytes inside of each header we read: refused, on one line per header, and the
-// byte never comes back as it was.
+// Each of the 256 byte values in each header of the protocol: rejected, and never echoed unescaped.
 #[tokio::test]
-async fn t25_no_byte_of_a_header_comes_back_raw() {
+async fn t25_no_byte_of_a_header_is_echoed_unescaped() {
     let witness = Witness::new();
     let served = served(&witness).await;
     for name in ["mcp-session-id", "mcp-protocol-version", "last-event-id"] {
@@ -40,7 +38,7 @@ async fn t25_no_byte_of_a_header_comes_back_raw() {
             assert!(!head.contains("canary"), "{name} {shown}: {text}");
             assert!(!head.contains("x-injected"), "{name} {shown}: {text}");
             assert!(head.lines().skip(1).all(|line| line.contains(": ")));
-            // What is told back is escaped, and so one line.
+            // Echoed text is escaped and on one line.
             assert!(!body.contains(char::is_control), "{name} {shown}: {text}");
         }
     }
@@ -52,7 +50,7 @@ async fn t25_no_byte_of_a_header_comes_back_raw() {
     );
 }
 
-// A header we read that is there twice is refused rather than picked from.
+// A repeated header of the protocol is rejected.
 #[tokio::test]
 async fn t25_a_header_that_is_there_twice_is_refused() {
     let witness = Witness::new();
@@ -80,7 +78,7 @@ async fn t25_a_header_that_is_there_twice_is_refused() {
     assert_eq!(witness.calls(), 0);
 }
 
-// A head of more than a hundred headers is refused, and so is one with long values.
+// A head with more than a hundred headers, or with long values, is rejected.
 #[tokio::test]
 async fn t25_a_head_has_only_so_many_headers() {
     let served = served(&Witness::new()).await;

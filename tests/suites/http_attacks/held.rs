@@ -1,4 +1,4 @@
-//! What sessions cost while nothing happens: no tasks.
+//! Idle sessions need no tasks.
 
 use http::StatusCode;
 use mcp_tests::http::Peer;
@@ -14,8 +14,8 @@ fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-// A thousand sessions, and then a thousand with their streams open, own one task together: the one
-// that ends what has expired.
+// A thousand sessions, with and without open streams, share one task: the sweeper of expired
+// sessions.
 #[tokio::test]
 async fn held_sessions_and_their_streams_own_no_task() {
     let before = tasks();
@@ -35,8 +35,8 @@ async fn held_sessions_and_their_streams_own_no_task() {
     assert_eq!(tasks(), before + 1);
 }
 
-// Over sockets a session with an open stream owns the task of its connection, and without one
-// nothing.
+// Over sockets, a session with an open stream has the task of its connection, and one without a
+// stream has none.
 #[tokio::test]
 async fn a_connection_is_one_task_and_a_session_without_one_none() {
     let served = served(&Witness::new()).await;

@@ -1,4 +1,4 @@
-//! T03, T05: nothing of one client reaches another.
+//! T03, T05: data of one client never reaches another.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant};
@@ -16,11 +16,11 @@ use tokio::task::{JoinSet, yield_now};
 use super::{Witness, server};
 
 const CLIENTS: u64 = 200;
-/// What each does one after the other, and at once.
+/// Calls of each client, one after the other and at the same time.
 const WAVES: u64 = 50;
 const AT_ONCE: u64 = 5;
 
-/// Random enough to shuffle with, and the same for the same seed.
+/// A pseudorandom generator that repeats its values for the same seed.
 #[derive(Clone)]
 struct Dice(u64);
 
@@ -50,7 +50,7 @@ struct Nonce {
     yields: u64,
 }
 
-/// Answers with the nonce, sooner or later, and perhaps tells it before.
+/// Returns the nonce, sooner or later, and may send it before.
 fn nonces() -> Server {
     Server::new("nonces", "1").tool(Tool::new(
         "nonce",
@@ -66,14 +66,14 @@ fn nonces() -> Server {
     ))
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, PartialEq, Eq)]
 enum Came {
     Answer,
     Nothing,
 }
 
-/// Reads a response to its end; all in it is of this call.
+/// Reads a response to its end and checks that all of it belongs to this call.
 async fn read(mut reply: Reply, id: &str, nonce: &str) -> Came {
     assert_eq!(reply.status, StatusCode::OK);
     let check = |answer: serde_json::Value| {
@@ -99,7 +99,8 @@ async fn read(mut reply: Reply, id: &str, nonce: &str) -> Came {
     came
 }
 
-/// All calls of one client, whose ids are those of all the others; gives how many were answered.
+/// Sends all calls of one client, with the same ids as all other clients; returns the number of
+/// responses.
 async fn client(peer: Peer, number: u64, mut dice: Dice, cancels: bool) -> u64 {
     let mut answered = 0;
     for wave in 0..WAVES {
@@ -164,7 +165,7 @@ async fn storm(options: Options, sessions: bool) {
         answered += client.unwrap();
     }
     let all = CLIENTS * WAVES * AT_ONCE;
-    // Those that were cancelled in time are not answered.
+    // Calls that were cancelled in time get no response.
     let least = if sessions { all / 2 } else { all };
     assert!((least..=all).contains(&answered), "{answered}");
     assert_eq!(endpoint.in_flight(), 0);
@@ -175,20 +176,21 @@ async fn storm(options: Options, sessions: bool) {
     );
 }
 
-// 200 clients with sessions, 50,000 calls, the same ids in each, some cancelled: every answer and
-// every progress carries its caller's nonce.
+// 200 clients with sessions, 50,000 calls, the same ids in each, some cancelled: every response and
+// every progress notification carries the nonce of its caller.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t05_answers_reach_their_callers_with_sessions() {
     storm(Options::new(), true).await;
 }
 
-// The same without sessions, where all share one: a cancellation of somebody else's id does nothing.
+// The same without sessions, where all clients share one session object: cancelling the id of
+// another client does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t05_answers_reach_their_callers_without_sessions() {
     storm(Options::new().without_sessions(), false).await;
 }
 
-// What another principal's session has kept is not replayed to a thief of its ids.
+// Events of another principal's session are not replayed to a client that has stolen its ids.
 #[tokio::test]
 async fn t03_a_replay_is_refused_to_another_principal() {
     let endpoint = Endpoint::new(server(&Witness::new())).unwrap();

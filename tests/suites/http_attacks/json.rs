@@ -1,4 +1,4 @@
-//! T10, T12 to T15: bodies that are hard on a parser, or mean two things.
+//! T10, T12 to T15: bodies that are expensive to parse or ambiguous.
 
 use http::{Method, StatusCode};
 use mcp_tests::http::Peer;
@@ -12,14 +12,14 @@ async fn open(witness: &Witness) -> Peer {
     Peer::open_as(&endpoint, "2025-11-25", json!({})).await
 }
 
-/// The one error that comes of this body.
+/// Returns the one error for this body.
 async fn error(peer: &Peer, body: impl Into<bytes::Bytes>) -> Value {
     let reply = peer.send(Method::POST, body).await;
     assert_eq!(reply.status, StatusCode::BAD_REQUEST);
     reply.json().await["error"].clone()
 }
 
-// Megabytes of nesting, as a body and as arguments, are refused on a stack of 256 KiB.
+// Megabytes of nesting, as body and as arguments, are rejected on a stack of 256 KiB.
 #[test]
 fn t10_deep_nesting_is_refused_on_a_small_stack() {
     let nested = || {
@@ -46,8 +46,8 @@ fn t10_deep_nesting_is_refused_on_a_small_stack() {
     thread.spawn(nested).unwrap().join().unwrap();
 }
 
-// Ids are strings or integers and come back letter by letter; everything else is refused before a
-// handler sees it.
+// Ids are strings or integers and are returned exactly; everything else is rejected before a
+// handler runs.
 #[tokio::test]
 async fn t12_an_id_is_echoed_exactly_or_refused() {
     let witness = Witness::new();
@@ -114,8 +114,8 @@ async fn t12_an_id_is_echoed_exactly_or_refused() {
     assert_eq!(witness.calls(), calls);
 }
 
-// A key that another parser might take for one of ours is not, and a key that is there twice is an
-// error: no reading of these bodies runs the handler.
+// A key that another parser might accept is not accepted, and a repeated key is an error: in no
+// reading do these bodies run the handler.
 #[tokio::test]
 async fn t13_no_key_is_read_two_ways() {
     let witness = Witness::new();
@@ -123,7 +123,7 @@ async fn t13_no_key_is_read_two_ways() {
     let call = r#"{"name":"echo","arguments":{"message":"x"}}"#;
     let other = r#"{"name":"wait","arguments":{"message":"x"}}"#;
     let bodies = [
-        // Folded and padded: unknown members, and then there is no method.
+        // Other case and padding: unknown members, so the method is missing.
         format!(r#"{{"jsonrpc":"2.0","id":1,"Method":"tools/call","params":{call}}}"#),
         format!(r#"{{"jsonrpc":"2.0","id":1,"METHOD":"tools/call","params":{call}}}"#),
         format!(r#"{{"jsonrpc":"2.0","id":1,"metho\u0064\u0000":"tools/call","params":{call}}}"#),
@@ -136,7 +136,7 @@ async fn t13_no_key_is_read_two_ways() {
         format!(r#"{{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{call}}}"#),
         format!(r#"{{"jsonrpc":2.0,"id":1,"method":"tools/call","params":{call}}}"#),
         format!(r#"{{"id":1,"method":"tools/call","params":{call}}}"#),
-        // Twice.
+        // Repeated.
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{call}}}"#
         ),
@@ -152,20 +152,20 @@ async fn t13_no_key_is_read_two_ways() {
         format!(
             r#"{{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}}"#
         ),
-        // Twice, once spelled with an escape.
+        // Repeated, once with an escape.
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"\u006dethod":"ping","method":"tools/call","params":{call}}}"#
         ),
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","\u0070arams":{other},"params":{call}}}"#
         ),
-        // Two messages, or a message and more.
+        // Two messages, or trailing data.
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}}{{}}"#),
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}} x"#),
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call},"result":{{}}}}"#
         ),
-        // Params that are no object.
+        // Params that are not an object.
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["echo",{"message":"x"}]}"#
             .to_owned(),
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"echo"}"#.to_owned(),
@@ -179,7 +179,7 @@ async fn t13_no_key_is_read_two_ways() {
             "{status} {body}: {answer}"
         );
     }
-    // Keys of a message's inside are no better.
+    // Keys inside a message follow the same rules.
     let twice = [
         r#"{"name":"echo","name":"wait","arguments":{"message":"x"}}"#,
         r#"{"name":"wait","arguments":{"message":"x"},"name":"echo"}"#,
@@ -197,8 +197,8 @@ async fn t13_no_key_is_read_two_ways() {
     assert_eq!(witness.calls(), 0);
 }
 
-// A million tiny requests in one body are one error, and none of them runs, also where a revision
-// has batches.
+// A million tiny requests in one body are one error and none of them runs, also in a revision with
+// batches.
 #[tokio::test]
 async fn t14_a_million_requests_in_one_body_are_one_error() {
     let witness = Witness::new();
@@ -219,7 +219,7 @@ async fn t14_a_million_requests_in_one_body_are_one_error() {
     assert_eq!(witness.calls(), 0);
 }
 
-// Bytes that are no text cost their request alone: the next call of the session is answered.
+// Invalid UTF-8 costs only its request: the next call of the session gets its response.
 #[tokio::test]
 async fn t15_what_is_no_text_costs_its_request_alone() {
     let witness = Witness::new();
@@ -250,7 +250,7 @@ async fn t15_what_is_no_text_costs_its_request_alone() {
         let reply = peer.tool(1, "echo", json!({"message": "well"})).await;
         assert_eq!(reply.status, StatusCode::OK);
     }
-    // Half of a pair of surrogates is text nobody can write: refused where it becomes a string.
+    // A lone surrogate cannot be written as text: it is rejected where it becomes a string.
     let calls = witness.calls();
     let answer = peer
         .send(Method::POST, marked(b"\\ud800"))

@@ -1,4 +1,4 @@
-//! T11: little text that is much in memory, told from outside of the process that holds it.
+//! T11: short text that needs much memory, measured from outside the server process.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use mcp_tests::tcp::{Conn, Session};
 use tokio::net::TcpStream;
 
-/// A server in a process of its own, ended with the test.
+/// A server process that is ended with the test.
 struct Process {
     child: Child,
     address: String,
@@ -17,8 +17,8 @@ impl Process {
     fn start() -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bench-server"))
             .args(["--http", "127.0.0.1:0"])
-            // What is freed goes back at once. By default glibc keeps blocks of this size, up to as
-            // much again, and it is not told apart from what the server holds.
+            // Returns freed memory at once. By default glibc keeps such blocks, and they cannot be
+            // told apart from memory that the server uses.
             .env("MALLOC_MMAP_THRESHOLD_", "131072")
             .stdout(Stdio::piped())
             .spawn()
@@ -35,7 +35,7 @@ impl Process {
         Conn::new(TcpStream::connect(&self.address).await.unwrap())
     }
 
-    /// The most memory it ever had, in bytes.
+    /// The peak memory in bytes.
     fn peak(&self) -> usize {
         let status = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(status).unwrap();
@@ -47,7 +47,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself, and then there is nothing to do.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -63,8 +63,8 @@ fn objects(bytes: usize) -> String {
     format!("[{}]", objects.trim_end_matches(','))
 }
 
-// 64 parallel bodies of 4 MiB, each half a million objects, as a body and as arguments: all are
-// refused, none is built, and the server holds no more than its limit on bodies and a little.
+// 64 parallel bodies of 4 MiB with half a million objects each, as body and as arguments: all are
+// rejected, none is built, and the server uses little more memory than its limit on bodies.
 #[tokio::test]
 async fn t11_little_text_does_not_become_much_memory() {
     let server = Process::start();
@@ -83,7 +83,7 @@ async fn t11_little_text_does_not_become_much_memory() {
         for _ in 0..PARALLEL {
             let (mut conn, request) = (server.connect().await, request.clone());
             calls.spawn(async move {
-                // What is refused for lack of room may not be read to its end.
+                // A body rejected for lack of capacity may not be read completely.
                 let _ = conn.try_send(request).await;
                 let said = conn.try_head().await;
                 said.map(|answer| answer.status)

@@ -1,5 +1,5 @@
-//! Streamable HTTP against hostile and unlucky peers. The number a name starts with is the attack's
-//! in the threat model.
+//! Streamable HTTP against hostile and failing peers. The number at the start of a test name is the
+//! attack in the threat model.
 
 mod bodies;
 mod floods;
@@ -34,15 +34,15 @@ struct Echo {
     message: String,
 }
 
-/// What the tools of [`server`] did, and may do.
+/// What the tools of [`server`] have done, and permits for what they may do.
 #[derive(Clone)]
 struct Witness {
     /// Calls that reached a handler.
     calls: Arc<AtomicUsize>,
-    /// Calls of `wait` that run, and the most there were at once.
+    /// Running calls of `wait`, and their maximum.
     running: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
-    /// `wait` takes one permit before it answers, and gives one when it starts.
+    /// `wait` takes one permit before it returns, and adds one when it starts.
     go: Arc<Semaphore>,
     started: Arc<Semaphore>,
 }
@@ -68,7 +68,7 @@ impl Witness {
     }
 }
 
-/// Counts a call as running until it ends, however it does.
+/// Counts a call as running until it ends in any way.
 struct Runs(Arc<AtomicUsize>);
 
 impl Runs {
@@ -85,11 +85,11 @@ impl Drop for Runs {
     }
 }
 
-/// How much `floods` says before it answers: more than all buffers of a connection together.
+/// How many notifications `floods` sends, and their size: more than all buffers of a connection
+/// together.
 const FLOOD: (usize, usize) = (400, 16 << 10);
 
-/// `echo` answers at once, `wait` once it may, `speaks` says something before it answers, and
-/// `floods` far too much.
+/// `echo` returns at once, `wait` after a permit, `speaks` sends a notification first, and `floods` sends far too many.
 fn server(witness: &Witness) -> Server {
     let (echo, wait) = (witness.clone(), witness.clone());
     Server::new("attacked", "1.0.0")
@@ -117,7 +117,7 @@ fn server(witness: &Witness) -> Server {
                 let (events, bytes) = FLOOD;
                 for _ in 0..events {
                     cx.log(LoggingLevel::Error, "x".repeat(bytes));
-                    // So that the connection takes what it can.
+                    // Lets the connection take what it can.
                     tokio::task::yield_now().await;
                 }
                 it.message

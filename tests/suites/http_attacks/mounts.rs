@@ -1,4 +1,4 @@
-//! An endpoint in other people's servers, and what a handler sees of the request there.
+//! An endpoint in other HTTP servers, and what a handler sees of the request there.
 
 use axum::middleware::{Next, from_fn};
 use axum::{Router, routing};
@@ -10,14 +10,14 @@ use mcp_transport_http::{Endpoint, Options, PeerAddr};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 
-/// What a layer left for the handler.
+/// A value that middleware attached for the handler.
 #[derive(Clone)]
 struct Left(&'static str);
 
-/// `who` tells what it knows of the request it was called by.
+/// `who` returns what it knows of its request.
 fn who() -> Server {
     Server::new("who", "1").tool(Tool::new("who", |cx: Ctx| async move {
-        // What the request brought is there as long as the call lasts.
+        // The facts of the request stay available during the call.
         tokio::task::yield_now().await;
         let parts = cx.transport::<http::request::Parts>();
         let header = parts.and_then(|it| it.headers.get("x-told")?.to_str().ok());
@@ -44,8 +44,8 @@ async fn ask(conn: &mut Conn, path: &str) -> serde_json::Value {
     serde_json::from_str(&answer.said()).unwrap()
 }
 
-// In axum, at any path, beside other routes and behind a layer: the handler sees the request's
-// parts, what the layer left there, and who it says is asking.
+// In axum, at any path, beside other routes and behind middleware: the handler sees the head of the
+// request, the value attached by the middleware, and the principal.
 #[tokio::test]
 async fn an_endpoint_is_a_service_of_axum() {
     let layer = from_fn(|mut request: axum::extract::Request, next: Next| {
@@ -69,7 +69,7 @@ async fn an_endpoint_is_a_service_of_axum() {
     assert_eq!(knows, expected);
 }
 
-// On our own listener the handler sees the address the request came from, and no principal.
+// On the built-in listener the handler sees the address of the client, and no principal.
 #[tokio::test]
 async fn a_handler_sees_where_a_request_came_from() {
     let served = Served::start(who(), Options::new()).await;

@@ -1,4 +1,4 @@
-//! An answer is one write, so that nobody's delayed acknowledgement holds up the rest of it.
+//! A response is sent in one write, so that delayed acknowledgements do not slow it down.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -21,7 +21,7 @@ use tower_service::Service as _;
 
 use super::{Witness, served, server};
 
-/// Counts what would be system calls.
+/// Counts the writes that would be system calls.
 struct Counted {
     stream: DuplexStream,
     writes: Arc<AtomicUsize>,
@@ -82,18 +82,18 @@ fn endpoint() -> Endpoint {
     Endpoint::new(server(&Witness::new())).unwrap()
 }
 
-/// Serves a connection the way a program does that has hyper already.
+/// Serves a connection like a program that already uses hyper.
 async fn mount<S>(endpoint: Endpoint, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let service = service_fn(move |request| endpoint.clone().call(request));
     let io = TokioIo::new(stream);
-    // A client that leaves is no failure.
+    // A client that disconnects is not a failure.
     let _ = http1::Builder::new().serve_connection(io, service).await;
 }
 
-/// A connection to it, and the count of its writes.
+/// Opens a connection and returns the count of its writes.
 fn counted(endpoint: Endpoint) -> (DuplexStream, Arc<AtomicUsize>) {
     let (client, stream) = tokio::io::duplex(1 << 20);
     let writes = Arc::<AtomicUsize>::default();
@@ -105,7 +105,7 @@ fn counted(endpoint: Endpoint) -> (DuplexStream, Arc<AtomicUsize>) {
     (client, writes)
 }
 
-/// Sends a request and reads until `end`; gives what came.
+/// Sends a request, reads until `end`, and returns the bytes.
 async fn exchange(client: &mut DuplexStream, request: &Request, end: &str) -> String {
     client.write_all(&request.bytes()).await.unwrap();
     let mut said = Vec::new();
@@ -115,7 +115,7 @@ async fn exchange(client: &mut DuplexStream, request: &Request, end: &str) -> St
     String::from_utf8(said).unwrap()
 }
 
-/// Reads a JSON answer to its end.
+/// Reads a JSON response to its end.
 async fn answer(client: &mut DuplexStream) -> Value {
     let mut said = Vec::new();
     loop {
@@ -128,8 +128,8 @@ async fn answer(client: &mut DuplexStream) -> Value {
     }
 }
 
-// The answer to the handshake, a JSON answer, an empty one, an error, and a stream that is complete
-// with its head and its end: each is one write.
+// The response to the handshake, a JSON response, an empty one, an error, and a complete stream:
+// each is one write.
 #[tokio::test]
 async fn every_answer_is_one_write() {
     let (mut client, writes) = counted(endpoint());
@@ -155,8 +155,8 @@ async fn every_answer_is_one_write() {
     }
 }
 
-// A list that is sent as it stands, without a copy, is long enough for hyper to gather nothing behind it: the end of the
-// answer must not be a piece of its own.
+// A shared list is long enough that hyper gathers no further buffer after it: the end of the
+// response must not be a separate write.
 #[tokio::test]
 async fn a_long_list_is_one_write() {
     let long = "x".repeat(300_000);
@@ -184,7 +184,7 @@ async fn a_long_list_is_one_write() {
     }
 }
 
-// The same seen from the client of our own listener: one read brings the whole answer.
+// The same seen by the client of the built-in listener: one read returns the whole response.
 #[tokio::test]
 async fn every_answer_arrives_in_one_piece() {
     let served = served(&Witness::new()).await;
@@ -197,8 +197,8 @@ async fn every_answer_arrives_in_one_piece() {
     }
 }
 
-// 400 calls one after the other on a listener without TCP_NODELAY: with a second write each would
-// take the 40 ms of a delayed acknowledgement.
+// 400 calls in a row on a listener without TCP_NODELAY: a second write would add the 40 ms of a
+// delayed acknowledgement to each.
 #[tokio::test]
 async fn no_answer_waits_for_an_acknowledgement() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,4 @@
-//! T20: HTTP/2 frames no client would send, written by hand.
+//! T20: HTTP/2 frames that no correct client sends, written by hand.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A header as a literal that no table keeps.
+/// A literal header that is not indexed.
 fn literal(name: &str, value: &str) -> Vec<u8> {
     let length = |text: &str| {
         u8::try_from(text.len())
@@ -66,7 +66,7 @@ fn post(stream: u32, head: &[u8], body: &str) -> Vec<u8> {
     out
 }
 
-/// A connection on which anything can be said, and what the server said.
+/// A connection for arbitrary frames, and the frames from the server.
 struct Raw {
     stream: TcpStream,
     said: Vec<u8>,
@@ -84,7 +84,7 @@ impl Raw {
         }
     }
 
-    /// Says this, and takes what is there; false once the server listens no more.
+    /// Sends frames and reads what has arrived; returns false once the server has stopped reading.
     async fn say(&mut self, frames: &[u8]) -> bool {
         let mut rest = frames;
         while !rest.is_empty() {
@@ -106,13 +106,13 @@ impl Raw {
 
     async fn closed(&mut self) {
         let read = self.stream.read_to_end(&mut self.said);
-        // A reset is an end as well.
+        // A reset also ends the connection.
         let _ = tokio::time::timeout(Duration::from_secs(10), read)
             .await
             .expect("the connection is ended");
     }
 
-    /// The kinds of the frames the server sent.
+    /// Returns the types of the frames from the server.
     fn kinds(&self) -> Vec<u8> {
         let mut kinds = Vec::new();
         let mut rest = &self.said[..];
@@ -136,7 +136,7 @@ async fn capped(witness: &Witness) -> Served {
     Served::start(server(witness), options).await
 }
 
-/// The server is none the worse: all that runs can end, and then there is room again.
+/// Checks that the server still works: running calls can end, and capacity is released.
 async fn recovers(served: &Served, session: &Session, witness: &Witness) {
     assert!(witness.most.load(Ordering::SeqCst) <= CAP);
     assert!(served.endpoint.in_flight() <= CAP);
@@ -153,8 +153,8 @@ async fn recovers(served: &Served, session: &Session, witness: &Witness) {
     );
 }
 
-// 100,000 calls of a handler that waits, each taken back at once: never do more run than may, and
-// the server ends the connection.
+// 100,000 calls of a waiting handler, each reset at once: no more than the limit ever run, and the
+// server ends the connection.
 #[tokio::test]
 async fn t20_calls_that_are_taken_back_count_until_they_end() {
     let witness = Witness::new();
@@ -185,7 +185,7 @@ async fn t20_calls_that_are_taken_back_count_until_they_end() {
     recovers(&served, &session, &witness).await;
 }
 
-// Calls that are taken back only after they have started keep their places too.
+// Calls that are reset after they have started keep using capacity.
 #[tokio::test]
 async fn t20_calls_that_have_started_keep_their_places() {
     let witness = Witness::new();
@@ -207,7 +207,7 @@ async fn t20_calls_that_have_started_keep_their_places() {
     recovers(&served, &session, &witness).await;
 }
 
-// A client that makes the server reset its streams fares no better.
+// A client that makes the server reset its streams gains nothing.
 #[tokio::test]
 async fn t20_streams_the_server_has_to_reset_count_as_well() {
     let witness = Witness::new();
@@ -220,7 +220,7 @@ async fn t20_streams_the_server_has_to_reset_count_as_well() {
         let mut frames = Vec::new();
         for _ in 0..100 {
             frames.extend(post(next, &head, &tool(next, "wait", "x")));
-            // A window may not be widened by nothing.
+            // A window update of zero is an error.
             frames.extend(frame(WINDOW_UPDATE, 0, next, &[0; 4]));
             next += 2;
         }
@@ -233,7 +233,7 @@ async fn t20_streams_the_server_has_to_reset_count_as_well() {
     recovers(&served, &session, &witness).await;
 }
 
-// Headers without an end are cut off, long before they are a burden.
+// Headers without an end are cut off early.
 #[tokio::test]
 async fn t20_headers_without_an_end_are_cut_off() {
     let witness = Witness::new();

@@ -1,4 +1,4 @@
-//! The end of a server that is in use.
+//! Shutdown of a server in use.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ async fn tasks(left: usize) {
     tokio::time::timeout(limit, ended).await.expect("all end");
 }
 
-// Open streams, a running call and idle connections: each ends as HTTP ends, within the grace, and
-// no task is left.
+// Open streams, a running call and idle connections: each ends as HTTP requires, within the
+// shutdown timeout, and no task is left.
 #[tokio::test]
-async fn a_shutdown_ends_everything_in_good_order() {
+async fn a_shutdown_ends_everything_gracefully() {
     let before = Handle::current().metrics().num_alive_tasks();
     let witness = Witness::new();
     let served = served(&witness).await;
@@ -41,7 +41,7 @@ async fn a_shutdown_ends_everything_in_good_order() {
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
-    // Nobody else is let in, and who runs may finish.
+    // New requests are rejected, and running ones may finish.
     witness.go.add_permits(1);
     let mut text = String::new();
     while let Some(chunk) = runs.chunk().await {
@@ -56,10 +56,10 @@ async fn a_shutdown_ends_everything_in_good_order() {
     tasks(before).await;
 }
 
-// A handler that never ends, a client that never reads and one that sends half a request: the
-// grace passes, then they are cut.
+// A handler that never ends, a client that never reads, and one that sends half a request: they are
+// cut after the shutdown timeout.
 #[tokio::test]
-async fn a_shutdown_waits_for_nobody_for_ever() {
+async fn a_shutdown_is_limited_in_time() {
     let before = Handle::current().metrics().num_alive_tasks();
     let witness = Witness::new();
     let grace = Duration::from_millis(50);
@@ -86,7 +86,7 @@ async fn a_shutdown_waits_for_nobody_for_ever() {
     assert_eq!(witness.running.load(std::sync::atomic::Ordering::SeqCst), 0);
 }
 
-// Dropping the future ends the listener and its connections.
+// Dropping the future closes the listener and its connections.
 #[tokio::test]
 async fn a_server_that_is_dropped_leaves_no_connection_behind() {
     let before = Handle::current().metrics().num_alive_tasks();

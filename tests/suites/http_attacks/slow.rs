@@ -1,4 +1,4 @@
-//! T16: peers that send next to nothing, for as long as they can.
+//! T16: peers that send almost nothing for as long as possible.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use mcp_transport_http::Options;
 
 use super::{Witness, server};
 
-/// How long the servers here wait.
+/// The timeouts of the servers here.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// What an HTTP/2 client sends first, and its settings, of which there are none.
+/// The HTTP/2 connection preface. Empty settings follow.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
@@ -26,7 +26,8 @@ async fn healthy(conn: &mut Conn, session: &Session) {
     assert_eq!(answer.said(), "well");
 }
 
-// Connections that stop at any point of a head, HTTP/1 or 2, are closed; healthy calls are answered.
+// Connections that stop at any point of a request head, HTTP/1 or HTTP/2, are closed; other calls
+// are served.
 #[tokio::test]
 async fn t16_a_head_that_never_ends_is_not_waited_for() {
     let served = impatient().await;
@@ -63,8 +64,7 @@ async fn t16_a_head_that_never_ends_is_not_waited_for() {
     healthy(&mut well, &session).await;
 }
 
-// A body that comes byte by byte is refused in time, however steadily it comes; meanwhile others
-// are served.
+// A body that arrives byte by byte is rejected at the timeout; other calls are served meanwhile.
 #[tokio::test]
 async fn t16_a_body_that_trickles_is_not_waited_for() {
     let served = impatient().await;
@@ -77,7 +77,7 @@ async fn t16_a_body_that_trickles_is_not_waited_for() {
         conn.send(request.head()).await;
         conns.push(conn);
     }
-    // Healthy calls set the pace.
+    // The other calls set the pace.
     let mut sent = 0;
     let mut refused = 0;
     while !conns.is_empty() {
@@ -102,7 +102,7 @@ async fn t16_a_body_that_trickles_is_not_waited_for() {
     assert!(sent > 1, "some of it came");
 }
 
-// A used connection that falls silent is closed as well, and one that listens is not.
+// A used connection that becomes idle is closed too, and one with an open stream is not.
 #[tokio::test]
 async fn t16_an_idle_connection_is_closed_and_an_open_stream_is_not() {
     let served = impatient().await;
@@ -113,14 +113,14 @@ async fn t16_an_idle_connection_is_closed_and_an_open_stream_is_not() {
     assert_eq!(idle.closed().await, b"");
     let mut conn = served.connect().await;
     healthy(&mut conn, &session).await;
-    // The stream outlived the connection that was used later.
+    // The stream survived the connection that was used later.
     let end = other.post("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
     let end = end.line("DELETE /mcp HTTP/1.1");
     assert_eq!(conn.ask(&end).await.status, 204);
     assert_eq!(listens.chunk().await, None);
 }
 
-// Connections over the limit wait to be accepted; the first to leave makes room.
+// Connections above the limit wait to be accepted; the first one that closes makes room.
 #[tokio::test]
 async fn t16_there_are_only_so_many_connections() {
     let options = Options::new().with_max_connections(2);
@@ -135,7 +135,7 @@ async fn t16_there_are_only_so_many_connections() {
     assert_eq!(three.answer().await.said(), "three");
 }
 
-// A head over the limit is refused without being read to its end.
+// A head above the limit is rejected without being read completely.
 #[tokio::test]
 async fn t16_a_head_has_a_limit() {
     let options = Options::new().with_max_head_bytes(16 << 10);

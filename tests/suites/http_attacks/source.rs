@@ -1,4 +1,4 @@
-//! T01, T02: whose request it is.
+//! T01, T02: the origin of a request.
 
 use mcp_tests::tcp::{Request, Served, tool};
 use mcp_transport_http::Options;
@@ -52,7 +52,8 @@ const HOSTS: [(&[u8], bool); 42] = [
     (b"localhost\xff", false),
 ];
 
-// 42 values of Host on the wire: the eight that name this machine reach the handler, no other does.
+// 42 values of Host on the wire: the eight that name this machine reach the handler, and no other
+// does.
 #[tokio::test]
 async fn t01_only_the_names_of_this_machine_reach_the_handler() {
     let witness = Witness::new();
@@ -73,7 +74,7 @@ async fn t01_only_the_names_of_this_machine_reach_the_handler() {
     }
 }
 
-// No Host, two of them, or a target that says another one: refused, whatever the version.
+// No Host, two of them, or a target that contradicts it: rejected on every HTTP version.
 #[tokio::test]
 async fn t01_a_request_without_one_host_is_refused() {
     let witness = Witness::new();
@@ -115,8 +116,8 @@ async fn t01_a_request_without_one_host_is_refused() {
     }
 }
 
-// What a page may send without asking first never reaches the handler, and no answer lets a page
-// read it.
+// Requests that a web page can send without a preflight never reach the handler, and no response is
+// readable for a page.
 #[tokio::test]
 async fn t02_what_a_page_sends_without_a_preflight_reaches_no_handler() {
     let witness = Witness::new();
@@ -172,8 +173,8 @@ async fn t02_what_a_page_sends_without_a_preflight_reaches_no_handler() {
     assert_eq!(witness.calls(), 2);
 }
 
-// Every method looks at where a request comes from: a foreign page gets 403 and an error without an
-// id, also for a handshake; what comes from no page passes.
+// Every method checks the origin: a foreign page gets 403 and an error without an id, also for a
+// handshake; requests without an origin pass.
 // proves: HTTP-002, HTTP-003, HTTP-004, M-HTTP-004
 #[tokio::test]
 async fn t02_a_foreign_origin_is_refused_by_every_method() {
@@ -222,7 +223,7 @@ async fn t02_a_foreign_page_opens_no_session() {
     assert_eq!(served.endpoint.sessions(), 0);
 }
 
-// Over HTTP/2 the host is in the target; a Host header that says another one is refused.
+// Over HTTP/2 the host is in the target; a contradicting Host header is rejected.
 #[tokio::test]
 async fn t01_over_http2_the_target_names_the_host() {
     let witness = Witness::new();
@@ -254,7 +255,7 @@ async fn t01_over_http2_the_target_names_the_host() {
     }
 }
 
-// The endpoints for clients of 2024-11-05 look at the same things.
+// The endpoints of HTTP+SSE make the same checks.
 #[tokio::test]
 async fn t01_t02_the_older_endpoints_are_no_way_around() {
     let witness = Witness::new();

@@ -1,4 +1,4 @@
-//! T17: readers that stop reading.
+//! T17: clients that stop reading.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -18,15 +18,15 @@ use super::{FLOOD, Witness, server};
 
 const READERS: usize = 20;
 
-/// Longer than a busy machine takes for anything here.
+/// Longer than anything here takes on a busy machine.
 const HANG: Duration = Duration::from_secs(60);
 
-/// Keeps no event, and knows which ones somebody else still holds.
+/// An event store that stores nothing and knows which events are still referenced.
 #[derive(Debug, Clone, Default)]
 struct Scales(Arc<Mutex<Vec<Bytes>>>);
 
 impl Scales {
-    /// How many bytes of events are in queues and buffers.
+    /// Returns how many bytes of events are in queues and buffers.
     fn held(&self) -> usize {
         let mut events = self.0.lock().unwrap();
         events.retain(|event| !event.is_unique());
@@ -52,7 +52,7 @@ impl EventStore for Scales {
     fn expire(&self, _: tokio::time::Instant) {}
 }
 
-/// A call that says too much, of which only the head of the response is read.
+/// Starts a call that sends too much, and reads only the head of the response.
 async fn unread(served: &Served) -> Conn {
     let (_, session) = served.open().await;
     let mut conn = Conn::narrow(served.address).await;
@@ -69,10 +69,10 @@ async fn calls_end(served: &Served) {
     }
 }
 
-// Streams of 6 MiB that nobody reads: their handlers end, each holds next to nothing, and calls
-// beside them are answered as if they were not there.
+// Unread streams of 6 MiB: their handlers end, each holds little memory, and other calls are served
+// normally.
 #[tokio::test]
-async fn t17_an_unread_stream_holds_little_and_delays_nobody() {
+async fn t17_an_unread_stream_holds_little_memory_and_delays_no_other() {
     let scales = Scales::default();
     let options = Options::new().with_event_store(scales.clone());
     let served = Served::start(server(&Witness::new()), options).await;
@@ -92,11 +92,11 @@ async fn t17_an_unread_stream_holds_little_and_delays_nobody() {
     calls_end(&served).await;
     assert!(longest < Duration::from_secs(1), "{longest:?}");
     let held = scales.held();
-    // The connection's buffer, the event that crosses its limit, and those that are left in the
+    // The buffer of the connection, the event that exceeds its limit, and the events left in the
     // queue.
     let each = (64 << 10) + 3 * FLOOD.1;
     assert!(held <= READERS * each, "{held} bytes");
-    // They may still read what is there, up to a proper end.
+    // The client can still read the queued events up to a proper end.
     let mut read = 0;
     while let Some(chunk) = conns[0].chunk().await {
         read += chunk.len();
@@ -104,17 +104,17 @@ async fn t17_an_unread_stream_holds_little_and_delays_nobody() {
     assert!(read < FLOOD.0 * FLOOD.1, "{read}: it was cut");
 }
 
-// A connection that takes nothing for too long is closed; the session is not.
+// A connection that accepts no data is closed at the timeout; the session is not.
 #[tokio::test]
 async fn t17_a_client_that_does_not_read_loses_its_connection() {
     let options = Options::new()
         .with_write_timeout(Duration::from_millis(300))
-        // The rest is more than the buffers of a connection take.
+        // The rest exceeds the buffers of a connection.
         .with_max_queue(10_000, 64 << 20)
         .without_event_store();
     let served = Served::start(server(&Witness::new()), options).await;
     let (_other, session) = served.open().await;
-    // The number of tasks tells when it is gone.
+    // The number of tasks shows when the connection is gone.
     let alive = || {
         tokio::runtime::Handle::current()
             .metrics()
@@ -142,7 +142,7 @@ async fn t17_a_client_that_does_not_read_loses_its_connection() {
     );
 }
 
-// Over HTTP/2 an unread stream does not delay the others of its connection.
+// Over HTTP/2 an unread stream does not delay the other streams of its connection.
 #[tokio::test]
 async fn t17_an_unread_stream_does_not_delay_its_connection() {
     let served = Served::start(server(&Witness::new()), Options::new()).await;
@@ -159,7 +159,7 @@ async fn t17_an_unread_stream_does_not_delay_its_connection() {
     drop(unread);
 }
 
-// News for a stream that nobody reads, and that no store keeps, are dropped beyond the limit.
+// Notifications for an unread stream without an event store are dropped above the limit.
 #[tokio::test]
 async fn t17_unread_news_do_not_gather_without_a_store() {
     let service = server(&Witness::new()).resource(Resource::new("mem://one", "one", || "1"));

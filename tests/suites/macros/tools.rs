@@ -159,7 +159,7 @@ fn doc_comments_and_types_make_the_definition() {
 }
 
 #[test]
-fn options_and_parameter_attributes_are_heard() {
+fn options_and_parameter_attributes_apply() {
     let tool: Tool = convert::tool();
     let definition = json!(tool.definition());
     assert_eq!(definition["name"], "length.convert");

@@ -1,4 +1,4 @@
-//! What is served, and what is refused with which error.
+//! Which requests are served, and which are rejected with which error.
 
 use mcp_protocol::Revision;
 use mcp_server::{CacheHint, Ctx, Server, Tool};
@@ -11,7 +11,7 @@ use super::{Peer, meta, named, text};
 
 // proves: M-DISC-001, M-DISC-003, M-DISC-004, M-DISC-005, M-DISC-006, M-DISC-009, M-DISC-012, M-META-007
 #[tokio::test]
-async fn discover_tells_what_the_handshake_told() {
+async fn discover_returns_the_same_as_initialize() {
     let server = everything::server().cache_lists(CacheHint::public(Duration::from_secs(60)));
     let mut peer = Peer::new(server);
     let told = peer.call("server/discover", json!({})).await;
@@ -65,7 +65,7 @@ async fn each_request_is_admitted_by_what_it_says_itself() {
         let supported = error["data"]["supported"].as_array().unwrap();
         assert!(supported.contains(&json!("2026-07-28")));
     }
-    // The version is looked at first: a later one may say the rest in another way.
+    // The version is checked first, because a later version may define the rest differently.
     let both = at(|meta| {
         meta["io.modelcontextprotocol/protocolVersion"] = json!("v999.0.0");
         meta["io.modelcontextprotocol/clientCapabilities"] = Value::Null;
@@ -147,7 +147,7 @@ async fn what_is_not_there_has_the_codes_of_this_revision() {
 
 // proves: M-VER-009, M-VER-018, M-VER-019, M-VER-020, M-META-012
 #[tokio::test]
-async fn both_eras_share_a_pipe_and_nothing_else() {
+async fn both_kinds_of_revisions_share_only_the_pipe() {
     let probe = Tool::new("who", |cx: Ctx| {
         let can_sample = cx
             .client_capabilities()
@@ -167,7 +167,7 @@ async fn both_eras_share_a_pipe_and_nothing_else() {
         old,
         json!({ "content": [{ "type": "text", "text": "2025-06-18 true" }] })
     );
-    // What the session declared is nothing to a request that declares for itself.
+    // Declarations of the session do not apply to a request with its own metadata.
     assert_eq!(text(&peer.tool("who", json!({})).await), "2026-07-28 false");
     peer.capabilities = json!({ "sampling": {} });
     assert_eq!(text(&peer.tool("who", json!({})).await), "2026-07-28 true");

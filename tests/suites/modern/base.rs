@@ -1,4 +1,4 @@
-//! Messages, `_meta` and errors: what holds for every request.
+//! Messages, `_meta` and errors of every request.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Peer, meta, named, text};
 
-/// One request of each method there is, all of which succeed on the server with everything.
+/// One request of each method, all of which succeed on the server with all features.
 fn one_of_each() -> Vec<(&'static str, Value)> {
     let prompt = json!({ "type": "ref/prompt", "name": "test_prompt_with_arguments" });
     let argument = json!({ "name": "arg1", "value": "p" });
@@ -33,7 +33,7 @@ fn one_of_each() -> Vec<(&'static str, Value)> {
 
 // proves: M-BASE-008, M-BASE-009, M-BASE-010, M-META-013, M-META-014, M-META-021, M-CACHE-001, M-CACHE-015
 #[tokio::test]
-async fn every_result_says_what_it_is_and_whose() {
+async fn every_result_has_a_type_and_the_server_identity() {
     let mut peer = Peer::new(everything::server());
     for (method, params) in one_of_each() {
         let answer = peer.answer(method, params).await;
@@ -60,7 +60,7 @@ async fn every_result_says_what_it_is_and_whose() {
 
 // proves: M-BASE-007
 #[tokio::test]
-async fn an_id_comes_back_with_its_type() {
+async fn an_id_is_returned_with_its_type() {
     let mut peer = Peer::new(everything::server());
     for id in [
         json!("1"),
@@ -147,7 +147,7 @@ async fn notifications_are_never_answered() {
 
 // proves: M-META-015
 #[tokio::test]
-async fn who_a_client_says_it_is_changes_nothing() {
+async fn the_declared_client_name_changes_nothing() {
     let mut peer = Peer::new(everything::server());
     for (method, params) in one_of_each() {
         let mut answers = BTreeSet::new();
@@ -189,7 +189,7 @@ struct Code {
     code: i64,
 }
 
-/// Fails with the code it is given; other failures under other names.
+/// Fails with the given code; other failures have other names.
 fn failing() -> Server {
     let fails = Tool::new("fails", |Args(it): Args<Code>| {
         let error = ErrorObject::new(ErrorCode(it.code), "as asked");
@@ -215,7 +215,7 @@ fn failing() -> Server {
 
 // proves: M-ERR-002, M-ERR-003, M-ERR-005, M-ERR-006, M-ERR-007, M-ERR-008, M-ERR-010
 #[tokio::test]
-async fn codes_of_the_protocol_mean_what_it_says_whoever_uses_them() {
+async fn protocol_codes_of_a_handler_keep_their_meaning() {
     let mut peer = Peer::new(failing());
     let mut code = async |given: i64| {
         let call = named("fails", json!({ "arguments": { "code": given } }));
@@ -231,7 +231,7 @@ async fn codes_of_the_protocol_mean_what_it_says_whoever_uses_them() {
     for reserved in (-32_099..=-32_000).filter(|it| *it != -32_002) {
         assert_eq!(code(reserved).await, -32_603, "{reserved}");
     }
-    // With what it must have, the one code that a handler can have reason for.
+    // The one code that a handler can return with a reason, with its required data.
     assert_eq!(
         peer.fails("tools/call", named("half", json!({}))).await,
         -32_021
@@ -241,7 +241,7 @@ async fn codes_of_the_protocol_mean_what_it_says_whoever_uses_them() {
             .await,
         -32_602
     );
-    // Sessions keep what they have.
+    // Sessions keep their codes.
     let mut old = mcp_tests::wire::Wire::open(failing(), "2025-11-25", json!({})).await;
     for given in [-32_002, -32_001, -32_042] {
         let call = named("fails", json!({ "arguments": { "code": given } }));

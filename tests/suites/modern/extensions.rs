@@ -1,4 +1,4 @@
-//! Extensions: told by who knows them, and never needed by who does not.
+//! Extensions: visible to peers that declare them, and never required from others.
 
 use mcp_client::Client;
 use mcp_server::{Ctx, HandlerError, Resource, Server, Tool};
@@ -10,7 +10,7 @@ use super::{Peer, text};
 
 const SEARCH: &str = "com.example/search";
 const UI: &str = "io.modelcontextprotocol/ui";
-/// Where an app is, and what it is.
+/// The resource of an app, and its media type.
 const APP: &str = "ui://weather/view";
 const APP_TYPE: &str = "text/html;profile=mcp-app";
 
@@ -25,7 +25,8 @@ fn declaring(extensions: Value) -> Value {
     json!({ "extensions": extensions })
 }
 
-/// A server with one tool that needs an extension, one that can do without, and one for those who know it.
+/// Creates a server with three tools: one requires an extension, one uses it if declared, and one
+/// is only visible to clients that declare it.
 fn knowing() -> Server {
     Server::new("knowing", "1.0.0")
         .extension(SEARCH, object(json!({ "depth": 3 })))
@@ -42,7 +43,7 @@ fn knowing() -> Server {
 
 // proves: M-EXT-001, M-EXT-002
 #[tokio::test]
-async fn extensions_are_told_with_their_settings_and_empty_ones_count() {
+async fn extensions_are_declared_with_their_settings_also_empty_ones() {
     let mut peer = Peer::with(knowing(), declaring(json!({ SEARCH: {} })));
     let told = peer.call("server/discover", json!({})).await;
     let expected = json!({ SEARCH: { "depth": 3 }, "com.example/bare": {} });
@@ -55,7 +56,7 @@ async fn extensions_are_told_with_their_settings_and_empty_ones_count() {
 
 // proves: M-VER-007, M-EXT-006, M-EXT-008
 #[tokio::test]
-async fn whoever_does_not_know_an_extension_gets_the_core_or_an_error_that_names_it() {
+async fn a_client_without_an_extension_gets_the_core_or_an_error_that_names_it() {
     for declared in [json!({}), declaring(json!({ "com.example/searching": {} }))] {
         let mut peer = Peer::with(knowing(), declared);
         let said = peer.tool("likes", json!({})).await;
@@ -118,7 +119,7 @@ async fn an_extension_is_called_by_an_identifier_with_a_prefix() {
     }
 }
 
-/// A server with a tool that has an app, which is metadata and a resource.
+/// Creates a server with a tool that has an app: metadata and a resource.
 fn weather() -> Server {
     let meta = |value: Value| serde_json::from_value::<Meta>(value).unwrap();
     Server::new("weather", "1.0.0")
@@ -138,7 +139,7 @@ fn weather() -> Server {
 
 // proves: M-EXT-009, M-EXT-011
 #[tokio::test]
-async fn a_tool_with_an_app_names_its_page_and_has_words_for_who_shows_none() {
+async fn a_tool_with_an_app_names_its_page_and_has_a_text_fallback() {
     for declared in [
         json!({}),
         declaring(json!({ UI: { "mimeTypes": [APP_TYPE] } })),

@@ -76,7 +76,7 @@ async fn prompts_are_declared_listed_written_and_checked() {
 
 // proves: M-PROMPT-008, M-PROMPT-009, M-PROMPT-010, M-PROMPT-011
 #[tokio::test]
-async fn messages_hold_every_kind_of_content() {
+async fn messages_can_contain_every_kind_of_content() {
     let others = Prompt::new("others", || {
         let block = |content| PromptMessage::new(Role::User, content);
         vec![
@@ -122,7 +122,7 @@ async fn messages_hold_every_kind_of_content() {
     );
 }
 
-/// Resources that are there, that are not, that fail, and that are more than one.
+/// Resources that exist, that are missing, that fail, and that have several contents.
 fn library() -> Server {
     everything::server()
         .resource(Resource::new("lib://bytes", "bytes", || {

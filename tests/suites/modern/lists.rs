@@ -1,4 +1,4 @@
-//! What all lists have in common: pages, their sameness, and who sees what.
+//! Properties of all lists: pages, stability, visibility.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn all_lists(peer: &mut Peer) -> Vec<Value> {
 
 // proves: M-TOOL-006, M-TOOL-008, M-RES-004, M-PROMPT-003
 #[tokio::test]
-async fn lists_are_the_same_on_every_connection_whatever_else_is_asked() {
+async fn lists_are_the_same_on_every_connection() {
     let server = everything::server();
     let mut one = Peer::new(server.clone());
     let before = all_lists(&mut one).await;
@@ -90,7 +90,7 @@ async fn every_list_has_pages_and_refuses_cursors_it_did_not_make() {
             assert_eq!(peer.fails(method, json!({ "cursor": bad })).await, -32602);
         }
     }
-    // One list's cursor is nothing to another.
+    // The cursor of one list is invalid for another.
     let (of, cursor) = cursors.swap_remove(0);
     for (method, ..) in LISTS {
         let answer = peer.answer(method, json!({ "cursor": cursor })).await;
@@ -98,7 +98,7 @@ async fn every_list_has_pages_and_refuses_cursors_it_did_not_make() {
     }
 }
 
-/// Something for everybody and something for Alice, whoever else she says she is.
+/// Tools for all clients and tools for Alice only, whatever name a client declares.
 fn for_alice() -> Server {
     let alice = |session: &Session| session.principal().is_some_and(|it| it.as_str() == "alice");
     Server::new("s", "1")
@@ -119,7 +119,7 @@ async fn what_is_for_one_user_is_not_there_for_another_and_in_no_shared_cache() 
     for (user, sees) in [(Some("alice"), true), (Some("bob"), false), (None, false)] {
         let mut client = Modern::new(&endpoint);
         client.peer.principal = user.map(Principal::new);
-        // A name is said by anybody.
+        // A client can declare any name.
         client.meta["io.modelcontextprotocol/clientInfo"]["name"] = json!("alice");
         for (method, member, _) in &LISTS[..3] {
             let list = client.call(1, method, json!({})).await.answer().await["result"].take();

@@ -1,4 +1,4 @@
-//! The revisions without a handshake, over a pipe: what a request says of itself, rounds of questions, subscriptions.
+//! The stateless revision over a pipe: request metadata, multi round-trip requests, subscriptions.
 
 mod admission;
 mod base;
@@ -26,7 +26,7 @@ fn meta(capabilities: Value) -> Value {
     })
 }
 
-/// A client of a server, with what it can be asked.
+/// A client of a server, with its declared capabilities.
 struct Peer {
     wire: Wire,
     capabilities: Value,
@@ -68,14 +68,14 @@ impl Peer {
         self.call("tools/call", named(name, more)).await
     }
 
-    /// The code of an error.
+    /// Returns the code of an error.
     async fn fails(&mut self, method: &str, params: Value) -> i64 {
         let answer = self.answer(method, params).await;
         let code = answer["error"]["code"].as_i64();
         code.unwrap_or_else(|| panic!("{answer}"))
     }
 
-    /// Asserts that nothing was sent: the next frame is an answer to something else.
+    /// Asserts that nothing was sent: the next frame is the response to another request.
     async fn silent(&mut self) {
         self.call("server/discover", json!({})).await;
     }
@@ -87,7 +87,7 @@ fn named(name: &str, more: Value) -> Value {
     params
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 fn text(result: &Value) -> &str {
     assert_eq!(result["resultType"], "complete", "{result}");
     result["content"][0]["text"]

@@ -1,4 +1,4 @@
-//! Questions that are not asked, or not answered as they should be.
+//! Input requests that are not sent, or that get an invalid response.
 
 use mcp_server::{Ctx, Elicitation, HandlerError, Server, Tool};
 use mcp_types::{
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Peer, named, text};
 
-/// A server whose tool `ask` sends this sampling request.
+/// Creates a server whose tool `ask` sends this sampling request.
 fn sampling(params: Value) -> Server {
     let params: CreateMessageRequestParams = serde_json::from_value(params).unwrap();
     Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
@@ -54,7 +54,7 @@ async fn sampling_asks_only_for_what_the_request_declares() {
         "t"
     );
 
-    // Context is left out unless it is asked for and can be had.
+    // The context is omitted unless it is requested and supported.
     let plain = json!({ "messages": [said("user")], "maxTokens": 5 });
     for context in [
         IncludeContext::AllServers,
@@ -150,7 +150,7 @@ async fn meta_of_tool_uses_and_results_is_sent_as_it_came() {
 
 // proves: M-SAMP-020, M-SAMP-023
 #[tokio::test]
-async fn any_stop_reason_is_read_and_malformed_content_is_asked_for_again() {
+async fn any_stop_reason_is_read_and_malformed_content_is_requested_again() {
     let params = json!({ "messages": [said("user")], "maxTokens": 5 });
     let mut peer = Peer::with(sampling(params), json!({ "sampling": {} }));
     let block = json!({ "type": "text", "text": "x" });
@@ -181,7 +181,7 @@ struct Account {
     mail: Option<String>,
 }
 
-/// Tools that ask by form, by URL, and by a form made by hand.
+/// Tools that request input by form, by URL, and by a hand-written form.
 fn forms() -> Server {
     let ask = Tool::new("form", async |cx: Ctx| {
         Ok::<_, HandlerError>(
@@ -238,7 +238,7 @@ async fn a_form_has_a_flat_schema_and_a_url_is_one() {
             "mode": "url", "message": "Sign in", "url": "https://example.com/in"
         } })
     );
-    // Nobody is told that it is done: there is no such notification.
+    // The stateless revision has no notification for the completion.
     let done = peer.tool("url", answered("accept", Value::Null)).await;
     assert_eq!(text(&done), "true false");
     peer.silent().await;
@@ -274,7 +274,7 @@ async fn a_form_that_is_not_flat_is_never_sent() {
 
 // proves: M-DEPR-007
 #[tokio::test]
-async fn choices_with_titles_are_told_by_one_of() {
+async fn choices_with_titles_use_one_of() {
     let mut peer = Peer::with(
         mcp_tests::everything::server(),
         json!({ "elicitation": {} }),
@@ -290,7 +290,7 @@ async fn choices_with_titles_are_told_by_one_of() {
 
 // proves: M-ELIC-008, M-ELIC-010
 #[tokio::test]
-async fn only_declared_modes_are_asked() {
+async fn only_declared_modes_are_requested() {
     for (elicitation, form, url) in [
         (json!({}), true, false),
         (json!({ "form": {} }), true, false),
@@ -342,7 +342,7 @@ async fn each_action_reaches_the_handler_and_a_wrong_answer_does_not() {
 
 // proves: M-ROOT-006, M-ROOT-008
 #[tokio::test]
-async fn roots_are_asked_of_who_has_them_and_bad_ones_asked_for_again() {
+async fn roots_are_requested_if_declared_and_invalid_ones_again() {
     let roots = Tool::new("ask", async |cx: Ctx| {
         let roots = cx.named("q").roots().await?;
         Ok::<_, HandlerError>(format!("{} roots", roots.len()))

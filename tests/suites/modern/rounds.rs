@@ -1,4 +1,4 @@
-//! Calls that ask: one handler, several requests.
+//! Multi round-trip requests: one handler, several requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ fn sampled(said: &str) -> Value {
     json!({ "role": "assistant", "content": { "type": "text", "text": said }, "model": "m" })
 }
 
-/// The questions of a result, by name.
+/// The input requests of a result, by key.
 fn questions(result: &Value) -> Vec<&str> {
     assert_eq!(result["resultType"], "input_required", "{result}");
     assert!(result["ttlMs"].is_null() && result["content"].is_null());
@@ -43,7 +43,7 @@ fn questions(result: &Value) -> Vec<&str> {
 
 // proves: M-MRTR-001, M-MRTR-003, M-MRTR-004, M-MRTR-006, M-MRTR-010, M-TOOL-011, M-BASE-011, M-DEPR-003
 #[tokio::test]
-async fn a_question_ends_the_call_and_its_answer_comes_with_another() {
+async fn an_input_request_ends_the_call_and_its_response_comes_with_the_retry() {
     let mut peer = Peer::with(everything::server(), able());
     for (tool, key, answer, said) in [
         (
@@ -88,7 +88,7 @@ async fn a_question_ends_the_call_and_its_answer_comes_with_another() {
 
 // proves: M-MRTR-031, M-MRTR-032, M-MRTR-033, M-MRTR-034
 #[tokio::test]
-async fn what_is_missing_or_misshapen_is_asked_for_again() {
+async fn missing_and_malformed_responses_are_requested_again() {
     let mut peer = Peer::with(everything::server(), able());
     let tool = "test_input_required_result_elicitation";
     for responses in [
@@ -120,7 +120,7 @@ async fn what_is_missing_or_misshapen_is_asked_for_again() {
 
 // proves: M-MRTR-002, M-MRTR-009, M-MRTR-011, M-MRTR-023, M-MRTR-034
 #[tokio::test]
-async fn rounds_follow_each_other_and_questions_stand_together() {
+async fn concurrent_input_requests_share_a_round_trip() {
     let mut peer = Peer::with(everything::server(), able());
     let tool = "test_input_required_result_multi_round";
     let first = peer.tool(tool, json!({})).await;
@@ -141,7 +141,7 @@ async fn rounds_follow_each_other_and_questions_stand_together() {
     let tool = "test_input_required_result_multiple_inputs";
     let asked = peer.tool(tool, json!({})).await;
     assert_eq!(questions(&asked), ["client_roots", "greeting", "user_name"]);
-    // Two of three: the third is asked for again, and the two are remembered.
+    // Two of three responses: the third is requested again, and the two are kept.
     let more = json!({
         "requestState": asked["requestState"],
         "inputResponses": { "greeting": sampled("Hello"), "client_roots": { "roots": [] } }
@@ -157,7 +157,7 @@ async fn rounds_follow_each_other_and_questions_stand_together() {
 
 // proves: M-META-009, M-META-010, M-MRTR-021, M-ERR-012
 #[tokio::test]
-async fn nothing_is_asked_that_the_request_does_not_declare() {
+async fn undeclared_input_requests_are_not_sent() {
     let mut peer = Peer::with(everything::server(), json!({ "sampling": {} }));
     let asked = peer
         .tool("test_input_required_result_capabilities", json!({}))
@@ -227,7 +227,7 @@ async fn the_state_of_a_call_is_good_for_that_call_alone() {
     }
     assert_eq!(text(&peer.tool(tool, with(&state)).await), "state-ok");
 
-    // Another process without the key, and with it.
+    // Another process without the state key, and with it.
     let keys = |key| everything::server().state_keys(StateKeys::new([key; 32]));
     let mut one = Peer::with(keys(1), able());
     let asked = one.tool(tool, json!({})).await;
@@ -239,7 +239,7 @@ async fn the_state_of_a_call_is_good_for_that_call_alone() {
     assert_eq!(refused["error"]["code"], -32602);
 }
 
-/// Shall it be wiped?
+/// Wipe it?
 #[derive(Deserialize, JsonSchema)]
 struct Sure {
     sure: bool,
@@ -251,7 +251,7 @@ struct Which {
     which: String,
 }
 
-/// A tool that does something before it asks, and counts how often.
+/// A tool with a side effect before its input request, which it counts.
 fn booking(effects: &Arc<AtomicUsize>, runs: &Arc<AtomicUsize>) -> Server {
     let (effects, runs) = (Arc::clone(effects), Arc::clone(runs));
     Server::new("s", "1").tool(Tool::new("book", move |cx: Ctx| {
@@ -269,7 +269,7 @@ fn booking(effects: &Arc<AtomicUsize>, runs: &Arc<AtomicUsize>) -> Server {
 }
 
 #[tokio::test]
-async fn a_side_effect_before_a_question_happens_once() {
+async fn a_memoized_side_effect_before_an_input_request_happens_once() {
     let (effects, runs) = (Arc::default(), Arc::default());
     let mut peer = Peer::with(booking(&effects, &runs), able());
     let asked = peer.tool("book", json!({})).await;
@@ -304,7 +304,7 @@ async fn a_side_effect_before_a_question_happens_once() {
 }
 
 #[tokio::test]
-async fn parameters_are_asked_for_in_one_round_and_the_body_runs_once() {
+async fn ask_parameters_need_one_round_trip_and_the_body_runs_once() {
     let runs = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&runs);
     let wipe = Tool::new(
@@ -335,9 +335,9 @@ async fn parameters_are_asked_for_in_one_round_and_the_body_runs_once() {
     assert_eq!(runs.load(Ordering::SeqCst), 1);
 }
 
-/// A question that is swallowed by other SDKs: here there is no error to swallow.
+/// An input request whose error other SDKs swallow: here there is no error to swallow.
 #[tokio::test]
-async fn a_question_cannot_be_swallowed() {
+async fn an_input_request_cannot_be_swallowed() {
     let careless = Tool::new("careless", async |cx: Ctx| {
         match cx.elicit::<Sure>("Sure?").await {
             Ok(answer) => format!("answered {}", answer.accepted().is_some()),
@@ -360,7 +360,7 @@ async fn a_question_cannot_be_swallowed() {
 
 // proves: M-ERR-008, M-ELIC-018, M-ELIC-020
 #[tokio::test]
-async fn urls_are_asked_for_and_not_an_error() {
+async fn urls_are_input_requests_and_not_an_error() {
     let paid = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&paid);
     let buy = Tool::new("buy", move |cx: Ctx| {

@@ -1,4 +1,4 @@
-//! Requests under way: progress, log messages, cancellation, several at once.
+//! Running requests: progress, log messages, cancellation, several at once.
 
 use std::sync::{Arc, Mutex};
 
@@ -98,7 +98,7 @@ async fn progress_only_grows_and_only_while_the_request_runs() {
     }
 }
 
-/// Says one thing of each level.
+/// Logs one message of each level.
 fn logs() -> Server {
     Server::new("logs", "1").tool(Tool::new("log", |cx: Ctx| {
         for level in LoggingLevel::ALL.iter().copied() {
@@ -159,7 +159,7 @@ async fn the_level_is_per_request_and_filters() {
 
 // proves: M-LOG-011, M-PROG-010
 #[tokio::test]
-async fn a_tight_loop_floods_nobody() {
+async fn a_tight_loop_does_not_flood_the_client() {
     let server = Server::new("s", "1").tool(Tool::new("loop", |cx: Ctx| {
         let logged = |n: &i32| cx.log(LoggingLevel::Error, *n);
         let told = |n: &i32| cx.progress(f64::from(*n), 100_000.0);
@@ -182,7 +182,7 @@ async fn a_tight_loop_floods_nobody() {
     assert_eq!(text(&answer["result"]), frames.to_string());
 }
 
-/// Tells when it is dropped.
+/// Notifies when it is dropped.
 struct Gone(Arc<Notify>);
 
 impl Drop for Gone {
@@ -191,7 +191,7 @@ impl Drop for Gone {
     }
 }
 
-/// A server whose tool `wait` never ends, and a notice of its handler's end.
+/// Creates a server whose tool `wait` never ends, and a notification of the end of its handler.
 fn waiting() -> (Server, Arc<Notify>) {
     let gone = Arc::new(Notify::new());
     let notice = Arc::clone(&gone);
@@ -232,7 +232,7 @@ async fn a_cancelled_request_ends_its_handler_and_nothing_more_is_said_of_it() {
 
 // proves: M-TOOL-040, M-COMP-010
 #[tokio::test]
-async fn slow_requests_delay_nobody_and_too_many_are_refused() {
+async fn slow_requests_delay_no_others_and_too_many_are_rejected() {
     let (server, gone) = waiting();
     let mut peer = Peer::new(server);
     let mut ids = Vec::new();
@@ -256,7 +256,7 @@ async fn conversations_on_one_pipe_know_nothing_of_each_other() {
     let tool = "test_input_required_result_multi_round";
     let mut states = Vec::new();
     for name in ["Ann", "Bob"] {
-        // Whatever was answered before, the next one is asked again.
+        // Earlier responses do not count for the next call.
         let first = peer.tool(tool, json!({})).await;
         assert_eq!(
             first["inputRequests"]["step1"]["params"]["message"],
@@ -295,7 +295,7 @@ async fn what_one_request_says_holds_for_no_other() {
         -32021
     );
 
-    // Two at once, of which one wants to hear.
+    // Two at once, of which one has a progress token.
     let (server, gone) = waiting();
     let logging = server.tool(Tool::new("log", |cx: Ctx| {
         cx.log(LoggingLevel::Error, "heard");
@@ -314,7 +314,7 @@ async fn what_one_request_says_holds_for_no_other() {
 
 // proves: M-MRTR-022, M-MRTR-036, M-STDIO-009, M-BASE-023, M-ROOT-003
 #[tokio::test]
-async fn a_question_ends_its_request_and_nothing_waits_for_the_answer() {
+async fn an_input_request_ends_its_request_and_nothing_waits() {
     let gone = Arc::new(Notify::new());
     let notice = Arc::clone(&gone);
     let ask = Tool::new("ask", move |cx: Ctx| {
@@ -327,7 +327,7 @@ async fn a_question_ends_its_request_and_nothing_waits_for_the_answer() {
     });
     let mut peer = Peer::with(Server::new("s", "1").tool(ask), json!({ "roots": {} }));
     for _ in 0..100 {
-        // More than may run at once, none of which is ever taken up again.
+        // More calls than may run at once, none of which is ever retried.
         let asked = peer.tool("ask", json!({})).await;
         assert_eq!(asked["resultType"], "input_required");
         gone.notified().await;

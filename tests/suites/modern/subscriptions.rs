@@ -25,7 +25,7 @@ async fn listen(peer: &mut Peer, filter: Value) -> (Value, Value) {
 
 // proves: M-SUB-001, M-SUB-002, M-SUB-003, M-SUB-004, M-SUB-005, M-SUB-007, M-SUB-009, M-SUB-011, M-SUB-012, M-SUB-017, M-META-017
 #[tokio::test]
-async fn a_subscription_hears_what_it_asked_for_under_its_id() {
+async fn a_subscription_receives_its_notifications_under_its_id() {
     let server = everything::server();
     let mut peer = Peer::new(server.clone());
     let filter = json!({
@@ -127,7 +127,7 @@ async fn what_a_client_ends_is_not_answered_and_no_end_is_announced() {
 
 // proves: M-TOOL-013, M-PROMPT-007, M-RES-008, M-RES-002, M-SUB-006, M-LOG-005
 #[tokio::test]
-async fn changes_are_heard_as_they_are_made_and_nothing_else_is() {
+async fn changes_are_notified_as_they_happen() {
     let loud = Tool::new("loud", |cx: Ctx| {
         cx.progress(1.0, None);
         cx.log(mcp_types::LoggingLevel::Emergency, "heard by who called");
@@ -150,7 +150,7 @@ async fn changes_are_heard_as_they_are_made_and_nothing_else_is() {
     server
         .add_resources([Resource::text("x://new", "new", "x")])
         .unwrap();
-    // What one subscription hears may come before another is acknowledged.
+    // A notification of one subscription may arrive before the acknowledgement of another.
     let params = peer.params(json!({ "notifications": { "toolsListChanged": true } }));
     let second = peer.wire.request("subscriptions/listen", params).await;
     let heard = peer

@@ -50,7 +50,7 @@ async fn tools_are_declared_and_listed_with_their_schemas() {
     );
 }
 
-/// Draft 2020-12 with what an object has, and what it does not.
+/// Draft 2020-12 with keywords for objects and other keywords.
 fn every_keyword() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -102,7 +102,7 @@ struct Which {
     which: usize,
 }
 
-/// Tools whose structured content is anything but an object.
+/// Tools whose structured content is not an object.
 fn any_structured() -> Server {
     let values = [
         json!([1, "a"]),
@@ -188,9 +188,9 @@ async fn structured_content_is_any_json_and_keeps_its_schema() {
     assert_eq!(plain.get("structuredContent"), None, "absent is not null");
 }
 
-// The same tools where structured content is an object.
+// The same tools on revisions where structured content must be an object.
 #[tokio::test]
-async fn sessions_get_an_object_around_what_is_none() {
+async fn sessions_get_non_objects_wrapped_in_an_object() {
     let mut old = Wire::open(any_structured(), "2025-11-25", json!({})).await;
     let listed = old.call("tools/list", Value::Null).await;
     for tool in listed["tools"].as_array().unwrap() {

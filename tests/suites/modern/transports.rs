@@ -1,4 +1,4 @@
-//! The same requests over every way to a server.
+//! The same requests over every transport.
 
 use mcp_protocol::Revision;
 use mcp_server::{Ctx, HandlerError, Server, Tool};
@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 
 use super::{Peer, named};
 
-/// What is asked, in order; each answer is looked at apart from its id.
+/// The requests, in order; responses are compared without their ids.
 fn scenario() -> Vec<(&'static str, Value)> {
     vec![
         ("server/discover", json!({})),
@@ -50,7 +50,7 @@ fn bare(mut answer: Value) -> Value {
     answer
 }
 
-/// The answers of whoever is at the other end of these streams, line by line.
+/// Returns the responses of the peer at the other end of these streams, line by line.
 async fn over(read: impl AsyncRead + Unpin, mut write: impl AsyncWrite + Unpin) -> Vec<Value> {
     let mut lines = BufReader::new(read).lines();
     let mut answers = Vec::new();
@@ -117,7 +117,7 @@ async fn requests_that_lack_something_have_a_status_that_says_so() {
         assert_eq!(reply.status, 400, "{lacking}");
         assert_eq!(reply.json().await["error"]["code"], -32602, "{lacking}");
     }
-    // The header does not win over the body.
+    // The body takes precedence over the header.
     let client = Modern::new(&endpoint);
     let request = client.request(1, "tools/call", named("test_simple_text", json!({})));
     let mirrored = client.mirroring(&request);
@@ -125,7 +125,7 @@ async fn requests_that_lack_something_have_a_status_that_says_so() {
     let reply = lying.post(request).await;
     assert_eq!(reply.status, 400);
     assert_eq!(reply.json().await["error"]["code"], -32020);
-    // A handler finds out while it runs.
+    // A handler notices it while it runs.
     let mut client = Modern::new(&endpoint);
     client.meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
     let tool = "test_input_required_result_sampling";

@@ -1,4 +1,4 @@
-//! Several users of one server: whose answers count for whom.
+//! Several users of one server: input counts only for the principal that was asked.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 #[derive(Deserialize, JsonSchema)]
 struct Key {
     key: String,
-    /// Whoever the user says to be.
+    /// The name that the user enters.
     user: String,
 }
 
-/// `keep` asks twice and keeps what is entered, for who entered it; `tell` tells it.
+/// `keep` requests input twice and stores it for its principal; `tell` returns it.
 fn server() -> Server {
     let kept: Arc<Mutex<BTreeMap<Principal, String>>> = Arc::default();
     let tells = Arc::clone(&kept);
@@ -49,7 +49,7 @@ fn server() -> Server {
         }))
 }
 
-/// Calls a tool with the answers of this round.
+/// Calls a tool with the responses of this round trip.
 async fn call(client: &Modern, tool: &str, more: Value) -> Value {
     let mut params = more;
     params["name"] = json!(tool);
@@ -63,7 +63,7 @@ fn answered(question: &str, key: &str) -> Value {
 
 // proves: M-ELIC-024, M-ELIC-026, M-ELIC-033, M-ELIC-045, M-ELIC-052, M-MRTR-016, M-META-016
 #[tokio::test]
-async fn a_conversation_is_of_who_began_it_whoever_they_say_to_be() {
+async fn the_state_of_a_call_is_bound_to_its_principal() {
     let endpoint = Endpoint::new(server()).unwrap();
     let client = |user: Option<&str>| {
         let mut client = Modern::new(&endpoint);

@@ -1,4 +1,4 @@
-//! Results that are used again.
+//! The client's cache of results.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ async fn names(listing: JoinHandle<Result<Vec<Tool>, Error>>) -> Vec<String> {
     tools.into_iter().map(|tool| tool.name).collect()
 }
 
-/// Answers the next request, which must be for tools; tells its cursor.
+/// Answers the next request, which must be `tools/list`, and returns its cursor.
 async fn serve(wire: &mut Wire, page: Value) -> Value {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "tools/list", "{request}");
@@ -143,7 +143,7 @@ async fn one_resource_is_not_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_it_fresh_or_not_at_all_gets_that() {
+async fn the_cache_can_be_bypassed_or_disabled() {
     let (mut wire, client) = pair(client()).await;
     let listing = list(&client);
     serve(&mut wire, tools(60_000, &["a"], None)).await;

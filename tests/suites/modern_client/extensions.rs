@@ -1,4 +1,4 @@
-//! Extensions that a client knows, and those of servers that it does not.
+//! Extensions that a client declares, and extensions of servers that it does not know.
 
 use mcp_client::Error;
 use mcp_types::JsonObject;
@@ -23,7 +23,7 @@ fn declared(request: &Value) -> &Value {
 
 // proves: M-EXT-001, M-EXT-002, M-EXT-010
 #[tokio::test(start_paused = true)]
-async fn every_request_tells_of_the_extensions_and_their_settings() {
+async fn every_request_declares_the_extensions_and_their_settings() {
     let types = json!({ "mimeTypes": ["text/html;profile=mcp-app"] });
     let builder = client()
         .extension(UI, object(types.clone()))
@@ -42,8 +42,8 @@ async fn every_request_tells_of_the_extensions_and_their_settings() {
 
 // proves: M-BASE-013
 #[tokio::test(start_paused = true)]
-async fn a_kind_of_result_that_nobody_advertised_is_not_accepted() {
-    // The server says that it knows an extension; the client did not say so.
+async fn an_undeclared_result_type_is_rejected() {
+    // The server declares an extension that the client did not declare.
     for (extension, kind) in [
         ("com.example/hologram", "hologram"),
         ("io.modelcontextprotocol/tasks", "task"),

@@ -1,4 +1,5 @@
-//! The same over HTTP, where headers repeat the body and silence says nothing.
+//! The same over HTTP, where headers repeat values of the body and a missing response proves
+//! nothing.
 
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ fn http(wired: Wired) -> Http {
     http.service(wired).options(options)
 }
 
-/// A client that has just asked what the server is.
+/// A client that has just sent the probe.
 async fn probing(builder: Builder) -> (HttpServer, Connecting, Exchange) {
     let (wired, mut server) = wired();
     let connecting = tokio::spawn(builder.connect(http(wired)));
@@ -56,7 +57,7 @@ fn call(client: &Client, name: &'static str, arguments: Value) -> JoinHandle<Res
     tokio::spawn(async move { client.call_tool(name, arguments).await.map(|_| ()) })
 }
 
-/// Answers a handshake, which has to be next.
+/// Answers the handshake, which must be the next request.
 async fn shakes_hands(mut server: HttpServer, connecting: Connecting) {
     let exchange = server.next().await;
     assert_eq!(exchange.body["method"], "initialize");
@@ -88,7 +89,7 @@ async fn what_is_not_modern_leads_to_a_handshake() {
         let id = probe.body["id"].clone();
         probe.refuse(status, id, refusal(code, Value::Null));
         shakes_hands(server, connecting).await;
-        // A server that did not get as far as the id.
+        // A server whose error has no id.
         let (server, connecting, probe) = probing(client()).await;
         probe.refuse(status, Value::Null, refusal(code, Value::Null));
         shakes_hands(server, connecting).await;
@@ -239,14 +240,14 @@ async fn a_stream_that_breaks_is_a_call_that_is_lost() {
     let stream = server.next().await.stream();
     stream.raw(": alive\n\n").await;
     stream.raw("id: 7\nretry: 1\ndata:\n\n").await;
-    // Nobody answers that.
+    // The client does not answer this.
     let question = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     stream.raw(&format!("data: {question}\n\n")).await;
     drop(stream);
     let error = calling.await.unwrap().unwrap_err().to_string();
     assert!(error.contains("before the response"), "{error}");
     assert!(error.contains("may have run"), "{error}");
-    // What does no harm is not asked again either.
+    // Requests without side effects are not repeated either.
     let listed = listing(&client);
     server.next().await.break_off();
     assert!(listed.await.unwrap().is_err());
@@ -305,7 +306,7 @@ async fn a_mismatch_of_headers_leads_to_a_look_at_the_tools_and_one_more_try() {
         let id = exchange.body["id"].clone();
         exchange.refuse(400, id, refusal(-32020, Value::Null));
     };
-    // It was never listed, so nobody knew.
+    // The tool was never listed, so its header parameters are unknown.
     let calling = call(&client, "query", json!({ "region": "eu" }));
     let exchange = server.next().await;
     assert_eq!(exchange.header("mcp-param-region"), None);
@@ -318,7 +319,7 @@ async fn a_mismatch_of_headers_leads_to_a_look_at_the_tools_and_one_more_try() {
     assert_eq!(exchange.header("mcp-param-region"), Some("eu"));
     exchange.answer(json!({ "content": [] }));
     calling.await.unwrap().unwrap();
-    // If the list says nothing new, the refusal stands.
+    // If the new list is the same, the error is returned.
     let calling = call(&client, "query", json!({ "region": "eu" }));
     refuse(server.next().await);
     let exchange = server.next().await;
@@ -378,7 +379,7 @@ async fn a_stream_of_changes_that_cannot_be_kept_up_is_given_up() {
     assert!(began.elapsed() > Duration::from_secs(60));
 }
 
-/// A client of a real server, with nothing but a socket left out.
+/// A client of a real server, without a socket.
 async fn of_everything(builder: Builder) -> (Client, Network) {
     let endpoint = Endpoint::new(everything::server()).unwrap();
     let network = Network::to(&endpoint);
@@ -388,7 +389,7 @@ async fn of_everything(builder: Builder) -> (Client, Network) {
 }
 
 #[tokio::test]
-async fn a_server_of_both_eras_is_the_same_in_both() {
+async fn a_server_is_the_same_on_both_kinds_of_revisions() {
     let account = json!({ "username": "octocat", "email": "o@example.com" });
     for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
         let account = account.clone();

@@ -1,4 +1,4 @@
-//! Hearing of changes, over a pipe.
+//! Change notifications over a pipe.
 
 use mcp_client::{Builder, ChangedList, Client, Error, Subscription};
 use mcp_tests::wire::Wire;
@@ -22,7 +22,7 @@ fn telling(notes: &Notes) -> Builder {
     client().on_change(move |changed: ChangedList| notes.note(format!("{changed:?}")))
 }
 
-/// The next request, which must be for a stream.
+/// Returns the next request, which must be `subscriptions/listen`.
 async fn listening(wire: &mut Wire) -> Value {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "subscriptions/listen", "{request}");
@@ -45,7 +45,7 @@ async fn acknowledge(wire: &mut Wire, request: &Value, honoured: &Value) {
     tell(wire, request, method, json!({ "notifications": honoured })).await;
 }
 
-/// The next request for a stream, acknowledged as it is.
+/// Returns the next `subscriptions/listen`, acknowledged as requested.
 async fn welcomed(wire: &mut Wire) -> Value {
     let request = listening(wire).await;
     acknowledge(wire, &request, filter(&request)).await;
@@ -68,7 +68,7 @@ async fn updated(wire: &mut Wire, request: &Value, uri: &str) {
     tell(wire, request, method, json!({ "uri": uri })).await;
 }
 
-/// Waits until all that was sent before has been heard.
+/// Waits until all earlier messages are processed.
 async fn heard(wire: &mut Wire, client: &Client) {
     let client = client.clone();
     let pinging = tokio::spawn(async move { client.ping().await });
@@ -78,14 +78,14 @@ async fn heard(wire: &mut Wire, client: &Client) {
 
 // proves: M-SUB-002, M-SUB-003, M-SUB-008, M-SUB-010, M-STDIO-010
 #[tokio::test(start_paused = true)]
-async fn announced_changes_are_heard_on_the_stream_and_nowhere_else() {
+async fn announced_changes_are_received_only_on_the_stream() {
     let notes = Notes::default();
     let (mut wire, client) = pair(telling(&notes)).await;
     let request = listening(&mut wire).await;
     let asked = json!({ "toolsListChanged": true, "resourcesListChanged": true });
     assert_eq!(*filter(&request), asked);
     let tools = "notifications/tools/list_changed";
-    // Too early, on no stream, on another one.
+    // Too early, without a stream, on another stream.
     tell(&mut wire, &request, tools, json!({})).await;
     let honoured = json!({ "toolsListChanged": true });
     acknowledge(&mut wire, &request, &honoured).await;
@@ -102,7 +102,7 @@ async fn announced_changes_are_heard_on_the_stream_and_nowhere_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_nothing_or_hears_of_nothing_opens_no_stream() {
+async fn without_handlers_or_announced_changes_no_stream_is_opened() {
     let (mut wire, client) = pair(client()).await;
     heard(&mut wire, &client).await;
     let silent = json!({ "tools": {} });
@@ -149,7 +149,7 @@ async fn all_subscriptions_share_a_stream_that_follows_them() {
     let two = listening(&mut wire).await;
     let both = json!({ "resourceSubscriptions": ["a:/1", "a:/2"] });
     assert_eq!(*filter(&two), both);
-    // Until the new stream is there, the old one is listened to.
+    // The old stream is used until the new one is open.
     updated(&mut wire, &one, "a:/1/part").await;
     assert_eq!(first.next().await.as_deref(), Some("a:/1/part"));
     acknowledge(&mut wire, &two, &both).await;
@@ -159,7 +159,7 @@ async fn all_subscriptions_share_a_stream_that_follows_them() {
     updated(&mut wire, &two, "a:/2").await;
     assert_eq!(second.next().await.as_deref(), Some("a:/2"));
 
-    // Who subscribes twice needs no other stream.
+    // A second subscription to the same resource needs no new stream.
     let third = subscribe(&client, "a:/2").await.unwrap().unwrap();
     second.unsubscribe().await.unwrap();
     heard(&mut wire, &client).await;
@@ -222,7 +222,7 @@ async fn a_refusal_leaves_the_other_subscriptions_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_may_end_a_stream_in_good_order() {
+async fn a_server_may_end_a_stream_gracefully() {
     for by_result in [true, false] {
         let (mut wire, client) = pair(client()).await;
         let subscribing = subscribe(&client, "a:/1");
@@ -240,7 +240,7 @@ async fn a_server_may_end_a_stream_in_good_order() {
         if !by_result {
             cancelled(&mut wire, &stream).await;
         }
-        // Whoever wants it again, asks again.
+        // A later subscription sends a new request.
         let subscribing = subscribe(&client, "a:/1");
         welcomed(&mut wire).await;
         subscribing.await.unwrap().unwrap();

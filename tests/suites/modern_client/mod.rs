@@ -1,4 +1,4 @@
-//! The client of servers without sessions, and of servers whose era it does not know.
+//! Clients of stateless servers, and of servers whose revision is unknown.
 
 mod cache;
 mod extensions;
@@ -20,7 +20,7 @@ fn client() -> Builder {
     Client::builder("host", "0.1")
 }
 
-/// What a modern server says of itself.
+/// The result of `server/discover`.
 fn discovered(versions: &[&str], capabilities: Value) -> Value {
     json!({
         "resultType": "complete",
@@ -33,7 +33,7 @@ fn discovered(versions: &[&str], capabilities: Value) -> Value {
     })
 }
 
-/// Answers the next request, which must be the probe, as a modern server.
+/// Answers the next request, which must be the probe, as a stateless server.
 async fn welcome(wire: &mut Wire, capabilities: Value) -> Value {
     let probe = wire.recv_patiently().await;
     assert_eq!(probe["method"], "server/discover", "{probe}");
@@ -42,7 +42,7 @@ async fn welcome(wire: &mut Wire, capabilities: Value) -> Value {
     probe
 }
 
-/// A client that is connected to a scripted modern server.
+/// Connects a client to a scripted stateless server.
 async fn connected(builder: Builder, capabilities: Value) -> (Wire, Client) {
     let (mut wire, transport) = Wire::server();
     let connecting = tokio::spawn(builder.connect(transport));
@@ -50,7 +50,7 @@ async fn connected(builder: Builder, capabilities: Value) -> (Wire, Client) {
     (wire, connecting.await.unwrap().unwrap())
 }
 
-/// The error of a server that does not serve the revision it was asked in.
+/// The error of a server that does not support the requested revision.
 async fn unsupported(wire: &mut Wire, request: &Value, versions: &[&str]) {
     let data = json!({ "supported": versions, "requested": REVISION });
     let error = json!({ "code": -32022, "message": "not served", "data": data });
@@ -59,7 +59,7 @@ async fn unsupported(wire: &mut Wire, request: &Value, versions: &[&str]) {
         .await;
 }
 
-/// Checks that a request claims its revision.
+/// Checks that a request names its revision.
 fn claims(request: &Value) {
     let meta = &request["params"]["_meta"];
     assert_eq!(meta[VERSION_KEY], REVISION, "{request}");

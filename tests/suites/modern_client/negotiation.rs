@@ -1,4 +1,4 @@
-//! Each line of the table of outcomes, over a pipe.
+//! Each line of the table of probe outcomes, over a pipe.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{REVISION, claims, client, discovered, unsupported, welcome};
 
 type Connecting = JoinHandle<Result<Client, Error>>;
 
-/// A client that has just asked what the server is.
+/// A client that has just sent the probe.
 async fn probing(builder: Builder) -> (Wire, Connecting, Value) {
     let (mut wire, transport) = Wire::server();
     let connecting = tokio::spawn(builder.connect(transport));
@@ -24,7 +24,7 @@ async fn probing(builder: Builder) -> (Wire, Connecting, Value) {
     (wire, connecting, probe)
 }
 
-/// Answers the handshake that has to follow, which offers `revision`.
+/// Answers the handshake that must follow, with `revision`.
 async fn shakes_hands(mut wire: Wire, connecting: Connecting, revision: &str) -> (Wire, Client) {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "initialize", "{request}");
@@ -49,7 +49,7 @@ async fn error(connecting: Connecting) -> Error {
 // proves: M-META-001, M-META-002, M-META-003, M-META-006, M-VER-001, M-DISC-002, M-DISC-008
 // proves: M-DISC-011, M-STDIO-021, M-STDIO-022, M-EXT-003
 #[tokio::test(start_paused = true)]
-async fn a_modern_server_is_asked_first_and_never_initialized() {
+async fn a_stateless_server_is_probed_first_and_never_initialized() {
     let (mut wire, connecting, probe) = probing(client()).await;
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": REVISION,
@@ -78,7 +78,7 @@ async fn a_modern_server_is_asked_first_and_never_initialized() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_say_who_it_is_is_unknown() {
+async fn a_server_without_identity_is_unknown() {
     let (mut wire, connecting, probe) = probing(client()).await;
     let result = json!({ "supportedVersions": [REVISION], "capabilities": {} });
     wire.answer(&probe, result).await;
@@ -94,7 +94,7 @@ async fn any_other_error_leads_to_a_handshake() {
         wire.refuse(&probe, code, "not that").await;
         shakes_hands(wire, connecting, "2025-11-25").await;
     }
-    // Neither is this an answer.
+    // This is not a valid response either.
     let (mut wire, connecting, probe) = probing(client()).await;
     wire.answer(&probe, json!({ "ok": true })).await;
     shakes_hands(wire, connecting, "2025-11-25").await;
@@ -170,7 +170,7 @@ async fn silence_is_waited_through_and_then_taken_for_age() {
     let (request, _) = tokio::join!(wire.recv_patiently(), async {});
     assert_eq!(request["method"], "initialize");
     assert_eq!(began.elapsed().as_secs(), 8);
-    // The answer comes too late to matter.
+    // The response arrives too late.
     wire.answer(&probe, discovered(&[REVISION], json!({})))
         .await;
     wire.refuse(&request, -32000, "busy").await;
@@ -200,7 +200,7 @@ async fn a_client_of_modern_servers_alone_says_so_of_an_old_one() {
 
 // proves: M-STDIO-027
 #[tokio::test(start_paused = true)]
-async fn a_server_that_leaves_when_it_is_asked_is_started_again() {
+async fn a_server_that_exits_after_the_probe_is_reconnected() {
     let (transport, mut starts) = started();
     let connecting = tokio::spawn(client().connect(transport));
     let mut first = starts.next().await;
@@ -210,7 +210,7 @@ async fn a_server_that_leaves_when_it_is_asked_is_started_again() {
     let (_wire, client) = shakes_hands(second, connecting, "2025-11-25").await;
     drop(client);
 
-    // One that cannot be started again says what to do.
+    // A transport that cannot reconnect reports what to do.
     let (wire, connecting, _probe) = probing(super::client()).await;
     drop(wire);
     let error = error(connecting).await;
@@ -220,7 +220,7 @@ async fn a_server_that_leaves_when_it_is_asked_is_started_again() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_program_that_exits_when_it_is_asked_is_run_again() {
+async fn a_program_that_exits_after_the_probe_is_started_again() {
     let info = r#"{"name":"sh","version":"0"}"#;
     let script = format!(
         r#"read -r line; case "$line" in *server/discover*) exit 3;; esac
@@ -237,7 +237,7 @@ async fn a_program_that_exits_when_it_is_asked_is_run_again() {
 
 // proves: M-VER-010
 #[tokio::test(start_paused = true)]
-async fn a_slow_modern_server_that_refuses_the_handshake_is_asked_once_more() {
+async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
     let (mut wire, connecting, _probe) = probing(client()).await;
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "initialize");
@@ -246,7 +246,7 @@ async fn a_slow_modern_server_that_refuses_the_handshake_is_asked_once_more() {
     let client = connecting.await.unwrap().unwrap();
     assert_eq!(client.known_version().era(), Era::Modern);
 
-    // But not for ever.
+    // The wait is limited.
     let (mut wire, connecting, _probe) = probing(super::client()).await;
     for method in ["initialize", "server/discover", "initialize"] {
         let request = wire.recv_patiently().await;
@@ -267,7 +267,7 @@ async fn what_was_found_is_not_found_out_again_until_it_is_wrong() {
     let connecting = tokio::spawn(legacy().connect(transport));
     shakes_hands(wire, connecting, "2025-06-18").await;
 
-    // The server was replaced by a modern one.
+    // The server was replaced by a stateless one.
     let (mut wire, transport) = Wire::server();
     let connecting = tokio::spawn(legacy().connect(transport));
     let request = wire.recv_patiently().await;
@@ -276,19 +276,19 @@ async fn what_was_found_is_not_found_out_again_until_it_is_wrong() {
     let client = connecting.await.unwrap().unwrap();
     assert_eq!(client.known_version().era(), Era::Modern);
 
-    // A modern server that is slow is no legacy server.
+    // A slow stateless server is not a session-based server.
     let modern = || prior(Revision::V2026_07_28);
     let (mut wire, connecting, _probe) = probing(modern()).await;
     assert!(error(connecting).await.is_timeout());
     wire.ended().await;
-    // One that does not know the question is.
+    // A server that does not know the probe is.
     let (mut wire, connecting, probe) = probing(modern()).await;
     wire.refuse(&probe, -32601, "method not found").await;
     shakes_hands(wire, connecting, "2025-11-25").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_revision_or_a_wish_leaves_the_question_out() {
+async fn an_old_revision_or_a_setting_skips_the_probe() {
     for (builder, offer) in [
         (client().negotiation(Negotiation::Legacy), "2025-11-25"),
         (client().revision(Revision::V2025_03_26), "2025-03-26"),
@@ -321,7 +321,7 @@ async fn a_modern_connection_is_never_demoted() {
 }
 
 #[tokio::test]
-async fn a_server_of_both_eras_is_spoken_to_in_the_newer_one() {
+async fn a_server_of_all_revisions_is_used_on_the_stateless_one() {
     let server = || Server::new("both", "1.2.3").tool(Tool::new("hello", || "hello"));
     for (builder, era) in [
         (client(), Era::Modern),

@@ -1,4 +1,4 @@
-//! What a client of a modern server says, and what it does not.
+//! Messages of a client of a stateless server.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn the_log_level_travels_with_every_request_and_needs_none_of_its_own() {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "tools/list");
     assert_eq!(request["params"]["_meta"][level], "warning");
-    // Who drops a call cancels it, by its id.
+    // Dropping a call cancels it by its id.
     listing.abort();
     let cancelled = wire.recv_patiently().await;
     assert_eq!(cancelled["method"], "notifications/cancelled");

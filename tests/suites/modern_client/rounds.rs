@@ -1,4 +1,4 @@
-//! Calls that the server answers with questions.
+//! Calls that get `input_required`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,7 @@ async fn a_call_goes_on_with_answers_and_with_the_state_as_it_came() {
     let answers = json!({ "a \"key\"": answer });
     assert_eq!(second["params"]["inputResponses"], answers);
     assert_eq!(second["params"]["requestState"], state);
-    // The state of an earlier round is no state of this one.
+    // The state of an earlier round trip is not sent again.
     wire.answer(&second, asks(json!({ "b": form("and?") }), Value::Null))
         .await;
     let third = wire.recv_patiently().await;
@@ -131,7 +131,7 @@ async fn other_calls_hear_nothing_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_questions_of_a_round_are_asked_at_once_by_the_handlers_there_are() {
+async fn all_input_requests_of_a_round_trip_are_handled_concurrently() {
     let both = Arc::new(Barrier::new(2));
     let host = client()
         .roots([Root::new("file:///work")])
@@ -163,7 +163,7 @@ async fn all_questions_of_a_round_are_asked_at_once_by_the_handlers_there_are() 
     wire.answer(&request, asks(questions, Value::Null)).await;
     let retry = wire.recv_patiently().await;
     let answers = &retry["params"]["inputResponses"];
-    // A user who says no has answered.
+    // A decline is a response.
     assert_eq!(answers["form"], json!({ "action": "decline" }));
     assert_eq!(answers["model"]["content"]["text"], "Paris");
     let roots = json!({ "roots": [{ "uri": "file:///work" }] });
@@ -174,7 +174,7 @@ async fn all_questions_of_a_round_are_asked_at_once_by_the_handlers_there_are() 
 
 // proves: M-MRTR-035, M-MRTR-037, M-SAMP-021
 #[tokio::test(start_paused = true)]
-async fn a_question_without_an_answer_ends_the_call_here() {
+async fn an_input_request_without_a_response_fails_the_call() {
     let host = || accepting().on_sample(async |ask| Err(ask.rejected_by_user()));
     let sample = |more: Value| {
         let mut params = json!({ "messages": [], "maxTokens": 5 });
@@ -228,7 +228,7 @@ async fn a_handler_that_panics_fails_its_call_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_is_an_end_to_being_asked() {
+async fn the_number_of_round_trips_is_limited() {
     for limit in [10, 2] {
         let (mut wire, client) = with_tools(accepting().max_round_trips(limit)).await;
         let calling = call(&client);
@@ -269,7 +269,7 @@ async fn a_state_alone_is_brought_back_at_a_pace() {
 
 // proves: M-BASE-014
 #[tokio::test(start_paused = true)]
-async fn results_that_break_the_rules_are_told_apart() {
+async fn invalid_results_have_different_errors() {
     let (mut wire, client) = with_tools(accepting()).await;
     for (result, told) in [
         (
@@ -298,7 +298,7 @@ async fn results_that_break_the_rules_are_told_apart() {
         .await;
     let error = listing.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Protocol(_)), "{error}");
-    // What says nothing of its kind is what was asked for.
+    // A result without a type is complete.
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     wire.answer(&request, json!({ "content": [] })).await;
@@ -322,7 +322,7 @@ async fn a_user_may_be_slow_up_to_the_total_timeout() {
     wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
         .await;
     let retry = wire.recv_patiently().await;
-    // The server's time begins anew.
+    // The idle timeout of the server starts again.
     sleep(second * 9).await;
     wire.answer(&retry, done()).await;
     calling.await.unwrap().unwrap();
@@ -339,7 +339,7 @@ async fn a_user_may_be_slow_up_to_the_total_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_is_told_in_every_round() {
+async fn progress_is_reported_in_every_round_trip() {
     let (mut wire, client) = with_tools(accepting()).await;
     let heard = Notes::default();
     let notes = heard.clone();
@@ -411,7 +411,7 @@ async fn a_host_may_take_the_rounds_into_its_own_hands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_drops_a_call_drops_its_questions() {
+async fn dropping_a_call_drops_its_input_handlers() {
     let alive = Arc::new(());
     let held = Arc::downgrade(&alive);
     let host = client().on_elicit(move |form| {
@@ -434,6 +434,6 @@ async fn who_drops_a_call_drops_its_questions() {
     assert!(calling.await.unwrap_err().is_cancelled());
     assert_eq!(held.strong_count(), 1);
     client.close().await.unwrap();
-    // The request was answered, so there is nothing to cancel.
+    // The request has a response, so nothing is cancelled.
     wire.ended().await;
 }

@@ -1,4 +1,4 @@
-//! Ends of transports that a test holds.
+//! Transport ends that a test controls.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -18,15 +18,15 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tower_service::Service;
 
-/// Longer than anything that is waited for; with the clock paused it costs nothing.
+/// Longer than any wait in the tests; with a paused clock it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-/// A transport that can be started as often as one likes.
+/// A transport that can reconnect any number of times.
 pub(crate) struct Startable(mpsc::Sender<Wire>);
 
-/// What was started.
+/// The started connections.
 pub(crate) struct Starts(mpsc::Receiver<Wire>);
 
 pub(crate) fn started() -> (Startable, Starts) {
@@ -35,7 +35,7 @@ pub(crate) fn started() -> (Startable, Starts) {
 }
 
 impl Starts {
-    /// The server's end of the next connection.
+    /// Returns the server's end of the next connection.
     pub(crate) async fn next(&mut self) -> Wire {
         self.0.recv().await.unwrap()
     }
@@ -56,7 +56,7 @@ impl Transport for Startable {
     }
 }
 
-/// Answers that a handler gives, one after the other.
+/// Texts that a handler returns one after the other.
 #[derive(Clone, Default)]
 pub(crate) struct Notes(Arc<Mutex<VecDeque<String>>>);
 
@@ -70,11 +70,11 @@ impl Notes {
     }
 }
 
-/// An HTTP client of no network.
+/// An HTTP client without a network.
 #[derive(Clone)]
 pub(crate) struct Wired(mpsc::Sender<Exchange>);
 
-/// Its server.
+/// The server of that client.
 pub(crate) struct HttpServer(mpsc::Receiver<Exchange>);
 
 pub(crate) fn wired() -> (Wired, HttpServer) {
@@ -82,10 +82,10 @@ pub(crate) fn wired() -> (Wired, HttpServer) {
     (Wired(sender), HttpServer(receiver))
 }
 
-/// A request, and the way to answer it.
+/// A request, and the means to answer it.
 pub(crate) struct Exchange {
     pub(crate) head: request::Parts,
-    /// Null, if there is none.
+    /// The body, or null.
     pub(crate) body: Value,
     reply: oneshot::Sender<Response<Pieces>>,
 }
@@ -93,7 +93,7 @@ pub(crate) struct Exchange {
 /// The body of a response.
 pub(crate) struct Pieces(mpsc::Receiver<Bytes>);
 
-/// A response that is a stream. Dropping it ends the stream.
+/// A response that is an event stream. Dropping it ends the stream.
 pub(crate) struct Stream {
     id: Value,
     pieces: mpsc::Sender<Bytes>,
@@ -136,7 +136,7 @@ impl http_body::Body for Pieces {
 }
 
 impl HttpServer {
-    /// The next request, whenever it comes.
+    /// Returns the next request.
     pub(crate) async fn next(&mut self) -> Exchange {
         let next = self.next_within(PATIENCE).await;
         next.expect("no request came")
@@ -146,7 +146,7 @@ impl HttpServer {
         timeout(time, self.0.recv()).await.ok().flatten()
     }
 
-    /// Checks that no other request comes.
+    /// Checks that no further request is sent.
     pub(crate) async fn is_done(&mut self) {
         if let Some(more) = self.next_within(PATIENCE).await {
             panic!("{} {}", more.head.method, more.body);
@@ -184,7 +184,7 @@ impl Exchange {
         self.answer_with("x-nothing", "nothing", result);
     }
 
-    /// Answers with another header.
+    /// Answers with an additional header.
     pub(crate) fn answer_with(self, name: &str, value: &str, result: Value) {
         let body = json!({ "jsonrpc": "2.0", "id": self.body["id"], "result": result });
         let headers = [("content-type", JSON), (name, value)];
@@ -196,7 +196,7 @@ impl Exchange {
         self.respond(status, JSON, &body.to_string());
     }
 
-    /// The connection breaks before there is a response.
+    /// Interrupts the connection before there is a response.
     pub(crate) fn break_off(self) {
         drop(self);
     }
@@ -207,7 +207,7 @@ impl Exchange {
         Stream { id, pieces }
     }
 
-    /// Acknowledges a stream of changes, which this has to ask for.
+    /// Acknowledges this request, which must be `subscriptions/listen`.
     pub(crate) async fn listen(self) -> Stream {
         assert_eq!(self.body["method"], "subscriptions/listen");
         let filter = self.body["params"]["notifications"].clone();
@@ -229,7 +229,7 @@ impl Stream {
         self.raw(&format!("data: {message}\n\n")).await;
     }
 
-    /// A notification of this stream of changes.
+    /// Sends a notification on this stream.
     pub(crate) async fn tell(&self, method: &str, mut params: Value) {
         params["_meta"] = json!({ "io.modelcontextprotocol/subscriptionId": self.id });
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
@@ -241,7 +241,7 @@ impl Stream {
         self.event(message).await;
     }
 
-    /// Completes when the client reads no more.
+    /// Completes when the client stops reading.
     pub(crate) async fn abandoned(&self) {
         timeout(PATIENCE, self.pieces.closed()).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! Batches, and lines nobody can read.
+//! Batches and unreadable lines.
 
 use mcp_client::Client;
 use mcp_tests::everything;
@@ -94,7 +94,7 @@ async fn a_client_of_2025_03_26_accepts_batches() {
     assert_eq!(wire.recv().await[0]["id"], "p");
 }
 
-/// Error answers without an id exist since 2025-11-25; before, silence is the answer.
+/// Errors without an id exist since 2025-11-25; earlier revisions get no response.
 #[tokio::test]
 async fn unreadable_lines_are_answered_without_id_only_where_that_exists() {
     for revision in REVISIONS {

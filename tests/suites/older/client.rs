@@ -114,7 +114,7 @@ async fn every_revision_works_from_end_to_end() {
     }
 }
 
-// Before the handshake nothing is agreed; what is offered decides what may be sent.
+// Before the handshake no revision is negotiated; the offered one decides.
 #[tokio::test]
 async fn an_offer_has_what_its_revision_has() {
     for revision in Revision::WITH_SESSIONS {
@@ -159,7 +159,7 @@ async fn a_root_has_no_metadata_where_it_has_none() {
     }
 }
 
-// 2024-11-05 has the method and no capability for it: whoever asks finds out.
+// 2024-11-05 has the method without a capability for it.
 #[tokio::test]
 async fn completion_may_be_tried_where_it_cannot_be_declared() {
     for revision in REVISIONS {

@@ -1,4 +1,4 @@
-//! What differs over HTTP: which transport, which headers, and how a stream begins and ends.
+//! Differences over HTTP: transport, headers, start and end of a stream.
 
 use std::convert::Infallible;
 use std::future::Ready;
@@ -23,7 +23,7 @@ use tower_service::Service;
 use super::REVISIONS;
 use crate::wire::Feed;
 
-/// A network that keeps the headers of every request.
+/// A network that records the headers of every request.
 #[derive(Clone)]
 struct Recorder {
     network: Network,
@@ -55,7 +55,7 @@ fn builder(revision: Revision) -> Builder {
         .on_elicit(async |form| form.accept(json!({ "username": "u", "email": "e@x" })))
 }
 
-/// Lists, calls, and is asked, where the revision has questions.
+/// Lists, calls, and answers server requests on revisions that have them.
 async fn talk(client: &Client, revision: Revision) {
     assert_eq!(client.revision(), revision);
     assert!(client.list_tools().await.unwrap().len() > 10);
@@ -69,7 +69,7 @@ async fn talk(client: &Client, revision: Revision) {
     assert_eq!(asked.is_error == Some(true), !asks);
 }
 
-// The header exists since 2025-06-18 and does no harm before.
+// The header exists since 2025-06-18 and is harmless before.
 // proves: LIFE-014
 #[tokio::test]
 async fn every_revision_works_over_streamable_http_and_names_itself_in_every_request() {
@@ -101,7 +101,7 @@ async fn every_revision_works_over_streamable_http_and_names_itself_in_every_req
     }
 }
 
-// Framing follows the transport, features follow the revision.
+// Framing depends on the transport, features on the revision.
 #[tokio::test]
 async fn every_revision_works_over_the_two_endpoints_of_the_oldest() {
     let options = Options::new()
@@ -134,7 +134,7 @@ fn releases() -> Server {
     }))
 }
 
-// A first event without data, and a stream that ends before its answer, exist since 2025-11-25.
+// A first event without data, and a stream that ends before its response, exist since 2025-11-25.
 #[tokio::test(start_paused = true)]
 async fn only_the_newest_revision_has_streams_that_are_polled() {
     for revision in REVISIONS {
@@ -161,9 +161,9 @@ async fn only_the_newest_revision_has_streams_that_are_polled() {
     }
 }
 
-// A stream that breaks off is taken up again by GET, and says the rest.
+// An interrupted stream is resumed with GET and delivers the rest.
 #[tokio::test(start_paused = true)]
-async fn a_stream_is_come_back_to_at_every_revision() {
+async fn a_stream_is_resumed_on_every_revision() {
     for revision in REVISIONS {
         let endpoint = Endpoint::new(releases()).unwrap();
         let peer = Peer::open_as(&endpoint, revision, json!({})).await;
@@ -181,7 +181,7 @@ async fn a_stream_is_come_back_to_at_every_revision() {
     }
 }
 
-// An event without data is unknown before 2025-11-25 on this stream, too.
+// Before 2025-11-25 the GET stream has no event without data either.
 #[tokio::test]
 async fn a_listening_stream_of_an_older_revision_begins_with_news() {
     for revision in &REVISIONS[..3] {
@@ -196,8 +196,7 @@ async fn a_listening_stream_of_an_older_revision_begins_with_news() {
     }
 }
 
-// Without the header the session tells its revision; a header nobody knows is refused, whatever
-// the session is.
+// Without the header the revision of the session counts; an unknown revision is rejected.
 #[tokio::test]
 async fn a_session_needs_no_version_header_and_refuses_a_bad_one() {
     for revision in REVISIONS {
@@ -231,7 +230,7 @@ async fn a_session_needs_no_version_header_and_refuses_a_bad_one() {
     }
 }
 
-// Origin has been checked from the beginning.
+// Every revision checks the origin.
 #[tokio::test]
 async fn a_foreign_page_is_refused_at_every_revision() {
     for revision in REVISIONS {
@@ -246,8 +245,8 @@ async fn a_foreign_page_is_refused_at_every_revision() {
     }
 }
 
-/// A server of the old transport: it accepts messages with this status, and says everything on its
-/// stream without naming the events.
+/// A server of the HTTP+SSE transport: it accepts messages with this status and sends events
+/// without a name.
 #[derive(Clone)]
 struct Oldest {
     accepts: StatusCode,

@@ -1,5 +1,5 @@
-//! Older revisions: what is stripped, replaced and refused, in both directions. What needs no Rust to be told is in
-//! `tests/fixtures/wire/`.
+//! Older revisions: what is removed, replaced and rejected, in both directions. Conversations that
+//! need no Rust code are in `tests/fixtures/wire/`.
 
 mod batches;
 mod client;
@@ -15,10 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The revisions with a handshake.
+/// The session-based revisions.
 pub(crate) const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// The revisions from this one on.
+/// Returns the revisions from this one on.
 fn since(revision: &str) -> Vec<&'static str> {
     REVISIONS.into_iter().filter(|r| *r >= revision).collect()
 }
@@ -47,7 +47,7 @@ fn contents() -> ResourceContents {
     ResourceContents::Text(contents)
 }
 
-/// One block of each kind that was not always there, or has what was not.
+/// Content blocks that do not exist on every revision, or that have such members.
 fn blocks() -> Vec<ContentBlock> {
     let mut text = TextContent::new("x");
     text.meta = Some(meta());
@@ -60,7 +60,7 @@ fn blocks() -> Vec<ContentBlock> {
     ]
 }
 
-/// A server that uses every decoration there is.
+/// Creates a server that uses every optional member.
 pub(crate) fn decorated() -> Server {
     Server::new("s", "1")
         .title("S")
@@ -114,7 +114,7 @@ struct Arg {
     a: Option<String>,
 }
 
-/// Whether a member is there exactly in the revisions since `first`.
+/// Asserts that a member is present exactly on the revisions since `first`.
 fn check(revision: &str, value: &Value, member: &str, first: &str) {
     let there = value.get(member).is_some();
     assert_eq!(
@@ -129,7 +129,7 @@ struct Form {
     name: String,
 }
 
-/// A server that asks by form and by URL.
+/// Creates a server that elicits by form and by URL.
 pub(crate) fn asking() -> Server {
     Server::new("s", "1")
         .tool(Tool::new("form", async |cx: Ctx| {

@@ -50,7 +50,7 @@ async fn decorations_are_left_out_where_they_are_unknown() {
     }
 }
 
-/// The blocks of the fixture, in a tool's result or in a prompt.
+/// The content blocks of the fixture, in a tool result or a prompt.
 fn check_blocks(revision: &str, blocks: &[Value]) {
     check(revision, &blocks[0], "_meta", "2025-06-18");
     let notes = &blocks[0]["annotations"];
@@ -173,7 +173,7 @@ async fn forms_are_fitted_to_2025_06_18() {
     }
     wire.answer(&question, json!({ "action": "decline" })).await;
     wire.recv().await;
-    // Several choices at once cannot be asked for in this revision.
+    // This revision has no multiple choice.
     let result = wire.tool("test_elicitation_sep1330_enums", json!({})).await;
     assert_eq!(result["isError"], true, "{result}");
     let titled = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
@@ -198,7 +198,7 @@ async fn forms_are_fitted_to_2025_06_18() {
     );
 }
 
-/// A server whose tool `ask` asks the model this, and tells what is wrong if it cannot.
+/// Creates a server whose tool `ask` sends this sampling request and returns its error.
 fn sampling(params: Value) -> Server {
     Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
         let params = serde_json::from_value(params.clone()).unwrap();
@@ -239,7 +239,8 @@ async fn sampling_is_fitted_to_revisions_without_tools() {
             "lastModified",
             "2025-06-18",
         );
-        // Since it has a capability of its own, only a client that declares it is asked.
+        // The context needs a separate capability, so it is only requested from clients that
+        // declare it.
         let context = question["params"].get("includeContext");
         assert_eq!(context.is_some(), !newest, "{question}");
         let answer = json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "y" } });
@@ -249,7 +250,7 @@ async fn sampling_is_fitted_to_revisions_without_tools() {
 }
 
 #[tokio::test]
-async fn a_question_the_revision_cannot_carry_is_an_error_that_says_so() {
+async fn a_server_request_that_the_revision_lacks_is_an_error() {
     let text = json!({ "type": "text", "text": "x" });
     let audio = json!({ "type": "audio", "data": "AAAA", "mimeType": "audio/wav" });
     let used = json!({ "type": "tool_use", "id": "u", "name": "t", "input": {} });
@@ -307,9 +308,9 @@ async fn required_urls_have_a_code_since_2025_11_25_and_are_text_before() {
     }
 }
 
-// Our server has no tasks yet; what one day declares them is fitted by the same functions.
+// The server has no tasks; a server that declares them uses the same functions.
 #[test]
-fn tasks_are_declared_to_nobody_who_does_not_know_them() {
+fn tasks_are_not_declared_on_revisions_without_them() {
     for revision in mcp_protocol::Revision::WITH_SESSIONS {
         let tool =
             json!({ "name": "t", "inputSchema": {}, "execution": { "taskSupport": "optional" } });

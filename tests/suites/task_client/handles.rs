@@ -1,4 +1,4 @@
-//! Tasks that nobody waits for at once, or that somebody else has started.
+//! Tasks that the client does not wait for at once, or that another client started.
 
 use mcp_client::{CallStart, Client, Error, KnownVersion, Negotiation, TaskHandle, TaskRef};
 use mcp_protocol::Revision;
@@ -14,7 +14,7 @@ use super::{
     question, quiet,
 };
 
-/// Starts a call that the server goes on with as a task.
+/// Starts a call that the server continues as a task.
 async fn started(wire: &mut Wire, client: &Client) -> TaskHandle {
     let client = client.clone();
     let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
@@ -84,7 +84,7 @@ async fn a_handle_that_is_dropped_leaves_the_task_alone() {
     about(&mut wire, "tasks/get").await;
     waiting.abort();
     drop(task);
-    // The look that was under way is given up, and nothing else.
+    // Only the poll in flight is cancelled.
     let cancelled = wire.recv_patiently().await;
     assert_eq!(cancelled["method"], "notifications/cancelled");
     quiet(&mut wire).await;
@@ -113,7 +113,7 @@ async fn a_task_can_be_looked_at_and_given_up() {
     wire.answer(&request, json!({ "resultType": "complete" }))
         .await;
     cancelling.await.unwrap().unwrap();
-    // It was too late for that, and the outcome is as good as any.
+    // It was too late to cancel, and the result counts.
     let waiter = task.clone();
     let waiting = tokio::spawn(async move { waiter.wait().await });
     let request = about(&mut wire, "tasks/get").await;
@@ -147,7 +147,7 @@ async fn a_task_that_has_ended_cannot_be_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_ticket_is_no_good_with_a_server_of_the_other_era() {
+async fn a_ticket_is_invalid_on_the_other_kind_of_revision() {
     let (mut wire, client) = modern(client()).await;
     let mut ticket = serde_json::to_value(started(&mut wire, &client).await.task_ref()).unwrap();
     ticket["server"] = serde_json::to_value(KnownVersion::of(Revision::V2025_11_25)).unwrap();
@@ -158,7 +158,7 @@ async fn a_ticket_is_no_good_with_a_server_of_the_other_era() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_about_tasks_are_there_for_who_wants_them_bare() {
+async fn task_requests_can_be_sent_directly() {
     let (mut wire, client) = modern(client()).await;
     let meta = RequestMeta::new("", ClientCapabilities::new());
     let params = GetTaskRequestParams::new(ID, meta);
@@ -171,7 +171,7 @@ async fn requests_about_tasks_are_there_for_who_wants_them_bare() {
         .await;
     let task = asking.await.unwrap().unwrap().task;
     assert_eq!(task.poll_interval_ms, Some(2_000));
-    // Those of sessions are gone.
+    // The stateless revision has no list of tasks.
     let listed = client.list_tasks().await;
     assert!(
         matches!(listed, Err(Error::Unsupported { .. })),

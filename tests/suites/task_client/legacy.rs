@@ -1,4 +1,4 @@
-//! Up to 2025-11-25: the client asks for a task, and fetches what it came to.
+//! Up to 2025-11-25: the client requests a task and fetches its result.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{
     quiet,
 };
 
-/// A call of a tool that runs as a task only, and was answered with one.
+/// Calls a tool that only runs as a task, and answers with a task.
 async fn created(builder: Builder) -> (Wire, Client, super::Calling) {
     let (mut wire, client) = legacy(builder, all_of_tasks(), "required").await;
     let calling = call(&client);
@@ -60,7 +60,7 @@ async fn what_a_task_asks_comes_along_with_its_outcome() {
         (&answer["id"], &answer["result"]["action"]),
         (&id, &json!("accept"))
     );
-    // The wait for the outcome takes as long as it takes, and the looks go on beside it.
+    // The wait for the result is unlimited, and polling continues.
     for _ in 0..60 {
         get(&mut wire, "working").await;
     }
@@ -73,7 +73,7 @@ async fn what_a_task_asks_comes_along_with_its_outcome() {
 
 // proves: TASK-030
 #[tokio::test(start_paused = true)]
-async fn what_the_server_says_unasked_counts_and_replaces_no_look() {
+async fn status_notifications_count_and_do_not_replace_polling() {
     let seen = Seen::default();
     let noted = seen.clone();
     let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
@@ -189,7 +189,7 @@ async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     calling.abort();
-    // Not even a word that nobody waits for the answer.
+    // No cancellation is sent either.
     let early = tokio::time::timeout(Duration::from_secs(5), wire.recv_patiently()).await;
     assert!(early.is_err(), "{early:?}");
     wire.answer(&request, json!({ "task": nested("working") }))
@@ -197,7 +197,7 @@ async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is
     let cancel = about(&mut wire, "tasks/cancel").await;
     wire.answer(&cancel, nested("cancelled")).await;
 
-    // A server that gives a result instead has nothing to give up.
+    // If the server returns a result instead, there is nothing to cancel.
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     calling.abort();
@@ -254,18 +254,18 @@ async fn a_server_may_offer_words_for_the_meantime() {
 
 // proves: TASK-025
 #[tokio::test(start_paused = true)]
-async fn an_outcome_that_was_lost_on_its_way_is_asked_for_again() {
+async fn a_lost_result_is_requested_again() {
     let (mut wire, _client, calling) = created(client()).await;
     get(&mut wire, "input_required").await;
     let lost = about(&mut wire, "tasks/result").await;
     get(&mut wire, "completed").await;
-    // The answer to the first one never comes.
+    // The first request gets no response.
     let again = about_after_a_cancel(&mut wire, &lost).await;
     wire.answer(&again, outcome()).await;
     assert!(calling.await.unwrap().is_ok());
 }
 
-/// The next request for the outcome; the one before is given up.
+/// Returns the next request for the result; the earlier one is cancelled.
 async fn about_after_a_cancel(wire: &mut Wire, lost: &Value) -> Value {
     let start = tokio::time::Instant::now();
     let cancel = wire.recv_patiently().await;

@@ -1,4 +1,5 @@
-//! Tool calls that go on as tasks, as a client sees them: of both eras, against scripted servers.
+//! Tool calls that continue as tasks, as a client sees them: both kinds of revisions, against
+//! scripted servers.
 
 mod handles;
 mod legacy;
@@ -33,7 +34,7 @@ fn accepting() -> Builder {
     client().on_elicit(async |form| form.accept(json!({ "name": "octocat" })))
 }
 
-/// A client that is connected to a scripted server without sessions.
+/// Connects a client to a scripted stateless server.
 async fn modern(builder: Builder) -> (Wire, Client) {
     let (mut wire, transport) = Wire::server();
     let connecting = tokio::spawn(builder.connect(transport));
@@ -51,12 +52,12 @@ async fn modern(builder: Builder) -> (Wire, Client) {
     (wire, connecting.await.unwrap().unwrap())
 }
 
-/// All that a server of 2025-11-25 may declare of tasks.
+/// All task capabilities that a server of 2025-11-25 can declare.
 fn all_of_tasks() -> Value {
     json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } })
 }
 
-/// A client that has a session with a scripted server, whose tool has this `taskSupport`.
+/// Opens a session with a scripted server whose tool has this `taskSupport`.
 async fn legacy(builder: Builder, tasks: Value, support: &str) -> (Wire, Client) {
     let capabilities = json!({ "tools": {}, "tasks": tasks });
     let (mut wire, client) = Wire::accept(builder, LEGACY, capabilities).await;
@@ -70,7 +71,7 @@ async fn legacy(builder: Builder, tasks: Value, support: &str) -> (Wire, Client)
     (wire, client)
 }
 
-/// A list of one tool with this `taskSupport`; none if it is empty.
+/// A list of one tool with this `taskSupport`, or without it if it is empty.
 fn tools(support: &str) -> Value {
     let mut tool = json!({ "name": "slow", "inputSchema": { "type": "object" } });
     if !support.is_empty() {
@@ -84,7 +85,7 @@ fn call(client: &Client) -> Calling {
     tokio::spawn(async move { client.call_tool("slow", json!({ "n": 1 })).await })
 }
 
-/// A task of 2026-07-28 with more members.
+/// A task of 2026-07-28 with further members.
 fn flat(kind: &str, status: &str, more: Value) -> Value {
     let mut task = json!({
         "resultType": kind,
@@ -126,7 +127,7 @@ fn question(message: &str) -> Value {
     json!({ "method": "elicitation/create", "params": form(message) })
 }
 
-/// The next request, which must be this one about the task.
+/// Returns the next request, which must be this one about the task.
 async fn about(wire: &mut Wire, method: &str) -> Value {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], method, "{request}");
@@ -135,7 +136,7 @@ async fn about(wire: &mut Wire, method: &str) -> Value {
     request
 }
 
-/// The states that somebody was told of.
+/// The reported states.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<TaskStatus>>>);
 
@@ -149,7 +150,7 @@ impl Seen {
     }
 }
 
-/// Checks that nothing more is sent, for longer than anything that is waited for.
+/// Checks that nothing is sent for longer than any wait in the tests.
 async fn quiet(wire: &mut Wire) {
     let more = timeout(Duration::from_secs(3_600), wire.recv_patiently()).await;
     assert!(more.is_err(), "{more:?}");

@@ -1,4 +1,4 @@
-//! Since 2026-07-28: the server decides, and the task says all there is to know.
+//! Since 2026-07-28: the server decides, and the task contains everything.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::{ID, Seen, about, accepting, call, client, done, flat, form, modern, question, quiet};
 
-/// A call that was answered with a task.
+/// Starts a call that is answered with a task.
 async fn created(builder: Builder) -> (Wire, Client, super::Calling) {
     let (mut wire, client) = modern(builder).await;
     let calling = call(&client);
@@ -50,7 +50,7 @@ async fn a_call_is_one_await_whether_it_becomes_a_task_or_not() {
 
 // proves: M-TASK-019, TASK-021
 #[tokio::test(start_paused = true)]
-async fn the_pause_is_the_one_the_server_asked_for_last() {
+async fn the_last_poll_interval_of_the_server_applies() {
     let start = Instant::now();
     let (mut wire, _client, calling) = created(client()).await;
     let mut gaps = Vec::new();
@@ -71,14 +71,14 @@ async fn the_pause_is_the_one_the_server_asked_for_last() {
     }
     get(&mut wire, "completed", json!({ "result": done() })).await;
     gaps.push(last.elapsed().as_millis());
-    // What it said when it made the task, then each in turn, within bounds.
+    // The poll interval of the creation, then of each poll, within bounds.
     assert_eq!(gaps, [2_000, 5_000, 1_000, 50, 60_000, 50]);
     assert!(calling.await.unwrap().is_ok());
 }
 
 // proves: M-TASK-013, M-TASK-014, M-TASK-030, M-TASK-031, M-TASK-034, M-TASK-036
 #[tokio::test(start_paused = true)]
-async fn what_a_task_asks_is_answered_once_by_the_handlers_of_all_questions() {
+async fn input_requests_of_a_task_are_handled_once() {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
     let builder = client().on_elicit(move |form| {
@@ -94,7 +94,7 @@ async fn what_a_task_asks_is_answered_once_by_the_handlers_of_all_questions() {
     assert_eq!(update["params"]["inputResponses"], answers);
     wire.answer(&update, json!({ "resultType": "complete" }))
         .await;
-    // The server has not caught up yet; and then it asks one thing more.
+    // The server has not caught up, and then requests one more input.
     get(&mut wire, "input_required", both).await;
     let more = json!({ "inputRequests": { "b \"x\"": question("two"), "c": question("three") } });
     get(&mut wire, "input_required", more).await;
@@ -108,7 +108,7 @@ async fn what_a_task_asks_is_answered_once_by_the_handlers_of_all_questions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_is_looked_at_while_somebody_thinks() {
+async fn a_task_is_polled_while_a_handler_waits() {
     let go = Arc::new(Notify::new());
     let wait = Arc::clone(&go);
     let builder = client().on_elicit(move |form| {
@@ -121,7 +121,7 @@ async fn a_task_is_looked_at_while_somebody_thinks() {
     let (mut wire, _client, calling) = created(builder).await;
     let asks = |key: &str| json!({ "inputRequests": { key: question("one") } });
     get(&mut wire, "input_required", asks("a")).await;
-    // The first question is withdrawn before it is answered, and another one comes.
+    // The first request is withdrawn before its response, and another one follows.
     get(&mut wire, "input_required", asks("b")).await;
     get(&mut wire, "input_required", asks("b")).await;
     go.notify_one();
@@ -136,7 +136,7 @@ async fn a_task_is_looked_at_while_somebody_thinks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_without_an_answer_ends_the_call_and_the_task() {
+async fn an_input_request_without_a_response_fails_the_call_and_the_task() {
     let (mut wire, _client, calling) = created(client()).await;
     let asks = json!({ "inputRequests": { "a": question("one") } });
     get(&mut wire, "input_required", asks).await;
@@ -169,7 +169,7 @@ async fn a_task_ends_in_one_of_three_ways() {
     let again = |client: &Client| call(client);
     let calling = again(&client);
     let request = wire.recv_patiently().await;
-    // It may have ended before anybody looks.
+    // The task may have ended before the first poll.
     let error = json!({ "error": { "code": -32603, "message": "broken", "data": 7 } });
     wire.answer(&request, flat("task", "failed", error)).await;
     let error = calling.await.unwrap().unwrap_err();
@@ -204,7 +204,7 @@ async fn dropping_the_call_gives_the_task_up() {
     calling.abort();
     let cancel = about(&mut wire, "tasks/cancel").await;
     wire.answer(&cancel, json!({})).await;
-    // That is all there is to it: nothing is asked any more, and no request was cancelled.
+    // Nothing further is requested or cancelled.
     quiet(&mut wire).await;
 }
 
@@ -264,7 +264,7 @@ async fn nothing_else_becomes_a_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn questions_may_come_before_the_task_under_the_same_keys() {
+async fn input_requests_may_precede_the_task_under_the_same_keys() {
     let (mut wire, client) = modern(accepting()).await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;

@@ -1,4 +1,4 @@
-//! Servers that go away while a task runs, and come back or do not.
+//! Servers that become unreachable while a task runs.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::modern_client::scripted::{HttpServer, wired};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A client of a modern server over HTTP.
+/// A client of a stateless server over HTTP.
 async fn over_http(builder: Builder) -> (HttpServer, Client) {
     let (service, mut server) = wired();
     let transport = Http::new("http://127.0.0.1:1/mcp")
@@ -52,7 +52,7 @@ async fn a_server_may_be_out_of_reach_for_a_while() {
     gaps.push(start.elapsed().as_secs());
     let asks = json!({ "inputRequests": { "a": { "method": "roots/list" } } });
     look.answer(flat("complete", "working", asks));
-    // The pause doubles as long as nothing is heard.
+    // The delay doubles while the server is unreachable.
     assert_eq!(gaps, [2, 4, 8, 16, 32, 62]);
     let look = server.next().await;
     assert_eq!(start.elapsed(), SECOND * 64);

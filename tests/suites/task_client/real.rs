@@ -1,4 +1,4 @@
-//! Client and server together: the same handlers, calls and tests in both eras.
+//! Client and server together: the same handlers, calls and tests on both kinds of revisions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,11 +20,11 @@ const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 #[derive(Deserialize, JsonSchema)]
 struct Name {
-    /// What to call you
+    /// Your name
     name: String,
 }
 
-/// Asks who is there, as a task.
+/// Asks for a name, as a task.
 fn hello() -> Tool {
     Tool::new("hello", async |cx: Ctx| {
         cx.status("asking");
@@ -65,12 +65,12 @@ async fn with(builder: Builder, revision: Revision, tools: Vec<Tool>) -> Client 
 
 // proves: M-TASK-004, M-TASK-011, M-TASK-013, TASK-013, TASK-044
 #[tokio::test(start_paused = true)]
-async fn a_task_that_asks_is_one_await_in_both_eras() {
+async fn a_task_that_requests_input_is_one_await_on_all_revisions() {
     for revision in ERAS {
         let client = with(accepting(), revision, vec![hello()]).await;
         let seen = Seen::default();
         let noted = seen.clone();
-        // Nobody has listed the tool.
+        // The tool was never listed.
         let call = client.call_tool("hello", json!({}));
         let call = call.on_status(move |state| noted.note(&state.status));
         let result = call.await.unwrap();
@@ -86,7 +86,7 @@ async fn a_task_that_asks_is_one_await_in_both_eras() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_stops_the_handler_in_both_eras() {
+async fn dropping_a_call_stops_the_handler_on_all_revisions() {
     for revision in ERAS {
         let (dropped, started) = (Arc::default(), Arc::new(Notify::new()));
         let tools = vec![endless(&dropped, &started)];
@@ -102,7 +102,7 @@ async fn a_call_that_is_dropped_stops_the_handler_in_both_eras() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handle_does_all_there_is_to_do_in_both_eras() {
+async fn a_handle_supports_all_operations_on_all_revisions() {
     for revision in ERAS {
         let (dropped, started) = (Arc::default(), Arc::new(Notify::new()));
         let tools = vec![hello(), endless(&dropped, &started)];
@@ -145,7 +145,7 @@ fn client_ticket(stored: &str) -> TaskRef {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_are_those_of_a_plain_call_in_both_eras() {
+async fn failures_are_those_of_a_plain_call_on_all_revisions() {
     for revision in ERAS {
         let failing = || async { Err::<String, _>("out of paper") };
         let refusing = || async {
@@ -171,7 +171,7 @@ async fn failures_are_those_of_a_plain_call_in_both_eras() {
 
 // proves: TASK-012
 #[tokio::test(start_paused = true)]
-async fn an_optional_task_is_one_where_somebody_asks_for_it() {
+async fn an_optional_task_is_one_if_it_is_requested() {
     let tools = || vec![Tool::new("either", || "done").task(TaskMode::Optional)];
     let client = with(client(), Revision::V2025_11_25, tools()).await;
     let started = client.call_tool("either", json!({})).start().await;
@@ -183,7 +183,7 @@ async fn an_optional_task_is_one_where_somebody_asks_for_it() {
     };
     assert_eq!(task.status().await.unwrap().ttl, Some(ttl));
     assert_eq!(task.wait().await.unwrap().joined_text(), "done");
-    // Where the server decides, the same call is as good.
+    // Where the server decides, the same call works.
     let client = with(super::client(), Revision::V2026_07_28, tools()).await;
     let result = client.call_tool("either", json!({})).as_task(ttl).await;
     assert_eq!(result.unwrap().joined_text(), "done");

@@ -1,4 +1,4 @@
-//! Tasks that a server asks its client for (2025-11-25).
+//! Server requests as tasks of the client (2025-11-25).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::time::{advance, timeout};
 
 use super::{LEGACY, RELATED, client, form};
 
-/// A client whose user answers when told to.
+/// A client whose user responds on demand.
 struct Slow {
     wire: Wire,
     _client: Client,
@@ -21,7 +21,7 @@ struct Slow {
     dropped: Arc<AtomicUsize>,
 }
 
-/// Counts what is dropped before it is done.
+/// Counts futures that are dropped before they complete.
 struct Counted(Arc<AtomicUsize>, bool);
 
 impl Drop for Counted {
@@ -68,7 +68,7 @@ fn wanted(message: &str, task: Value) -> Value {
 }
 
 impl Slow {
-    /// Sends a request and gives its answer, past notifications.
+    /// Sends a request and returns its response, skipping notifications.
     async fn answer_to(&mut self, method: &str, params: Value) -> Value {
         let id = self.wire.request(method, params).await;
         self.answer_of(&id).await
@@ -147,7 +147,7 @@ async fn what_may_be_a_task_is_declared_where_it_is_answered() {
 // proves: TASK-017, TASK-033, TASK-036, TASK-046, TASK-047, TASK-049, TASK-051, TASK-053, TASK-055
 // proves: TASK-024, TASK-026, TASK-027, TASK-028, TASK-054, TASK-062, TASK-063, TASK-064
 #[tokio::test(start_paused = true)]
-async fn a_question_is_answered_with_a_task_and_later_with_the_answer() {
+async fn a_server_request_gets_a_task_and_later_its_result() {
     let mut slow = slow(TaskLimits::default()).await;
     let params = wanted("who?", json!({ "ttl": 600_000 }));
     let answer = slow.answer_to("elicitation/create", params).await;
@@ -217,7 +217,7 @@ async fn a_refusal_is_the_outcome_of_its_task() {
 
 // proves: TASK-039, TASK-069, TASK-070, TASK-071, TASK-072
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_cancelled_is_so_at_once_and_for_ever() {
+async fn a_cancelled_task_stays_cancelled() {
     let mut slow = slow(TaskLimits::default()).await;
     let id = slow.create("who?").await;
     let cancelled = slow.about("tasks/cancel", &id).await;
@@ -245,7 +245,7 @@ async fn what_is_not_there_is_refused() {
             json!({}),
         ] {
             let mut params = params;
-            // What stands there names no task.
+            // This member does not name a task.
             params["_meta"] = json!({ RELATED: { "taskId": id } });
             let answer = slow.answer_to(method, params).await;
             assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
@@ -264,7 +264,7 @@ async fn what_is_not_there_is_refused() {
 
 // proves: TASK-048, TASK-050, TASK-092, TASK-093, TASK-094
 #[tokio::test(start_paused = true)]
-async fn tasks_are_few_and_do_not_stay_for_ever() {
+async fn tasks_are_limited_in_number_and_time() {
     let mut limits = TaskLimits::default();
     limits.max_ttl = Duration::from_secs(30);
     limits.max_tasks = 3;
@@ -294,7 +294,7 @@ async fn tasks_are_few_and_do_not_stay_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_is_asked_of_people_than_without_tasks() {
+async fn tasks_do_not_raise_the_limit_of_server_requests() {
     let mut slow = slow(TaskLimits::default()).await;
     for n in 0..16 {
         slow.create(&n.to_string()).await;
@@ -340,7 +340,7 @@ async fn where_no_tasks_were_declared_the_wish_for_one_is_ignored() {
     for method in ["tasks/get", "tasks/result", "tasks/cancel", "tasks/list"] {
         assert_eq!(wire.fails(method, json!({ "taskId": "x" })).await, -32601);
     }
-    // Nor for questions that are no questions of a task.
+    // Requests that cannot be tasks are rejected.
     let builder = client().roots([]).tasks(TaskLimits::default());
     let (mut wire, _client) = connected(builder).await;
     let answer = wire.call("roots/list", json!({ "task": {} })).await;

@@ -1,4 +1,4 @@
-//! Which calls ask for a task (2025-11-25).
+//! Which calls request a task (2025-11-25).
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use super::{LEGACY, about, all_of_tasks, call, client, done, legacy, nested, qui
 
 const TTL: Duration = Duration::from_secs(90);
 
-/// A call by a host that would like a task.
+/// Calls a tool for a host that prefers a task.
 fn wished(client: &Client) -> super::Calling {
     let client = client.clone();
     tokio::spawn(async move { client.call_tool("slow", json!({})).as_task(TTL).await })
 }
 
-/// What a call has as its `task` member; it is answered with a result all the same.
+/// Returns the `task` member of a call, which is answered with a result.
 async fn asks_for(wire: &mut Wire, calling: super::Calling) -> Value {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "tools/call", "{request}");
@@ -48,7 +48,7 @@ async fn a_tool_says_whether_its_calls_may_be_tasks() {
 
 // proves: TASK-004, TASK-005, TASK-006, TASK-009
 #[tokio::test(start_paused = true)]
-async fn a_server_that_declares_no_tasks_for_calls_is_asked_for_none() {
+async fn no_task_is_requested_if_the_server_declares_none_for_calls() {
     let without = [
         Value::Null,
         json!({}),
@@ -66,7 +66,7 @@ async fn a_server_that_declares_no_tasks_for_calls_is_asked_for_none() {
 async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
     let (mut wire, client) = Wire::accept(client(), LEGACY, capabilities).await;
-    // Servers exist that answer a plain call of a tool like this with a failure of the tool.
+    // Some servers answer a plain call of such a tool with a failed result.
     let calling = call(&client);
     let request = wire.expect("tools/list").await;
     wire.answer(&request, tools("required")).await;
@@ -74,7 +74,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     let calling = call(&client);
     assert_eq!(asks_for(&mut wire, calling).await, json!({}));
 
-    // One that is not in the list is just called; to be refused is a reason to look again.
+    // An unlisted tool is called directly; a rejection makes the client list the tools again.
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
     let (mut wire, client) = Wire::accept(super::client(), LEGACY, capabilities).await;
     let calling = call(&client);
@@ -97,7 +97,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     let request = wire.expect("tools/list").await;
     wire.answer(&request, tools("optional")).await;
     assert_eq!(asks_for(&mut wire, calling).await, json!({ "ttl": 90_000 }));
-    // And a refusal that has nothing to do with tasks stays one.
+    // A rejection for another reason is returned.
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     wire.refuse(&request, -32601, "no tools today").await;

@@ -1,4 +1,4 @@
-//! Questions of a server that its client answers as tasks (2025-11-25).
+//! Server requests that the client answers as tasks (2025-11-25).
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ struct Name {
     name: String,
 }
 
-/// A server that asks for a name, and has all day.
+/// Creates a server that elicits a name and waits for a day.
 fn server() -> Server {
     let ask = async |cx: Ctx| {
         let cx = cx.as_task(Duration::from_secs(3_600));
@@ -41,7 +41,7 @@ fn created() -> Value {
     } })
 }
 
-/// The question has come as a task, and the server waits for its outcome.
+/// The request has become a task, and the server waits for its result.
 async fn waited_for(capabilities: Value) -> (Peer, Value, Value) {
     let mut peer = Peer::legacy(server(), capabilities).await;
     let call = peer
@@ -57,7 +57,7 @@ async fn waited_for(capabilities: Value) -> (Peer, Value, Value) {
 
 // proves: TASK-004, TASK-015, TASK-016
 #[tokio::test]
-async fn a_client_that_takes_tasks_is_asked_for_one() {
+async fn a_client_that_declares_tasks_is_sent_a_task() {
     let (mut peer, call, wanted) = waited_for(takes_tasks()).await;
     let related = json!({ "io.modelcontextprotocol/related-task": { "taskId": "t-1" } });
     let accepted = json!({ "action": "accept", "content": { "name": "Ada" }, "_meta": related });
@@ -68,7 +68,7 @@ async fn a_client_that_takes_tasks_is_asked_for_one() {
 
 // proves: TASK-005, TASK-006
 #[tokio::test]
-async fn a_client_that_takes_none_is_asked_as_ever() {
+async fn a_client_without_tasks_gets_a_plain_request() {
     let sampling_only = json!({ "requests": { "sampling": { "createMessage": {} } } });
     for capabilities in [
         json!({ "elicitation": {} }),
@@ -89,7 +89,7 @@ async fn a_client_that_takes_none_is_asked_as_ever() {
 }
 
 #[tokio::test]
-async fn a_task_that_nobody_waits_for_is_given_up() {
+async fn a_task_without_a_waiter_is_cancelled() {
     let (mut peer, call, _) = waited_for(takes_tasks()).await;
     peer.wire
         .notify("notifications/cancelled", json!({ "requestId": call }))
@@ -99,7 +99,7 @@ async fn a_task_that_nobody_waits_for_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_task_that_fails_is_a_question_that_was_refused() {
+async fn a_failed_task_is_a_rejected_server_request() {
     let (mut peer, call, wanted) = waited_for(takes_tasks()).await;
     peer.wire
         .refuse(&wanted, -32_603, "the window was closed")

@@ -1,4 +1,4 @@
-//! How tasks end that do not end by themselves, and what a store that fails does to them.
+//! Tasks that are ended from outside, and stores that fail.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A store whose methods fail as often as they are told to.
+/// A store whose methods fail a given number of times.
 #[derive(Default)]
 struct Flaky {
     inner: MemoryStore,
@@ -205,7 +205,7 @@ async fn tasks_have_limits_and_what_is_over_them_is_refused() {
     gate.go.add_permits(1);
     let mut again = peer.ask("tools/call", call.clone()).await;
     while !again["error"].is_null() {
-        // The handler of the cancelled one is stopped by its own task.
+        // The background task of the cancelled task stops its handler.
         tokio::task::yield_now().await;
         again = peer.ask("tools/call", call.clone()).await;
     }
@@ -234,7 +234,7 @@ async fn a_result_that_cannot_be_kept_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_question_that_ends_a_call_is_none_of_a_task() {
+async fn an_error_with_required_urls_fails_a_task() {
     let visit = Tool::new("visit", async |cx: Ctx| {
         Err::<String, _>(cx.urls_required([("Sign in", "https://example.com/in")]))
     });

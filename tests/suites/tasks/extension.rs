@@ -38,7 +38,7 @@ async fn only_a_request_that_declares_the_extension_becomes_a_task() {
     let slow = json!({ "name": "slow_compute", "arguments": { "seconds": 0.01, "label": "x" } });
     let created = able.call("tools/call", slow.clone()).await;
     assert_eq!(created["resultType"], "task");
-    // The same connection, without the declaration.
+    // The same connection without the declaration.
     let declared = able.meta.clone();
     for capabilities in [
         json!({}),
@@ -90,7 +90,7 @@ async fn only_calls_of_tools_become_tasks() {
 
 // proves: M-TASK-009, M-TASK-010, M-TASK-012, M-TASK-016, M-TASK-023, M-TASK-025, M-TASK-028
 #[tokio::test]
-async fn a_task_is_flat_and_there_as_soon_as_it_is_told() {
+async fn a_task_is_flat_and_can_be_polled_at_once() {
     let gate = gate();
     let mut peer = Peer::able(gate.server);
     let created = peer.tool("work").await;
@@ -195,7 +195,7 @@ async fn requests_about_tasks_are_refused_in_order() {
     for method in ["tasks/result", "tasks/list"] {
         assert_eq!(able.fails(method, json!({ "taskId": "x" })).await, -32601);
     }
-    // The member of the other form means nothing here.
+    // The member of 2025-11-25 has no meaning here.
     let called = able
         .call(
             "tools/call",

@@ -1,4 +1,4 @@
-//! Too many requests, and handlers that may do what their request might.
+//! Rate limits, and the permissions of handlers.
 
 use mcp_protocol::Principal;
 use mcp_server::testing::TestClient;
@@ -9,7 +9,7 @@ use super::*;
 
 // proves: TASK-091, M-TASK-020
 #[tokio::test]
-async fn who_asks_too_often_is_refused() {
+async fn too_many_requests_are_rejected() {
     let server = gate().server;
     let mut peer = Peer::legacy(server.clone(), json!({})).await;
     let id = peer.augmented("work").await;
@@ -38,7 +38,7 @@ async fn who_asks_too_often_is_refused() {
     assert_eq!(looked.unwrap_err().code.0, -32602);
 }
 
-/// Says who it works for.
+/// Returns the principal it works for.
 #[tool(task = "required", resumable)]
 async fn whose(cx: Ctx) -> String {
     tokio::task::yield_now().await;
@@ -53,7 +53,7 @@ async fn whose(cx: Ctx) -> String {
     )
 }
 
-/// Leaves at once.
+/// Detaches at once.
 #[tool(task, detachable)]
 async fn leaves(cx: Ctx) -> Result<&'static str, HandlerError> {
     cx.detach().await?;

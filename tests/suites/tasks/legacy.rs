@@ -1,4 +1,4 @@
-//! 2025-11-25: who asks for a task gets one.
+//! 2025-11-25: the client requests a task.
 
 use std::sync::atomic::Ordering;
 
@@ -42,7 +42,7 @@ async fn tasks_are_declared_where_there_is_something_to_run_as_one() {
 
 // proves: TASK-015, TASK-016, TASK-017, TASK-033, TASK-034, TASK-046, TASK-047, TASK-048, TASK-049, TASK-051, TASK-052, TASK-053, TASK-093
 #[tokio::test]
-async fn a_task_is_told_at_once_and_says_how_long_it_lives() {
+async fn a_task_is_returned_at_once_with_its_time_to_live() {
     let gate = gate();
     let mut peer = Peer::legacy(gate.server, json!({})).await;
     for (wanted, ttl) in [
@@ -95,7 +95,7 @@ async fn a_tool_says_whether_it_runs_as_a_task() {
     );
     assert_eq!(text(&peer.tool("plain").await), "plain");
 
-    // Who declares no tasks does not look at the member.
+    // A server without tasks ignores the member.
     let server = Server::new("plain", "1").tool(Tool::new("plain", || "plain"));
     let mut peer = Peer::legacy(server, json!({})).await;
     assert_eq!(text(&peer.call("tools/call", plain).await), "plain");
@@ -134,7 +134,7 @@ async fn the_result_is_waited_for_and_is_that_of_the_call() {
 
 // proves: TASK-080, TASK-081, TASK-082, TASK-083, TASK-084
 #[tokio::test]
-async fn a_failure_is_told_as_the_call_would_have_told_it() {
+async fn a_failure_is_reported_as_in_a_plain_call() {
     let mut peer = Peer::legacy(gate().server, json!({})).await;
     for (tool, message, code) in [
         ("refuse", "out of order", Some(7)),

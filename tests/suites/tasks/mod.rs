@@ -1,4 +1,4 @@
-//! Calls that outlive their request: the server's side, in both forms.
+//! Calls that outlive their request, server side, in both forms.
 
 mod asked;
 mod ends;
@@ -27,7 +27,7 @@ struct Name {
     name: String,
 }
 
-/// A server whose tools wait until they may go on.
+/// Permits for the tools of a server, which wait for them.
 struct Gate {
     server: Server,
     go: Arc<Semaphore>,
@@ -90,7 +90,7 @@ fn gate() -> Gate {
     }
 }
 
-/// A client that takes what comes unasked while it waits for an answer.
+/// A client that stores other messages while it waits for a response.
 struct Peer {
     wire: Wire,
     meta: Value,
@@ -98,7 +98,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// One with a session.
+    /// Opens a session.
     async fn legacy(service: impl Service, capabilities: Value) -> Self {
         let wire = Wire::open(service, "2025-11-25", capabilities).await;
         Self {
@@ -108,7 +108,7 @@ impl Peer {
         }
     }
 
-    /// One without, that declares these capabilities with each request.
+    /// Creates a client without a session that declares these capabilities with each request.
     fn modern(service: impl Service, capabilities: Value) -> Self {
         Self {
             wire: Wire::to(service),
@@ -120,7 +120,7 @@ impl Peer {
         }
     }
 
-    /// One that declares the extension.
+    /// Creates a client that declares the extension.
     fn able(service: impl Service) -> Self {
         let extension = json!({ "io.modelcontextprotocol/tasks": {} });
         Self::modern(
@@ -140,7 +140,7 @@ impl Peer {
         self.wire.request(method, params).await
     }
 
-    /// The answer to this request.
+    /// Returns the response to this request.
     async fn answer(&mut self, id: &Value) -> Value {
         let is_it = |message: &Value| message["method"].is_null() && message["id"] == *id;
         if let Some(at) = self.heard.iter().position(is_it) {
@@ -155,7 +155,7 @@ impl Peer {
         }
     }
 
-    /// The next message of this method.
+    /// Returns the next message with this method.
     async fn next(&mut self, method: &str) -> Value {
         if let Some(at) = self.heard.iter().position(|it| it["method"] == method) {
             return self.heard.remove(at);
@@ -191,14 +191,14 @@ impl Peer {
             .await
     }
 
-    /// A task by `tools/call` of 2025-11-25; its id.
+    /// Starts a task with `tools/call` of 2025-11-25 and returns its id.
     async fn augmented(&mut self, name: &str) -> String {
         let params = json!({ "name": name, "arguments": {}, "task": {} });
         let created = self.call("tools/call", params).await;
         created["task"]["taskId"].as_str().unwrap().to_owned()
     }
 
-    /// A task by `tools/call` of 2026-07-28; its id.
+    /// Starts a task with `tools/call` of 2026-07-28 and returns its id.
     async fn started(&mut self, name: &str) -> String {
         let created = self.tool(name).await;
         assert_eq!(created["resultType"], "task", "{created}");
@@ -209,14 +209,14 @@ impl Peer {
         self.call("tasks/get", json!({ "taskId": id })).await
     }
 
-    /// Looks until the task is in this state.
+    /// Polls until the task has this status.
     async fn until(&mut self, id: &str, status: &str) -> Value {
         for _ in 0..50 {
             let task = self.get(id).await;
             if task["status"] == status {
                 return task;
             }
-            // sleep: nothing tells that a task has changed but looking at it
+            // sleep: a change of a task is only visible by polling
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
         panic!("the task is not {status}");
@@ -229,7 +229,7 @@ fn text(result: &Value) -> &str {
         .unwrap_or_else(|| panic!("{result}"))
 }
 
-/// The task that a message belongs to.
+/// Returns the task that a message belongs to.
 fn related(message: &Value) -> &Value {
     &message["_meta"]["io.modelcontextprotocol/related-task"]["taskId"]
 }

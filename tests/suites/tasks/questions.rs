@@ -1,4 +1,4 @@
-//! Tasks that ask.
+//! Tasks that request input.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn accepted(name: &str) -> Value {
 
 // proves: TASK-038, TASK-042, TASK-043, TASK-045, TASK-057, TASK-058
 #[tokio::test]
-async fn a_session_is_asked_on_the_stream_of_the_result_and_only_once() {
+async fn a_server_request_of_a_task_is_sent_once_on_the_stream_of_the_result() {
     let gate = gate();
     let mut peer = Peer::legacy(gate.server, json!({ "elicitation": {} })).await;
     let id = peer.augmented("ask").await;
@@ -37,7 +37,7 @@ async fn a_session_is_asked_on_the_stream_of_the_result_and_only_once() {
 
 // proves: TASK-019, TASK-025
 #[tokio::test]
-async fn who_stops_waiting_is_asked_again_when_it_comes_back() {
+async fn a_client_that_waits_again_gets_the_server_request_again() {
     let gate = gate();
     gate.go.add_permits(1);
     let mut peer = Peer::legacy(gate.server, json!({ "elicitation": {} })).await;
@@ -60,7 +60,7 @@ async fn who_stops_waiting_is_asked_again_when_it_comes_back() {
 }
 
 #[tokio::test]
-async fn what_a_client_refuses_to_answer_is_an_error_of_the_question() {
+async fn an_error_response_fails_the_server_request() {
     let gate = gate();
     let mut peer = Peer::legacy(gate.server, json!({ "elicitation": {} })).await;
     let id = peer.augmented("ask").await;
@@ -75,7 +75,7 @@ async fn what_a_client_refuses_to_answer_is_an_error_of_the_question() {
 
 // proves: M-TASK-024, M-TASK-035, M-TASK-037
 #[tokio::test]
-async fn questions_stand_in_the_task_and_answers_come_by_update() {
+async fn a_task_lists_its_input_requests_and_gets_responses_by_update() {
     let gate = gate();
     let mut peer = Peer::able(gate.server);
     let id = peer.started("ask").await;
@@ -99,7 +99,7 @@ async fn questions_stand_in_the_task_and_answers_come_by_update() {
         (&task["status"], &task["inputRequests"]),
         (&json!("working"), &Value::Null)
     );
-    // It was answered; another answer changes nothing.
+    // The request has a response; a second one changes nothing.
     update["inputResponses"][key] = accepted("Eve");
     peer.call("tasks/update", update.clone()).await;
     gate.go.add_permits(1);
@@ -113,7 +113,7 @@ async fn questions_stand_in_the_task_and_answers_come_by_update() {
 
 // proves: M-TASK-032, M-TASK-033
 #[tokio::test]
-async fn an_answer_of_the_wrong_shape_is_asked_for_under_another_key() {
+async fn a_response_of_the_wrong_shape_is_requested_again_under_another_key() {
     let gate = gate();
     gate.go.add_permits(1);
     let mut peer = Peer::able(gate.server);
@@ -184,7 +184,7 @@ async fn a_handler_that_leaves_asks_before_in_rounds_and_after_in_the_task() {
     let task = peer.until(&id, "completed").await;
     assert_eq!(text(&task["result"]), "Ann Bob 7");
 
-    // Clients that know no tasks wait, and the handler is the same.
+    // Clients without tasks wait, and the handler is the same.
     let mut plain = Peer::modern(server, json!({ "elicitation": {} }));
     let mut params = call;
     params["inputResponses"] = json!({ "first": accepted("Ann") });

@@ -1,4 +1,4 @@
-//! A server that comes back.
+//! A server that restarts.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::*;
 
-/// A process: what runs in it ends with it.
+/// A process: everything that runs in it ends with it.
 fn process() -> Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -62,7 +62,8 @@ fn a_task_that_resumes_goes_on_where_it_was() {
     drop(before);
     process().block_on(async {
         let mut peer = Peer::able(server());
-        // The client answers what it saw before, and does not know that the handler has yet to come there.
+        // The client responds to a request that it saw before, although the handler has not reached
+        // it again.
         let update = answer(&id, "second", "Bob");
         let taken = peer.ask("tasks/update", update).await;
         assert!(taken["error"].is_null(), "{taken}");
@@ -101,7 +102,7 @@ fn what_does_not_resume_fails_and_what_has_ended_stays() {
 }
 
 #[test]
-fn who_shares_a_store_leaves_the_tasks_of_others_alone() {
+fn a_process_that_shares_a_store_leaves_other_tasks_alone() {
     let store = Arc::new(MemoryStore::new());
     process().block_on(async {
         let gate = gate();
@@ -111,7 +112,7 @@ fn who_shares_a_store_leaves_the_tasks_of_others_alone() {
         let mut other = Peer::able(other.task_options(options));
         let id = one.started("work").await;
         other.until(&id, "working").await;
-        // It can be seen and ended from there, but not answered.
+        // Another process can show and cancel the task, but not deliver input.
         assert_eq!(
             other
                 .fails(

@@ -1,4 +1,4 @@
-//! Several users of one server: whose tasks are whose.
+//! Several users of one server: the owner of a task.
 
 use http::StatusCode;
 use mcp_protocol::Principal;
@@ -49,7 +49,7 @@ async fn listed(peer: &HttpPeer) -> Vec<String> {
 
 // proves: TASK-085, TASK-089, TASK-090
 #[tokio::test]
-async fn a_task_belongs_to_the_user_who_started_it() {
+async fn a_task_belongs_to_the_user_that_started_it() {
     let endpoint = Endpoint::new(gate().server).unwrap();
     let (alice, _) = open(&endpoint, Some("alice")).await;
     let (bob, _) = open(&endpoint, Some("bob")).await;
@@ -72,7 +72,7 @@ async fn a_task_belongs_to_the_user_who_started_it() {
             );
         }
     }
-    // Another session of hers is as good as the first.
+    // Another session of the same user is as good as the first.
     let (again, _) = open(&endpoint, Some("alice")).await;
     let cancelled = again
         .call("end", "tasks/cancel", json!({ "taskId": hers }))
@@ -82,7 +82,7 @@ async fn a_task_belongs_to_the_user_who_started_it() {
 
 // proves: TASK-007, TASK-087, TASK-088
 #[tokio::test]
-async fn nothing_is_listed_where_users_cannot_be_told_apart() {
+async fn tasks_are_not_listed_without_identities() {
     let endpoint = Endpoint::new(gate().server).unwrap();
     let (peer, capabilities) = open(&endpoint, None).await;
     assert_eq!(
@@ -96,7 +96,7 @@ async fn nothing_is_listed_where_users_cannot_be_told_apart() {
         .await;
     assert_eq!(refused["error"]["code"], -32601);
     let (one, two) = (start(&peer).await, start(&peer).await);
-    // 64 digits of four bits each, and nothing in common.
+    // 64 digits of four bits each, without common parts.
     let same = one.bytes().zip(two.bytes()).filter(|(a, b)| a == b).count();
     assert!(one.len() == 64 && same < 20, "{one} {two}");
     let (_, capabilities) = open(&endpoint, Some("alice")).await;

@@ -20,12 +20,12 @@ impl Role {
     }
 }
 
-/// What carries the messages.
+/// The transport of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carrier {
     Stdio,
     Http,
-    /// The two endpoints of 2024-11-05.
+    /// The HTTP+SSE transport of 2024-11-05.
     Sse,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Case {
     pub(super) steps: Vec<Step>,
 }
 
-/// One step, and where it holds.
+/// One step, and where it applies.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) line: usize,
@@ -81,7 +81,7 @@ enum When {
     Before(&'static str),
 }
 
-/// What a step is.
+/// The kind of a step.
 #[derive(Debug)]
 pub(super) enum Act {
     Open(Value),
@@ -108,7 +108,7 @@ pub(super) enum Act {
     Heard(Value),
 }
 
-/// A problem, and the line it is on.
+/// A problem and its line.
 type Fault = (usize, String);
 
 impl Case {
@@ -266,7 +266,7 @@ fn act(text: &str) -> Result<Act, String> {
     })
 }
 
-/// The first word, and what follows it.
+/// Returns the first word and the rest.
 fn word(text: &str) -> (&str, &str) {
     text.split_once(' ').unwrap_or((text, ""))
 }

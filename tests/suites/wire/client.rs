@@ -1,4 +1,4 @@
-//! A client under test, and a server that is the script.
+//! A client under test, and a server that follows the script.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl Held {
     async fn step(&mut self, line: usize, revision: &str, act: &Act) -> Result<(), Failed> {
         match act {
             Act::Open(capabilities) => self.open(line, revision, capabilities).await,
-            // It has begun already.
+            // The client has connected already.
             Act::Connect => Ok(()),
             Act::Connected => self.connected(line).await,
             Act::Refused(words) => match self.handshake().await {
@@ -178,7 +178,7 @@ impl Held {
         Err(self.talk.failed(line, what))
     }
 
-    /// Nothing is left over.
+    /// Checks that no message is left over.
     async fn end(mut self, line: usize) -> Result<(), Failed> {
         let Some(client) = self.client.take() else {
             return Ok(());
@@ -202,7 +202,7 @@ impl Held {
     }
 }
 
-/// Makes a request of this method in a task of its own.
+/// Sends a request with this method from its own task.
 fn call(
     client: &Client,
     method: &str,

@@ -1,4 +1,4 @@
-//! Who is under test, by the name in a transcript's header.
+//! The programs under test, by the name in a transcript's header.
 
 use mcp_client::{Builder, Client, Negotiation};
 use mcp_server::{Ctx, HandlerError, Server, Tool};
@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::older;
 
-/// A server.
+/// Returns a server.
 pub(super) fn server(name: &str) -> Server {
     match name {
         "everything" => everything::server(),
@@ -24,7 +24,7 @@ pub(super) fn server(name: &str) -> Server {
     }
 }
 
-/// A server that tells what the model answered, as it came.
+/// A server that returns the model's response unchanged.
 fn relays() -> Server {
     Server::new("relays", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let question = CreateMessageRequestParams::new(vec![SamplingMessage::user("x")], 5);
@@ -33,7 +33,7 @@ fn relays() -> Server {
     }))
 }
 
-/// A client; what its host is told goes to `heard`.
+/// Returns a client; what its host receives goes to `heard`.
 pub(super) fn host(name: &str, heard: &mpsc::Sender<Value>) -> Builder {
     let builder = Client::builder("host", "1").negotiation(Negotiation::Legacy);
     match name {
@@ -43,7 +43,7 @@ pub(super) fn host(name: &str, heard: &mpsc::Sender<Value>) -> Builder {
     }
 }
 
-/// A host with everything. Its user and its model do what the question says.
+/// A host with all handlers. Its user and its model respond as the request says.
 fn telling(builder: Builder, heard: &mpsc::Sender<Value>) -> Builder {
     let tell = {
         let heard = heard.clone();

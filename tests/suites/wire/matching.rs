@@ -1,10 +1,10 @@
-//! Whether what came contains what was expected.
+//! Compares a message with the expected one.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Values by name: those that were seen, and the revision.
+/// Values by name: the captured ones and the revision.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known(BTreeMap<String, Value>);
 
@@ -13,7 +13,7 @@ impl Known {
         Self([("$revision".to_owned(), revision.into())].into())
     }
 
-    /// A text with every name that is known replaced by its value.
+    /// Replaces every known name in a text by its value.
     pub(super) fn fill(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (name, value) in &self.0 {
@@ -22,7 +22,8 @@ impl Known {
         text
     }
 
-    /// How a message differs from what was expected, a line each; names are kept if it does not.
+    /// Returns the differences to the expected message, one per line; captures names if there are
+    /// none.
     pub(super) fn compare(&mut self, expected: &Value, got: &Value) -> Result<(), Vec<String>> {
         let mut known = self.clone();
         let mut differences = Vec::new();
@@ -39,7 +40,7 @@ impl Known {
         Ok(())
     }
 
-    /// The members of a batch come in any order.
+    /// The members of a batch arrive in any order.
     fn batch(&mut self, expected: &[Value], got: &[Value], out: &mut Vec<String>) {
         let mut left: Vec<&Value> = got.iter().collect();
         for member in expected {

@@ -49,7 +49,7 @@ use std::path::Path;
 use case::{Case, Role};
 pub(crate) use scripted::Feed;
 
-/// All transcripts, by file name.
+/// Returns all transcripts, by file name.
 fn transcripts() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/wire");
     let mut files: Vec<_> = fs::read_dir(folder)
@@ -64,7 +64,7 @@ fn transcripts() -> Vec<(String, String)> {
     files
 }
 
-/// Holds every conversation of a transcript; the failures, each with what was said.
+/// Runs every conversation of a transcript; returns the failures with their messages.
 fn follow(name: &str, text: &str) -> Vec<String> {
     let case = match Case::parse(text) {
         Ok(case) => case,
@@ -73,7 +73,7 @@ fn follow(name: &str, text: &str) -> Vec<String> {
     let mut failures = Vec::new();
     for &carrier in &case.carriers {
         for &revision in &case.revisions {
-            // A runtime of its own: what one conversation leaves behind does not meet the next.
+            // A separate runtime, so that one conversation does not affect the next.
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .start_paused(true)
@@ -88,7 +88,7 @@ fn follow(name: &str, text: &str) -> Vec<String> {
             if let Err(failed) = held {
                 let (role, carrier) = (case.role.name(), carrier.name());
                 let head = format!("{name}:{} ({role} over {carrier}, {revision})", failed.line);
-                // One whole conversation is enough to see what is wrong.
+                // One whole conversation is enough to see the defect.
                 failures.push(if failures.is_empty() {
                     format!("{head}: {}\n{}", case.title, failed.report)
                 } else {
@@ -115,7 +115,7 @@ fn every_transcript_is_followed() {
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
-/// The report on a conversation that is not as it is written.
+/// Reports a conversation that differs from the transcript.
 fn report(steps: &str) -> String {
     let head = "# Title\n# guards: x\n# role: server\n# carriers: stdio\n# revisions: 2025-11-25\n\
                 # fixture: everything\n\n";
@@ -123,7 +123,7 @@ fn report(steps: &str) -> String {
 }
 
 #[test]
-fn what_differs_is_told_by_place() {
+fn differences_are_reported_with_their_place() {
     let ping = "> {\"jsonrpc\": \"2.0\", \"id\": 7, \"method\": \"ping\"}\n";
     assert_eq!(report(&format!("open {{}}\n{ping}< {{\"id\": 7}}\n")), "");
     let report = report(&format!(
@@ -140,7 +140,7 @@ fn what_differs_is_told_by_place() {
 }
 
 #[test]
-fn what_was_not_expected_is_told() {
+fn unexpected_messages_are_reported() {
     let ping = "> {\"jsonrpc\": \"2.0\", \"id\": 7, \"method\": \"ping\"}\n";
     let said = report(&format!("open {{}}\n{ping}"));
     assert!(

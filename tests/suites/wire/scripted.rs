@@ -1,4 +1,4 @@
-//! A scripted HTTP server: what it answers to which POST, and what it says on its listening stream.
+//! A scripted HTTP server: its responses to POST, and its messages on the GET stream.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -20,7 +20,7 @@ const MANY: usize = 256;
 /// The script's end of the network.
 pub(super) struct Scripted {
     requests: mpsc::Receiver<Event>,
-    /// Messages that came and were not looked at.
+    /// Received messages that the script has not read.
     said: VecDeque<Value>,
     /// Requests without a response, by the id of their message, oldest first.
     waiting: Vec<(Value, oneshot::Sender<Response<Feed>>)>,
@@ -63,8 +63,8 @@ impl Scripted {
         }
     }
 
-    /// An answer is the body of a response: to the request with its id, or else to the oldest. Everything else comes on
-    /// the listening stream.
+    /// Sends a JSON-RPC response as the body for the request with its id, or else for the oldest.
+    /// All other messages are sent on the GET stream.
     pub(super) async fn send(&mut self, text: &str) {
         match answered(text) {
             Some(id) => {
@@ -76,7 +76,7 @@ impl Scripted {
                 if id == 1 {
                     headers.insert("mcp-session-id", "scripted".parse().expect("text"));
                 }
-                // Whoever asked may have gone.
+                // The request may have been dropped.
                 let _ = response.send(answer);
             }
             None => {
@@ -92,7 +92,8 @@ impl Scripted {
     }
 }
 
-/// The id of the first answer in a text, `null` if it has none; `None` if there is no answer.
+/// Returns the id of the first response in a text, `null` if it has none; `None` if there is no
+/// response.
 fn answered(text: &str) -> Option<Value> {
     let message = serde_json::from_str(text).unwrap_or_default();
     let members = match message {
@@ -132,7 +133,7 @@ impl Service<Request<RequestBody>> for Network {
                 return Ok(response);
             }
             let Ok(message) = serde_json::from_slice::<Value>(request.body().as_bytes()) else {
-                // Without a body it is the end of the session.
+                // A request without a body ends the session.
                 return Ok(accepted);
             };
             let asks = message["method"].is_string() && message.get("id").is_some();
@@ -144,7 +145,7 @@ impl Service<Request<RequestBody>> for Network {
             }
             match answered.await {
                 Ok(response) => Ok(response),
-                // The script is over.
+                // The script has ended.
                 Err(_) => std::future::pending().await,
             }
         })

@@ -1,4 +1,4 @@
-//! A server under test, and a client that is the script.
+//! A server under test, and a client that follows the script.
 
 use http::{Method, Request, StatusCode};
 use mcp_server::Server;
@@ -128,7 +128,7 @@ impl Carried for Client {
 /// More messages than any conversation has.
 const MANY: usize = 256;
 
-/// Everything a stream says, in a task of its own.
+/// Reads a stream in a separate task.
 fn forward(mut reply: Reply, heard: mpsc::Sender<Value>) {
     tokio::spawn(async move {
         while let Some(message) = reply.message().await {
@@ -139,7 +139,7 @@ fn forward(mut reply: Reply, heard: mpsc::Sender<Value>) {
     });
 }
 
-/// What the body of a response says, be it a text or a stream.
+/// Returns the messages in a response body, JSON or event stream.
 async fn hear(reply: Reply, heard: &mpsc::Sender<Value>) {
     match reply.kind() {
         "application/json" => {
@@ -151,7 +151,7 @@ async fn hear(reply: Reply, heard: &mpsc::Sender<Value>) {
     }
 }
 
-/// Over Streamable HTTP.
+/// Streamable HTTP.
 struct Http {
     peer: Peer,
     heard: mpsc::Sender<Value>,
@@ -192,7 +192,7 @@ impl Http {
     }
 }
 
-/// Over the two endpoints of 2024-11-05.
+/// The HTTP+SSE transport of 2024-11-05.
 struct Sse {
     legacy: LegacyEndpoint,
     address: String,

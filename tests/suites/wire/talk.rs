@@ -1,4 +1,4 @@
-//! The script's side of a conversation, whatever carries it.
+//! The script's side of a conversation, over any transport.
 
 use std::time::Duration;
 
@@ -7,35 +7,35 @@ use tokio::time::timeout;
 
 use super::matching::Known;
 
-/// How long anything may take; the clock is paused, so waiting costs nothing.
+/// The deadline of every wait; the clock is paused, so waiting costs nothing.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Why a conversation is not as it was written.
+/// How a conversation differs from the transcript.
 #[derive(Debug)]
 pub(super) struct Failed {
     pub(super) line: usize,
     pub(super) report: String,
 }
 
-/// What carries messages between the script and the side under test.
+/// The transport between the script and the side under test.
 pub(super) trait Carried {
-    /// Sends a text; the HTTP status, where there is one.
+    /// Sends a text and returns the HTTP status, if there is one.
     async fn send(&mut self, text: &str) -> Option<u16>;
 
-    /// The next message of the side under test.
+    /// Returns the next message of the side under test.
     async fn next(&mut self) -> Option<Value>;
 
-    /// The status that this text should have if it is a message.
+    /// Returns the status that this text should have if it is a message.
     fn status_of(&self, text: &str) -> u16;
 }
 
-/// A conversation under way.
+/// A running conversation.
 pub(super) struct Talk<C> {
     pub(super) carried: C,
     known: Known,
-    /// What was said, for the report.
+    /// The messages so far, for the report.
     said: Vec<String>,
-    /// The status that nobody has looked at yet, and what it should be.
+    /// The status that no step has checked yet, and the expected one.
     status: Option<(usize, u16, u16)>,
     pings: usize,
 }
@@ -51,7 +51,7 @@ impl<C: Carried> Talk<C> {
         }
     }
 
-    /// A report with everything that was said before.
+    /// Creates a report with all earlier messages.
     pub(super) fn failed(&self, line: usize, what: impl AsRef<str>) -> Failed {
         let mut report = format!("  {}\n", what.as_ref());
         for line in &self.said {
@@ -69,7 +69,7 @@ impl<C: Carried> Talk<C> {
         }
     }
 
-    /// The status of what was sent last is this one.
+    /// Checks the status of the last message.
     pub(super) fn status(&mut self, line: usize, want: u16) -> Result<(), Failed> {
         match self.status.take() {
             Some((_, _, got)) if got != want => {
@@ -79,7 +79,7 @@ impl<C: Carried> Talk<C> {
         }
     }
 
-    /// If the status of what was sent last was not mentioned, it was that of a message.
+    /// If no step mentions the status of the last message, it must be that of an accepted message.
     pub(super) fn accepted(&mut self) -> Result<(), Failed> {
         match self.status {
             Some((line, want, _)) => self.status(line, want),
@@ -112,7 +112,7 @@ impl<C: Carried> Talk<C> {
             .map_err(|differences| self.failed(line, differences.join("\n  ")))
     }
 
-    /// Nothing comes before the answer to a ping.
+    /// Checks that nothing is sent before the response to a ping.
     pub(super) async fn silent(&mut self, line: usize) -> Result<(), Failed> {
         self.pings += 1;
         let id = format!("ping {}", self.pings);

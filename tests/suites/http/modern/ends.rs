@@ -1,4 +1,5 @@
-//! How requests end that nobody answers: their client goes, their time is up, the server closes.
+//! Requests that end without a response: the client disconnects, the deadline passes, the server
+//! closes.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use tokio::time::{Instant, advance};
 use super::super::{Gate, pass, server};
 use super::{OnDrop, Probe};
 
-/// A service whose handler never ends, and gives a permit when it is dropped; it says something
-/// first if it is to.
+/// A service whose handler never ends and adds a permit when it is dropped. It can send a
+/// notification first.
 fn stuck(speaks: bool, endless: bool) -> (Probe, Arc<Semaphore>) {
     let dropped = Arc::new(Semaphore::new(0));
     let gives = Arc::clone(&dropped);
@@ -41,7 +42,7 @@ fn stuck(speaks: bool, endless: bool) -> (Probe, Arc<Semaphore>) {
     (probe, dropped)
 }
 
-/// Starts a call that is not answered, and gives it up.
+/// Starts a call without a response and drops it.
 async fn give_up(client: &Modern, id: u32) {
     let mut call = Box::pin(client.tool(id, "go", json!({})));
     let started = poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx).is_pending())).await;
@@ -50,7 +51,7 @@ async fn give_up(client: &Modern, id: u32) {
 
 // proves: M-HTTP-028, M-HTTP-029, M-CANC-004
 #[tokio::test(start_paused = true)]
-async fn who_hangs_up_before_the_response_cancels() {
+async fn a_disconnect_before_the_response_cancels() {
     let (probe, dropped) = stuck(false, false);
     let endpoint = probe.endpoint_with(Options::new().with_max_in_flight(1));
     let client = Modern::new(&endpoint);
@@ -67,7 +68,7 @@ async fn who_hangs_up_before_the_response_cancels() {
 
 // proves: M-HTTP-028, M-HTTP-029, M-HTTP-030, M-CANC-004, M-CANC-013
 #[tokio::test(start_paused = true)]
-async fn who_hangs_up_on_a_stream_cancels() {
+async fn a_disconnect_during_a_stream_cancels() {
     let (probe, dropped) = stuck(true, false);
     let endpoint = probe.endpoint_with(Options::new().with_max_in_flight(1));
     let client = Modern::new(&endpoint);
@@ -82,7 +83,7 @@ async fn who_hangs_up_on_a_stream_cancels() {
         assert_eq!(endpoint.in_flight(), 0, "its place is free at once");
         pass(&dropped).await;
     }
-    // A stream that nobody has begun to read is no different.
+    // The same applies to a stream that the client has not begun to read.
     drop(client.tool(4, "go", json!({})).await);
     assert_eq!(endpoint.in_flight(), 0);
     pass(&dropped).await;
@@ -90,7 +91,7 @@ async fn who_hangs_up_on_a_stream_cancels() {
 
 // proves: M-CANC-016
 #[tokio::test(start_paused = true)]
-async fn an_answer_nobody_read_leaves_nothing_behind() {
+async fn an_unread_response_leaves_nothing_behind() {
     let gate = Gate::new();
     let endpoint = Endpoint::new(server(&gate)).unwrap();
     let client = Modern::new(&endpoint).with_meta(PROGRESS_TOKEN_KEY, 1);
@@ -145,7 +146,7 @@ async fn what_is_meant_to_last_outlives_the_deadline() {
         assert_eq!(reply.chunk().await.unwrap(), ":\n\n");
     }
     assert_eq!(dropped.available_permits(), 0);
-    // It takes no place from requests, and has a limit of its own.
+    // A subscription does not use the capacity of requests and has a separate limit.
     assert_eq!((endpoint.in_flight(), endpoint.subscriptions()), (0, 1));
     let busy = client.tool(2, "go", json!({})).await;
     assert_eq!(busy.status, 503);
@@ -161,7 +162,7 @@ async fn what_is_meant_to_last_outlives_the_deadline() {
     assert_eq!(endpoint.subscriptions(), 0);
 }
 
-// One that says so only once it runs.
+// A handler that declares it only while it runs.
 #[tokio::test(start_paused = true)]
 async fn a_deadline_may_be_lifted_late() {
     let mut probe = Probe::new(|cx| {
@@ -182,7 +183,7 @@ async fn a_deadline_may_be_lifted_late() {
 
 // proves: M-HTTP-066
 #[tokio::test(start_paused = true)]
-async fn a_closing_endpoint_ends_subscriptions_in_good_order() {
+async fn a_closing_endpoint_ends_subscriptions_gracefully() {
     let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
     let client = Modern::new(&endpoint);
     let filter = json!({"notifications": {"toolsListChanged": true}});
@@ -201,7 +202,7 @@ async fn a_closing_endpoint_ends_subscriptions_in_good_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_closing_endpoint_has_patience_but_not_for_ever() {
+async fn a_closing_endpoint_waits_up_to_the_shutdown_timeout() {
     for (speaks, endless) in [(false, false), (true, false), (true, true)] {
         let (mut probe, dropped) = stuck(speaks, endless);
         let told = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! Both eras at one URL, and an endpoint that serves the newer one alone.
+//! Both kinds of revisions at one URL, and an endpoint that serves only the stateless revision.
 
 use http::Method;
 use mcp_protocol::Revision;
@@ -31,7 +31,7 @@ async fn a_session_and_requests_without_one_share_an_endpoint() {
         assert_eq!(answer["result"]["content"][0]["text"], "a");
         assert_eq!(answer["result"].get("resultType"), None);
         assert_eq!(answer["result"].get("_meta"), None);
-        // The same id at the same time is another's business.
+        // The same id at the same time belongs to another client.
         let answer = modern.tool(round, "echo", json!({"message": "b"})).await;
         assert_eq!(answer.headers.get("mcp-session-id"), None);
         let answer = answer.answer().await;
@@ -39,7 +39,7 @@ async fn a_session_and_requests_without_one_share_an_endpoint() {
         assert_eq!(answer["result"]["resultType"], "complete");
     }
     assert_eq!(endpoint.sessions(), 1);
-    // A session it names is none of its own, whether it exists or not.
+    // The request ignores a session id, whether that session exists or not.
     for session in [legacy.session().unwrap(), "guess", ""] {
         let mut client = modern.clone();
         client.peer = client.peer.with("mcp-session-id", Some(session));
@@ -49,7 +49,7 @@ async fn a_session_and_requests_without_one_share_an_endpoint() {
         assert_eq!(reply.headers.get("mcp-session-id"), None);
         assert_eq!(reply.answer().await["id"], 1);
     }
-    // Not even one that would open it.
+    // `initialize` is not valid either.
     let reply = modern.call(1, "initialize", json!({})).await;
     refused(reply, 404, -32601).await;
     assert_eq!(endpoint.sessions(), 1);
@@ -84,7 +84,7 @@ async fn what_does_not_say_what_it_is_goes_by_its_header() {
         }
     }
     assert_eq!(endpoint.sessions(), 1, "nothing ended the session");
-    // A notification that says so itself needs no header.
+    // A notification with the revision in its `_meta` needs no header.
     let params = json!({"_meta": Modern::new(&endpoint).meta});
     let custom = json!({"jsonrpc": "2.0", "method": "custom/news", "params": params});
     assert_eq!(Peer::new(&endpoint).post(custom).await.status, 202);
@@ -94,7 +94,7 @@ async fn what_does_not_say_what_it_is_goes_by_its_header() {
 
 // proves: M-HTTP-037, M-HTTP-055, M-HTTP-056, M-HTTP-057, M-HTTP-059
 #[tokio::test]
-async fn an_endpoint_without_sessions_of_any_kind_says_what_it_speaks() {
+async fn a_stateless_endpoint_reports_its_revision() {
     let server = server(&Gate::new()).revisions([Revision::V2026_07_28]);
     let endpoint = Endpoint::new(server).unwrap();
     for version in [None, Some("2025-11-25"), Some("2025-03-26"), Some("junk")] {
@@ -106,7 +106,7 @@ async fn an_endpoint_without_sessions_of_any_kind_says_what_it_speaks() {
         let news = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let body = refused(peer.post(news).await, 400, -32020).await;
         assert_eq!(body["id"], Value::Null);
-        // The handshake tells what to speak instead.
+        // The error of the handshake names the supported revision.
         let mut opening = peer.clone();
         let reply = opening.initialize("2025-11-25", json!({})).await;
         let body = refused(reply, 400, -32022).await;
@@ -121,7 +121,7 @@ async fn an_endpoint_without_sessions_of_any_kind_says_what_it_speaks() {
     let client = Modern::new(&endpoint);
     let reply = client.tool(1, "echo", json!({"message": "hi"})).await;
     assert_eq!(reply.status, 200);
-    // The oldest transport would have nothing to carry.
+    // The HTTP+SSE transport has no revision to serve.
     let mut request = http::Request::new(Whole::new(""));
     *request.headers_mut() = client.peer.headers.clone();
     let response = endpoint.legacy().call(request).await.unwrap();
@@ -130,7 +130,7 @@ async fn an_endpoint_without_sessions_of_any_kind_says_what_it_speaks() {
 }
 
 #[tokio::test]
-async fn an_endpoint_without_sessions_serves_both_eras() {
+async fn an_endpoint_without_sessions_serves_all_revisions() {
     let endpoint = with(&Gate::new(), Options::new().without_sessions());
     let modern = Modern::new(&endpoint);
     let legacy = Peer::new(&endpoint).with("mcp-protocol-version", Some("2025-11-25"));
@@ -140,7 +140,7 @@ async fn an_endpoint_without_sessions_serves_both_eras() {
     assert_eq!(result.get("resultType"), None);
     let reply = modern.tool(1, "echo", json!({"message": "a"})).await;
     assert_eq!(reply.json().await["result"]["resultType"], "complete");
-    // It is no revision to take for granted.
+    // The header alone does not make the request stateless.
     let peer = Peer::new(&endpoint).with("mcp-protocol-version", Some("2026-07-28"));
     refused(peer.call(1, "tools/list", json!({})).await, 400, -32602).await;
 }

@@ -1,4 +1,4 @@
-//! What is looked at before a request is served, and in which order.
+//! The checks before a request is served, and their order.
 
 use http::{HeaderValue, Method};
 use mcp_tests::http::{Modern, Peer};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Probe;
 
-/// Something wrong with a request: who does it, and the status, the code and a word of the answer.
+/// A defect of a request: the change, and the status, code and a word of the response.
 struct Fault {
     does: fn(&mut Peer, &mut Value),
     status: u16,
@@ -19,7 +19,7 @@ fn set(peer: &mut Peer, name: &'static str, value: Option<&str>) {
     *peer = peer.clone().with(name, value);
 }
 
-/// In the order in which they are looked for.
+/// The defects, in the order of the checks.
 const FAULTS: [Fault; 11] = [
     Fault {
         does: |peer, _| set(peer, "origin", Some("https://evil.example")),
@@ -120,7 +120,7 @@ fn region() -> Probe {
 
 // proves: M-HTTP-002, M-HTTP-003, M-HTTP-033, M-HTTP-034, M-HTTP-035, M-HTTP-043, M-HTTP-044, M-HTTP-045, M-HTTP-046
 #[tokio::test]
-async fn of_two_faults_the_earlier_one_is_told() {
+async fn of_two_faults_the_first_one_is_reported() {
     let probe = region();
     let runs = std::sync::Arc::clone(&probe.runs);
     let endpoint = probe.endpoint();
@@ -128,7 +128,7 @@ async fn of_two_faults_the_earlier_one_is_told() {
     for (first, fault) in FAULTS.iter().enumerate() {
         for (second, other) in FAULTS.iter().enumerate().skip(first) {
             if (first, second) == (NAME, METHOD) {
-                continue; // a method that does not exist has no name to repeat
+                continue; // an unknown method has no name to repeat
             }
             let params = json!({"name": "go", "arguments": {"region": "here"}});
             let mut request = client.request("seven", "tools/call", params);
@@ -139,7 +139,7 @@ async fn of_two_faults_the_earlier_one_is_told() {
                 (other.does)(&mut peer, &mut request);
             }
             if fault.code == -32602 && fault.status == 200 {
-                // The header has nothing to repeat.
+                // The header has no value to repeat.
                 set(&mut peer, "mcp-param-region", None);
             }
             let reply = peer.post(request).await;
@@ -177,7 +177,7 @@ async fn a_revision_that_is_not_served_is_answered_with_those_that_are() {
     assert_eq!(error["data"]["requested"], "1900-01-01");
     let supported = error["data"]["supported"].as_array().unwrap();
     assert!(supported.contains(&json!("2026-07-28")));
-    // One with a handshake is not what such a request is written in.
+    // A session-based revision is not valid in such a request.
     let client = client.with_meta(PROTOCOL_VERSION_KEY, "2025-11-25");
     let reply = client.tool(5, "go", json!({})).await;
     assert_eq!(reply.json().await["error"]["code"], -32022);
@@ -224,8 +224,7 @@ async fn standard_headers_repeat_the_body_exactly() {
             assert!(message.to_lowercase().contains(name), "{message}");
         }
     }
-    // A name that headers cannot carry is encoded, and one that has no header of its own is not
-    // looked at.
+    // A name with characters beyond ASCII is encoded; the names of other methods are not compared.
     let reply = client.tool(1, "g\u{f6}", json!({})).await;
     assert_eq!(reply.status, 200);
     let request = client.request(1, "tools/list", json!({}));
@@ -246,7 +245,8 @@ async fn an_answer_has_the_id_of_its_request_and_a_status_for_its_error() {
         assert_eq!(body["id"], id);
         assert_eq!(body["result"]["resultType"], "complete");
     }
-    // Methods of the other era, unknown ones, and those that need what is not declared.
+    // Methods of session-based revisions, unknown methods, and methods whose capability is not
+    // declared.
     for method in [
         "initialize",
         "ping",

@@ -1,4 +1,4 @@
-//! Requests of the revision without a handshake, beside sessions and alone.
+//! Requests of the stateless revision, beside sessions and alone.
 
 mod ends;
 mod eras;
@@ -21,12 +21,12 @@ use tokio::sync::Semaphore;
 
 type Handler = dyn Fn(RequestContext) -> Reply + Send + Sync;
 
-/// A service whose every tool does the same.
+/// A service whose tools all do the same.
 struct Probe {
     handler: Box<Handler>,
     closing: Box<dyn Fn() + Send + Sync>,
     deadline: Option<Duration>,
-    /// The schema of every tool but `plain`.
+    /// The schema of every tool except `plain`.
     schema: Value,
     /// How often a handler was called.
     runs: Arc<AtomicUsize>,
@@ -43,7 +43,7 @@ impl Probe {
         }
     }
 
-    /// One that answers at once.
+    /// Creates a service that returns at once.
     fn ready() -> Self {
         Self::new(|_| Reply::ok(Payload::of(json!({"content": []}))))
     }
@@ -87,7 +87,7 @@ impl Service for Probe {
     }
 }
 
-/// Gives a permit when it is dropped.
+/// Adds a permit when it is dropped.
 struct OnDrop(Arc<Semaphore>);
 
 impl Drop for OnDrop {

@@ -1,4 +1,4 @@
-//! Headers of tool parameters.
+//! Header parameters of tools.
 
 use http::HeaderValue;
 use mcp_server::Server;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Probe;
 
-/// Headers as they are sent.
+/// Headers as sent.
 type Sent<'a> = &'a [(&'static str, &'a str)];
 
 fn probe() -> Probe {

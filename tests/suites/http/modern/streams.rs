@@ -1,4 +1,4 @@
-//! JSON or a stream, and what is said on it.
+//! JSON or an event stream, and the messages on the stream.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +22,7 @@ async fn a_handler_that_speaks_first_makes_a_stream_that_ends_with_its_answer() 
     let endpoint = endpoint(&gate);
     let silent = Modern::new(&endpoint);
     let client = silent.clone().with_meta(PROGRESS_TOKEN_KEY, "p");
-    // Nothing to say, or nobody who wants to hear it.
+    // The handler sends nothing, or the client has no progress token.
     for (client, tool) in [(&client, "echo"), (&silent, "quick")] {
         let reply = client.tool(1, tool, json!({"message": "x"})).await;
         assert_eq!(reply.kind(), "application/json", "{tool}");
@@ -43,7 +43,7 @@ async fn a_handler_that_speaks_first_makes_a_stream_that_ends_with_its_answer() 
     assert_eq!(event.json()["id"], 1);
     assert_eq!(event.json()["result"]["resultType"], "complete");
     assert_eq!(reply.event().await, None);
-    // One that answers without waiting is a stream all the same, and whole.
+    // A handler that sends progress and returns without waiting gets a complete stream.
     let mut reply = client.tool(2, "quick", json!({"message": "x"})).await;
     assert_eq!(reply.kind(), "text/event-stream");
     let first = reply.message().await.unwrap();
@@ -83,7 +83,7 @@ async fn a_quiet_handler_makes_a_stream_only_to_keep_it_open() {
 
 // proves: M-HTTP-019, M-HTTP-022
 #[tokio::test(start_paused = true)]
-async fn what_a_request_says_is_heard_on_its_own_stream_alone() {
+async fn notifications_of_a_request_are_sent_only_on_its_stream() {
     let gate = Gate::new();
     let endpoint = endpoint(&gate);
     let client = Modern::new(&endpoint);
@@ -98,7 +98,7 @@ async fn what_a_request_says_is_heard_on_its_own_stream_alone() {
     for token in ["a", "b"] {
         let client = client.clone().with_meta(PROGRESS_TOKEN_KEY, token);
         let client = client.with_meta(LOG_LEVEL_KEY, "debug");
-        // The ids are the same: they are another client's.
+        // The same ids, used by another client.
         let reply = client.tool(1, "steps", json!({"message": token})).await;
         streams.push((token, reply));
     }

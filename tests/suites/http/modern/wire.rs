@@ -1,4 +1,4 @@
-//! Connections that break, over real sockets.
+//! Interrupted connections over real sockets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::super::pass;
 use super::{OnDrop, Probe};
 
-/// A request and the headers that repeat it.
+/// A request and the headers that repeat its values.
 fn request(method: &str, mut params: serde_json::Value) -> Request {
     params["_meta"] = json!({PROTOCOL_VERSION_KEY: "2026-07-28", CLIENT_CAPABILITIES_KEY: {}});
     let name = params["name"].as_str().map(str::to_owned);
@@ -36,7 +36,7 @@ async fn a_connection_that_breaks_cancels_what_runs_on_it() {
     let (drops, starts) = (Arc::clone(&dropped), Arc::clone(&started));
     let calls = AtomicUsize::new(0);
     let probe = Probe::new(move |cx| {
-        // Every other one speaks first.
+        // Every second call sends a notification first.
         if calls.fetch_add(1, Ordering::AcqRel) % 2 == 1 {
             let link = cx.exchange().link();
             link.notify("notifications/x", None, Delivery::Lossy)
