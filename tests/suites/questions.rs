@@ -160,7 +160,7 @@ async fn both_shapes_of_content_and_any_stop_reason_are_read() {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Account {
-    /// Your name.
+    /// Who you are.
     #[schemars(length(min = 2))]
     name: String,
     age: u8,
@@ -388,7 +388,7 @@ async fn a_url_that_is_needed_first_is_an_error_only_clients_with_urls_see() {
     }
 }
 
-/// Confirm?
+/// Really do it?
 #[derive(Deserialize, JsonSchema)]
 struct Confirm {
     sure: bool,

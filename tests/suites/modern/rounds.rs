@@ -239,7 +239,7 @@ async fn the_state_of_a_call_is_good_for_that_call_alone() {
     assert_eq!(refused["error"]["code"], -32602);
 }
 
-/// Wipe it?
+/// Shall it be wiped?
 #[derive(Deserialize, JsonSchema)]
 struct Sure {
     sure: bool,
