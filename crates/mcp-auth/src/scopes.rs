@@ -42,6 +42,12 @@ impl Scopes {
         self.iter().chain([scope]).collect()
     }
 
+    /// Returns the value of the parameter `scope`; `None` if the set is empty.
+    #[cfg(feature = "client")]
+    pub(crate) fn to_parameter(&self) -> Option<String> {
+        (!self.is_empty()).then(|| self.to_string())
+    }
+
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)

@@ -9,16 +9,16 @@ use http_body::Body;
 use tower_service::Service;
 use url::Url;
 
-use super::callback::UserAgent;
-use super::crypto::SigningKey;
-use super::discovery::{Known, ResourceMetadata, ServerMetadata};
-use super::grant::{Assert, Enterprise, Grant};
-use super::inner::{Clock, Inner, Setup, State, Watch};
-use super::oauth::OAuth;
-use super::registration::{Credentials, Document, Profile};
-use super::step::Step;
-use super::store::{MemoryStore, TokenStore};
-use super::uris::document_url;
+use crate::client::crypto::SigningKey;
+use crate::client::discovery::{Known, ResourceMetadata, ServerMetadata};
+use crate::client::inner::{Clock, Inner, Setup, State, Watch};
+use crate::client::oauth::OAuth;
+use crate::client::progress::Step;
+use crate::client::registration::{Credentials, Document, Profile};
+use crate::client::sign_in::{Assert, Enterprise, Grant};
+use crate::client::store::{MemoryStore, TokenStore};
+use crate::client::uris::document_url;
+use crate::client::user_agent::UserAgent;
 use crate::error::{Error, Kind, quoted};
 use crate::scopes::Scopes;
 use crate::web::{BoxError, FormBody, Limits, Reach, Resolver};
@@ -45,6 +45,14 @@ pub struct Builder {
     reach: Reach,
     clock: Clock,
     watch: Option<Watch>,
+}
+
+impl OAuth {
+    /// Describes the client of the server at this URL, the one that is given to
+    /// [`Http::new`](mcp_transport_http::Http::new).
+    pub fn client(server: impl Into<String>) -> Builder {
+        Builder::new(server.into())
+    }
 }
 
 impl Builder {
@@ -271,7 +279,7 @@ impl Builder {
             web,
             setup,
             store: self.store,
-            nonces: super::token::Nonces::default(),
+            nonces: crate::client::token::Nonces::default(),
             flight: Arc::default(),
             state: Mutex::new(State::default()),
         };

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::challenge::Challenge;
-use super::discovery::{Discovery, Found, Trail};
-use super::oauth::OAuth;
+use crate::client::challenge::Challenge;
+use crate::client::discovery::{Discovery, Found, Trail};
+use crate::client::oauth::OAuth;
 use crate::error::Error;
 use crate::web::shown;
 
@@ -88,8 +88,10 @@ impl Diagnosis {
                 "  it publishes nothing: taken for a server of 2025-03-26"
             )?;
         }
-        let pkce =
-            super::discovery::lists(server.code_challenge_methods_supported.as_deref(), "S256");
+        let pkce = crate::client::discovery::lists(
+            server.code_challenge_methods_supported.as_deref(),
+            "S256",
+        );
         let rows = [
             ("codes are protected (S256)", pkce || !found.is_published),
             (
@@ -102,7 +104,7 @@ impl Diagnosis {
             ),
             (
                 "refresh tokens can be asked for",
-                server.knows_scope(super::consent::OFFLINE),
+                server.knows_scope(crate::client::sign_in::OFFLINE),
             ),
         ];
         for (what, is) in rows {

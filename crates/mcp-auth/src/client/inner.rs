@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use url::Url;
 
-use super::discovery::{Found, Known};
-use super::grant::Grant;
-use super::registration::{Credentials, Document, Profile, Registration};
-use super::step::Step;
-use super::store::TokenStore;
-use super::token::{Nonces, ProofKey, TokenSet};
+use crate::client::discovery::{Found, Known};
+use crate::client::progress::Step;
+use crate::client::registration::{Credentials, Document, Profile, Registration};
+use crate::client::sign_in::Grant;
+use crate::client::store::TokenStore;
+use crate::client::token::{Nonces, ProofKey, TokenSet};
 use crate::error::Error;
 use crate::scopes::Scopes;
 use crate::web::Web;

@@ -31,38 +31,31 @@
 //! Specification: [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
 
 mod builder;
-mod callback;
 mod challenge;
-mod consent;
 mod crypto;
 mod diagnose;
 mod discovery;
-mod enterprise;
-mod flow;
-mod grant;
 mod inner;
-mod keep;
-mod loopback;
 mod oauth;
+mod progress;
 mod registration;
-mod renewal;
-mod step;
+mod sign_in;
 mod store;
 mod token;
 mod uris;
+mod user_agent;
 
 pub use self::builder::Builder;
-pub use self::callback::{Callback, Redirect, UserAgent, Visit};
 pub use self::challenge::Challenge;
 pub use self::crypto::SigningKey;
 pub use self::diagnose::{Diagnosis, diagnose};
 pub use self::discovery::{Attempt, ResourceMetadata, ServerMetadata, Trail};
-pub use self::grant::{Assert, CLIENT_CREDENTIALS_EXTENSION, ENTERPRISE_EXTENSION, Enterprise};
-pub use self::loopback::Loopback;
 pub use self::oauth::OAuth;
+pub use self::progress::Step;
 pub use self::registration::Credentials;
-pub use self::step::Step;
+pub use self::sign_in::{Assert, CLIENT_CREDENTIALS_EXTENSION, ENTERPRISE_EXTENSION, Enterprise};
 pub use self::store::{FileStore, MemoryStore, StoreLock, TokenStore};
+pub use self::user_agent::{Callback, Loopback, Redirect, UserAgent, Visit};
 pub use crate::error::Error;
 pub use crate::scopes::Scopes;
 pub use crate::web::{FormBody, Resolver};

@@ -8,13 +8,12 @@ use http::{HeaderMap, StatusCode, request, response};
 use mcp_protocol::{BoxFuture, TransportError};
 use mcp_transport_http::{AfterRefusal, Authorize};
 
-use super::builder::Builder;
-use super::challenge::Challenge;
-use super::inner::Inner;
-use super::renewal::Cause;
-use super::step::Step;
-use super::token::{PROOF, TokenKind, TokenSet, origin, sensitive};
 use crate::Secret;
+use crate::client::challenge::Challenge;
+use crate::client::inner::Inner;
+use crate::client::progress::Step;
+use crate::client::sign_in::Cause;
+use crate::client::token::{PROOF, TokenKind, TokenSet, origin, sensitive};
 use crate::error::Error;
 use crate::scopes::Scopes;
 use crate::web::shown;
@@ -31,12 +30,6 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    /// Describes the client of the server at this URL, the one that is given to
-    /// [`Http::new`](mcp_transport_http::Http::new).
-    pub fn client(server: impl Into<String>) -> Builder {
-        Builder::new(server.into())
-    }
-
     /// Signs in now, before any message is refused, and even if there are tokens.
     ///
     /// # Errors

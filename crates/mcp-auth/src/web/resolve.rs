@@ -9,7 +9,7 @@ use hyper_util::client::legacy::connect::dns::Name;
 use mcp_protocol::BoxFuture;
 use tower_service::Service;
 
-use super::guard::Guard;
+use super::url_policy::Guard;
 
 /// Finds the addresses of a host. Default: the system's name service.
 pub trait Resolver: Send + Sync + 'static {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_protocol::BoxFuture;
 
-use super::TokenStore;
+use super::token_store::TokenStore;
 use crate::Secret;
 use crate::error::Error;
 

@@ -1,11 +1,11 @@
 //! Tokens: what is kept of them, and how they are asked for.
 
-mod answer;
 mod proof;
 mod request;
+mod response;
 mod set;
 
-pub(crate) use self::answer::Answer;
 pub(crate) use self::proof::{Nonces, PROOF, ProofKey, origin};
 pub(crate) use self::request::{Endpoint, Form, sensitive};
+pub(crate) use self::response::Answer;
 pub(crate) use self::set::{Kind as TokenKind, TokenSet};

@@ -8,8 +8,8 @@ use serde_json::json;
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
-use super::answer::{Answer, Refusal};
 use super::proof::{Nonces, PROOF, ProofKey, origin};
+use super::response::{Answer, Refusal};
 use crate::Secret;
 use crate::client::crypto::random;
 use crate::client::discovery::ServerMetadata;

@@ -10,8 +10,8 @@ use tokio::sync::Mutex;
 use tower_service::Service;
 use url::Url;
 
-use super::ask::Ask;
 use super::cache::{Cache, GOOD};
+use super::client::Ask;
 use super::{Inner, Introspection};
 use crate::Secret;
 use crate::error::{Error, Kind, quoted};

@@ -2,9 +2,9 @@
 //!
 //! Specification: [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662).
 
-mod ask;
 mod builder;
 mod cache;
+mod client;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use std::time::SystemTime;
 
 use mcp_protocol::BoxFuture;
 
-use self::ask::Ask;
 pub use self::builder::IntrospectionBuilder;
 use self::cache::{Cache, Outcome};
+use self::client::Ask;
 use super::audience::Audience;
 use super::claims::{Claims, SKEW};
 use super::identity::Identity;

@@ -2,14 +2,13 @@
 //!
 //! Specification: [enterprise-managed authorization](https://github.com/modelcontextprotocol/ext-auth).
 
-use super::ServerMetadata;
-use super::discovery::{Discovery, Found, Trail};
-use super::flow::text;
 use super::grant::Enterprise;
-use super::inner::Inner;
-use super::registration::Registration;
-use super::token::{Endpoint, Form};
 use crate::Secret;
+use crate::client::ServerMetadata;
+use crate::client::discovery::{Discovery, Found, Trail};
+use crate::client::inner::Inner;
+use crate::client::registration::Registration;
+use crate::client::token::{Endpoint, Form};
 use crate::error::{Error, Kind, quoted};
 use crate::scopes::Scopes;
 
@@ -42,7 +41,7 @@ impl Inner {
             .with("requested_token_type", ID_JAG)
             .with("audience", found.server.issuer.as_str())
             .with("resource", found.resource.as_str())
-            .and("scope", text(scopes))
+            .and("scope", scopes.to_parameter())
             .with("subject_token", identity)
             .with(
                 "subject_token_type",

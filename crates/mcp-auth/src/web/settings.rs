@@ -7,9 +7,11 @@ use http_body::Body;
 use tower_service::Service;
 use url::Url;
 
+use super::body::FormBody;
+use super::client::{Limits, Web};
 use super::connect::{BoxError, Carrier, Tower, carrier};
 use super::resolve::{Guarded, Resolver, System};
-use super::{FormBody, Guard, Limits, Web};
+use super::url_policy::Guard;
 use crate::error::{Error, Kind};
 
 /// What requests go through, and where they may go.

@@ -16,7 +16,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::form_urlencoded;
 
-use super::callback::{Callback, UserAgent, Visit};
+use super::agent::{UserAgent, Visit};
+use super::callback::Callback;
 use crate::error::{Error, Kind};
 
 const PATH: &str = "/callback";

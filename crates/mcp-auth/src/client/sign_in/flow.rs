@@ -10,16 +10,16 @@
 
 use tokio::time::timeout;
 
-use super::callback::{UserAgent, Visit};
-use super::challenge::Challenge;
-use super::consent::{OFFLINE, Request};
-use super::discovery::{Discovery, Found, Trail};
+use super::authorization_request::{OFFLINE, Request};
 use super::grant::Grant;
-use super::inner::Inner;
-use super::registration::{Credentials, Registration, register};
-use super::step::Step;
-use super::token::{Answer, Endpoint, Form, ProofKey, TokenKind, TokenSet};
-use super::uris::redirect;
+use crate::client::challenge::Challenge;
+use crate::client::discovery::{Discovery, Found, Trail};
+use crate::client::inner::Inner;
+use crate::client::progress::Step;
+use crate::client::registration::{Credentials, Registration, register};
+use crate::client::token::{Answer, Endpoint, Form, ProofKey, TokenKind, TokenSet};
+use crate::client::uris::redirect;
+use crate::client::user_agent::{UserAgent, Visit};
 use crate::error::{Error, Kind, quoted};
 use crate::scopes::Scopes;
 use crate::web::shown;
@@ -59,7 +59,7 @@ impl Inner {
                 let client = self.client_by_hand(&found)?;
                 let form = Form::new("client_credentials")
                     .with("resource", found.resource.as_str())
-                    .and("scope", text(&scopes));
+                    .and("scope", scopes.to_parameter());
                 let answer = self.redeem(&found, &client, proofs.as_ref(), form).await?;
                 (client, answer)
             }
@@ -342,9 +342,5 @@ fn bearer_form(assertion: crate::Secret, found: &Found, scopes: &Scopes) -> Form
     Form::new("urn:ietf:params:oauth:grant-type:jwt-bearer")
         .with("assertion", assertion)
         .with("resource", found.resource.as_str())
-        .and("scope", text(scopes))
-}
-
-pub(crate) fn text(scopes: &Scopes) -> Option<String> {
-    (!scopes.is_empty()).then(|| scopes.to_string())
+        .and("scope", scopes.to_parameter())
 }

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::inner::Inner;
-use super::registration::Registration;
-use super::token::{ProofKey, TokenKind, TokenSet};
 use crate::Secret;
+use crate::client::inner::Inner;
+use crate::client::registration::Registration;
+use crate::client::token::{ProofKey, TokenKind, TokenSet};
 use crate::error::Error;
 use crate::scopes::Scopes;
 use crate::well_known::canonical;
@@ -121,7 +121,7 @@ impl Inner {
             method: kept
                 .token_endpoint_auth_method
                 .as_deref()
-                .and_then(super::registration::Method::parse),
+                .and_then(crate::client::registration::Method::parse),
             redirect_uri: kept.redirect_uri,
             scopes: kept.scope.as_deref().map(Scopes::parse),
             expires_at: kept.expires_at,
@@ -147,7 +147,7 @@ impl Inner {
             "redirect_uri": client.redirect_uri,
             "scope": client.scopes.as_ref().map(ToString::to_string),
             "expires_at": client.expires_at,
-            "token_endpoint_auth_method": client.method.map(super::registration::Method::name),
+            "token_endpoint_auth_method": client.method.map(crate::client::registration::Method::name),
         });
         let text = Secret::new(text.to_string());
         {

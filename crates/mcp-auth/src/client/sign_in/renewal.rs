@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::challenge::Challenge;
-use super::discovery::{Discovery, Trail};
 use super::flow::Wish;
-use super::inner::Inner;
-use super::registration::Registration;
-use super::step::Step;
-use super::token::{Form, TokenKind, TokenSet};
 use crate::Secret;
+use crate::client::challenge::Challenge;
+use crate::client::discovery::{Discovery, Trail};
+use crate::client::inner::Inner;
+use crate::client::progress::Step;
+use crate::client::registration::Registration;
+use crate::client::token::{Form, TokenKind, TokenSet};
 use crate::error::{Error, Kind};
 
 /// Sign-ins in a row whose tokens the server does not accept, and step-ups in a row after which no

@@ -4,156 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-use super::crypto::SigningKey;
-use super::discovery::{ServerMetadata, lists};
-use super::flow::text;
-use super::uris::address;
+use super::client::Registration;
+use super::credentials::Method;
 use crate::Secret;
+use crate::client::discovery::{ServerMetadata, lists};
+use crate::client::uris::address;
 use crate::error::{Error, Kind, quoted};
 use crate::scopes::Scopes;
 use crate::web::{Reply, Web, is_local, shown};
-
-/// A client that an authorization server knows already.
-#[derive(Debug, Clone)]
-pub struct Credentials {
-    pub(crate) client_id: String,
-    pub(crate) secret: Option<Secret>,
-    pub(crate) key: Option<SigningKey>,
-    pub(crate) issuer: Option<String>,
-}
-
-impl Credentials {
-    /// A client by this id, without a secret.
-    pub fn new(client_id: impl Into<String>) -> Self {
-        Self {
-            client_id: client_id.into(),
-            secret: None,
-            key: None,
-            issuer: None,
-        }
-    }
-
-    /// Its secret.
-    #[must_use]
-    pub fn secret(mut self, secret: impl Into<Secret>) -> Self {
-        self.secret = Some(secret.into());
-        self
-    }
-
-    /// The key it signs with instead of having a secret (`private_key_jwt`).
-    #[must_use]
-    pub fn key(mut self, key: SigningKey) -> Self {
-        self.key = Some(key);
-        self
-    }
-
-    /// The issuer that knows it. It is shown to no other; without this, to no other than the one
-    /// the server names first.
-    #[must_use]
-    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
-        self.issuer = Some(issuer.into());
-        self
-    }
-}
-
-/// A client that is described by a document.
-#[derive(Debug, Clone)]
-pub(crate) struct Document {
-    pub(crate) url: Url,
-    pub(crate) key: Option<SigningKey>,
-}
-
-/// How a client says who it is at the token endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
-    None,
-    Basic,
-    Post,
-    Key,
-}
-
-impl Method {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Basic => "client_secret_basic",
-            Self::Post => "client_secret_post",
-            Self::Key => "private_key_jwt",
-        }
-    }
-
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Self::None, Self::Basic, Self::Post, Self::Key]
-            .into_iter()
-            .find(|method| method.name() == name)
-    }
-}
-
-/// A client as one authorization server knows it.
-#[derive(Debug, Clone)]
-pub(crate) struct Registration {
-    /// Nobody else is shown this client.
-    pub(crate) issuer: String,
-    pub(crate) client_id: String,
-    pub(crate) secret: Option<Secret>,
-    pub(crate) key: Option<SigningKey>,
-    /// What the server said to use; otherwise what it says it supports decides.
-    pub(crate) method: Option<Method>,
-    pub(crate) redirect_uri: Option<String>,
-    /// What it may ask for, if that is not everything.
-    pub(crate) scopes: Option<Scopes>,
-    /// Seconds since 1970.
-    pub(crate) expires_at: Option<u64>,
-}
-
-impl Registration {
-    /// A client that was registered by hand.
-    pub(crate) fn of(credentials: &Credentials, issuer: &str) -> Self {
-        Self {
-            issuer: issuer.to_owned(),
-            client_id: credentials.client_id.clone(),
-            secret: credentials.secret.clone(),
-            key: credentials.key.clone(),
-            method: None,
-            redirect_uri: None,
-            scopes: None,
-            expires_at: None,
-        }
-    }
-
-    /// A client whose id is the URL of a document about it.
-    pub(crate) fn document(document: &Document, issuer: &str) -> Self {
-        let credentials = Credentials {
-            key: document.key.clone(),
-            ..Credentials::new(document.url.as_str())
-        };
-        Self::of(&credentials, issuer)
-    }
-
-    /// How to say who it is to this server.
-    pub(crate) fn method(&self, server: &ServerMetadata) -> Method {
-        if let Some(method) = self.method {
-            return method;
-        }
-        let supported = server.token_endpoint_auth_methods_supported.as_deref();
-        let has = |method: Method| lists(supported, method.name());
-        match (&self.key, &self.secret) {
-            (Some(_), None) => Method::Key,
-            (Some(_), Some(_)) if has(Method::Key) => Method::Key,
-            (_, Some(_)) if !has(Method::Basic) && has(Method::Post) => Method::Post,
-            // RFC 8414: what a server supports that says nothing.
-            (_, Some(_)) => Method::Basic,
-            (_, None) => Method::None,
-        }
-    }
-
-    pub(crate) fn is_good(&self, redirect_uri: &str, scopes: &Scopes, now: u64) -> bool {
-        let may_ask = self.scopes.as_ref();
-        self.redirect_uri.as_deref() == Some(redirect_uri)
-            && may_ask.is_none_or(|known| known.contains_all(scopes))
-            && self.expires_at.is_none_or(|end| now < end)
-    }
-}
 
 /// What a client tells of itself when it registers.
 #[derive(Debug, Clone)]
@@ -189,7 +47,7 @@ pub(crate) async fn register(
     redirect_uri: &str,
     scopes: &Scopes,
 ) -> Result<Registration, Error> {
-    let scope = text(scopes);
+    let scope = scopes.to_parameter();
     let scope = scope.as_deref();
     let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
         Error::new(
@@ -323,6 +181,7 @@ fn refused(endpoint: &Url, reply: &Reply, redirect_uri: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::registration::Credentials;
 
     #[test]
     fn the_method_is_one_that_the_server_supports() {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use mcp_protocol::BoxFuture;
 
-use super::callback::UserAgent;
-use super::registration::Credentials;
 use crate::Secret;
+use crate::client::registration::Credentials;
+use crate::client::user_agent::UserAgent;
 use crate::error::Error;
 
 /// Why an authorization server should give out tokens.

@@ -5,12 +5,12 @@
 
 use url::Url;
 
-use super::callback::Callback;
-use super::crypto::random;
-use super::discovery::{Found, lists};
-use super::registration::Registration;
-use super::uris::address;
 use crate::Secret;
+use crate::client::crypto::random;
+use crate::client::discovery::{Found, lists};
+use crate::client::registration::Registration;
+use crate::client::uris::address;
+use crate::client::user_agent::Callback;
 use crate::codec::sha256;
 use crate::error::{Error, Kind, quoted};
 use crate::scopes::Scopes;

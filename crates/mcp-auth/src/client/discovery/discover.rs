@@ -1,0 +1,278 @@
+//! From a server to the one that gives out its tokens.
+
+use url::Url;
+
+use super::documents::{ResourceMetadata, ServerMetadata};
+use super::log::Trail;
+use crate::client::challenge::Challenge;
+use crate::error::{Error, Kind, quoted};
+use crate::scopes::Scopes;
+use crate::web::{Web, shown};
+use crate::well_known;
+
+/// More issuers than this are not tried.
+const MOST_ISSUERS: usize = 8;
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// The server's name, as its document writes it.
+    pub(crate) resource: String,
+    /// The server's document; servers of 2025-03-26 have none.
+    pub(crate) document: Option<ResourceMetadata>,
+    pub(crate) server: ServerMetadata,
+    /// Whether somebody published `server`; otherwise it is what 2025-03-26 takes for granted.
+    pub(crate) is_published: bool,
+}
+
+impl Found {
+    /// These scopes, if there are any, and all that are known to be asked for one day: a client
+    /// that was registered for less would have to become another one then.
+    pub(crate) fn scopes_from(&self, scopes: &Scopes) -> Scopes {
+        if scopes.is_empty() {
+            return Scopes::default();
+        }
+        let documented = self.document.as_ref().and_then(ResourceMetadata::scopes);
+        let known = self.server.scopes_supported.iter().flatten();
+        let known: Scopes = known.map(String::as_str).collect();
+        scopes.union(&documented.unwrap_or_default()).union(&known)
+    }
+}
+
+/// What is known beforehand.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known {
+    pub(crate) resource: Option<ResourceMetadata>,
+    pub(crate) server: Option<ServerMetadata>,
+    /// The issuer to prefer, if the server has several.
+    pub(crate) issuer: Option<String>,
+    /// Whether servers of 2025-03-26 are looked for.
+    pub(crate) strict: bool,
+}
+
+/// Looks for documents, and keeps to the rules for believing them.
+pub(crate) struct Discovery<'a> {
+    pub(crate) web: &'a Web,
+    pub(crate) server: &'a Url,
+    pub(crate) known: &'a Known,
+}
+
+impl Discovery<'_> {
+    /// The way from the server to its authorization server.
+    pub(crate) async fn run(
+        &self,
+        challenge: Option<&Challenge>,
+        trail: &mut Trail,
+    ) -> Result<Found, Error> {
+        if let Some(document) = self.resource(challenge, trail).await? {
+            return self.published(document, trail).await;
+        }
+        if self.known.strict && self.known.server.is_none() {
+            return Err(trail.error(Kind::Unusable, "there is no protected resource metadata"));
+        }
+        self.legacy(trail).await
+    }
+
+    /// The server's own document; `None` if it has none.
+    pub(crate) async fn resource(
+        &self,
+        challenge: Option<&Challenge>,
+        trail: &mut Trail,
+    ) -> Result<Option<ResourceMetadata>, Error> {
+        if let Some(document) = &self.known.resource {
+            return self.checked(document.clone()).map(Some);
+        }
+        let mut urls = well_known::of_resource(self.server);
+        if let Some(url) = challenge.and_then(|it| self.named(it, trail)) {
+            urls.insert(0, url);
+            urls.dedup();
+        }
+        let mut unavailable = None;
+        for url in urls {
+            match self.document::<ResourceMetadata>(&url, trail).await {
+                Ok(Some(document)) => return self.checked(document).map(Some),
+                Ok(None) => {}
+                Err(error) => unavailable = unavailable.or(Some(error)),
+            }
+        }
+        match unavailable {
+            Some(error) => Err(error),
+            None => Ok(None),
+        }
+    }
+
+    /// The URL in the challenge, if it may be used.
+    fn named(&self, challenge: &Challenge, trail: &mut Trail) -> Option<Url> {
+        let text = challenge.parameter("resource_metadata")?;
+        let Ok(url) = self.server.join(text) else {
+            trail.add(quoted(text), "the challenge names it, but it is no URL");
+            return None;
+        };
+        if url.origin() != self.server.origin() {
+            let why = "the challenge names it, but it is of another origin than the server";
+            trail.add(shown(&url), why);
+            return None;
+        }
+        Some(url)
+    }
+
+    /// A document that is for this server and not for another.
+    ///
+    /// Specification: RFC 9728, section 3.3.
+    fn checked(&self, document: ResourceMetadata) -> Result<ResourceMetadata, Error> {
+        if well_known::covers(&document.resource, self.server) {
+            return Ok(document);
+        }
+        Err(Error::new(
+            Kind::Mismatch,
+            format!(
+                "the metadata of {} is for the resource {}; a token for another server is not asked for",
+                shown(self.server),
+                quoted(&document.resource)
+            ),
+        ))
+    }
+
+    async fn published(
+        &self,
+        document: ResourceMetadata,
+        trail: &mut Trail,
+    ) -> Result<Found, Error> {
+        let found = |server| Found {
+            resource: document.resource.clone(),
+            document: Some(document.clone()),
+            server,
+            is_published: true,
+        };
+        if let Some(server) = &self.known.server {
+            return Ok(found(server.clone()));
+        }
+        let mut issuers: Vec<&String> = document.authorization_servers.iter().collect();
+        // A client that is known to one of them is known there.
+        if let Some(preferred) = &self.known.issuer {
+            issuers.sort_by_key(|issuer| *issuer != preferred);
+        }
+        let mut first = None;
+        for issuer in issuers.into_iter().take(MOST_ISSUERS) {
+            match self.issuer(issuer, trail).await {
+                Ok(server) => return Ok(found(server)),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Err(first.unwrap_or_else(|| {
+            trail.error(Kind::Unusable, "the metadata names no authorization server")
+        }))
+    }
+
+    /// The document of an issuer.
+    pub(crate) async fn issuer(
+        &self,
+        issuer: &str,
+        trail: &mut Trail,
+    ) -> Result<ServerMetadata, Error> {
+        let Ok(base) = Url::parse(issuer) else {
+            let issuer = quoted(issuer);
+            let why = format!("the authorization server {issuer} is no URL");
+            return Err(trail.error(Kind::Unusable, &why));
+        };
+        let mut failed = None;
+        for url in well_known::of_issuer(&base) {
+            match self.document::<ServerMetadata>(&url, trail).await {
+                // RFC 8414, section 3.3: identical, to the letter.
+                Ok(Some(document)) if document.issuer == issuer => return Ok(document),
+                Ok(Some(document)) => {
+                    let said = quoted(&document.issuer);
+                    let why = format!("its issuer is {said} and not {}", quoted(issuer));
+                    trail.add(shown(&url), &why);
+                    failed = Some(Kind::Mismatch);
+                }
+                Ok(None) => {}
+                Err(error) => failed = failed.or(Some(error.kind())),
+            }
+        }
+        let why = format!(
+            "the authorization server {} has no usable metadata",
+            quoted(issuer)
+        );
+        Err(trail.error(failed.unwrap_or(Kind::Unusable), &why))
+    }
+
+    /// Servers of 2025-03-26 give out their own tokens: their document is at their root, and if
+    /// there is none, their endpoints are where that revision puts them.
+    ///
+    /// Specification: [2025-03-26, authorization](https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization).
+    async fn legacy(&self, trail: &mut Trail) -> Result<Found, Error> {
+        let mut root = self.server.clone();
+        root.set_path("");
+        root.set_query(None);
+        root.set_fragment(None);
+        let issuer = well_known::canonical(&root);
+        let resource = well_known::canonical(self.server);
+        let found = |server, is_published| Found {
+            resource,
+            document: None,
+            server,
+            is_published,
+        };
+        if let Some(server) = &self.known.server {
+            return Ok(found(server.clone(), true));
+        }
+        for url in well_known::of_issuer(&root) {
+            if let Some(mut server) = self.document::<ServerMetadata>(&url, trail).await? {
+                // That revision compares no issuer, but one elsewhere is nobody's mistake.
+                if Url::parse(&server.issuer).is_ok_and(|it| it.origin() == root.origin()) {
+                    return Ok(found(server, true));
+                }
+                if server.issuer.is_empty() {
+                    server.issuer = issuer;
+                    return Ok(found(server, true));
+                }
+                trail.add(shown(&url), "its issuer is of another origin");
+                return Err(trail.error(Kind::Mismatch, "the server's own metadata cannot be used"));
+            }
+        }
+        let at = |path: &str| Some(format!("{issuer}{path}"));
+        let server = ServerMetadata {
+            authorization_endpoint: at("/authorize"),
+            token_endpoint: at("/token"),
+            registration_endpoint: at("/register"),
+            issuer: issuer.clone(),
+            ..ServerMetadata::default()
+        };
+        Ok(found(server, false))
+    }
+
+    /// One document: `None` if there is none, an error if it may be there later.
+    async fn document<T: serde::de::DeserializeOwned>(
+        &self,
+        url: &Url,
+        trail: &mut Trail,
+    ) -> Result<Option<T>, Error> {
+        let reply = match self.web.get(url).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                trail.add(shown(url), &error.to_string());
+                return Err(error);
+            }
+        };
+        if !reply.status.is_success() {
+            trail.add(shown(url), &reply.status.to_string());
+            if reply.is_temporary() {
+                let status = reply.status;
+                let message = format!("{} answers {status}; try again later", shown(url));
+                return Err(Error::new(Kind::Unavailable, message));
+            }
+            return Ok(None);
+        }
+        match reply.json() {
+            Ok(document) => {
+                trail.found(shown(url));
+                Ok(Some(document))
+            }
+            Err(error) => {
+                trail.add(shown(url), &format!("no such document: {error}"));
+                Ok(None)
+            }
+        }
+    }
+}

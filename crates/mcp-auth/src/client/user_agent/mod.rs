@@ -1,0 +1,9 @@
+//! The user's browser: how it is sent to the authorization server, and the callback.
+
+mod agent;
+mod callback;
+mod loopback;
+
+pub use self::agent::{Redirect, UserAgent, Visit};
+pub use self::callback::Callback;
+pub use self::loopback::Loopback;

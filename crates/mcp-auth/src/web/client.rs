@@ -1,0 +1,228 @@
+//! Requests to servers that nobody vouches for: few, short, and to safe addresses only.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use http::{HeaderMap, Method, Request, StatusCode};
+use tokio::time::timeout;
+use url::Url;
+
+use super::body::FormBody;
+use super::connect::{BoxError, Carrier, TooLong};
+use super::url_policy::{Guard, shown};
+use crate::error::{Error, Kind, quoted};
+
+const AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("mcp-auth/", env!("CARGO_PKG_VERSION")));
+
+/// How much a server may ask of this client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Bytes of one response.
+    pub(crate) body: usize,
+    /// From the first byte sent to the last one read, redirects included.
+    pub(crate) patience: Duration,
+    pub(crate) redirects: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 1 << 20,
+            patience: Duration::from_secs(10),
+            redirects: 3,
+        }
+    }
+}
+
+/// Sends what a sign-in sends.
+#[derive(Clone)]
+pub(crate) struct Web {
+    pub(crate) carrier: Arc<dyn Carrier>,
+    pub(crate) guard: Guard,
+    pub(crate) limits: Limits,
+}
+
+/// A response, all of it.
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Web {
+    /// Asks for a document; redirects are followed, to where the guard allows.
+    pub(crate) async fn get(&self, url: &Url) -> Result<Reply, Error> {
+        let follow = async {
+            let mut at = url.clone();
+            for _ in 0..=self.limits.redirects {
+                let reply = self.send(&at, request(Method::GET)).await?;
+                if !is_redirect(reply.status) {
+                    return Ok(reply);
+                }
+                at = next(&at, &reply)?;
+            }
+            let most = self.limits.redirects;
+            Err(Error::new(
+                Kind::Unusable,
+                format!("{} redirects more than {most} times", shown(url)),
+            ))
+        };
+        self.within(url, follow).await
+    }
+
+    /// Sends a form or a document. A redirect is not followed: what is sent is secret, and for
+    /// nobody but the one it was meant for.
+    pub(crate) async fn post(
+        &self,
+        url: &Url,
+        kind: &'static str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: String,
+    ) -> Result<Reply, Error> {
+        let mut request = request(Method::POST);
+        let fields = request.headers_mut();
+        fields.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        for (name, value) in headers {
+            fields.insert(name, value.clone());
+        }
+        *request.body_mut() = FormBody::new(body);
+        let reply = self.within(url, self.send(url, request)).await?;
+        if is_redirect(reply.status) {
+            return Err(Error::new(
+                Kind::Unusable,
+                format!(
+                    "{} redirects ({}), and credentials are not sent on",
+                    shown(url),
+                    reply.status
+                ),
+            ));
+        }
+        Ok(reply)
+    }
+
+    async fn within<T>(
+        &self,
+        url: &Url,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        match timeout(self.limits.patience, work).await {
+            Ok(done) => done,
+            Err(_) => {
+                let seconds = self.limits.patience.as_secs();
+                let url = shown(url);
+                Err(Error::new(
+                    Kind::Unavailable,
+                    format!("{url} did not answer within {seconds} s"),
+                ))
+            }
+        }
+    }
+
+    async fn send(&self, url: &Url, mut request: Request<FormBody>) -> Result<Reply, Error> {
+        self.guard.check(url)?;
+        *request.uri_mut() = url.as_str().parse().map_err(|error| {
+            let message = format!("{} cannot be sent to", shown(url));
+            Error::caused(Kind::Unusable, message, Box::new(error))
+        })?;
+        let sent = self.carrier.send(request, self.limits.body).await;
+        let (head, body) = sent.map_err(|error| self.broken(url, error))?.into_parts();
+        Ok(Reply {
+            status: head.status,
+            headers: head.headers,
+            body,
+        })
+    }
+
+    fn broken(&self, url: &Url, error: BoxError) -> Error {
+        let url = shown(url);
+        if error.downcast_ref::<TooLong>().is_some() {
+            let most = self.limits.body;
+            return Error::new(
+                Kind::Unusable,
+                format!("{url} sends more than the {most} bytes that are read"),
+            );
+        }
+        if let Some(refusal) = refusal(&*error) {
+            return refusal;
+        }
+        let reason = chain(&*error);
+        Error::caused(
+            Kind::Unavailable,
+            format!("{url} cannot be reached: {reason}"),
+            error,
+        )
+    }
+}
+
+impl Reply {
+    /// Whether the same request may succeed later.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.status.is_server_error() || matches!(self.status.as_u16(), 408 | 425 | 429)
+    }
+
+    /// The document in it.
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.body)
+    }
+}
+
+fn request(method: Method) -> Request<FormBody> {
+    let mut request = Request::new(FormBody::default());
+    *request.method_mut() = method;
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(USER_AGENT, AGENT);
+    request
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+fn next(from: &Url, reply: &Reply) -> Result<Url, Error> {
+    let location = reply.headers.get(LOCATION);
+    let location = String::from_utf8_lossy(location.map(HeaderValue::as_bytes).unwrap_or_default());
+    from.join(&location).map_err(|_| {
+        let shown = shown(from);
+        let location = quoted(location.split('?').next().unwrap_or_default());
+        Error::new(
+            Kind::Unusable,
+            format!("{shown} redirects to {location}, which is no address"),
+        )
+    })
+}
+
+/// The guard's own words, somewhere among the causes.
+fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
+    let mut error = Some(error);
+    while let Some(current) = error {
+        if let Some(ours) = current.downcast_ref::<Error>() {
+            return Some(ours.clone());
+        }
+        let inner = current.downcast_ref::<std::io::Error>();
+        let inner = inner.and_then(std::io::Error::get_ref);
+        if let Some(ours) = inner.and_then(|inner| inner.downcast_ref::<Error>()) {
+            return Some(ours.clone());
+        }
+        error = current.source();
+    }
+    None
+}
+
+/// What an error and its causes say, without saying anything twice.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
