@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The scope that requests a refresh token.
+pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
+
 /// What a token is good for: names without an order that matters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scopes(Vec<String>);

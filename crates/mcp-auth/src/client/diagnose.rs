@@ -104,7 +104,7 @@ impl Diagnosis {
             ),
             (
                 "refresh tokens can be asked for",
-                server.knows_scope(crate::client::sign_in::OFFLINE),
+                server.knows_scope(crate::scopes::OFFLINE_ACCESS),
             ),
         ];
         for (what, is) in rows {

@@ -13,7 +13,7 @@ use crate::client::uris::address;
 use crate::client::user_agent::Callback;
 use crate::codec::sha256;
 use crate::error::{Error, Kind, quoted};
-use crate::scopes::Scopes;
+use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::{Guard, shown};
 
 /// One request for consent, and everything that its answer is checked against.
@@ -78,7 +78,7 @@ impl Request {
             if !scopes.is_empty() {
                 query.append_pair("scope", &scopes.to_string());
             }
-            if scopes.contains(OFFLINE) {
+            if scopes.contains(OFFLINE_ACCESS) {
                 // OpenID Connect Core, section 11: without it, the scope is ignored.
                 query.append_pair("prompt", "consent");
             }
@@ -143,9 +143,6 @@ impl Request {
         }
     }
 }
-
-/// The scope that asks for tokens that outlive the user's visit.
-pub(crate) const OFFLINE: &str = "offline_access";
 
 /// The address to send a user to: somebody may hand it to a program that opens it, and nothing in
 /// it may mean anything to a shell.

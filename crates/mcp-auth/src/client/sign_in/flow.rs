@@ -10,7 +10,7 @@
 
 use tokio::time::timeout;
 
-use super::authorization_request::{OFFLINE, Request};
+use super::authorization_request::Request;
 use super::grant::Grant;
 use crate::client::challenge::Challenge;
 use crate::client::discovery::{Discovery, Found, Trail};
@@ -21,7 +21,7 @@ use crate::client::token::{Answer, Endpoint, Form, ProofKey, TokenKind, TokenSet
 use crate::client::uris::redirect;
 use crate::client::user_agent::{UserAgent, Visit};
 use crate::error::{Error, Kind, quoted};
-use crate::scopes::Scopes;
+use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::shown;
 
 /// What a sign-in is for.
@@ -261,10 +261,10 @@ impl Inner {
         };
         let all = before.cloned().unwrap_or_default().union(&chosen);
         let for_user = matches!(self.setup.grant, Grant::User(_));
-        let offline = self.setup.offline && for_user && found.server.knows_scope(OFFLINE);
+        let offline = self.setup.offline && for_user && found.server.knows_scope(OFFLINE_ACCESS);
         // Alone it would take the place of what the server gives by default.
         if offline && !all.is_empty() {
-            return all.with(OFFLINE);
+            return all.with(OFFLINE_ACCESS);
         }
         all
     }

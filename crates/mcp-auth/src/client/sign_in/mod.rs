@@ -7,7 +7,6 @@ mod grant;
 mod persist;
 mod renewal;
 
-pub(crate) use self::authorization_request::OFFLINE;
 pub(crate) use self::grant::Grant;
 pub use self::grant::{Assert, CLIENT_CREDENTIALS_EXTENSION, ENTERPRISE_EXTENSION, Enterprise};
 pub(crate) use self::renewal::Cause;

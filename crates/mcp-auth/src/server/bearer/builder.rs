@@ -5,12 +5,26 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::layer::RequireBearer;
 use super::metadata::Metadata;
-use super::{Policy, RequireBearer};
+use super::policy::Policy;
 use crate::error::{Error, Kind, quoted};
-use crate::scopes::Scopes;
+use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::{Audience, public_url};
 use crate::server::verify::Verify;
+
+/// Protects the server at this URL: [`RequireBearer::builder`] by another name.
+pub fn require_bearer(resource: impl Into<String>, verifier: impl Verify) -> Builder {
+    RequireBearer::builder(resource, verifier)
+}
+
+impl RequireBearer {
+    /// Describes the server at this URL, as clients reach it from outside, and who verifies its
+    /// tokens.
+    pub fn builder(resource: impl Into<String>, verifier: impl Verify) -> Builder {
+        Builder::new(resource.into(), verifier)
+    }
+}
 
 /// Describes a protected server; see [`require_bearer`](super::require_bearer).
 #[must_use = "it does nothing until it is built"]
@@ -159,7 +173,7 @@ fn scopes(texts: &[String]) -> Result<Scopes, Error> {
             return Err(Error::new(Kind::Setup, message));
         }
         // 2026-07-28, authorization, refresh tokens: no server is in need of that.
-        if word == super::OFFLINE {
+        if word == OFFLINE_ACCESS {
             let message = "offline_access is between clients and authorization servers; \
                            a server does not ask for it";
             return Err(Error::new(Kind::Setup, message));

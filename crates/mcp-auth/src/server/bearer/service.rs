@@ -6,10 +6,11 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{Request, Response};
 use mcp_protocol::BoxFuture;
+use tower_layer::Layer;
 use tower_service::Service;
 
-use super::RequireBearer;
 use super::body::{Body, Text};
+use super::layer::RequireBearer;
 
 /// A service behind [`RequireBearer`].
 #[derive(Clone)]
@@ -31,6 +32,21 @@ impl<S> Protected<S> {
     /// The service behind, without protection.
     pub fn into_inner(self) -> S {
         self.inner
+    }
+}
+
+impl RequireBearer {
+    /// The service with this layer before it, as [`Layer::layer`] makes it.
+    pub fn layer<S>(&self, inner: S) -> Protected<S> {
+        Protected::new(inner, self.clone())
+    }
+}
+
+impl<S> Layer<S> for RequireBearer {
+    type Service = Protected<S>;
+
+    fn layer(&self, inner: S) -> Protected<S> {
+        Self::layer(self, inner)
     }
 }
 

@@ -12,7 +12,7 @@ use url::Url;
 
 use super::cache::{Cache, GOOD};
 use super::client::Ask;
-use super::{Inner, Introspection};
+use super::verifier::{Inner, Introspection};
 use crate::Secret;
 use crate::error::{Error, Kind, quoted};
 use crate::server::issuer::{Issuer, LIMITS};
@@ -30,6 +30,17 @@ pub struct IntrospectionBuilder {
     remember: Duration,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     reach: Reach,
+}
+
+impl Introspection {
+    /// Asks this issuer, which knows this server by an id and a secret.
+    pub fn builder(
+        issuer: impl Into<String>,
+        id: impl Into<String>,
+        secret: impl Into<Secret>,
+    ) -> IntrospectionBuilder {
+        IntrospectionBuilder::new(issuer.into(), id.into(), secret.into())
+    }
 }
 
 impl IntrospectionBuilder {

@@ -9,9 +9,11 @@ use http_body::Body;
 use tower_service::Service;
 use url::Url;
 
+use super::algorithm::Algorithm;
 use super::cache::{Ages, Cache};
+use super::keys::Jwks;
 use super::source::Source;
-use super::{Algorithm, Inner, Jwks, Jwt, Keys};
+use super::verifier::{Inner, Jwt, Keys};
 use crate::error::{Error, Kind, quoted};
 use crate::server::claims::SKEW;
 use crate::server::issuer::{Issuer, LIMITS};
@@ -33,6 +35,21 @@ pub struct JwtBuilder {
     uri: Option<String>,
     ages: Ages,
     reach: Reach,
+}
+
+impl Jwt {
+    /// Verifies the tokens of this issuer, with the keys that its metadata leads to.
+    ///
+    /// # Errors
+    /// The issuer is no `https` URL (or `http` on this machine), or `https` is not built in.
+    pub fn new(issuer: impl Into<String>) -> Result<Self, Error> {
+        Self::builder(issuer).build()
+    }
+
+    /// The same, with something to say about it.
+    pub fn builder(issuer: impl Into<String>) -> JwtBuilder {
+        JwtBuilder::new(issuer.into())
+    }
 }
 
 impl JwtBuilder {

@@ -1,0 +1,149 @@
+//! The rules of a protected server: which requests are admitted, and what the others are answered.
+
+use std::sync::Arc;
+
+use http::header::{
+    ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, ORIGIN, WWW_AUTHENTICATE,
+};
+use http::request::Parts;
+use http::{HeaderMap, Method, Response, StatusCode};
+use mcp_protocol::{Grant, Principal};
+
+use super::body::Text;
+use super::metadata::Metadata;
+use super::refusal::{Place, Refusal};
+use crate::scopes::{OFFLINE_ACCESS, Scopes};
+use crate::server::audience::Audience;
+use crate::server::identity::Identity;
+use crate::server::verify::{Fault, Verify};
+
+/// More bytes of scopes that are granted already are not repeated in a challenge.
+const REPEATED: usize = 2_048;
+
+pub(super) struct Policy {
+    pub(super) audience: Audience,
+    pub(super) verifier: Arc<dyn Verify>,
+    /// What every request takes.
+    pub(super) required: Scopes,
+    /// Which scopes are as good as others, too.
+    pub(super) implied: Vec<(Scopes, Scopes)>,
+    pub(super) metadata: Metadata,
+}
+
+/// What a request that was let through may do.
+pub(super) struct Admitted {
+    grant: Grant,
+    /// The scopes of its token.
+    granted: Scopes,
+}
+
+impl Policy {
+    fn place(&self) -> Place<'_> {
+        Place {
+            metadata: self.metadata.url(),
+            scopes: &self.required,
+        }
+    }
+
+    /// Whether a request may pass, and what it may do then; `None` for what needs no permission.
+    pub(super) async fn admit(&self, parts: &mut Parts) -> Result<Option<Admitted>, Refusal> {
+        // Whoever stands before this layer does not decide who the user is.
+        parts.extensions.remove::<Principal>();
+        parts.extensions.remove::<Grant>();
+        parts.extensions.remove::<Identity>();
+        if is_preflight(parts) {
+            parts.headers.remove(AUTHORIZATION);
+            return Ok(None);
+        }
+        let token = super::token::take(parts)?;
+        let verified = self.verifier.verify(&token, &self.audience).await;
+        let identity = verified.map_err(|reject| match reject.into_fault() {
+            Fault::Invalid(why) => Refusal::Invalid(why),
+            Fault::Unavailable(error) => {
+                tracing::warn!(%error, "tokens cannot be verified");
+                Refusal::Unavailable
+            }
+        })?;
+        drop(token);
+        let granted = identity.scopes().clone();
+        let identity = identity.with_scopes(&self.widened(&granted).to_string());
+        if !identity.scopes().contains_all(&self.required) {
+            return Err(Refusal::Scope(self.step_up(&granted, "")));
+        }
+        let grant = identity.grant();
+        parts.extensions.insert(identity.principal());
+        parts.extensions.insert(grant.clone());
+        parts.extensions.insert(identity);
+        Ok(Some(Admitted { grant, granted }))
+    }
+
+    /// What is granted, and what that implies.
+    ///
+    /// Specification: 2026-07-28, authorization, scope challenge handling.
+    fn widened(&self, granted: &Scopes) -> Scopes {
+        let mut all = granted.clone();
+        // One may imply another that implies a third: no chain is longer than the list.
+        for _ in &self.implied {
+            for (broad, narrow) in &self.implied {
+                if all.contains_all(broad) {
+                    all = all.union(narrow);
+                }
+            }
+        }
+        all
+    }
+
+    /// What to ask for next: what every request takes, what this one takes, and what there is
+    /// already, so that nothing is lost by asking.
+    fn step_up(&self, granted: &Scopes, missing: &str) -> Scopes {
+        let needed = self.required.union(&Scopes::parse(missing));
+        let mut room = REPEATED;
+        let repeated = granted
+            .iter()
+            .filter(|scope| *scope != OFFLINE_ACCESS)
+            .take_while(|it| {
+                let fits = it.len() < room;
+                room = room.saturating_sub(it.len() + 1);
+                fits
+            });
+        needed.union(&repeated.collect())
+    }
+
+    pub(super) fn refuse(&self, refusal: &Refusal) -> Response<Text> {
+        let response = refusal.response(self.place());
+        tracing::debug!(status = response.status().as_u16(), ?refusal, "refused");
+        response
+    }
+
+    /// Turns an answer into a challenge, if what it answers turned out to take more scopes. What it
+    /// says stays: it answers a message.
+    pub(super) fn challenge<B>(&self, admitted: &Admitted, response: &mut Response<B>) {
+        let Some(missing) = admitted.grant.missing() else {
+            return;
+        };
+        // What failed for another reason is not mended by a token.
+        if response.status().is_server_error() || is_stream(response.headers()) {
+            return;
+        }
+        let refusal = Refusal::Scope(self.step_up(&admitted.granted, &missing));
+        tracing::debug!(status = 403, ?refusal, "refused");
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        let challenge = refusal.challenge(self.place());
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+}
+
+fn is_preflight(parts: &Parts) -> bool {
+    parts.method == Method::OPTIONS
+        && parts.headers.contains_key(ORIGIN)
+        && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(|it| it.as_bytes());
+    kind.is_some_and(|kind| {
+        let stream = b"text/event-stream";
+        kind.get(..stream.len())
+            .is_some_and(|it| it.eq_ignore_ascii_case(stream))
+    })
+}
