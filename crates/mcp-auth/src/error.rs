@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_jsonrpc::{Quoted, quote};
 use mcp_protocol::TransportError;
 
 /// Why there is no token, or nobody who could tell what it is good for. It says which address and which value, and what to do; it never holds a
@@ -133,11 +134,7 @@ impl From<Error> for TransportError {
     }
 }
 
-/// What a peer says, on one line and cut to what people read.
-pub(crate) fn quoted(text: &str) -> String {
-    const LONGEST: usize = 200;
-    let mut chars = text.trim().chars();
-    let head: String = chars.by_ref().take(LONGEST).collect();
-    let rest = if chars.next().is_some() { "…" } else { "" };
-    format!("{:?}", head + rest)
+/// Quotes the text of a peer for an error message: at most 200 characters, on one line.
+pub(crate) fn quoted(text: &str) -> Quoted<'_> {
+    quote(text.trim(), 200)
 }

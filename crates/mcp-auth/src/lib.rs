@@ -18,7 +18,7 @@
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(any(feature = "client", feature = "server"))]
-mod codec;
+mod digest;
 #[cfg(any(feature = "client", feature = "server"))]
 mod error;
 #[cfg(any(feature = "client", feature = "server"))]
@@ -26,6 +26,8 @@ mod scopes;
 mod secret;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(any(feature = "client", feature = "server"))]
+mod sync;
 #[cfg(any(feature = "client", feature = "server"))]
 mod web;
 #[cfg(any(feature = "client", feature = "server"))]

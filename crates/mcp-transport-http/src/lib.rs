@@ -23,6 +23,8 @@
 mod client;
 #[cfg(any(feature = "client", feature = "server"))]
 mod headers;
+#[doc(hidden)]
+pub mod http_service;
 #[cfg(all(feature = "legacy", any(feature = "client", feature = "server")))]
 mod legacy;
 #[cfg(any(feature = "client", feature = "server"))]
@@ -31,7 +33,6 @@ mod permit;
 mod server;
 #[cfg(feature = "client")]
 mod sse;
-#[cfg(any(feature = "client", feature = "server"))]
 mod sync;
 
 #[cfg(feature = "client")]

@@ -217,7 +217,6 @@ impl Builder {
         S::Error: Into<BoxError>,
         S::Future: Send,
         B: Body + Send + 'static,
-        B::Data: Send,
         B::Error: Into<BoxError>,
     {
         self.reach.carry(service);

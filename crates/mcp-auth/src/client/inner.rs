@@ -1,7 +1,7 @@
 //! What one client of one server knows.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use url::Url;
@@ -14,6 +14,7 @@ use crate::client::store::TokenStore;
 use crate::client::token::{Nonces, ProofKey, TokenSet};
 use crate::error::Error;
 use crate::scopes::Scopes;
+use crate::sync::lock;
 use crate::web::Web;
 
 pub(crate) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
@@ -70,7 +71,7 @@ pub(crate) struct State {
 
 impl Inner {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Seconds since 1970.

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use mcp_protocol::{Grant, Principal};
 use serde_json::{Map, Value, json};
 
-use crate::codec::sha256;
+use crate::digest::sha256;
 use crate::scopes::Scopes;
 
 /// Who a verified token speaks for, and what it says of them. The token itself is not in here, and

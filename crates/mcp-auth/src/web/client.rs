@@ -6,11 +6,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::{HeaderMap, Method, Request, StatusCode};
+use mcp_transport_http::http_service::{BodyTooLarge, BoxError, HttpService, error_chain};
 use tokio::time::timeout;
 use url::Url;
 
 use super::body::FormBody;
-use super::connect::{BoxError, Carrier, TooLong};
 use super::url_policy::{Guard, shown};
 use crate::error::{Error, Kind, quoted};
 
@@ -40,7 +40,7 @@ impl Default for Limits {
 /// Sends what a sign-in sends.
 #[derive(Clone)]
 pub(crate) struct Web {
-    pub(crate) carrier: Arc<dyn Carrier>,
+    pub(crate) service: Arc<dyn HttpService<FormBody>>,
     pub(crate) guard: Guard,
     pub(crate) limits: Limits,
 }
@@ -127,8 +127,12 @@ impl Web {
             let message = format!("{} cannot be sent to", shown(url));
             Error::caused(Kind::Unusable, message, Box::new(error))
         })?;
-        let sent = self.carrier.send(request, self.limits.body).await;
-        let (head, body) = sent.map_err(|error| self.broken(url, error))?.into_parts();
+        let response = self.service.send(request).await;
+        let (head, body) = response
+            .map_err(|error| self.broken(url, error))?
+            .into_parts();
+        let body = body.read(self.limits.body).await;
+        let body = body.map_err(|error| self.broken(url, error))?;
         Ok(Reply {
             status: head.status,
             headers: head.headers,
@@ -138,7 +142,7 @@ impl Web {
 
     fn broken(&self, url: &Url, error: BoxError) -> Error {
         let url = shown(url);
-        if error.downcast_ref::<TooLong>().is_some() {
+        if error.downcast_ref::<BodyTooLarge>().is_some() {
             let most = self.limits.body;
             return Error::new(
                 Kind::Unusable,
@@ -148,7 +152,7 @@ impl Web {
         if let Some(refusal) = refusal(&*error) {
             return refusal;
         }
-        let reason = chain(&*error);
+        let reason = error_chain(&*error);
         Error::caused(
             Kind::Unavailable,
             format!("{url} cannot be reached: {reason}"),
@@ -210,19 +214,4 @@ fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
         error = current.source();
     }
     None
-}
-
-/// What an error and its causes say, without saying anything twice.
-pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.ends_with(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
 }

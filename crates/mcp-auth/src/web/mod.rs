@@ -9,9 +9,9 @@ mod url_policy;
 
 pub use self::body::FormBody;
 pub(crate) use self::client::{Limits, Reply, Web};
-pub(crate) use self::connect::BoxError;
 pub use self::resolve::Resolver;
 pub(crate) use self::settings::Reach;
 #[cfg(feature = "client")]
 pub(crate) use self::url_policy::Guard;
 pub(crate) use self::url_policy::{is_local, shown};
+pub(crate) use mcp_transport_http::http_service::BoxError;

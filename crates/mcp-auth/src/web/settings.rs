@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use http::{Request, Response};
 use http_body::Body;
+use mcp_transport_http::http_service::{BoxError, HttpService, TowerService};
 use tower_service::Service;
 use url::Url;
 
 use super::body::FormBody;
 use super::client::{Limits, Web};
-use super::connect::{BoxError, Carrier, Tower, carrier};
+use super::connect::default_service;
 use super::resolve::{Guarded, Resolver, System};
 use super::url_policy::Guard;
 use crate::error::{Error, Kind};
@@ -20,7 +21,7 @@ pub(crate) struct Reach {
     pub(crate) private: bool,
     pub(crate) limits: Limits,
     pub(crate) resolver: Arc<dyn Resolver>,
-    carrier: Option<Arc<dyn Carrier>>,
+    service: Option<Arc<dyn HttpService<FormBody>>>,
 }
 
 impl Reach {
@@ -29,7 +30,7 @@ impl Reach {
             private: false,
             limits,
             resolver: Arc::new(System),
-            carrier: None,
+            service: None,
         }
     }
 
@@ -40,10 +41,9 @@ impl Reach {
         S::Error: Into<BoxError>,
         S::Future: Send,
         B: Body + Send + 'static,
-        B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        self.carrier = Some(Arc::new(Tower::new(service)));
+        self.service = Some(Arc::new(TowerService::new(service)));
     }
 
     /// What asks the server that the program named, and whom that one names.
@@ -53,8 +53,8 @@ impl Reach {
     /// none.
     pub(crate) fn web(self, server: &Url) -> Result<Web, Error> {
         let guard = Guard::new(server, self.private)?;
-        let carrier = match self.carrier {
-            Some(carrier) => carrier,
+        let service = match self.service {
+            Some(service) => service,
             None if server.scheme() == "https" && !cfg!(feature = "tls") => {
                 return Err(Error::new(
                     Kind::Setup,
@@ -67,11 +67,11 @@ impl Reach {
                     resolver: self.resolver,
                     guard: guard.clone(),
                 };
-                Arc::from(carrier(guarded, self.limits.patience)?)
+                Arc::from(default_service(guarded, self.limits.patience)?)
             }
         };
         Ok(Web {
-            carrier,
+            service,
             guard,
             limits: self.limits,
         })

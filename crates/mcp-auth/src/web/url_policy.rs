@@ -208,8 +208,7 @@ pub(crate) fn shown(url: &Url) -> String {
     url.set_fragment(None);
     let _ = url.set_password(None);
     let _ = url.set_username("");
-    let text = quoted(url.as_str());
-    text.trim_matches('"').to_owned()
+    format!("{:#}", quoted(url.as_str()))
 }
 
 #[cfg(test)]

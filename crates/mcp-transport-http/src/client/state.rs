@@ -17,8 +17,8 @@ use crate::client::options::Options;
 use crate::client::outbox::queue::Outbox;
 use crate::client::session::current::{Session, Sessions};
 use crate::client::tasks::Tasks;
-use crate::client::wire::body::ResponseBody;
 use crate::client::wire::connection::{HttpConnection, OutgoingRequest, RequestKind, SendError};
+use crate::http_service::ResponseBody;
 use crate::permit::Capacity;
 
 pub(crate) struct ClientState {

@@ -19,9 +19,9 @@ use crate::client::wire::authorize::{Authorize, bearer};
 use crate::client::wire::body::RequestBody;
 use crate::client::wire::connect;
 use crate::client::wire::connection::HttpConnection;
-use crate::client::wire::service::{HttpService, TowerService};
 use crate::client::wire::url::ServerUrl;
 use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+use crate::http_service::{HttpService, TowerService};
 
 /// A client transport that reaches a server over [Streamable HTTP][spec].
 ///
@@ -59,7 +59,7 @@ pub struct Http {
     headers: HeaderMap,
     authorize: Option<Arc<dyn Authorize>>,
     options: Options,
-    service: Option<Box<dyn HttpService>>,
+    service: Option<Box<dyn HttpService<RequestBody>>>,
 }
 
 /// Headers that only the transport sets.

@@ -105,7 +105,10 @@ impl Discovery<'_> {
     fn named(&self, challenge: &Challenge, trail: &mut Trail) -> Option<Url> {
         let text = challenge.parameter("resource_metadata")?;
         let Ok(url) = self.server.join(text) else {
-            trail.add(quoted(text), "the challenge names it, but it is no URL");
+            trail.add(
+                quoted(text).to_string(),
+                "the challenge names it, but it is no URL",
+            );
             return None;
         };
         if url.origin() != self.server.origin() {

@@ -11,7 +11,7 @@ use crate::client::discovery::{Found, lists};
 use crate::client::registration::Registration;
 use crate::client::uris::address;
 use crate::client::user_agent::Callback;
-use crate::codec::sha256;
+use crate::digest::sha256;
 use crate::error::{Error, Kind, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::{Guard, shown};
@@ -126,7 +126,8 @@ impl Request {
         }
         if let Some(error) = callback.parameter("error") {
             let more = callback.parameter("error_description").unwrap_or_default();
-            let said = quoted(&format!("{error} {more}"));
+            let said = format!("{error} {more}");
+            let said = quoted(&said);
             let kind = match error {
                 "temporarily_unavailable" | "server_error" => Kind::Unavailable,
                 _ => Kind::Denied,

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_protocol::BoxFuture;
 
 use super::token_store::TokenStore;
 use crate::Secret;
 use crate::error::Error;
+use crate::sync::lock;
 
 /// Keeps tokens in memory: the user signs in once for each run of the program. Clones share what
 /// they keep.
@@ -22,7 +23,7 @@ impl MemoryStore {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut HashMap<String, Secret>) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut lock(&self.0))
     }
 }
 

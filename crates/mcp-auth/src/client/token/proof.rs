@@ -2,8 +2,9 @@
 //!
 //! Specification: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449).
 
+use data_encoding::BASE64URL_NOPAD;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use http::{HeaderMap, HeaderName};
 use serde_json::json;
@@ -11,9 +12,9 @@ use zeroize::Zeroizing;
 
 use crate::Secret;
 use crate::client::crypto::{SigningKey, random};
-use crate::codec::sha256;
-use crate::codec::{base64url, decode};
+use crate::digest::sha256;
 use crate::error::{Error, Kind};
+use crate::sync::lock;
 
 pub(crate) const PROOF: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
@@ -37,11 +38,12 @@ impl ProofKey {
     }
 
     pub(crate) fn to_text(&self) -> Secret {
-        base64url(&self.der).into()
+        BASE64URL_NOPAD.encode(&self.der).into()
     }
 
     pub(crate) fn from_text(text: &Secret) -> Result<Self, Error> {
-        let der = decode(text.expose()).map(Zeroizing::new);
+        let der = BASE64URL_NOPAD.decode(text.expose().as_bytes());
+        let der = der.ok().map(Zeroizing::new);
         let der =
             der.ok_or_else(|| Error::new(Kind::Store, "what the store has is no key of a proof"))?;
         Ok(Self {
@@ -78,7 +80,7 @@ pub(crate) struct Nonces(Mutex<VecDeque<(String, String)>>);
 
 impl Nonces {
     pub(crate) fn of(&self, origin: &str) -> Option<String> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = lock(&self.0);
         let found = all.iter().find(|(known, _)| known == origin);
         found.map(|(_, nonce)| nonce.clone())
     }
@@ -89,7 +91,7 @@ impl Nonces {
         let Some(nonce) = nonce.filter(|it| !it.is_empty() && it.len() <= LONGEST_NONCE) else {
             return false;
         };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         if let Some((_, known)) = all.iter_mut().find(|(known, _)| known == origin) {
             let is_new = known != nonce;
             nonce.clone_into(known);
@@ -118,7 +120,7 @@ mod tests {
 
     fn part(proof: &str, at: usize) -> serde_json::Value {
         let part = proof.split('.').nth(at).unwrap();
-        serde_json::from_slice(&decode(part).unwrap()).unwrap()
+        serde_json::from_slice(&BASE64URL_NOPAD.decode(part.as_bytes()).unwrap()).unwrap()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Specification: [RFC 6749, section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3) (who
 //! asks), [RFC 7523](https://www.rfc-editor.org/rfc/rfc7523) (who asks, by signature).
 
+use data_encoding::BASE64;
 use http::header::{AUTHORIZATION, HeaderValue};
 use serde_json::json;
 use url::Url;
@@ -15,7 +16,6 @@ use crate::client::crypto::random;
 use crate::client::discovery::ServerMetadata;
 use crate::client::registration::{Method, Registration};
 use crate::client::uris::address;
-use crate::codec::base64;
 use crate::error::{Error, Kind};
 use crate::web::{Reply, Web};
 
@@ -124,7 +124,8 @@ impl Endpoint<'_> {
                 // Each part is encoded as in a form, so that a colon divides them.
                 let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
                 let both = Secret::new(format!("{}:{}", part(id), part(secret)));
-                let value = Secret::new(format!("Basic {}", base64(both.expose().as_bytes())));
+                let value =
+                    Secret::new(format!("Basic {}", BASE64.encode(both.expose().as_bytes())));
                 Ok((form, Some(sensitive(value.expose())?)))
             }
             Method::Key => {

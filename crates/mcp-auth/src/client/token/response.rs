@@ -84,7 +84,8 @@ impl Answer {
         }
         if let Some(refusal) = Refusal::of(reply) {
             let said = refusal.error_description.as_deref().unwrap_or_default();
-            let said = quoted(&format!("{} {said}", refusal.error));
+            let said = format!("{} {said}", refusal.error);
+            let said = quoted(&said);
             let advice = refusal.advice();
             let message = format!("{url} gives out no token ({status}), it says {said}{advice}");
             return Err(Error::new(refusal.kind(), message));

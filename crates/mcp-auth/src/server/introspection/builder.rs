@@ -106,7 +106,6 @@ impl IntrospectionBuilder {
         S::Error: Into<BoxError>,
         S::Future: Send,
         B: Body + Send + 'static,
-        B::Data: Send,
         B::Error: Into<BoxError>,
     {
         self.reach.carry(service);

@@ -5,16 +5,17 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Place;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Mutex as Turn, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use crate::Secret;
-use crate::codec::sha256;
+use crate::digest::sha256;
 use crate::error::{Error, Kind};
 use crate::server::identity::Identity;
+use crate::sync::lock;
 
 /// For how long what is said of a good token is remembered, unless told otherwise, and at most.
 pub(crate) const GOOD: Duration = Duration::from_secs(60);
@@ -86,7 +87,7 @@ impl Cache {
     }
 
     fn entry(&self, key: String) -> Result<Entry, Error> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = lock(&self.entries);
         if entries.len() >= MOST && !entries.contains_key(&key) {
             make_room(&mut entries)?;
         }

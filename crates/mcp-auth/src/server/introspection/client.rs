@@ -1,5 +1,6 @@
 //! One question to an issuer.
 
+use data_encoding::BASE64;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderValue};
 use serde_json::{Map, Value};
@@ -8,7 +9,6 @@ use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 use crate::Secret;
-use crate::codec::base64;
 use crate::error::{Error, Kind, quoted};
 use crate::server::issuer::{Issuer, check};
 use crate::server::strict::object;
@@ -76,7 +76,7 @@ impl Ask {
         // Each part is encoded as in a form, so that a colon divides them.
         let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
         let both = Secret::new(format!("{}:{}", part(&self.id), part(self.secret.expose())));
-        let basic = Secret::new(format!("Basic {}", base64(both.expose().as_bytes())));
+        let basic = Secret::new(format!("Basic {}", BASE64.encode(both.expose().as_bytes())));
         let mut value = HeaderValue::from_str(basic.expose())
             .map_err(|error| Error::caused(Kind::Setup, "the credentials fit no header", error))?;
         value.set_sensitive(true);

@@ -135,7 +135,6 @@ impl JwtBuilder {
         S::Error: Into<BoxError>,
         S::Future: Send,
         B: Body + Send + 'static,
-        B::Data: Send,
         B::Error: Into<BoxError>,
     {
         self.reach.carry(service);

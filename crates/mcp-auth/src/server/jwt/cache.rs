@@ -6,7 +6,7 @@
 //! hours and nobody notices. A token that names an unknown key may mean that there is a new one, or
 //! that somebody makes up tokens: such a token causes a request at most once a minute.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
@@ -16,6 +16,7 @@ use super::keys::Jwks;
 use super::source::Source;
 use crate::error::Error;
 use crate::server::verify::Reject;
+use crate::sync::lock;
 
 /// For how long a failure stands before somebody tries again.
 const BACKOFF: Duration = Duration::from_secs(5);
@@ -89,7 +90,7 @@ impl Cache {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 
     /// The keys, fetched if there are none.

@@ -202,11 +202,11 @@ impl Material {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::base64url;
+    use data_encoding::BASE64URL_NOPAD;
     use serde_json::json;
 
     fn point() -> Value {
-        let coordinate = base64url(&[7; 32]);
+        let coordinate = BASE64URL_NOPAD.encode(&[7; 32]);
         json!({ "kty": "EC", "crv": "P-256", "x": coordinate, "y": coordinate, "kid": "a" })
     }
 
@@ -236,10 +236,14 @@ mod tests {
             with(point(), "crv", json!("secp256k1")),
             with(point(), "crv", json!("P-384")),
             with(point(), "x", json!("AAAA")),
-            with(point(), "x", json!(base64url(&[0; 33]))),
-            with(point(), "y", json!(format!("{}=", base64url(&[7; 32])))),
-            json!({ "kty": "OKP", "crv": "X25519", "x": base64url(&[7; 32]) }),
-            json!({ "kty": "OKP", "crv": "Ed25519", "x": base64url(&[7; 31]) }),
+            with(point(), "x", json!(BASE64URL_NOPAD.encode(&[0; 33]))),
+            with(
+                point(),
+                "y",
+                json!(format!("{}=", BASE64URL_NOPAD.encode(&[7; 32]))),
+            ),
+            json!({ "kty": "OKP", "crv": "X25519", "x": BASE64URL_NOPAD.encode(&[7; 32]) }),
+            json!({ "kty": "OKP", "crv": "Ed25519", "x": BASE64URL_NOPAD.encode(&[7; 31]) }),
             json!({ "kty": "RSA", "n": "!", "e": "AQAB" }),
         ];
         for key in &bad {

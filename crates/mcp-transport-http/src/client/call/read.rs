@@ -5,10 +5,10 @@ use crate::client::call::refusal::{Refusal, is_retryable, stateless_refusal};
 use crate::client::call::response::ResponseContext;
 use crate::client::call::stream;
 use crate::client::inbox::receive::{Received, receive};
-use crate::client::wire::body::ResponseBody;
 use crate::client::wire::content::ContentKind;
 use crate::client::wire::events::EventReader;
-use crate::client::wire::service::chain;
+use crate::http_service::ResponseBody;
+use crate::http_service::error_chain;
 use bytes::{Bytes, BytesMut};
 use http::{Response, StatusCode};
 use mcp_protocol::{Answer, CallError};
@@ -121,7 +121,7 @@ async fn read_body(
                 let problem = format!(
                     "closed the connection in the middle of the response to {}: {}",
                     context.method,
-                    chain(&*error)
+                    error_chain(&*error)
                 );
                 return Err(CallFailure::ResponseLost(
                     context.error(&problem).with_source(error),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::client::call::failure::CallFailure;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
-use crate::client::wire::service::MAX_QUOTED;
+use crate::client::wire::MAX_QUOTED;
 use mcp_protocol::TransportError;
 
 /// The request to which a response belongs.

@@ -130,7 +130,7 @@ async fn refused(
     state: &ClientState,
     session: &Session,
     resume: &mut ResumeState<'_>,
-    response: http::Response<crate::client::wire::body::ResponseBody>,
+    response: http::Response<crate::http_service::ResponseBody>,
 ) -> ListenEnd {
     let refusal = Refusal::read(state, response).await;
     let error = refusal.error(state, session, "the GET stream");

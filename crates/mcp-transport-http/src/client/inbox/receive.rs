@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::client::inbox::server_request;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
-use crate::client::wire::service::MAX_QUOTED;
+use crate::client::wire::MAX_QUOTED;
 use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, ParseError, ParseErrorKind, RawJson, RequestId,
     Response, parse, quote,

@@ -21,10 +21,10 @@ use mcp_protocol::{CallError, Closed, Exchange, Inbound, Mux, Reply, TransportEr
 use tokio::time::timeout;
 
 use crate::client::state::ClientState;
+use crate::client::wire::MAX_QUOTED;
 use crate::client::wire::connection::{OutgoingRequest, RequestKind, SendError};
 use crate::client::wire::content::ContentKind;
 use crate::client::wire::events::EventReader;
-use crate::client::wire::service::MAX_QUOTED;
 use crate::client::wire::url::ServerUrl;
 use crate::legacy::work::spawn;
 use crate::permit::Capacity;

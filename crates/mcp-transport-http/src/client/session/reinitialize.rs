@@ -13,7 +13,7 @@ use crate::client::outbox::deliver::{DeliveryError, deliver};
 use crate::client::session::current::Session;
 use crate::client::session::initialize;
 use crate::client::state::ClientState;
-use crate::client::wire::service::MAX_QUOTED;
+use crate::client::wire::MAX_QUOTED;
 use mcp_jsonrpc::{RawJson, quote, write_notification};
 use mcp_protocol::{CallError, Closed};
 use mcp_types::{InitializeResult, method};

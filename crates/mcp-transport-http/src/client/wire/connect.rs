@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::client::options::Options;
 use crate::client::wire::body::RequestBody;
-use crate::client::wire::service::{BoxError, HttpService, TowerService};
 use crate::client::wire::url::ServerUrl;
+use crate::http_service::{BoxError, HttpService, TowerService};
 use http::Uri;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -27,7 +27,7 @@ const PROBES: u32 = 3;
 pub(crate) fn default_service(
     endpoint: &ServerUrl,
     options: &Options,
-) -> Result<Box<dyn HttpService>, TransportError> {
+) -> Result<Box<dyn HttpService<RequestBody>>, TransportError> {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(options.connect_timeout));
@@ -53,7 +53,7 @@ fn secure(
     builder: &hyper_util::client::legacy::Builder,
     mut tcp: HttpConnector,
     limit: Duration,
-) -> Result<Box<dyn HttpService>, TransportError> {
+) -> Result<Box<dyn HttpService<RequestBody>>, TransportError> {
     use std::sync::Arc;
 
     use rustls_platform_verifier::BuilderVerifierExt;
@@ -82,7 +82,7 @@ fn secure(
     _builder: &hyper_util::client::legacy::Builder,
     _tcp: HttpConnector,
     _limit: Duration,
-) -> Result<Box<dyn HttpService>, TransportError> {
+) -> Result<Box<dyn HttpService<RequestBody>>, TransportError> {
     Err(TransportError::new(
         "https needs TLS: enable the feature \"tls\" of mcp-transport-http, or set another HTTP \
          client with Http::service",

@@ -8,12 +8,13 @@ use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, request};
 use mcp_protocol::TransportError;
 
+use crate::client::wire::MAX_QUOTED;
 use crate::client::wire::authorize::{AfterRefusal, Authorize};
-use crate::client::wire::body::{RequestBody, ResponseBody};
+use crate::client::wire::body::RequestBody;
 use crate::client::wire::connect::is_unreached;
-use crate::client::wire::service::{BoxError, HttpService, MAX_QUOTED, chain};
 use crate::client::wire::url::ServerUrl;
 use crate::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+use crate::http_service::{BoxError, HttpService, ResponseBody, error_chain};
 
 /// Both media types of a response.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -29,7 +30,7 @@ pub(crate) struct HttpConnection {
     pub(crate) endpoint: ServerUrl,
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
-    pub(crate) service: Box<dyn HttpService>,
+    pub(crate) service: Box<dyn HttpService<RequestBody>>,
     pub(crate) redirects: usize,
 }
 
@@ -223,7 +224,7 @@ fn is_redirect(status: StatusCode) -> bool {
 }
 
 fn broken(request: &OutgoingRequest, target: &ServerUrl, error: BoxError) -> SendError {
-    let reason = chain(&*error);
+    let reason = error_chain(&*error);
     if is_unreached(&*error) {
         let text = format!("{target} cannot be reached: {reason}");
         SendError::Unreachable(TransportError::new(text).with_source(error))

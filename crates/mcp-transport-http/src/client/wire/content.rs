@@ -4,7 +4,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use mcp_jsonrpc::quote;
 
-use crate::client::wire::service::MAX_QUOTED;
+use crate::client::wire::MAX_QUOTED;
 use crate::headers::{EVENT_STREAM, JSON};
 
 /// The kind of a response body.

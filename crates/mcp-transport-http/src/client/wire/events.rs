@@ -6,8 +6,8 @@ use bytes::{Buf, Bytes};
 use mcp_protocol::TransportError;
 
 use crate::client::options::Options;
-use crate::client::wire::body::ResponseBody;
-use crate::client::wire::service::chain;
+use crate::http_service::ResponseBody;
+use crate::http_service::error_chain;
 use crate::sse::{Decoder, Event, TooLong};
 
 /// Reads events from a response body.
@@ -58,7 +58,7 @@ impl EventReader {
             match self.body.data().await {
                 Some(Ok(data)) => self.chunk = data,
                 Some(Err(error)) => {
-                    let text = format!("the stream was interrupted: {}", chain(&*error));
+                    let text = format!("the stream was interrupted: {}", error_chain(&*error));
                     return Err(ReadError::Interrupted(
                         TransportError::new(text).with_source(error),
                     ));

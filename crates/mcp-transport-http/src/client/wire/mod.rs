@@ -6,5 +6,7 @@ pub(crate) mod connect;
 pub(crate) mod connection;
 pub(crate) mod content;
 pub(crate) mod events;
-pub(crate) mod service;
 pub(crate) mod url;
+
+/// Maximum number of characters of a server's text in a log or error message.
+pub(crate) const MAX_QUOTED: usize = 256;

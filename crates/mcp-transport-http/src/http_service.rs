@@ -1,0 +1,184 @@
+//! The HTTP client behind a transport: any tower service, with its types erased.
+//!
+//! Shared with `mcp-auth`; not part of the public interface.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use http::{Request, Response};
+use http_body::{Body, Frame};
+use mcp_protocol::BoxFuture;
+use tower_service::Service;
+
+use crate::sync::lock;
+
+/// An error of any type.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Sends one HTTP request with a body of type `B`.
+pub trait HttpService<B>: Send + Sync {
+    /// Sends `request` and waits for the head of the response.
+    fn send(
+        &self,
+        request: Request<B>,
+    ) -> BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>;
+}
+
+/// A tower service as an [`HttpService`]. The mutex allows cloning a service that is not `Sync`.
+pub struct TowerService<S>(Mutex<S>);
+
+impl<S> TowerService<S> {
+    /// Wraps a tower service.
+    pub fn new(service: S) -> Self {
+        Self(Mutex::new(service))
+    }
+}
+
+impl<S> fmt::Debug for TowerService<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TowerService")
+    }
+}
+
+impl<S, B, R> HttpService<B> for TowerService<S>
+where
+    S: Service<Request<B>, Response = Response<R>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: Send + 'static,
+    R: Body + Send + 'static,
+    R::Error: Into<BoxError>,
+{
+    fn send(
+        &self,
+        request: Request<B>,
+    ) -> BoxFuture<'static, Result<Response<ResponseBody>, BoxError>> {
+        let mut service = S::clone(&lock(&self.0));
+        Box::pin(async move {
+            poll_fn(|cx| service.poll_ready(cx))
+                .await
+                .map_err(Into::into)?;
+            let response = service.call(request).await.map_err(Into::into)?;
+            Ok(response.map(ResponseBody::new))
+        })
+    }
+}
+
+/// The error of [`ResponseBody::read`]: the body has more bytes than the limit.
+#[derive(Debug)]
+pub struct BodyTooLarge {
+    max: usize,
+}
+
+impl fmt::Display for BodyTooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the body has more than {} bytes", self.max)
+    }
+}
+
+impl std::error::Error for BodyTooLarge {}
+
+/// A response body of any type.
+pub struct ResponseBody(Pin<Box<dyn DataSource>>);
+
+impl ResponseBody {
+    /// Erases the type of `body`.
+    pub fn new<B>(body: B) -> Self
+    where
+        B: Body + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self(Box::pin(body))
+    }
+
+    /// Returns the next chunk, or `None` at the end. Cancel safe.
+    pub async fn data(&mut self) -> Option<Result<Bytes, BoxError>> {
+        poll_fn(|cx| self.0.as_mut().poll_data(cx)).await
+    }
+
+    /// Returns the announced length.
+    pub fn announced(&self) -> Option<u64> {
+        self.0.announced()
+    }
+
+    /// Reads the body to its end.
+    ///
+    /// # Errors
+    /// [`BodyTooLarge`] if the body has more than `max` bytes; otherwise the error of the body.
+    pub async fn read(mut self, max: usize) -> Result<Bytes, BoxError> {
+        let mut bytes = Vec::new();
+        while let Some(data) = self.data().await {
+            let data = data?;
+            if data.len() > max - bytes.len() {
+                return Err(BodyTooLarge { max }.into());
+            }
+            bytes.extend_from_slice(&data);
+        }
+        Ok(bytes.into())
+    }
+}
+
+impl fmt::Debug for ResponseBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ResponseBody")
+    }
+}
+
+/// Type-erased access to a response body.
+trait DataSource: Send {
+    fn poll_data(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BoxError>>>;
+
+    fn announced(&self) -> Option<u64>;
+}
+
+impl<B> DataSource for B
+where
+    B: Body + Send,
+    B::Error: Into<BoxError>,
+{
+    fn poll_data(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BoxError>>> {
+        loop {
+            let Some(frame) = ready!(self.as_mut().poll_frame(cx)) else {
+                return Poll::Ready(None);
+            };
+            match frame.map(Frame::into_data) {
+                Ok(Ok(mut data)) if data.has_remaining() => {
+                    return Poll::Ready(Some(Ok(data.copy_to_bytes(data.remaining()))));
+                }
+                // Skips empty chunks and trailers.
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(Some(Err(error.into()))),
+            }
+        }
+    }
+
+    fn announced(&self) -> Option<u64> {
+        self.size_hint().exact()
+    }
+}
+
+/// Formats an error and its causes without repetition.
+pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
+    use fmt::Write;
+
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            let _ = write!(text, ": {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
