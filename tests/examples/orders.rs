@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_auth::server::{Identity, Reject, RequireBearer, require_bearer};
+use mcp_auth::server::{Identity, Rejection, RequireBearer, require_bearer};
 use mcp_server::{Ask, HandlerError, Json, Server, State, tool, tools};
 use mcp_transport_http::{Endpoint, serve_layered};
 use schemars::JsonSchema;
@@ -87,7 +87,7 @@ pub(crate) fn door(url: &str) -> Result<RequireBearer, mcp_auth::server::Error> 
         let scopes = match token.expose() {
             "reader" => "orders:read",
             "clerk" => "orders:read orders:write",
-            _ => return Err(Reject::invalid("the token is not known")),
+            _ => return Err(Rejection::invalid("the token is not known")),
         };
         Ok(Identity::new("https://issuer.example", token.expose()).with_scopes(scopes))
     };

@@ -12,7 +12,7 @@ use mcp_protocol::TransportError;
 pub struct Error(Arc<Inner>);
 
 struct Inner {
-    kind: Kind,
+    kind: ErrorKind,
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -22,7 +22,7 @@ struct Inner {
     not(feature = "client"),
     expect(dead_code, reason = "some can only happen to a client")
 )]
-pub(crate) enum Kind {
+pub(crate) enum ErrorKind {
     /// The program asked for what cannot be.
     Setup,
     /// An address that is not safe to reach.
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     /// A server that does not answer, or not now.
     Unavailable,
     /// An answer that cannot be used.
-    Unusable,
+    InvalidResponse,
     /// An answer that looks like an attack: another issuer, resource or state.
     Mismatch,
     /// The user, or whoever decides for them, said no.
@@ -38,18 +38,18 @@ pub(crate) enum Kind {
     /// The grant is no longer good.
     Expired,
     /// The authorization server does not know the client.
-    Stranger,
+    UnknownClient,
     /// Keeping or finding what was kept failed.
     Store,
 }
 
 impl Error {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self::build(kind, message.into(), None)
     }
 
     pub(crate) fn caused(
-        kind: Kind,
+        kind: ErrorKind,
         message: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
@@ -57,7 +57,7 @@ impl Error {
     }
 
     fn build(
-        kind: Kind,
+        kind: ErrorKind,
         message: String,
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
@@ -71,39 +71,39 @@ impl Error {
     /// An error of a [`UserAgent`](crate::client::UserAgent): the user could not be asked.
     #[cfg(feature = "client")]
     pub fn user_agent(message: impl Into<String>) -> Self {
-        Self::new(Kind::Unavailable, message)
+        Self::new(ErrorKind::Unavailable, message)
     }
 
     /// An error of a [`TokenStore`](crate::client::TokenStore). The message may not hold what is stored.
     #[cfg(feature = "client")]
     pub fn store(message: impl Into<String>) -> Self {
-        Self::new(Kind::Store, message)
+        Self::new(ErrorKind::Store, message)
     }
 
     #[cfg(feature = "client")]
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
     /// Whether the same may work later: a server was not reached or too busy. Tokens are kept.
     pub fn is_temporary(&self) -> bool {
-        self.0.kind == Kind::Unavailable
+        self.0.kind == ErrorKind::Unavailable
     }
 
     /// Whether the user, or the authorization server for them, said no.
     pub fn is_denied(&self) -> bool {
-        self.0.kind == Kind::Denied
+        self.0.kind == ErrorKind::Denied
     }
 
     /// Whether an address was refused before anything was sent there.
     pub fn is_forbidden(&self) -> bool {
-        self.0.kind == Kind::Forbidden
+        self.0.kind == ErrorKind::Forbidden
     }
 
     /// Whether somebody claimed to be somebody else: an issuer, a resource or a callback that does
     /// not belong to this client's request.
     pub fn is_mismatch(&self) -> bool {
-        self.0.kind == Kind::Mismatch
+        self.0.kind == ErrorKind::Mismatch
     }
 }
 

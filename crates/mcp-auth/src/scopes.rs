@@ -11,7 +11,7 @@ pub struct Scopes(Vec<String>);
 
 impl Scopes {
     /// More scopes than any server asks for; the rest is not kept.
-    const MOST: usize = 256;
+    const MAX_SCOPES: usize = 256;
 
     /// Reads a list that is separated by spaces. What may not stand in a scope is left out.
     pub fn parse(text: &str) -> Self {
@@ -64,7 +64,7 @@ impl<'a> FromIterator<&'a str> for Scopes {
             // RFC 6749, section 3.3: visible ASCII without quotes and backslashes.
             let is_scope = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
             let well_formed = !scope.is_empty() && scope.bytes().all(is_scope);
-            if well_formed && this.0.len() < Self::MOST && !this.contains(scope) {
+            if well_formed && this.0.len() < Self::MAX_SCOPES && !this.contains(scope) {
                 this.0.push(scope.to_owned());
             }
         }
@@ -100,6 +100,6 @@ mod tests {
     fn what_is_no_scope_is_left_out() {
         assert_eq!(Scopes::parse("a \"b\" c\\d ü e").to_string(), "a e");
         let many: String = (0..1_000).map(|at| format!("s{at} ")).collect();
-        assert_eq!(Scopes::parse(&many).iter().count(), Scopes::MOST);
+        assert_eq!(Scopes::parse(&many).iter().count(), Scopes::MAX_SCOPES);
     }
 }

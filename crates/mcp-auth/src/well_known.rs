@@ -6,7 +6,7 @@ use url::Url;
 ///
 /// Specification: authorization, protected resource metadata discovery.
 #[cfg(feature = "client")]
-pub(crate) fn of_resource(server: &Url) -> Vec<Url> {
+pub(crate) fn resource_metadata_urls(server: &Url) -> Vec<Url> {
     let mut all = vec![inserted(server, "oauth-protected-resource")];
     if has_path(server) {
         all.push(at(server, "/.well-known/oauth-protected-resource"));
@@ -17,7 +17,7 @@ pub(crate) fn of_resource(server: &Url) -> Vec<Url> {
 /// Where an issuer's document may be.
 ///
 /// Specification: authorization, authorization server metadata discovery.
-pub(crate) fn of_issuer(issuer: &Url) -> Vec<Url> {
+pub(crate) fn issuer_metadata_urls(issuer: &Url) -> Vec<Url> {
     let mut all = vec![
         inserted(issuer, "oauth-authorization-server"),
         inserted(issuer, "openid-configuration"),
@@ -89,7 +89,7 @@ mod tests {
     #[cfg(feature = "client")]
     #[test]
     fn the_document_of_a_server_is_at_its_path_then_at_its_root() {
-        let of = |url: &str| of_resource(&Url::parse(url).unwrap());
+        let of = |url: &str| resource_metadata_urls(&Url::parse(url).unwrap());
         assert_eq!(
             urls(&of("https://h:8443/a/mcp?x=1")),
             [
@@ -107,7 +107,7 @@ mod tests {
     // proves: AUTH-025, AUTH-026, M-AUTH-060, M-AUTH-061, M-AUTH-088
     #[test]
     fn the_documents_of_an_issuer_in_order() {
-        let of = |url: &str| of_issuer(&Url::parse(url).unwrap());
+        let of = |url: &str| issuer_metadata_urls(&Url::parse(url).unwrap());
         assert_eq!(
             urls(&of("https://h/tenant1")),
             [

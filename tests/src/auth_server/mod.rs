@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_auth::client::{Callback, Error, Redirect, UserAgent};
+use mcp_auth::client::{Callback, CustomUserAgent, Error, UserAgent};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -145,7 +145,7 @@ impl AuthServer {
 
     /// A user agent whose user agrees to everything.
     pub fn browser(&self) -> impl UserAgent {
-        Redirect::new(BACK, |url: String| async move {
+        CustomUserAgent::new(BACK, |url: String| async move {
             let (host, path) = split(&url);
             let stream = TcpStream::connect(host).await;
             let stream = stream.map_err(|error| Error::user_agent(error.to_string()))?;

@@ -9,71 +9,71 @@ use http_body::Body;
 use tower_service::Service;
 use url::Url;
 
-use crate::client::crypto::SigningKey;
-use crate::client::discovery::{Known, ResourceMetadata, ServerMetadata};
-use crate::client::inner::{Clock, Inner, Setup, State, Watch};
+use crate::client::discovery::{Presets, ResourceMetadata, ServerMetadata};
+use crate::client::inner::{Clock, Inner, ProgressCallback, Settings, State};
 use crate::client::oauth::OAuth;
-use crate::client::progress::Step;
-use crate::client::registration::{Credentials, Document, Profile};
-use crate::client::sign_in::{Assert, Enterprise, Grant};
+use crate::client::progress::SignInProgress;
+use crate::client::registration::{ClientDocument, ClientProfile, Credentials};
+use crate::client::sign_in::{AssertionSource, Enterprise, Grant};
+use crate::client::signing_key::SigningKey;
 use crate::client::store::{MemoryStore, TokenStore};
-use crate::client::uris::document_url;
+use crate::client::uri_checks::document_url;
 use crate::client::user_agent::UserAgent;
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
-use crate::web::{BoxError, FormBody, Limits, Reach, Resolver};
+use crate::web::{BoxError, FormBody, HttpSettings, Limits, Resolver};
 
 /// Describes the client of one server; see [`OAuth::client`].
 ///
 /// What is not said is found out: who gives out tokens, who the client is there, which scopes it
 /// needs.
 #[must_use = "it does nothing until it is built"]
-pub struct Builder {
+pub struct OAuthBuilder {
     server: String,
     name: String,
     uri: Option<String>,
     grant: Grant,
-    known: Known,
+    presets: Presets,
     credentials: Option<Credentials>,
     document: Option<String>,
     document_key: Option<SigningKey>,
     scopes: Option<Scopes>,
     offline: bool,
-    proven: bool,
-    patience: Duration,
+    require_dpop: bool,
+    consent_timeout: Duration,
     store: Arc<dyn TokenStore>,
-    reach: Reach,
+    http_settings: HttpSettings,
     clock: Clock,
-    watch: Option<Watch>,
+    on_progress: Option<ProgressCallback>,
 }
 
 impl OAuth {
     /// Describes the client of the server at this URL, the one that is given to
     /// [`Http::new`](mcp_transport_http::Http::new).
-    pub fn client(server: impl Into<String>) -> Builder {
-        Builder::new(server.into())
+    pub fn client(server: impl Into<String>) -> OAuthBuilder {
+        OAuthBuilder::new(server.into())
     }
 }
 
-impl Builder {
+impl OAuthBuilder {
     pub(crate) fn new(server: String) -> Self {
         Self {
             server,
             name: "MCP client".to_owned(),
             uri: None,
-            grant: Grant::Nobody,
-            known: Known::default(),
+            grant: Grant::Unset,
+            presets: Presets::default(),
             credentials: None,
             document: None,
             document_key: None,
             scopes: None,
             offline: true,
-            proven: false,
-            patience: Duration::from_secs(300),
+            require_dpop: false,
+            consent_timeout: Duration::from_secs(300),
             store: Arc::new(MemoryStore::new()),
-            reach: Reach::new(Limits::default()),
+            http_settings: HttpSettings::new(Limits::default()),
             clock: Arc::new(SystemTime::now),
-            watch: None,
+            on_progress: None,
         }
     }
 
@@ -92,7 +92,7 @@ impl Builder {
 
     /// Acts for itself, with what its platform says of it (workload identity): an assertion that
     /// the authorization server trusts.
-    pub fn workload(mut self, assertion: impl Assert) -> Self {
+    pub fn workload(mut self, assertion: impl AssertionSource) -> Self {
         self.grant = Grant::Assertion(Arc::new(assertion));
         self
     }
@@ -106,7 +106,7 @@ impl Builder {
     /// Who the client is, if an authorization server knows it already. Otherwise its
     /// [document](Self::client_metadata_url) is shown, or it is registered.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
-        self.known.issuer.clone_from(&credentials.issuer);
+        self.presets.issuer.clone_from(&credentials.issuer);
         self.credentials = Some(credentials);
         self
     }
@@ -148,8 +148,8 @@ impl Builder {
 
     /// Takes only tokens that are bound to a key of this client (DPoP), which are of no use to
     /// whoever steals them. By default they are used where the server demands them.
-    pub fn require_proof(mut self) -> Self {
-        self.proven = true;
+    pub fn require_dpop(mut self) -> Self {
+        self.require_dpop = true;
         self
     }
 
@@ -161,50 +161,58 @@ impl Builder {
 
     /// Uses this instead of the server's own metadata.
     pub fn resource_metadata(mut self, document: ResourceMetadata) -> Self {
-        self.known.resource = Some(document);
+        self.presets.resource = Some(document);
         self
     }
 
     /// Uses this instead of the authorization server's own metadata.
     pub fn server_metadata(mut self, document: ServerMetadata) -> Self {
-        self.known.server = Some(document);
+        self.presets.server = Some(document);
         self
     }
 
     /// Does not sign in to servers of 2025-03-26, which have no metadata of their own and give out
     /// their own tokens.
-    pub fn strict(mut self) -> Self {
-        self.known.strict = true;
+    pub fn require_resource_metadata(mut self) -> Self {
+        self.presets.require_resource_metadata = true;
         self
     }
 
     /// Lets servers name authorization servers in private networks. The services that hand out the
     /// credentials of machines stay out of reach.
     pub fn allow_private_networks(mut self) -> Self {
-        self.reach.private = true;
+        self.http_settings.allow_private = true;
         self
     }
 
-    /// Sets how many bytes of a response are read, how long one may take, and how many redirects
-    /// are followed. Default 1 MiB, 10 s and 3.
-    pub fn limits(mut self, body: usize, patience: Duration, redirects: usize) -> Self {
-        self.reach.limits = Limits {
-            body,
-            patience,
-            redirects,
-        };
+    /// Sets the maximum size of a response in bytes. Default: 1 MiB.
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
+        self.http_settings.limits.max_response_bytes = bytes;
+        self
+    }
+
+    /// Sets the timeout of a request to an authorization server, from the first byte sent to the
+    /// last byte read, redirects included. Default: 10 s.
+    pub fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.http_settings.limits.timeout = timeout;
+        self
+    }
+
+    /// Sets how many redirects of a metadata request are followed. Default: 3.
+    pub fn max_redirects(mut self, redirects: usize) -> Self {
+        self.http_settings.limits.max_redirects = redirects;
         self
     }
 
     /// Sets how long a user may take to decide. Default 5 minutes.
-    pub fn consent_timeout(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn consent_timeout(mut self, timeout: Duration) -> Self {
+        self.consent_timeout = timeout;
         self
     }
 
     /// Finds addresses in this way instead of asking the system. They are checked all the same.
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
-        self.reach.resolver = Arc::new(resolver);
+        self.http_settings.resolver = Arc::new(resolver);
         self
     }
 
@@ -219,7 +227,7 @@ impl Builder {
         B: Body + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        self.reach.carry(service);
+        self.http_settings.set_service(service);
         self
     }
 
@@ -230,8 +238,11 @@ impl Builder {
     }
 
     /// Is told of every step. They are logged too, at level DEBUG.
-    pub fn on_step(mut self, watch: impl Fn(&Step) + Send + Sync + 'static) -> Self {
-        self.watch = Some(Arc::new(watch));
+    pub fn on_progress(
+        mut self,
+        on_progress: impl Fn(&SignInProgress) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_progress = Some(Arc::new(on_progress));
         self
     }
 
@@ -243,43 +254,43 @@ impl Builder {
         let server = Url::parse(self.server.trim()).map_err(|error| {
             let shown = quoted(self.server.split('?').next().unwrap_or_default());
             let message = format!("{shown} is not a URL; write it as in https://example.com/mcp");
-            Error::caused(Kind::Setup, message, error)
+            Error::caused(ErrorKind::Setup, message, error)
         })?;
-        let web = self.reach.web(&server)?;
+        let http_client = self.http_settings.build(&server)?;
         let url = self.document.as_deref().map(document_url).transpose()?;
         let key = self.document_key;
-        let document = url.map(|url| Document { url, key });
+        let document = url.map(|url| ClientDocument { url, key });
         let needs = matches!(self.grant, Grant::Client | Grant::Enterprise(_));
         if needs && self.credentials.is_none() {
             return Err(Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 "a client that acts for itself or for an organisation has to be known to the \
                  authorization server; give its credentials with Builder::credentials",
             ));
         }
-        let setup = Setup {
+        let settings = Settings {
             grant: self.grant,
-            known: self.known,
+            presets: self.presets,
             credentials: self.credentials,
             document,
-            profile: Profile {
+            profile: ClientProfile {
                 name: self.name,
                 uri: self.uri,
             },
             scopes: self.scopes,
             offline: self.offline,
-            proven: self.proven,
-            patience: self.patience,
+            require_dpop: self.require_dpop,
+            consent_timeout: self.consent_timeout,
             clock: self.clock,
-            watch: self.watch,
+            on_progress: self.on_progress,
         };
         let inner = Inner {
             server,
-            web,
-            setup,
+            http_client,
+            settings,
             store: self.store,
             nonces: crate::client::token::Nonces::default(),
-            flight: Arc::default(),
+            renewal_lock: Arc::default(),
             state: Mutex::new(State::default()),
         };
         Ok(OAuth {
@@ -288,7 +299,7 @@ impl Builder {
     }
 }
 
-impl fmt::Debug for Builder {
+impl fmt::Debug for OAuthBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("credentials", &self.credentials)

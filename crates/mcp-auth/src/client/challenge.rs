@@ -9,7 +9,7 @@ use http::header::WWW_AUTHENTICATE;
 use crate::scopes::Scopes;
 
 /// More challenges than any server has; the rest is not read.
-const MOST: usize = 16;
+const MAX_CHALLENGES: usize = 16;
 
 /// One challenge: a scheme, and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Challenge {
     }
 
     /// Whether it is of this scheme.
-    pub fn is(&self, scheme: &str) -> bool {
+    pub fn has_scheme(&self, scheme: &str) -> bool {
         self.scheme.eq_ignore_ascii_case(scheme)
     }
 
@@ -46,9 +46,9 @@ impl Challenge {
     pub fn all(headers: &HeaderMap) -> Vec<Self> {
         let mut all = Vec::new();
         for value in headers.get_all(WWW_AUTHENTICATE) {
-            Reader::new(&String::from_utf8_lossy(value.as_bytes())).read(&mut all);
+            ChallengeParser::new(&String::from_utf8_lossy(value.as_bytes())).read(&mut all);
         }
-        all.truncate(MOST);
+        all.truncate(MAX_CHALLENGES);
         all
     }
 
@@ -57,23 +57,23 @@ impl Challenge {
         let all = Self::all(headers);
         let mut ours = all
             .into_iter()
-            .filter(|it| it.is("Bearer") || it.is("DPoP"));
+            .filter(|i| i.has_scheme("Bearer") || i.has_scheme("DPoP"));
         let first = ours.next()?;
         // Of several, the one that leads to the metadata.
         if first.parameter("resource_metadata").is_some() {
             return Some(first);
         }
-        let better = ours.find(|it| it.parameter("resource_metadata").is_some());
+        let better = ours.find(|o| o.parameter("resource_metadata").is_some());
         Some(better.unwrap_or(first))
     }
 }
 
 /// Reads one header value from the left to the right.
-struct Reader<'a> {
+struct ChallengeParser<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ChallengeParser<'a> {
     fn new(text: &'a str) -> Self {
         Self { rest: text }
     }
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
     /// The commas between challenges and those between parameters look alike: what follows one is
     /// a parameter if there is a `=` behind its name, and a scheme otherwise.
     fn read(mut self, all: &mut Vec<Challenge>) {
-        while all.len() <= MOST {
+        while all.len() <= MAX_CHALLENGES {
             self.skip(|c| c == ',' || is_space(c));
             if self.rest.is_empty() {
                 return;
@@ -189,7 +189,7 @@ mod tests {
         let schemes: Vec<&str> = found.iter().map(Challenge::scheme).collect();
         assert_eq!(schemes, ["Basic", "bEaRer", "Negotiate", "DPoP"]);
         assert_eq!(found[0].parameter("realm"), Some("a, b=\"c\""));
-        assert!(found[1].is("Bearer"));
+        assert!(found[1].has_scheme("Bearer"));
         assert_eq!(found[1].parameter("resource_metadata"), Some("https://h/a"));
         assert_eq!(found[1].parameter("error"), Some("invalid_token"));
         assert_eq!(found[1].scopes().unwrap().to_string(), "x y");
@@ -229,7 +229,7 @@ mod tests {
             let _ = all(&[text]);
         }
         let many = "Bearer, ".repeat(10_000);
-        assert!(all(&[&many]).len() <= MOST);
+        assert!(all(&[&many]).len() <= MAX_CHALLENGES);
     }
 
     #[test]
@@ -237,6 +237,6 @@ mod tests {
         let mut headers = HeaderMap::new();
         let value = "Basic realm=x, Bearer realm=y, DPoP resource_metadata=\"https://h/m\"";
         headers.append(WWW_AUTHENTICATE, value.parse().unwrap());
-        assert!(Challenge::of(&headers).unwrap().is("DPoP"));
+        assert!(Challenge::of(&headers).unwrap().has_scheme("DPoP"));
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::client::challenge::Challenge;
-use crate::client::discovery::{Discovery, Found, Trail};
+use crate::client::discovery::{Discovery, DiscoveryLog, DiscoveryResult};
 use crate::client::oauth::OAuth;
 use crate::error::Error;
-use crate::web::shown;
+use crate::web::redacted;
 
 /// How far a sign-in to a server would come. It prints as lines of text for people.
 #[derive(Debug)]
@@ -14,8 +14,8 @@ pub struct Diagnosis {
     server: String,
     answer: String,
     challenge: Option<Challenge>,
-    trail: Trail,
-    found: Result<Found, Error>,
+    log: DiscoveryLog,
+    found: Result<DiscoveryResult, Error>,
 }
 
 /// Asks the server at this URL what it asks for, and looks for everything that a sign-in needs.
@@ -32,23 +32,23 @@ impl OAuth {
     /// nothing.
     pub async fn diagnose(&self) -> Diagnosis {
         let inner = &self.inner;
-        let asked = inner.web.get(&inner.server).await;
+        let asked = inner.http_client.get(&inner.server).await;
         let (answer, challenge) = match &asked {
             Ok(reply) => (reply.status.to_string(), Challenge::of(&reply.headers)),
             Err(error) => (error.to_string(), None),
         };
         let discovery = Discovery {
-            web: &inner.web,
+            http_client: &inner.http_client,
             server: &inner.server,
-            known: &inner.setup.known,
+            presets: &inner.settings.presets,
         };
-        let mut trail = Trail::default();
-        let found = discovery.run(challenge.as_ref(), &mut trail).await;
+        let mut log = DiscoveryLog::default();
+        let found = discovery.run(challenge.as_ref(), &mut log).await;
         Diagnosis {
-            server: shown(&inner.server),
+            server: redacted(&inner.server),
             answer,
             challenge,
-            trail,
+            log,
             found,
         }
     }
@@ -61,8 +61,8 @@ impl Diagnosis {
     }
 
     /// Each URL that was tried, and what came of it.
-    pub fn trail(&self) -> &Trail {
-        &self.trail
+    pub fn discovery_log(&self) -> &DiscoveryLog {
+        &self.log
     }
 
     /// Who would give out tokens.
@@ -75,7 +75,7 @@ impl Diagnosis {
             .map(|found| found.server.issuer.as_str())
     }
 
-    fn told(&self, f: &mut fmt::Formatter<'_>, found: &Found) -> fmt::Result {
+    fn write_result(&self, f: &mut fmt::Formatter<'_>, found: &DiscoveryResult) -> fmt::Result {
         let server = &found.server;
         writeln!(
             f,
@@ -128,12 +128,12 @@ impl fmt::Display for Diagnosis {
                 }
             }
         }
-        for attempt in self.trail.attempts() {
+        for attempt in self.log.attempts() {
             let outcome = attempt.failure.as_deref().unwrap_or("found");
             writeln!(f, "{}: {outcome}", attempt.url)?;
         }
         match &self.found {
-            Ok(found) => self.told(f, found),
+            Ok(found) => self.write_result(f, found),
             Err(error) => writeln!(f, "{error}"),
         }
     }

@@ -21,18 +21,17 @@
 //!
 //! | Step | is in | and can be replaced by |
 //! | --- | --- | --- |
-//! | What does the server ask for? | `challenge` | [`Builder::scopes`] |
-//! | Who gives out tokens for it? | `discovery` | [`Builder::resource_metadata`], [`Builder::server_metadata`] |
-//! | Who is the client there? | `registration` | [`Builder::credentials`], [`Builder::client_metadata_url`] |
+//! | What does the server ask for? | `challenge` | [`OAuthBuilder::scopes`] |
+//! | Who gives out tokens for it? | `discovery` | [`OAuthBuilder::resource_metadata`], [`OAuthBuilder::server_metadata`] |
+//! | Who is the client there? | `registration` | [`OAuthBuilder::credentials`], [`OAuthBuilder::client_metadata_url`] |
 //! | Does the user agree? | `consent`, `loopback` | a [`UserAgent`], or another grant |
-//! | What is the token? | `token` | [`Builder::service`] |
+//! | What is the token? | `token` | [`OAuthBuilder::service`] |
 //! | Is there one already? | `store`, `renewal` | a [`TokenStore`] |
 //!
 //! Specification: [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
 
 mod builder;
 mod challenge;
-mod crypto;
 mod diagnose;
 mod discovery;
 mod inner;
@@ -40,22 +39,25 @@ mod oauth;
 mod progress;
 mod registration;
 mod sign_in;
+mod signing_key;
 mod store;
 mod token;
-mod uris;
+mod uri_checks;
 mod user_agent;
 
-pub use self::builder::Builder;
+pub use self::builder::OAuthBuilder;
 pub use self::challenge::Challenge;
-pub use self::crypto::SigningKey;
 pub use self::diagnose::{Diagnosis, diagnose};
-pub use self::discovery::{Attempt, ResourceMetadata, ServerMetadata, Trail};
+pub use self::discovery::{DiscoveryAttempt, DiscoveryLog, ResourceMetadata, ServerMetadata};
 pub use self::oauth::OAuth;
-pub use self::progress::Step;
+pub use self::progress::SignInProgress;
 pub use self::registration::Credentials;
-pub use self::sign_in::{Assert, CLIENT_CREDENTIALS_EXTENSION, ENTERPRISE_EXTENSION, Enterprise};
+pub use self::sign_in::{
+    AssertionSource, CLIENT_CREDENTIALS_EXTENSION, ENTERPRISE_EXTENSION, Enterprise,
+};
+pub use self::signing_key::SigningKey;
 pub use self::store::{FileStore, MemoryStore, StoreLock, TokenStore};
-pub use self::user_agent::{Callback, Loopback, Redirect, UserAgent, Visit};
+pub use self::user_agent::{AuthorizationSession, Callback, CustomUserAgent, Loopback, UserAgent};
 pub use crate::error::Error;
 pub use crate::scopes::Scopes;
 pub use crate::web::{FormBody, Resolver};

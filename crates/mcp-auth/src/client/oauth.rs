@@ -11,12 +11,12 @@ use mcp_transport_http::{AfterRefusal, Authorize};
 use crate::Secret;
 use crate::client::challenge::Challenge;
 use crate::client::inner::Inner;
-use crate::client::progress::Step;
-use crate::client::sign_in::Cause;
-use crate::client::token::{PROOF, TokenKind, TokenSet, origin, sensitive};
+use crate::client::progress::SignInProgress;
+use crate::client::sign_in::RenewalReason;
+use crate::client::token::{DPOP, TokenSet, TokenType, origin, sensitive};
 use crate::error::Error;
 use crate::scopes::Scopes;
-use crate::web::shown;
+use crate::web::redacted;
 
 /// Signs the messages of a client in to one server.
 ///
@@ -39,13 +39,13 @@ impl OAuth {
     /// Dropping the future ends the sign-in.
     pub async fn sign_in(&self) -> Result<(), Error> {
         self.inner.load().await?;
-        self.inner.forget_tokens().await?;
+        self.inner.remove_tokens().await?;
         {
             let mut state = self.inner.state();
             state.sign_ins = 0;
             state.step_ups = 0;
         }
-        self.inner.renew(None, &Cause::Asked).await
+        self.inner.renew(None, &RenewalReason::Requested).await
     }
 
     /// Forgets the tokens, here and in the store. The authorization server is not told.
@@ -54,7 +54,7 @@ impl OAuth {
     /// The store cannot be written.
     pub async fn sign_out(&self) -> Result<(), Error> {
         self.inner.load().await?;
-        self.inner.forget_tokens().await
+        self.inner.remove_tokens().await
     }
 
     /// Whether there are tokens; the server may refuse them all the same.
@@ -83,9 +83,11 @@ impl OAuth {
         let Some(mut tokens) = tokens else {
             return Ok(());
         };
-        let is_over = tokens.is_over(inner.now());
-        if is_over && (tokens.refresh.is_some() || inner.setup.grant.is_silent()) {
-            inner.renew(Some(&tokens.access), &Cause::Over).await?;
+        let is_expired = tokens.is_expired(inner.now());
+        if is_expired && (tokens.refresh.is_some() || inner.settings.grant.is_silent()) {
+            inner
+                .renew(Some(&tokens.access), &RenewalReason::Expired)
+                .await?;
             let Some(new) = inner.state().tokens.clone() else {
                 return Ok(());
             };
@@ -97,9 +99,9 @@ impl OAuth {
     fn write(&self, request: &mut request::Parts, tokens: &TokenSet) -> Result<(), Error> {
         let inner = &self.inner;
         let scheme = match tokens.kind {
-            TokenKind::Bearer => "Bearer",
-            TokenKind::Proven => {
-                let key = inner.state().proofs.clone();
+            TokenType::Bearer => "Bearer",
+            TokenType::Dpop => {
+                let key = inner.state().dpop_key.clone();
                 // Without the key nothing proves that the token is ours; the server will say so.
                 let Some(key) = key else { return Ok(()) };
                 let nonce = inner.nonces.of(&origin(&request.uri));
@@ -110,7 +112,7 @@ impl OAuth {
                     nonce.as_deref(),
                     inner.now(),
                 )?;
-                request.headers.insert(PROOF, sensitive(&proof)?);
+                request.headers.insert(DPOP, sensitive(&proof)?);
                 "DPoP"
             }
         };
@@ -132,26 +134,26 @@ impl OAuth {
         let used = used(&request.headers);
         let challenge = Challenge::of(&response.headers);
         let scopes = challenge.as_ref().and_then(Challenge::scopes);
-        let error = challenge.as_ref().and_then(|it| it.parameter("error"));
+        let error = challenge.as_ref().and_then(|a| a.parameter("error"));
         if error == Some("use_dpop_nonce") && used.is_some() {
             // The nonce is remembered already.
             return Ok(AfterRefusal::SendAgain);
         }
-        inner.step(&Step::Refused {
+        inner.report(&SignInProgress::Challenged {
             scopes: scopes.as_ref().map(ToString::to_string),
         });
-        let cause = match (response.status, challenge) {
-            (StatusCode::UNAUTHORIZED, challenge) => Cause::Refused(challenge),
+        let reason = match (response.status, challenge) {
+            (StatusCode::UNAUTHORIZED, challenge) => RenewalReason::Unauthorized(challenge),
             (_, Some(challenge)) if error_is(&challenge, "insufficient_scope") => {
                 if self.has_asked_for(scopes.as_ref(), used.as_ref()) {
                     return Ok(AfterRefusal::GiveUp);
                 }
-                Cause::Insufficient(challenge)
+                RenewalReason::InsufficientScope(challenge)
             }
             // The server says no to this user, or to this program.
             _ => return Ok(AfterRefusal::GiveUp),
         };
-        inner.renew(used.as_ref(), &cause).await?;
+        inner.renew(used.as_ref(), &reason).await?;
         Ok(AfterRefusal::SendAgain)
     }
 
@@ -200,7 +202,7 @@ impl Authorize for OAuth {
 impl fmt::Debug for OAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OAuth")
-            .field("server", &shown(&self.inner.server))
+            .field("server", &redacted(&self.inner.server))
             .finish_non_exhaustive()
     }
 }

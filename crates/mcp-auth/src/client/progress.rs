@@ -5,9 +5,9 @@ use std::fmt;
 /// One step of a sign-in that was made. It holds no secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Step {
+pub enum SignInProgress {
     /// A message was refused, and this is what the server asks for.
-    Refused {
+    Challenged {
         /// The scopes in its challenge.
         scopes: Option<String>,
     },
@@ -24,7 +24,7 @@ pub enum Step {
         client_id: String,
     },
     /// The user is asked.
-    Asking {
+    ConsentRequested {
         /// For these scopes.
         scopes: String,
     },
@@ -39,18 +39,18 @@ pub enum Step {
     Expired,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for SignInProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused { scopes: None } => f.write_str("the server wants a token"),
-            Self::Refused {
+            Self::Challenged { scopes: None } => f.write_str("the server wants a token"),
+            Self::Challenged {
                 scopes: Some(scopes),
             } => write!(f, "the server wants a token for {scopes:?}"),
             Self::Discovered { resource, issuer } => {
                 write!(f, "tokens for {resource} come from {issuer}")
             }
             Self::Identified { client_id } => write!(f, "the client's id there is {client_id:?}"),
-            Self::Asking { scopes } => write!(f, "the user is asked for {scopes:?}"),
+            Self::ConsentRequested { scopes } => write!(f, "the user is asked for {scopes:?}"),
             Self::SignedIn { scopes } => write!(f, "signed in for {scopes:?}"),
             Self::Refreshed => f.write_str("the token was renewed"),
             Self::Expired => f.write_str("the sign-in has expired"),

@@ -6,7 +6,7 @@ use std::fmt;
 
 use url::Url;
 
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::web::is_local;
 use crate::well_known;
 
@@ -17,7 +17,7 @@ pub struct Audience {
     resource: String,
     /// How much of `resource` is scheme and authority, which have no case.
     origin: usize,
-    others: Vec<String>,
+    aliases: Vec<String>,
 }
 
 impl Audience {
@@ -32,14 +32,14 @@ impl Audience {
         Ok(Self {
             resource,
             origin,
-            others: Vec::new(),
+            aliases: Vec::new(),
         })
     }
 
     /// The same server, and another name that an authorization server has for it.
     #[must_use]
-    pub fn or(mut self, name: impl Into<String>) -> Self {
-        self.others.push(name.into());
+    pub fn with_alias(mut self, name: impl Into<String>) -> Self {
+        self.aliases.push(name.into());
         self
     }
 
@@ -50,8 +50,8 @@ impl Audience {
 
     /// Whether a token that is for `name` is for this server: its URI, with a slash at the end or
     /// without, or one of its other names to the letter.
-    pub fn is(&self, name: &str) -> bool {
-        self.is_resource(name) || self.others.iter().any(|other| other == name)
+    pub fn matches(&self, name: &str) -> bool {
+        self.is_resource(name) || self.aliases.iter().any(|other| other == name)
     }
 
     // Nothing is normalized but what has no case: two URIs that some parser takes for the same
@@ -77,7 +77,7 @@ impl Audience {
 
 impl fmt::Debug for Audience {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = std::iter::once(&self.resource).chain(&self.others);
+        let all = std::iter::once(&self.resource).chain(&self.aliases);
         f.debug_tuple("Audience")
             .field(&all.collect::<Vec<_>>())
             .finish()
@@ -88,7 +88,10 @@ impl fmt::Debug for Audience {
 pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
     let wrong = |why: &str| {
         let shown = quoted(text.split('?').next().unwrap_or_default());
-        Err(Error::new(Kind::Setup, format!("{what} {shown} {why}")))
+        Err(Error::new(
+            ErrorKind::Setup,
+            format!("{what} {shown} {why}"),
+        ))
     };
     let Ok(url) = Url::parse(text) else {
         return wrong("is no URL; write it as in https://example.com/mcp");
@@ -123,12 +126,15 @@ mod tests {
             "https://mcp.example.com/a/mcp/",
             "HTTPS://MCP.EXAMPLE.COM/a/mcp",
         ] {
-            assert!(at_path.is(name), "{name}");
+            assert!(at_path.matches(name), "{name}");
         }
         let at_root = Audience::new("https://mcp.example.com").unwrap();
         assert_eq!(at_root.resource(), "https://mcp.example.com");
         assert_eq!(at_root.path(), "");
-        assert!(at_root.is("https://mcp.example.com/") && at_root.is("https://mcp.example.com"));
+        assert!(
+            at_root.matches("https://mcp.example.com/")
+                && at_root.matches("https://mcp.example.com")
+        );
     }
 
     #[test]
@@ -150,10 +156,14 @@ mod tests {
             "http://mcp.example.com/mcp",
             "mcp.example.com/mcp",
         ] {
-            assert!(!server.is(name), "{name}");
+            assert!(!server.matches(name), "{name}");
         }
-        let named = server.or("api://mcp");
-        assert!(named.is("api://mcp") && !named.is("api://MCP") && !named.is("api://mcp/"));
+        let named = server.with_alias("api://mcp");
+        assert!(
+            named.matches("api://mcp")
+                && !named.matches("api://MCP")
+                && !named.matches("api://mcp/")
+        );
     }
 
     #[test]

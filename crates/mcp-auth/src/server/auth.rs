@@ -64,7 +64,7 @@ impl Auth {
     /// Whether the call may do what needs `scope`, one or more words. To ask changes nothing: for
     /// handlers that do less for those who may do less.
     pub fn has(&self, scope: &str) -> bool {
-        self.identity().is_none_or(|it| it.has(scope))
+        self.identity().is_none_or(|i| i.has(scope))
     }
 
     /// Demands a scope, one or more words. If it is missing, end the call with the error: the

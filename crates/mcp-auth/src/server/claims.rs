@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::audience::Audience;
 use super::identity::Identity;
-use super::verify::Reject;
+use super::verify::Rejection;
 
 /// No clock is further off than this.
 pub(crate) const SKEW: Duration = Duration::from_secs(60);
@@ -24,18 +24,18 @@ impl<'a> Claims<'a> {
     }
 
     /// A claim that is text; `None` if it is missing.
-    pub(crate) fn text(self, name: &str) -> Result<Option<&'a str>, Reject> {
+    pub(crate) fn text(self, name: &str) -> Result<Option<&'a str>, Rejection> {
         match self.0.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Reject::invalid("the claims of the token cannot be read")),
+            Some(_) => Err(Rejection::invalid("the claims of the token cannot be read")),
         }
     }
 
     /// What is said of a token that may be bound to a key of its client.
-    pub(crate) fn check_unbound(self) -> Result<(), Reject> {
+    pub(crate) fn check_unbound(self) -> Result<(), Rejection> {
         if self.has("cnf") {
-            return Err(Reject::invalid(
+            return Err(Rejection::invalid(
                 "the token is bound to a key and is no bearer token",
             ));
         }
@@ -45,12 +45,12 @@ impl<'a> Claims<'a> {
     /// Whether the token is for this server.
     pub(crate) fn names(self, audience: &Audience) -> bool {
         match self.0.get("aud") {
-            Some(Value::String(name)) => audience.is(name),
+            Some(Value::String(name)) => audience.matches(name),
             Some(Value::Array(names)) => {
                 // One that is no text makes it a list of something else.
                 let mut names = names.iter().map(Value::as_str);
                 let is_text = names.clone().all(|name| name.is_some());
-                is_text && names.any(|name| name.is_some_and(|name| audience.is(name)))
+                is_text && names.any(|name| name.is_some_and(|name| audience.matches(name)))
             }
             _ => false,
         }
@@ -65,33 +65,33 @@ impl<'a> Claims<'a> {
     }
 
     /// When the token ends, if it tells.
-    pub(crate) fn expires(self) -> Result<Option<SystemTime>, Reject> {
+    pub(crate) fn expires(self) -> Result<Option<SystemTime>, Rejection> {
         self.time("exp")
     }
 
     /// Checks that the token is good now.
-    pub(crate) fn check_times(self, now: SystemTime, skew: Duration) -> Result<(), Reject> {
+    pub(crate) fn check_times(self, now: SystemTime, skew: Duration) -> Result<(), Rejection> {
         let expires = self.expires()?;
         if expires.is_some_and(|end| later(end, skew).is_some_and(|end| now >= end)) {
-            return Err(Reject::invalid("the token has expired"));
+            return Err(Rejection::invalid("the token has expired"));
         }
         let latest = later(now, skew);
         let is_ahead = |time: SystemTime| latest.is_some_and(|latest| time > latest);
         if self.time("nbf")?.is_some_and(is_ahead) {
-            return Err(Reject::invalid("the token is not good yet"));
+            return Err(Rejection::invalid("the token is not good yet"));
         }
         if self.time("iat")?.is_some_and(is_ahead) {
-            return Err(Reject::invalid("the token was issued in the future"));
+            return Err(Rejection::invalid("the token was issued in the future"));
         }
         Ok(())
     }
 
     /// Seconds since 1970, perhaps with a fraction, which is nobody's business.
-    fn time(self, name: &str) -> Result<Option<SystemTime>, Reject> {
+    fn time(self, name: &str) -> Result<Option<SystemTime>, Rejection> {
         let Some(value) = self.0.get(name) else {
             return Ok(None);
         };
-        let unreadable = || Reject::invalid("the token has a time that cannot be read");
+        let unreadable = || Rejection::invalid("the token has a time that cannot be read");
         let seconds = value.as_u64().or_else(|| {
             let seconds = value.as_f64()?;
             // What is exact in a float; clocks do not go further.
@@ -110,7 +110,7 @@ impl<'a> Claims<'a> {
     }
 
     /// The scopes, from `scope` or from what some issuers have in its place.
-    fn scopes(self) -> Result<String, Reject> {
+    fn scopes(self) -> Result<String, Rejection> {
         let value = self.0.get("scope").or_else(|| self.0.get("scp"));
         let list: Option<Vec<&str>> = match value {
             None => Some(Vec::new()),
@@ -118,12 +118,13 @@ impl<'a> Claims<'a> {
             Some(Value::Array(words)) => words.iter().map(Value::as_str).collect(),
             Some(_) => None,
         };
-        let list = list.ok_or_else(|| Reject::invalid("the scopes of the token cannot be read"))?;
+        let list =
+            list.ok_or_else(|| Rejection::invalid("the scopes of the token cannot be read"))?;
         Ok(list.join(" "))
     }
 
     /// Who is meant, if all of it is true.
-    pub(crate) fn identity(self, issuer: &str, subject: &str) -> Result<Identity, Reject> {
+    pub(crate) fn identity(self, issuer: &str, subject: &str) -> Result<Identity, Rejection> {
         let mut identity = Identity::new(issuer, subject).with_scopes(&self.scopes()?);
         let client = match self.text("client_id")? {
             None => self.text("azp")?,

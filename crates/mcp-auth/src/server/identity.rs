@@ -15,10 +15,10 @@ use crate::scopes::Scopes;
 ///
 /// Cloning shares it.
 #[derive(Clone)]
-pub struct Identity(Arc<Facts>);
+pub struct Identity(Arc<IdentityData>);
 
 #[derive(Clone)]
-struct Facts {
+struct IdentityData {
     issuer: String,
     subject: String,
     client: Option<String>,
@@ -30,7 +30,7 @@ struct Facts {
 impl Identity {
     /// Somebody whom this issuer calls `subject`.
     pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
-        Self(Arc::new(Facts {
+        Self(Arc::new(IdentityData {
             issuer: issuer.into(),
             subject: subject.into(),
             client: None,
@@ -43,32 +43,32 @@ impl Identity {
     /// The client that acts for them.
     #[must_use]
     pub fn with_client(mut self, client: impl Into<String>) -> Self {
-        self.facts().client = Some(client.into());
+        self.data().client = Some(client.into());
         self
     }
 
     /// What the token is good for: scopes, separated by spaces.
     #[must_use]
     pub fn with_scopes(mut self, scopes: &str) -> Self {
-        self.facts().scopes = Scopes::parse(scopes);
+        self.data().scopes = Scopes::parse(scopes);
         self
     }
 
     /// When the token ends.
     #[must_use]
     pub fn with_expiry(mut self, expires: SystemTime) -> Self {
-        self.facts().expires = Some(expires);
+        self.data().expires = Some(expires);
         self
     }
 
     /// Everything that was said of them.
     #[must_use]
     pub fn with_claims(mut self, claims: Map<String, Value>) -> Self {
-        self.facts().claims = claims;
+        self.data().claims = claims;
         self
     }
 
-    fn facts(&mut self) -> &mut Facts {
+    fn data(&mut self) -> &mut IdentityData {
         Arc::make_mut(&mut self.0)
     }
 
@@ -87,7 +87,7 @@ impl Identity {
         self.0.client.as_deref()
     }
 
-    /// The scopes of the token, and those that they [imply](super::Builder::implies).
+    /// The scopes of the token, and those that they [imply](super::RequireBearerBuilder::implies).
     pub fn scopes(&self) -> &Scopes {
         &self.0.scopes
     }
@@ -117,9 +117,9 @@ impl Identity {
     /// Whose sessions are theirs: the same for the same issuer, subject and client, and for nobody
     /// else. A digest, because principals are printed and kept.
     pub fn principal(&self) -> Principal {
-        let facts = &*self.0;
+        let data = &*self.0;
         // An array of strings says where each of them ends.
-        let key = json!([facts.issuer, facts.subject, facts.client]);
+        let key = json!([data.issuer, data.subject, data.client]);
         Principal::new(sha256(&key.to_string()))
     }
 

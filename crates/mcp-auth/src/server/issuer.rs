@@ -8,15 +8,15 @@ use serde::Deserialize;
 use url::Url;
 
 use super::audience::public_url;
-use crate::error::{Error, Kind, quoted};
-use crate::web::{Limits, Reply, Web, shown};
+use crate::error::{Error, ErrorKind, quoted};
+use crate::web::{HttpClient, Limits, Reply, redacted};
 use crate::well_known;
 
 /// How much is read of what an issuer says, and for how long.
-pub(crate) const LIMITS: Limits = Limits {
-    body: 64 << 10,
-    patience: Duration::from_secs(5),
-    redirects: 3,
+pub(crate) const ISSUER_LIMITS: Limits = Limits {
+    max_response_bytes: 64 << 10,
+    timeout: Duration::from_secs(5),
+    max_redirects: 3,
 };
 
 /// An issuer, by its name.
@@ -27,7 +27,7 @@ pub(crate) struct Issuer {
 
 /// Its document, as far as it matters here.
 #[derive(Deserialize)]
-pub(crate) struct Document {
+pub(crate) struct IssuerMetadata {
     issuer: String,
     pub(crate) jwks_uri: Option<String>,
     pub(crate) introspection_endpoint: Option<String>,
@@ -44,10 +44,10 @@ impl Issuer {
     }
 
     /// Its document, from the first place that has one.
-    pub(crate) async fn document(&self, web: &Web) -> Result<Document, Error> {
+    pub(crate) async fn document(&self, http_client: &HttpClient) -> Result<IssuerMetadata, Error> {
         let mut failed = None;
-        for url in well_known::of_issuer(&self.url) {
-            match self.at(web, &url).await {
+        for url in well_known::issuer_metadata_urls(&self.url) {
+            match self.at(http_client, &url).await {
                 Ok(Some(document)) => return Ok(document),
                 Ok(None) => {}
                 Err(error) => failed = failed.or(Some(error)),
@@ -55,22 +55,29 @@ impl Issuer {
         }
         Err(failed.unwrap_or_else(|| {
             let name = quoted(&self.name);
-            Error::new(Kind::Unusable, format!("the issuer {name} has no metadata"))
+            Error::new(
+                ErrorKind::InvalidResponse,
+                format!("the issuer {name} has no metadata"),
+            )
         }))
     }
 
-    async fn at(&self, web: &Web, url: &Url) -> Result<Option<Document>, Error> {
-        let reply = web.get(url).await?;
+    async fn at(
+        &self,
+        http_client: &HttpClient,
+        url: &Url,
+    ) -> Result<Option<IssuerMetadata>, Error> {
+        let reply = http_client.get(url).await?;
         if reply.status.is_client_error() && !reply.is_temporary() {
             return Ok(None);
         }
-        let document: Document = json(url, &reply)?;
+        let document: IssuerMetadata = json(url, &reply)?;
         if document.issuer != self.name {
             return Err(Error::new(
-                Kind::Mismatch,
+                ErrorKind::Mismatch,
                 format!(
                     "the metadata at {} is of the issuer {} and not of {}",
-                    shown(url),
+                    redacted(url),
                     quoted(&document.issuer),
                     quoted(&self.name)
                 ),
@@ -85,8 +92,8 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(url: &Url, reply: &Reply) -> 
     check(url, reply)?;
     reply.json().map_err(|error| {
         // What was read is not repeated: it may be anything.
-        let message = format!("{} answers no such document", shown(url));
-        Error::caused(Kind::Unusable, message, error)
+        let message = format!("{} answers no such document", redacted(url));
+        Error::caused(ErrorKind::InvalidResponse, message, error)
     })
 }
 
@@ -96,10 +103,10 @@ pub(crate) fn check(url: &Url, reply: &Reply) -> Result<(), Error> {
         return Ok(());
     }
     let kind = if reply.is_temporary() {
-        Kind::Unavailable
+        ErrorKind::Unavailable
     } else {
-        Kind::Unusable
+        ErrorKind::InvalidResponse
     };
-    let message = format!("{} answers {}", shown(url), reply.status);
+    let message = format!("{} answers {}", redacted(url), reply.status);
     Err(Error::new(kind, message))
 }

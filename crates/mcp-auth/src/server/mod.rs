@@ -30,8 +30,8 @@
 //! | Question | is answered by | or by |
 //! | --- | --- | --- |
 //! | Is the token good, and whose is it? | [`Jwt`], if it is signed | [`Introspection`], if the issuer has to be asked; any [`Verify`] |
-//! | Is it for this server? | [`Audience`]: the URL of the server | [`Builder::audience`], if the issuer has another name for it |
-//! | May it call at all? | [`Builder::scope`] | |
+//! | Is it for this server? | [`Audience`]: the URL of the server | [`RequireBearerBuilder::audience`], if the issuer has another name for it |
+//! | May it call at all? | [`RequireBearerBuilder::scope`] | |
 //! | May it call this tool? | [`Tool::scope`](mcp_server::Tool::scope) | [`Auth::require`], if that depends on the arguments |
 //! | Who is it? | [`Auth`], in a handler | [`Identity`], in the extensions of the request |
 //! | Whose session is it? | the endpoint, by the [`Principal`](mcp_protocol::Principal) | |
@@ -54,11 +54,13 @@ mod verify;
 
 pub use self::audience::Audience;
 pub use self::auth::Auth;
-pub use self::bearer::{Body, Builder, Metadata, Protected, RequireBearer, Text, require_bearer};
+pub use self::bearer::{
+    Body, Metadata, Protected, RequireBearer, RequireBearerBuilder, TextBody, require_bearer,
+};
 pub use self::identity::Identity;
 pub use self::introspection::{Introspection, IntrospectionBuilder};
 pub use self::jwt::{Algorithm, Jwks, Jwt, JwtBuilder};
-pub use self::verify::{Reject, Verify};
+pub use self::verify::{Rejection, Verify};
 pub use crate::error::Error;
 pub use crate::scopes::Scopes;
 pub use crate::web::{FormBody, Resolver};

@@ -13,73 +13,73 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// Reads an object; `None` if it is none, or has two members of the same name anywhere in it.
-pub(crate) fn object(text: &[u8]) -> Option<Map<String, Value>> {
-    serde_json::from_slice::<Once>(text).ok()?;
+pub(crate) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice::<UniqueNames>(text).ok()?;
     serde_json::from_slice(text).ok()
 }
 
 /// Reads base64url as signed tokens are written: no padding, no other alphabet, and no bits left
 /// over, so that no two texts are the same bytes.
-pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode_base64url(text: &str) -> Option<Vec<u8>> {
     BASE64URL_NOPAD.decode(text.as_bytes()).ok()
 }
 
 /// Any JSON in which no object has two members of the same name.
-struct Once;
+struct UniqueNames;
 
-impl<'de> Deserialize<'de> for Once {
+impl<'de> Deserialize<'de> for UniqueNames {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Walk)
+        deserializer.deserialize_any(UniqueNamesVisitor)
     }
 }
 
-struct Walk;
+struct UniqueNamesVisitor;
 
-impl<'de> Visitor<'de> for Walk {
-    type Value = Once;
+impl<'de> Visitor<'de> for UniqueNamesVisitor {
+    type Value = UniqueNames;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON without duplicate names")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Once, E> {
-        Ok(Once)
+    fn visit_bool<E>(self, _: bool) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Once, E> {
-        Ok(Once)
+    fn visit_i64<E>(self, _: i64) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Once, E> {
-        Ok(Once)
+    fn visit_u64<E>(self, _: u64) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Once, E> {
-        Ok(Once)
+    fn visit_f64<E>(self, _: f64) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Once, E> {
-        Ok(Once)
+    fn visit_str<E>(self, _: &str) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_unit<E>(self) -> Result<Once, E> {
-        Ok(Once)
+    fn visit_unit<E>(self) -> Result<UniqueNames, E> {
+        Ok(UniqueNames)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Once, A::Error> {
-        while items.next_element::<Once>()?.is_some() {}
-        Ok(Once)
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<UniqueNames, A::Error> {
+        while items.next_element::<UniqueNames>()?.is_some() {}
+        Ok(UniqueNames)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Once, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<UniqueNames, A::Error> {
         let mut names = HashSet::new();
         while let Some(name) = members.next_key::<String>()? {
             if !names.insert(name) {
                 return Err(A::Error::custom("a name comes twice"));
             }
-            members.next_value::<Once>()?;
+            members.next_value::<UniqueNames>()?;
         }
-        Ok(Once)
+        Ok(UniqueNames)
     }
 }
 
@@ -95,10 +95,10 @@ mod tests {
             r#"{"a":{"b":1,"b":1}}"#,
             r#"{"a":[[{"b":1,"b":null}]]}"#,
         ] {
-            assert!(object(text.as_bytes()).is_none(), "{text}");
+            assert!(parse_object(text.as_bytes()).is_none(), "{text}");
         }
         let text = r#"{"a":{"a":[true,null,-1,1.5,"a",{"a":1}]},"b":{"a":1}}"#;
-        assert_eq!(object(text.as_bytes()).unwrap().len(), 2);
+        assert_eq!(parse_object(text.as_bytes()).unwrap().len(), 2);
     }
 
     #[test]
@@ -116,17 +116,17 @@ mod tests {
             &deep,
             "\u{feff}{}",
         ] {
-            assert!(object(text.as_bytes()).is_none(), "{text}");
+            assert!(parse_object(text.as_bytes()).is_none(), "{text}");
         }
-        assert!(object(b"{\"a\":\"\xff\"}").is_none());
+        assert!(parse_object(b"{\"a\":\"\xff\"}").is_none());
     }
 
     #[test]
     fn strictly_there_is_one_text_for_some_bytes() {
-        assert_eq!(bytes("Zm9vYg").unwrap(), b"foob");
-        assert_eq!(bytes("").unwrap(), b"");
+        assert_eq!(decode_base64url("Zm9vYg").unwrap(), b"foob");
+        assert_eq!(decode_base64url("").unwrap(), b"");
         for text in ["Zm9vYg==", "Zm9vYh", "-_8=", "+/8", "-_9", "Zm9v\n", "Z"] {
-            assert_eq!(bytes(text), None, "{text:?}");
+            assert_eq!(decode_base64url(text), None, "{text:?}");
         }
     }
 }

@@ -7,12 +7,11 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::{HeaderMap, Method, Request, StatusCode};
 use mcp_transport_http::http_service::{BodyTooLarge, BoxError, HttpService, error_chain};
-use tokio::time::timeout;
 use url::Url;
 
 use super::body::FormBody;
-use super::url_policy::{Guard, shown};
-use crate::error::{Error, Kind, quoted};
+use super::url_policy::{UrlPolicy, redacted};
+use crate::error::{Error, ErrorKind, quoted};
 
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("mcp-auth/", env!("CARGO_PKG_VERSION")));
@@ -21,27 +20,27 @@ const AGENT: HeaderValue =
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Bytes of one response.
-    pub(crate) body: usize,
+    pub(crate) max_response_bytes: usize,
     /// From the first byte sent to the last one read, redirects included.
-    pub(crate) patience: Duration,
-    pub(crate) redirects: usize,
+    pub(crate) timeout: Duration,
+    pub(crate) max_redirects: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            body: 1 << 20,
-            patience: Duration::from_secs(10),
-            redirects: 3,
+            max_response_bytes: 1 << 20,
+            timeout: Duration::from_secs(10),
+            max_redirects: 3,
         }
     }
 }
 
 /// Sends what a sign-in sends.
 #[derive(Clone)]
-pub(crate) struct Web {
+pub(crate) struct HttpClient {
     pub(crate) service: Arc<dyn HttpService<FormBody>>,
-    pub(crate) guard: Guard,
+    pub(crate) policy: UrlPolicy,
     pub(crate) limits: Limits,
 }
 
@@ -52,22 +51,22 @@ pub(crate) struct Reply {
     pub(crate) body: Bytes,
 }
 
-impl Web {
+impl HttpClient {
     /// Asks for a document; redirects are followed, to where the guard allows.
     pub(crate) async fn get(&self, url: &Url) -> Result<Reply, Error> {
         let follow = async {
             let mut at = url.clone();
-            for _ in 0..=self.limits.redirects {
+            for _ in 0..=self.limits.max_redirects {
                 let reply = self.send(&at, request(Method::GET)).await?;
                 if !is_redirect(reply.status) {
                     return Ok(reply);
                 }
                 at = next(&at, &reply)?;
             }
-            let most = self.limits.redirects;
+            let max = self.limits.max_redirects;
             Err(Error::new(
-                Kind::Unusable,
-                format!("{} redirects more than {most} times", shown(url)),
+                ErrorKind::InvalidResponse,
+                format!("{} redirects more than {max} times", redacted(url)),
             ))
         };
         self.within(url, follow).await
@@ -92,10 +91,10 @@ impl Web {
         let reply = self.within(url, self.send(url, request)).await?;
         if is_redirect(reply.status) {
             return Err(Error::new(
-                Kind::Unusable,
+                ErrorKind::InvalidResponse,
                 format!(
                     "{} redirects ({}), and credentials are not sent on",
-                    shown(url),
+                    redacted(url),
                     reply.status
                 ),
             ));
@@ -108,13 +107,13 @@ impl Web {
         url: &Url,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        match timeout(self.limits.patience, work).await {
+        match tokio::time::timeout(self.limits.timeout, work).await {
             Ok(done) => done,
             Err(_) => {
-                let seconds = self.limits.patience.as_secs();
-                let url = shown(url);
+                let seconds = self.limits.timeout.as_secs();
+                let url = redacted(url);
                 Err(Error::new(
-                    Kind::Unavailable,
+                    ErrorKind::Unavailable,
                     format!("{url} did not answer within {seconds} s"),
                 ))
             }
@@ -122,17 +121,17 @@ impl Web {
     }
 
     async fn send(&self, url: &Url, mut request: Request<FormBody>) -> Result<Reply, Error> {
-        self.guard.check(url)?;
+        self.policy.check(url)?;
         *request.uri_mut() = url.as_str().parse().map_err(|error| {
-            let message = format!("{} cannot be sent to", shown(url));
-            Error::caused(Kind::Unusable, message, Box::new(error))
+            let message = format!("{} cannot be sent to", redacted(url));
+            Error::caused(ErrorKind::InvalidResponse, message, Box::new(error))
         })?;
         let response = self.service.send(request).await;
         let (head, body) = response
-            .map_err(|error| self.broken(url, error))?
+            .map_err(|error| self.send_error(url, error))?
             .into_parts();
-        let body = body.read(self.limits.body).await;
-        let body = body.map_err(|error| self.broken(url, error))?;
+        let body = body.read(self.limits.max_response_bytes).await;
+        let body = body.map_err(|error| self.send_error(url, error))?;
         Ok(Reply {
             status: head.status,
             headers: head.headers,
@@ -140,13 +139,13 @@ impl Web {
         })
     }
 
-    fn broken(&self, url: &Url, error: BoxError) -> Error {
-        let url = shown(url);
+    fn send_error(&self, url: &Url, error: BoxError) -> Error {
+        let url = redacted(url);
         if error.downcast_ref::<BodyTooLarge>().is_some() {
-            let most = self.limits.body;
+            let max = self.limits.max_response_bytes;
             return Error::new(
-                Kind::Unusable,
-                format!("{url} sends more than the {most} bytes that are read"),
+                ErrorKind::InvalidResponse,
+                format!("{url} sends more than the {max} bytes that are read"),
             );
         }
         if let Some(refusal) = refusal(&*error) {
@@ -154,7 +153,7 @@ impl Web {
         }
         let reason = error_chain(&*error);
         Error::caused(
-            Kind::Unavailable,
+            ErrorKind::Unavailable,
             format!("{url} cannot be reached: {reason}"),
             error,
         )
@@ -190,10 +189,10 @@ fn next(from: &Url, reply: &Reply) -> Result<Url, Error> {
     let location = reply.headers.get(LOCATION);
     let location = String::from_utf8_lossy(location.map(HeaderValue::as_bytes).unwrap_or_default());
     from.join(&location).map_err(|_| {
-        let shown = shown(from);
+        let shown = redacted(from);
         let location = quoted(location.split('?').next().unwrap_or_default());
         Error::new(
-            Kind::Unusable,
+            ErrorKind::InvalidResponse,
             format!("{shown} redirects to {location}, which is no address"),
         )
     })

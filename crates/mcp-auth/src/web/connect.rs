@@ -8,7 +8,7 @@ use hyper_util::rt::TokioExecutor;
 use mcp_transport_http::http_service::{HttpService, TowerService};
 
 use super::body::FormBody;
-use super::resolve::Guarded;
+use super::resolve::PolicyResolver;
 use crate::error::Error;
 
 /// A client whose every connection goes where the guard allows.
@@ -16,20 +16,20 @@ use crate::error::Error;
 /// # Errors
 /// TLS cannot be set up.
 pub(crate) fn default_service(
-    guarded: Guarded,
-    patience: Duration,
+    resolver: PolicyResolver,
+    timeout: Duration,
 ) -> Result<Box<dyn HttpService<FormBody>>, Error> {
-    let mut tcp = HttpConnector::new_with_resolver(guarded);
+    let mut tcp = HttpConnector::new_with_resolver(resolver);
     tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(patience));
+    tcp.set_connect_timeout(Some(timeout));
     secure(tcp)
 }
 
 #[cfg(feature = "tls")]
-fn secure(mut tcp: HttpConnector<Guarded>) -> Result<Box<dyn HttpService<FormBody>>, Error> {
+fn secure(mut tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<FormBody>>, Error> {
     use std::sync::Arc;
 
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
     use rustls_platform_verifier::BuilderVerifierExt;
 
     tcp.enforce_http(false);
@@ -40,7 +40,7 @@ fn secure(mut tcp: HttpConnector<Guarded>) -> Result<Box<dyn HttpService<FormBod
         .and_then(BuilderVerifierExt::with_platform_verifier)
         .map_err(|error| {
             let message = "the certificates of this system cannot be used";
-            Error::caused(Kind::Setup, message, error)
+            Error::caused(ErrorKind::Setup, message, error)
         })?
         .with_no_client_auth();
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
@@ -55,7 +55,7 @@ fn secure(mut tcp: HttpConnector<Guarded>) -> Result<Box<dyn HttpService<FormBod
 
 #[cfg(not(feature = "tls"))]
 #[expect(clippy::unnecessary_wraps, reason = "with TLS it can fail")]
-fn secure(tcp: HttpConnector<Guarded>) -> Result<Box<dyn HttpService<FormBody>>, Error> {
+fn secure(tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<FormBody>>, Error> {
     Ok(Box::new(TowerService::new(
         builder().build::<_, FormBody>(tcp),
     )))

@@ -9,7 +9,7 @@ use hyper_util::client::legacy::connect::dns::Name;
 use mcp_protocol::BoxFuture;
 use tower_service::Service;
 
-use super::url_policy::Guard;
+use super::url_policy::UrlPolicy;
 
 /// Finds the addresses of a host. Default: the system's name service.
 pub trait Resolver: Send + Sync + 'static {
@@ -22,9 +22,9 @@ pub trait Resolver: Send + Sync + 'static {
 
 /// Asks the system.
 #[derive(Debug)]
-pub(crate) struct System;
+pub(crate) struct SystemResolver;
 
-impl Resolver for System {
+impl Resolver for SystemResolver {
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
             let found = tokio::net::lookup_host((host, 0)).await?;
@@ -36,12 +36,12 @@ impl Resolver for System {
 /// A resolver for the connector: what it gives out is what is connected to, so a name cannot point
 /// elsewhere between the check and the connection.
 #[derive(Clone)]
-pub(crate) struct Guarded {
+pub(crate) struct PolicyResolver {
     pub(crate) resolver: Arc<dyn Resolver>,
-    pub(crate) guard: Guard,
+    pub(crate) policy: UrlPolicy,
 }
 
-impl Service<Name> for Guarded {
+impl Service<Name> for PolicyResolver {
     type Response = std::vec::IntoIter<SocketAddr>;
     type Error = io::Error;
     type Future = BoxFuture<'static, io::Result<Self::Response>>;
@@ -56,8 +56,8 @@ impl Service<Name> for Guarded {
             let host = name.as_str();
             let found = this.resolver.resolve(host).await?;
             // One address that is refused spoils them all: nobody has both by accident.
-            if let Some(address) = found.iter().find(|it| !this.guard.allows(host, **it)) {
-                return Err(io::Error::other(Guard::refusal(host, *address)));
+            if let Some(address) = found.iter().find(|i| !this.policy.allows(host, **i)) {
+                return Err(io::Error::other(UrlPolicy::refusal(host, *address)));
             }
             let found = found.into_iter().map(|address| SocketAddr::new(address, 0));
             Ok(found.collect::<Vec<_>>().into_iter())

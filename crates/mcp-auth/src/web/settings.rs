@@ -9,33 +9,33 @@ use tower_service::Service;
 use url::Url;
 
 use super::body::FormBody;
-use super::client::{Limits, Web};
+use super::client::{HttpClient, Limits};
 use super::connect::default_service;
-use super::resolve::{Guarded, Resolver, System};
-use super::url_policy::Guard;
-use crate::error::{Error, Kind};
+use super::resolve::{PolicyResolver, Resolver, SystemResolver};
+use super::url_policy::UrlPolicy;
+use crate::error::{Error, ErrorKind};
 
 /// What requests go through, and where they may go.
 #[derive(Clone)]
-pub(crate) struct Reach {
-    pub(crate) private: bool,
+pub(crate) struct HttpSettings {
+    pub(crate) allow_private: bool,
     pub(crate) limits: Limits,
     pub(crate) resolver: Arc<dyn Resolver>,
     service: Option<Arc<dyn HttpService<FormBody>>>,
 }
 
-impl Reach {
+impl HttpSettings {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
-            private: false,
+            allow_private: false,
             limits,
-            resolver: Arc::new(System),
+            resolver: Arc::new(SystemResolver),
             service: None,
         }
     }
 
     /// Sends everything through this service.
-    pub(crate) fn carry<S, B>(&mut self, service: S)
+    pub(crate) fn set_service<S, B>(&mut self, service: S)
     where
         S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
         S::Error: Into<BoxError>,
@@ -51,28 +51,28 @@ impl Reach {
     /// # Errors
     /// The URL of the server is not one that secrets may be sent to, or it needs TLS and there is
     /// none.
-    pub(crate) fn web(self, server: &Url) -> Result<Web, Error> {
-        let guard = Guard::new(server, self.private)?;
+    pub(crate) fn build(self, server: &Url) -> Result<HttpClient, Error> {
+        let policy = UrlPolicy::new(server, self.allow_private)?;
         let service = match self.service {
             Some(service) => service,
             None if server.scheme() == "https" && !cfg!(feature = "tls") => {
                 return Err(Error::new(
-                    Kind::Setup,
+                    ErrorKind::Setup,
                     "https needs TLS: enable the feature \"tls\" of mcp-auth, or bring an HTTP \
                      client of your own with the builder's service()",
                 ));
             }
             None => {
-                let guarded = Guarded {
+                let resolver = PolicyResolver {
                     resolver: self.resolver,
-                    guard: guard.clone(),
+                    policy: policy.clone(),
                 };
-                Arc::from(default_service(guarded, self.limits.patience)?)
+                Arc::from(default_service(resolver, self.limits.timeout)?)
             }
         };
-        Ok(Web {
+        Ok(HttpClient {
             service,
-            guard,
+            policy,
             limits: self.limits,
         })
     }

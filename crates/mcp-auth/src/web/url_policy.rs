@@ -10,28 +10,28 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 
 /// What may be reached, for the client of one server.
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
+pub(crate) struct UrlPolicy {
     /// The host that the user asked for, which may be anywhere.
-    dialled: String,
+    server_host: String,
     /// Whether that host is this machine, where everything else may be too.
     local: bool,
-    private: bool,
+    allow_private: bool,
 }
 
-impl Guard {
+impl UrlPolicy {
     /// A guard for the client of this server.
     ///
     /// # Errors
     /// The URL of the server is not one that tokens may be sent to.
-    pub(crate) fn new(server: &Url, private: bool) -> Result<Self, Error> {
+    pub(crate) fn new(server: &Url, allow_private: bool) -> Result<Self, Error> {
         let this = Self {
-            dialled: server.host_str().unwrap_or_default().to_owned(),
+            server_host: server.host_str().unwrap_or_default().to_owned(),
             local: is_local(server),
-            private,
+            allow_private,
         };
         this.check(server)?;
         Ok(this)
@@ -39,9 +39,12 @@ impl Guard {
 
     /// Whether something may be sent to this URL, as far as its text tells.
     pub(crate) fn check(&self, url: &Url) -> Result<(), Error> {
-        let refused = |why: &str| {
-            let shown = shown(url);
-            Err(Error::new(Kind::Forbidden, format!("{shown} {why}")))
+        let refused = |refusal_reason: &str| {
+            let shown = redacted(url);
+            Err(Error::new(
+                ErrorKind::Forbidden,
+                format!("{shown} {refusal_reason}"),
+            ))
         };
         match url.scheme() {
             "https" => {}
@@ -76,49 +79,59 @@ impl Guard {
         if self.allows(url.host_str().unwrap_or_default(), address) {
             return Ok(());
         }
-        let why = why(address);
-        Err(Error::new(Kind::Forbidden, format!("{} {why}", shown(url))))
+        let refusal_reason = refusal_reason(address);
+        Err(Error::new(
+            ErrorKind::Forbidden,
+            format!("{} {refusal_reason}", redacted(url)),
+        ))
     }
 
     /// Whether this host may be reached at this address.
     pub(crate) fn allows(&self, host: &str, address: IpAddr) -> bool {
-        match Place::of(address) {
-            Place::Public => true,
+        match AddressClass::of(address) {
+            AddressClass::Public => true,
             // Credentials of the machine itself: no setting allows that.
-            Place::Metadata => false,
-            Place::Local => self.may_be_local(host),
-            Place::Private => self.private || host.eq_ignore_ascii_case(&self.dialled),
-            Place::Nowhere => false,
+            AddressClass::Metadata => false,
+            AddressClass::Local => self.may_be_local(host),
+            AddressClass::Private => {
+                self.allow_private || host.eq_ignore_ascii_case(&self.server_host)
+            }
+            AddressClass::Nowhere => false,
         }
     }
 
     /// What to say of a host none of whose addresses is allowed.
     pub(crate) fn refusal(host: &str, address: IpAddr) -> Error {
-        Error::new(Kind::Forbidden, format!("{host} {}", why(address)))
+        Error::new(
+            ErrorKind::Forbidden,
+            format!("{host} {}", refusal_reason(address)),
+        )
     }
 
     fn may_be_local(&self, host: &str) -> bool {
-        self.local || host.eq_ignore_ascii_case(&self.dialled)
+        self.local || host.eq_ignore_ascii_case(&self.server_host)
     }
 }
 
 const LOCAL: &str = "is on this machine, which a server elsewhere may not name";
 
-fn why(address: IpAddr) -> &'static str {
-    match Place::of(address) {
-        Place::Local => LOCAL,
-        Place::Metadata => "is where machines keep their own credentials, and is never reached",
-        Place::Private => {
+fn refusal_reason(address: IpAddr) -> &'static str {
+    match AddressClass::of(address) {
+        AddressClass::Local => LOCAL,
+        AddressClass::Metadata => {
+            "is where machines keep their own credentials, and is never reached"
+        }
+        AddressClass::Private => {
             "is in a private network, which a server may not name; \
              if it is yours, allow it with allow_private_networks()"
         }
-        Place::Public | Place::Nowhere => "is no address of a server",
+        AddressClass::Public | AddressClass::Nowhere => "is no address of a server",
     }
 }
 
 /// Where an address leads.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum AddressClass {
     Public,
     Local,
     Private,
@@ -127,7 +140,7 @@ enum Place {
     Nowhere,
 }
 
-impl Place {
+impl AddressClass {
     fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => Self::of_v4(address),
@@ -154,7 +167,7 @@ impl Place {
     }
 
     fn of_v6(address: Ipv6Addr) -> Self {
-        if let Some(inner) = embedded(address) {
+        if let Some(inner) = embedded_v4(address) {
             return Self::of_v4(inner);
         }
         match address.segments() {
@@ -171,7 +184,7 @@ impl Place {
 }
 
 /// The IPv4 address in an IPv6 one: mapped, compatible, translated (NAT64) or 6to4.
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
         let [c, d] = low.to_be_bytes();
@@ -190,8 +203,8 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
 pub(crate) fn is_local(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => is_local_name(name),
-        Some(Host::Ipv4(address)) => Place::of_v4(address) == Place::Local,
-        Some(Host::Ipv6(address)) => Place::of_v6(address) == Place::Local,
+        Some(Host::Ipv4(address)) => AddressClass::of_v4(address) == AddressClass::Local,
+        Some(Host::Ipv6(address)) => AddressClass::of_v6(address) == AddressClass::Local,
         None => false,
     }
 }
@@ -202,7 +215,7 @@ fn is_local_name(name: &str) -> bool {
 }
 
 /// A URL as errors show it: without the query, which may hold secrets.
-pub(crate) fn shown(url: &Url) -> String {
+pub(crate) fn redacted(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
@@ -215,18 +228,18 @@ pub(crate) fn shown(url: &Url) -> String {
 mod tests {
     use super::*;
 
-    fn guard(server: &str) -> Guard {
-        Guard::new(&Url::parse(server).unwrap(), false).unwrap()
+    fn policy(server: &str) -> UrlPolicy {
+        UrlPolicy::new(&Url::parse(server).unwrap(), false).unwrap()
     }
 
-    fn check(guard: &Guard, url: &str) -> Result<(), Error> {
-        guard.check(&Url::parse(url).unwrap())
+    fn check(policy: &UrlPolicy, url: &str) -> Result<(), Error> {
+        policy.check(&Url::parse(url).unwrap())
     }
 
     // proves: AUTH-085, SEC-012, SEC-013, M-AUTH-080
     #[test]
     fn t34_nothing_inside_is_reached_however_it_is_written() {
-        let guard = guard("https://mcp.example.com/mcp");
+        let policy = policy("https://mcp.example.com/mcp");
         for url in [
             "http://as.example.com/",
             "ftp://as.example.com/",
@@ -259,7 +272,7 @@ mod tests {
             "https://255.255.255.255/",
             "https://100.100.100.200/",
         ] {
-            let error = check(&guard, url).expect_err(url);
+            let error = check(&policy, url).expect_err(url);
             assert!(error.is_forbidden(), "{url}: {error}");
             assert!(!error.to_string().contains("password"), "{error}");
         }
@@ -268,28 +281,28 @@ mod tests {
             "https://93.184.216.34/",
             "https://[2606:2800::1]/",
         ] {
-            check(&guard, url).unwrap();
+            check(&policy, url).unwrap();
         }
     }
 
     #[test]
     fn a_server_on_this_machine_may_name_others_there() {
-        let guard = guard("http://localhost:3000/mcp");
-        check(&guard, "http://localhost:4000/").unwrap();
-        check(&guard, "http://127.0.0.1:4000/").unwrap();
-        check(&guard, "http://[::1]:4000/").unwrap();
-        check(&guard, "https://10.0.0.1/").unwrap_err();
-        check(&guard, "http://as.example.com/").unwrap_err();
+        let policy = policy("http://localhost:3000/mcp");
+        check(&policy, "http://localhost:4000/").unwrap();
+        check(&policy, "http://127.0.0.1:4000/").unwrap();
+        check(&policy, "http://[::1]:4000/").unwrap();
+        check(&policy, "https://10.0.0.1/").unwrap_err();
+        check(&policy, "http://as.example.com/").unwrap_err();
     }
 
     #[test]
     fn the_host_that_was_dialled_may_be_anywhere_but_not_without_tls() {
-        let guard = guard("https://10.0.0.5/mcp");
-        check(&guard, "https://10.0.0.5:8443/").unwrap();
-        check(&guard, "https://10.0.0.6/").unwrap_err();
+        let policy = policy("https://10.0.0.5/mcp");
+        check(&policy, "https://10.0.0.5:8443/").unwrap();
+        check(&policy, "https://10.0.0.6/").unwrap_err();
         let plain = Url::parse("http://10.0.0.5/mcp").unwrap();
         assert!(
-            Guard::new(&plain, true)
+            UrlPolicy::new(&plain, true)
                 .unwrap_err()
                 .to_string()
                 .contains("https")
@@ -299,9 +312,9 @@ mod tests {
     #[test]
     fn private_networks_can_be_allowed_and_metadata_services_cannot() {
         let server = Url::parse("https://mcp.example.com").unwrap();
-        let guard = Guard::new(&server, true).unwrap();
-        check(&guard, "https://10.0.0.1/").unwrap();
-        check(&guard, "https://169.254.169.254/").unwrap_err();
-        check(&guard, "https://127.0.0.1/").unwrap_err();
+        let policy = UrlPolicy::new(&server, true).unwrap();
+        check(&policy, "https://10.0.0.1/").unwrap();
+        check(&policy, "https://169.254.169.254/").unwrap_err();
+        check(&policy, "https://127.0.0.1/").unwrap_err();
     }
 }

@@ -92,7 +92,7 @@ async fn a_token_that_is_bound_to_a_key_is_shown_with_a_proof_of_its_own() {
         let body = json!({ "access_token": "bound", "token_type": "DPoP" });
         (200, body.to_string())
     });
-    let auth = net.client().require_proof().build().unwrap();
+    let auth = net.client().require_dpop().build().unwrap();
     let one = signed_in(&auth).await;
     let two = sent(&auth).await.unwrap();
     assert_eq!(one.headers["authorization"], "DPoP bound");
@@ -107,7 +107,7 @@ async fn a_token_that_is_bound_to_a_key_is_shown_with_a_proof_of_its_own() {
 #[tokio::test]
 async fn a_token_for_anybody_does_not_do_where_one_for_a_key_is_needed() {
     let net = Net::new();
-    let auth = net.client().require_proof().build().unwrap();
+    let auth = net.client().require_dpop().build().unwrap();
     let message = sent(&auth).await.unwrap();
     let error = refuse(&auth, &message, 401, "Bearer").await.unwrap_err();
     assert!(error.to_string().contains("bound to a key"), "{error}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use mcp_auth::client::{Callback, Error, UserAgent, Visit};
+use mcp_auth::client::{AuthorizationSession, Callback, Error, UserAgent};
 use mcp_protocol::BoxFuture;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ async fn stepped_up(net: &Net, agent: impl UserAgent) -> (Vec<Value>, Vec<String
     net.tokens(|_| crate::support::token("token-2"));
     refuse(&auth, &message, 403, MORE).await.unwrap();
     let visits = net.visits();
-    let ids = visits.iter().map(|it| it["client_id"].clone());
+    let ids = visits.iter().map(|i| i["client_id"].clone());
     (net.registrations(), ids.collect())
 }
 
@@ -86,7 +86,7 @@ async fn where_not_all_of_it_is_given_away_less_is_asked_for() {
     let scopes: Vec<Value> = net
         .registrations()
         .iter()
-        .map(|it| it["scope"].clone())
+        .map(|i| i["scope"].clone())
         .collect();
     assert_eq!(scopes, ["read admin", "read"]);
 }
@@ -103,33 +103,33 @@ struct Port {
 }
 
 impl UserAgent for Ports {
-    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>> {
+    fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
         let port = self.next.fetch_add(1, Ordering::Relaxed);
         self.at(format!("http://127.0.0.1:{port}/callback"))
     }
 
-    fn open_again<'a>(
+    fn start_session_at<'a>(
         &'a self,
         redirect_uri: &'a str,
-    ) -> BoxFuture<'a, Result<Box<dyn Visit>, Error>> {
+    ) -> BoxFuture<'a, Result<Box<dyn AuthorizationSession>, Error>> {
         self.at(redirect_uri.to_owned())
     }
 }
 
 impl Ports {
-    fn at(&self, uri: String) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>> {
+    fn at(&self, uri: String) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
         let net = self.net.clone();
-        let visit: Box<dyn Visit> = Box::new(Port { net, uri });
+        let visit: Box<dyn AuthorizationSession> = Box::new(Port { net, uri });
         Box::pin(async { Ok(visit) })
     }
 }
 
-impl Visit for Port {
+impl AuthorizationSession for Port {
     fn redirect_uri(&self) -> &str {
         &self.uri
     }
 
-    fn visit<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
+    fn open<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
         Box::pin(async move { self.net.visited(url) })
     }
 }

@@ -105,7 +105,7 @@ impl Resolver for Names {
         self.1.lock().unwrap().push(host.to_owned());
         let next = self.0.lock().unwrap().pop();
         Box::pin(async move {
-            next.map(|it| vec![it])
+            next.map(|n| vec![n])
                 .ok_or_else(|| io::Error::other("none"))
         })
     }
@@ -238,9 +238,9 @@ async fn t31_a_token_goes_to_its_server_alone_and_never_into_a_url() {
 // proves: AUTH-086
 #[tokio::test]
 async fn a_browser_is_not_sent_back_in_the_clear() {
-    use mcp_auth::client::{Callback, Redirect};
+    use mcp_auth::client::{Callback, CustomUserAgent};
     let net = Net::new();
-    let agent = Redirect::new("http://app.example/callback", |_| async {
+    let agent = CustomUserAgent::new("http://app.example/callback", |_| async {
         Ok(Callback::parse(""))
     });
     let auth = net.client().user_agent(agent).build().unwrap();

@@ -49,7 +49,7 @@ async fn t42_nothing_secret_is_logged_printed_or_told() {
     let auth = net
         .client()
         .credentials(Credentials::new("by-hand").secret("canary-secret"))
-        .on_step(move |step| {
+        .on_progress(move |step| {
             let mut all = watched.0.lock().unwrap();
             let _ = write!(all, "{step} {step:?}");
         })

@@ -282,7 +282,7 @@ async fn servers_of_2025_03_26_give_out_their_own_tokens() {
     let lines = net.lines();
     assert_eq!(lines[lines.len() - 2], "POST https://mcp.example/register");
     assert_eq!(lines[lines.len() - 1], "POST https://mcp.example/token");
-    let strict = net.client().strict().build().unwrap();
+    let strict = net.client().require_resource_metadata().build().unwrap();
     let message = sent(&strict).await.unwrap();
     let error = refuse(&strict, &message, 401, "Bearer").await.unwrap_err();
     assert!(error.to_string().contains(PRM), "{error}");

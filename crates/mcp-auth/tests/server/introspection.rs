@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use http::header::AUTHORIZATION;
-use mcp_auth::server::{Audience, Identity, Introspection, IntrospectionBuilder, Reject, Verify};
+use mcp_auth::server::{
+    Audience, Identity, Introspection, IntrospectionBuilder, Rejection, Verify,
+};
 use serde_json::{Value, json};
 
 use crate::net::{ASM, INTROSPECT, Net};
@@ -14,7 +16,7 @@ fn builder(net: &Net) -> IntrospectionBuilder {
     builder.service(net.clone()).clock(now)
 }
 
-async fn verify(verifier: &Introspection, token: &str) -> Result<Identity, Reject> {
+async fn verify(verifier: &Introspection, token: &str) -> Result<Identity, Rejection> {
     let audience = Audience::new(RESOURCE).unwrap();
     verifier.verify(&token.into(), &audience).await
 }
@@ -155,7 +157,7 @@ async fn a_token_that_is_withdrawn_is_good_for_a_minute_at_most() {
     let net = Net::new();
     net.answer(INTROSPECT, 200, &active(&[]));
     let verifier = builder(&net)
-        .remember(Duration::from_secs(600))
+        .cache_ttl(Duration::from_secs(600))
         .build()
         .unwrap();
     verify(&verifier, "opaque").await.unwrap();

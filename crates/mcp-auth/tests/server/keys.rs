@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_auth::server::{Audience, Identity, Jwt, Reject, Resolver, Verify};
+use mcp_auth::server::{Audience, Identity, Jwt, Rejection, Resolver, Verify};
 use mcp_protocol::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::advance;
@@ -19,7 +19,7 @@ fn verifier(net: &Net) -> Jwt {
     builder.build().unwrap()
 }
 
-async fn verify(jwt: &Jwt, token: &str) -> Result<Identity, Reject> {
+async fn verify(jwt: &Jwt, token: &str) -> Result<Identity, Rejection> {
     let audience = Audience::new(RESOURCE).unwrap();
     jwt.verify(&token.into(), &audience).await
 }

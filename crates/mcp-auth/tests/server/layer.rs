@@ -3,7 +3,7 @@
 use http::header::{AUTHORIZATION, RETRY_AFTER};
 use http::{Method, Request};
 use mcp_auth::Secret;
-use mcp_auth::server::{Identity, Protected, Reject, RequireBearer, require_bearer};
+use mcp_auth::server::{Identity, Protected, Rejection, RequireBearer, require_bearer};
 use mcp_protocol::{Grant, Principal};
 use serde_json::json;
 use tower_service::Service as _;
@@ -261,7 +261,7 @@ async fn t43_an_outage_is_no_fault_of_the_token_and_nobody_is_told_the_cause() {
     let echo = Echo::default();
     let verify = async |_: Secret| {
         let cause = "connect to /var/run/auth.sock at 10.0.0.7: refused";
-        Err(Reject::unavailable(cause))
+        Err(Rejection::unavailable(cause))
     };
     let builder = require_bearer(RESOURCE, move |token: Secret| verify(token));
     let guard = builder.authorization_server(ISSUER).build().unwrap();
@@ -280,7 +280,7 @@ async fn t43_an_outage_is_no_fault_of_the_token_and_nobody_is_told_the_cause() {
 async fn anybody_may_verify_tokens() {
     let verify = async |token: Secret| match token.expose() {
         "good" => Ok(Identity::new(ISSUER, "alice").with_scopes("mcp")),
-        _ => Err(Reject::invalid("no \"such\" token\r\nhere")),
+        _ => Err(Rejection::invalid("no \"such\" token\r\nhere")),
     };
     let builder = require_bearer(RESOURCE, verify).authorization_server(ISSUER);
     let service = builder.build().unwrap().layer(Echo::default());
@@ -310,7 +310,7 @@ async fn a_preflight_goes_through_and_takes_nothing_along() {
 #[test]
 fn a_server_that_nobody_could_get_a_token_for_is_not_built() {
     let jwt = || verifier().build().unwrap();
-    let anybody = |_: Secret| std::future::ready(Err(Reject::invalid("no")));
+    let anybody = |_: Secret| std::future::ready(Err(Rejection::invalid("no")));
     for (builder, advice) in [
         (require_bearer("http://mcp.example/mcp", jwt()), "https"),
         (require_bearer("/mcp", jwt()), "URL"),

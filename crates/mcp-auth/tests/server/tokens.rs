@@ -108,7 +108,7 @@ async fn less_can_be_allowed() {
     let reply = post(&service, &token(&[])).await;
     assert_eq!(reply.said("error_description"), Some(ALG));
 
-    let (_, service) = guarded(verifier().strict());
+    let (_, service) = guarded(verifier().require_at_jwt());
     let reply = post(&service, &headed(&[("typ", json!("JWT"))])).await;
     assert_eq!(reply.said("error_description"), Some(TYPE));
     assert_eq!(post(&service, &token(&[])).await.status, 200);
@@ -117,7 +117,7 @@ async fn less_can_be_allowed() {
     let reply = post(&service, &token(&[("exp", json!(NOW))])).await;
     assert_eq!(reply.said("error_description"), Some(EXPIRED));
 
-    let (_, service) = guarded(verifier().longest(100));
+    let (_, service) = guarded(verifier().max_token_bytes(100));
     let reply = post(&service, &token(&[])).await;
     assert_eq!(
         reply.said("error_description"),

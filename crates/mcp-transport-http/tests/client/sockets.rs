@@ -81,7 +81,7 @@ async fn serve(
     let mut bytes = Vec::new();
     loop {
         let end = loop {
-            if let Some(at) = bytes.windows(4).position(|it| it == b"\r\n\r\n") {
+            if let Some(at) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
                 break at + 4;
             }
             if socket.read_buf(&mut bytes).await? == 0 {
@@ -211,7 +211,7 @@ async fn a_server_that_hangs_up_between_calls_is_called_again() {
 #[tokio::test]
 async fn a_connection_that_breaks_before_during_or_after_the_answer() {
     let whole = json_response("", &json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
-    let head = whole.windows(4).position(|it| it == b"\r\n\r\n").unwrap() + 4;
+    let head = whole.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
     for at in [0, 9, head, head + 5, whole.len() - 1] {
         let part = whole[..at].to_vec();
         let peer = Peer::new(move |_, _| Do::Cut(part.clone())).await;
@@ -286,7 +286,7 @@ async fn no_value_makes_a_second_header() {
         let script = move |_: &str, message: Option<Value>| {
             let message = message.unwrap();
             let mut response = json_response("mcp-session-id: aXb\r\n", &answer(&message));
-            let at = response.windows(3).position(|it| it == b"aXb").unwrap();
+            let at = response.windows(3).position(|w| w == b"aXb").unwrap();
             // Raw bytes, as a hostile server would send them.
             response[at + 1] = byte;
             Do::Say(response)

@@ -131,7 +131,7 @@ impl Server {
 
 impl Seen {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.head.headers.get(name).map(|it| it.to_str().unwrap())
+        self.head.headers.get(name).map(|g| g.to_str().unwrap())
     }
 
     pub(crate) fn json(&self) -> Value {

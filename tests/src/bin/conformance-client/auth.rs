@@ -1,7 +1,7 @@
 //! The scenarios of authorization.
 
 use mcp_auth::OAuth;
-use mcp_auth::client::{Builder, Credentials, Enterprise, SigningKey};
+use mcp_auth::client::{Credentials, Enterprise, OAuthBuilder, SigningKey};
 use mcp_client::Client;
 use mcp_transport_http::Http;
 use serde_json::json;
@@ -49,7 +49,7 @@ impl Task {
         Ok(client)
     }
 
-    fn described(&self, scenario: &str) -> Result<(Builder, Outcome), Fault> {
+    fn described(&self, scenario: &str) -> Result<(OAuthBuilder, Outcome), Fault> {
         let auth = OAuth::client(&self.url).client_name("conformance-client", None);
         let user = || {
             OAuth::client(&self.url)
@@ -91,7 +91,7 @@ impl Task {
                     .token_endpoint(context("idp_token_endpoint")?);
                 auth.credentials(client).enterprise(enterprise)
             }
-            "dpop" | "dpop-nonce" => user().require_proof(),
+            "dpop" | "dpop-nonce" => user().require_dpop(),
             _ => user(),
         };
         Ok((answered, Outcome::Answered))

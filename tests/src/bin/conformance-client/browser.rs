@@ -1,6 +1,6 @@
 //! A browser without a user: it opens a page that says yes at once, and tells where it is sent back to.
 
-use mcp_auth::client::{Callback, Error, Redirect, UserAgent};
+use mcp_auth::client::{Callback, CustomUserAgent, Error, UserAgent};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -9,7 +9,7 @@ const BACK: &str = "http://localhost:3000/callback";
 
 /// A user agent that visits a page on this machine.
 pub(super) fn browser() -> impl UserAgent {
-    Redirect::new(BACK, |url| async move {
+    CustomUserAgent::new(BACK, |url| async move {
         let location = visit(&url).await;
         let location = location.map_err(|error| Error::user_agent(error.to_string()))?;
         Ok(Callback::parse(&location))

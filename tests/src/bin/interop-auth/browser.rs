@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_auth::client::{Callback, Error, Loopback, Redirect, UserAgent};
+use mcp_auth::client::{Callback, CustomUserAgent, Error, Loopback, UserAgent};
 use mcp_tests::tcp::Answer;
 use url::Url;
 
@@ -25,12 +25,12 @@ struct Inner {
     user: &'static str,
     refuses: AtomicBool,
     cookies: Mutex<BTreeMap<String, String>>,
-    visits: Mutex<Vec<Visit>>,
+    visits: Mutex<Vec<RecordedSignIn>>,
 }
 
 /// One way from a client to the authorization server and back.
 #[derive(Clone, Debug)]
-pub(crate) struct Visit {
+pub(crate) struct RecordedSignIn {
     /// Where the client sent the browser.
     pub(crate) url: Url,
     /// What the user was asked for: `login`, `consent`.
@@ -39,7 +39,7 @@ pub(crate) struct Visit {
     pub(crate) back: Url,
 }
 
-impl Visit {
+impl RecordedSignIn {
     /// What the client asked with.
     pub(crate) fn asked(&self, name: &str) -> Option<String> {
         parameter(&self.url, name)
@@ -68,7 +68,7 @@ impl Browser {
     }
 
     /// All visits so far.
-    pub(crate) fn visits(&self) -> Vec<Visit> {
+    pub(crate) fn visits(&self) -> Vec<RecordedSignIn> {
         locked(&self.0.visits).clone()
     }
 
@@ -98,7 +98,7 @@ impl Browser {
         change: impl Fn(&mut Url) + Clone + Send + Sync + 'static,
     ) -> impl UserAgent {
         let browser = self.clone();
-        Redirect::new(BACK, move |url| {
+        CustomUserAgent::new(BACK, move |url| {
             let (browser, change) = (browser.clone(), change.clone());
             async move {
                 let back = browser.visit(&url).await;
@@ -121,7 +121,7 @@ impl Browser {
                 at = at.join(location)?;
                 if at.origin() != url.origin() {
                     let back = at.clone();
-                    locked(&self.0.visits).push(Visit { url, pages, back });
+                    locked(&self.0.visits).push(RecordedSignIn { url, pages, back });
                     return Ok(at);
                 }
             } else {

@@ -71,7 +71,7 @@ impl World {
         let tenant = format!("{issuer}/tenant");
         let asking = || {
             Introspection::builder(issuer, SERVER_ID, SERVER_SECRET)
-                .remember(std::time::Duration::ZERO)
+                .cache_ttl(std::time::Duration::ZERO)
                 .build()
         };
         let misled = issuer.replace("127.0.0.1", "localhost");
@@ -91,7 +91,7 @@ impl World {
 /// As narrow as it can be: access tokens alone, of one algorithm.
 fn signed(issuer: &str) -> Result<Jwt, Fault> {
     let narrow = Jwt::builder(issuer).algorithms([Algorithm::ES256]);
-    Ok(narrow.strict().build()?)
+    Ok(narrow.require_at_jwt().build()?)
 }
 
 /// Everything that was said of the caller.

@@ -1,6 +1,6 @@
 //! Programs that act for themselves.
 
-use mcp_auth::client::{Builder, Credentials, SigningKey};
+use mcp_auth::client::{Credentials, OAuthBuilder, SigningKey};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) async fn key(world: &World) -> Outcome {
 async fn works(
     server: &str,
     id: &str,
-    known: impl FnOnce(Builder) -> Builder,
+    known: impl FnOnce(OAuthBuilder) -> OAuthBuilder,
 ) -> Result<(), Fault> {
     let program = Program::new(server, |it| known(it).client_credentials())?;
     let client = program.connect().await?;

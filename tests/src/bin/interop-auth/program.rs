@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use mcp_auth::OAuth;
-use mcp_auth::client::{Builder, Error, MemoryStore, Step, TokenStore as _};
+use mcp_auth::client::{Error, MemoryStore, OAuthBuilder, SignInProgress, TokenStore as _};
 use mcp_client::Client;
 use mcp_protocol::Revision;
 use mcp_transport_http::Http;
@@ -19,7 +19,7 @@ pub(crate) struct Program {
     pub(crate) auth: OAuth,
     url: String,
     store: MemoryStore,
-    steps: Arc<Mutex<Vec<Step>>>,
+    steps: Arc<Mutex<Vec<SignInProgress>>>,
     ahead: Arc<AtomicU64>,
 }
 
@@ -27,20 +27,23 @@ impl Program {
     /// The client of this server, on whose behalf `described` says.
     pub(crate) fn new(
         url: &str,
-        described: impl FnOnce(Builder) -> Builder,
+        described: impl FnOnce(OAuthBuilder) -> OAuthBuilder,
     ) -> Result<Self, Fault> {
         Self::with_store(url, MemoryStore::new(), described)
     }
 
     /// The same program, started again.
-    pub(crate) fn again(&self, described: impl FnOnce(Builder) -> Builder) -> Result<Self, Fault> {
+    pub(crate) fn again(
+        &self,
+        described: impl FnOnce(OAuthBuilder) -> OAuthBuilder,
+    ) -> Result<Self, Fault> {
         Self::with_store(&self.url, self.store.clone(), described)
     }
 
     fn with_store(
         url: &str,
         store: MemoryStore,
-        described: impl FnOnce(Builder) -> Builder,
+        described: impl FnOnce(OAuthBuilder) -> OAuthBuilder,
     ) -> Result<Self, Fault> {
         let steps = Arc::new(Mutex::new(Vec::new()));
         let ahead = Arc::new(AtomicU64::new(0));
@@ -49,7 +52,7 @@ impl Program {
             .client_name("interop-auth", None)
             .store(store.clone())
             .clock(move || SystemTime::now() + Duration::from_secs(clock.load(Ordering::Relaxed)))
-            .on_step(move |step| {
+            .on_progress(move |step| {
                 let mut steps = noted.lock().unwrap_or_else(PoisonError::into_inner);
                 steps.push(step.clone());
             });
@@ -80,13 +83,13 @@ impl Program {
     }
 
     /// What it did so far.
-    pub(crate) fn steps(&self) -> Vec<Step> {
+    pub(crate) fn steps(&self) -> Vec<SignInProgress> {
         let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         steps.clone()
     }
 
     /// How often it did this.
-    pub(crate) fn count(&self, step: &Step) -> usize {
+    pub(crate) fn count(&self, step: &SignInProgress) -> usize {
         self.steps().iter().filter(|it| *it == step).count()
     }
 
@@ -94,7 +97,7 @@ impl Program {
     pub(crate) fn ids(&self) -> Vec<String> {
         let steps = self.steps().into_iter();
         let ids = steps.filter_map(|step| match step {
-            Step::Identified { client_id } => Some(client_id),
+            SignInProgress::Identified { client_id } => Some(client_id),
             _ => None,
         });
         ids.collect()

@@ -1,7 +1,7 @@
 //! What must not work.
 
 use http::{HeaderValue, Request};
-use mcp_auth::client::{Error, Step};
+use mcp_auth::client::{Error, SignInProgress};
 use mcp_transport_http::Authorize as _;
 use url::Url;
 
@@ -17,7 +17,7 @@ use crate::web;
 pub(crate) async fn proof(world: &World) -> Outcome {
     for server in [&world.signed, &world.opaque] {
         let alice = Browser::of("alice");
-        let program = Program::new(server, |it| it.require_proof().user_agent(alice.in_place()))?;
+        let program = Program::new(server, |it| it.require_dpop().user_agent(alice.in_place()))?;
         program.auth.sign_in().await?;
         same("the type", program.kept("token_type").await?, "DPoP")?;
         let token = program.kept("access_token").await?;
@@ -33,7 +33,7 @@ pub(crate) async fn proof(world: &World) -> Outcome {
         program.wait(300);
         let (mut parts, ()) = Request::post(&**server).body(())?.into_parts();
         program.auth.authorize(&mut parts).await?;
-        same("renewals", program.count(&Step::Refreshed), 1)?;
+        same("renewals", program.count(&SignInProgress::Refreshed), 1)?;
         let header = |name: &str| parts.headers.get(name).map(HeaderValue::as_bytes);
         let shown = format!("DPoP {}", program.kept("access_token").await?);
         same(

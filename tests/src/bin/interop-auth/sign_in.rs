@@ -1,6 +1,6 @@
 //! From a server that nobody knows to the answer of a tool.
 
-use mcp_auth::client::{Step, diagnose};
+use mcp_auth::client::{SignInProgress, diagnose};
 use mcp_protocol::Revision;
 use url::Url;
 
@@ -30,7 +30,7 @@ async fn found(server: &str, issuer: &str) -> Outcome {
     let client = program.connect().await?;
     let claims = claims(&client).await?;
     same("the issuer of the token", &claims["iss"], issuer)?;
-    let discovered = Step::Discovered {
+    let discovered = SignInProgress::Discovered {
         resource: server.to_owned(),
         issuer: issuer.to_owned(),
     };
@@ -169,5 +169,8 @@ pub(crate) async fn diagnosis(world: &World) -> Outcome {
     }
     let misled = diagnose(&world.misled).await?.to_string();
     says("the other diagnosis", &misled, "its issuer is")?;
-    worked(format!("{} addresses", shown.trail().attempts().len()))
+    worked(format!(
+        "{} addresses",
+        shown.discovery_log().attempts().len()
+    ))
 }

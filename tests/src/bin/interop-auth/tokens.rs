@@ -1,6 +1,6 @@
 //! What becomes of tokens: they are kept, renewed, stolen, withdrawn.
 
-use mcp_auth::client::Step;
+use mcp_auth::client::SignInProgress;
 use mcp_client::Client;
 use tokio::task::JoinSet;
 
@@ -29,7 +29,7 @@ pub(crate) async fn kept(world: &World) -> Outcome {
     again.wait(SOON);
     let client = again.connect().await?;
     same("who calls", &claims(&client).await?["sub"], "alice")?;
-    same("the steps", again.count(&Step::Refreshed), 1)?;
+    same("the steps", again.count(&SignInProgress::Refreshed), 1)?;
     same("sign-ins", again.ids().len(), 0)?;
     worked("one renewal, no visit")
 }
@@ -46,11 +46,11 @@ pub(crate) async fn renewal(world: &World) -> Outcome {
     while let Some(done) = calls.join_next().await {
         same("orders", done??, "7, 8")?;
     }
-    same("renewals", program.count(&Step::Refreshed), 1)?;
+    same("renewals", program.count(&SignInProgress::Refreshed), 1)?;
     let refusals = program.steps();
     let refusals = refusals
         .iter()
-        .filter(|it| matches!(it, Step::Refused { .. }));
+        .filter(|it| matches!(it, SignInProgress::Challenged { .. }));
     same("refusals", refusals.count(), 1)?;
     same("visits", alice.visits().len(), 1)?;
     worked("one for 20 calls, none of which was refused")
@@ -67,7 +67,7 @@ pub(crate) async fn rotation(world: &World) -> Outcome {
         ensure(!known.contains(&next), || "it is the same again".to_owned())?;
         known.push(next);
     }
-    same("renewals", program.count(&Step::Refreshed), 3)?;
+    same("renewals", program.count(&SignInProgress::Refreshed), 3)?;
     same("visits", alice.visits().len(), 1)?;
     worked(format!("{} of them, one after the other", known.len()))
 }
@@ -92,7 +92,7 @@ pub(crate) async fn reuse(world: &World) -> Outcome {
 
     program.wait(SOON);
     same("orders", call(&client, "list_orders").await?, "7, 8")?;
-    same("ends", program.count(&Step::Expired), 1)?;
+    same("ends", program.count(&SignInProgress::Expired), 1)?;
     same("visits", alice.visits().len(), 2)?;
     worked("refused to the thief, and the user is asked again")
 }

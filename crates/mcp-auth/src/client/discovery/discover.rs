@@ -3,19 +3,19 @@
 use url::Url;
 
 use super::documents::{ResourceMetadata, ServerMetadata};
-use super::log::Trail;
+use super::log::DiscoveryLog;
 use crate::client::challenge::Challenge;
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
-use crate::web::{Web, shown};
+use crate::web::{HttpClient, redacted};
 use crate::well_known;
 
 /// More issuers than this are not tried.
-const MOST_ISSUERS: usize = 8;
+const MAX_ISSUERS: usize = 8;
 
 /// What was found.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct DiscoveryResult {
     /// The server's name, as its document writes it.
     pub(crate) resource: String,
     /// The server's document; servers of 2025-03-26 have none.
@@ -25,7 +25,7 @@ pub(crate) struct Found {
     pub(crate) is_published: bool,
 }
 
-impl Found {
+impl DiscoveryResult {
     /// These scopes, if there are any, and all that are known to be asked for one day: a client
     /// that was registered for less would have to become another one then.
     pub(crate) fn scopes_from(&self, scopes: &Scopes) -> Scopes {
@@ -41,20 +41,20 @@ impl Found {
 
 /// What is known beforehand.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Known {
+pub(crate) struct Presets {
     pub(crate) resource: Option<ResourceMetadata>,
     pub(crate) server: Option<ServerMetadata>,
     /// The issuer to prefer, if the server has several.
     pub(crate) issuer: Option<String>,
     /// Whether servers of 2025-03-26 are looked for.
-    pub(crate) strict: bool,
+    pub(crate) require_resource_metadata: bool,
 }
 
 /// Looks for documents, and keeps to the rules for believing them.
 pub(crate) struct Discovery<'a> {
-    pub(crate) web: &'a Web,
+    pub(crate) http_client: &'a HttpClient,
     pub(crate) server: &'a Url,
-    pub(crate) known: &'a Known,
+    pub(crate) presets: &'a Presets,
 }
 
 impl Discovery<'_> {
@@ -62,34 +62,37 @@ impl Discovery<'_> {
     pub(crate) async fn run(
         &self,
         challenge: Option<&Challenge>,
-        trail: &mut Trail,
-    ) -> Result<Found, Error> {
-        if let Some(document) = self.resource(challenge, trail).await? {
-            return self.published(document, trail).await;
+        log: &mut DiscoveryLog,
+    ) -> Result<DiscoveryResult, Error> {
+        if let Some(document) = self.resource(challenge, log).await? {
+            return self.published(document, log).await;
         }
-        if self.known.strict && self.known.server.is_none() {
-            return Err(trail.error(Kind::Unusable, "there is no protected resource metadata"));
+        if self.presets.require_resource_metadata && self.presets.server.is_none() {
+            return Err(log.error(
+                ErrorKind::InvalidResponse,
+                "there is no protected resource metadata",
+            ));
         }
-        self.legacy(trail).await
+        self.legacy(log).await
     }
 
     /// The server's own document; `None` if it has none.
     pub(crate) async fn resource(
         &self,
         challenge: Option<&Challenge>,
-        trail: &mut Trail,
+        log: &mut DiscoveryLog,
     ) -> Result<Option<ResourceMetadata>, Error> {
-        if let Some(document) = &self.known.resource {
+        if let Some(document) = &self.presets.resource {
             return self.checked(document.clone()).map(Some);
         }
-        let mut urls = well_known::of_resource(self.server);
-        if let Some(url) = challenge.and_then(|it| self.named(it, trail)) {
+        let mut urls = well_known::resource_metadata_urls(self.server);
+        if let Some(url) = challenge.and_then(|c| self.named(c, log)) {
             urls.insert(0, url);
             urls.dedup();
         }
         let mut unavailable = None;
         for url in urls {
-            match self.document::<ResourceMetadata>(&url, trail).await {
+            match self.document::<ResourceMetadata>(&url, log).await {
                 Ok(Some(document)) => return self.checked(document).map(Some),
                 Ok(None) => {}
                 Err(error) => unavailable = unavailable.or(Some(error)),
@@ -102,10 +105,10 @@ impl Discovery<'_> {
     }
 
     /// The URL in the challenge, if it may be used.
-    fn named(&self, challenge: &Challenge, trail: &mut Trail) -> Option<Url> {
+    fn named(&self, challenge: &Challenge, log: &mut DiscoveryLog) -> Option<Url> {
         let text = challenge.parameter("resource_metadata")?;
         let Ok(url) = self.server.join(text) else {
-            trail.add(
+            log.add(
                 quoted(text).to_string(),
                 "the challenge names it, but it is no URL",
             );
@@ -113,7 +116,7 @@ impl Discovery<'_> {
         };
         if url.origin() != self.server.origin() {
             let why = "the challenge names it, but it is of another origin than the server";
-            trail.add(shown(&url), why);
+            log.add(redacted(&url), why);
             return None;
         }
         Some(url)
@@ -127,10 +130,10 @@ impl Discovery<'_> {
             return Ok(document);
         }
         Err(Error::new(
-            Kind::Mismatch,
+            ErrorKind::Mismatch,
             format!(
                 "the metadata of {} is for the resource {}; a token for another server is not asked for",
-                shown(self.server),
+                redacted(self.server),
                 quoted(&document.resource)
             ),
         ))
@@ -139,31 +142,34 @@ impl Discovery<'_> {
     async fn published(
         &self,
         document: ResourceMetadata,
-        trail: &mut Trail,
-    ) -> Result<Found, Error> {
-        let found = |server| Found {
+        log: &mut DiscoveryLog,
+    ) -> Result<DiscoveryResult, Error> {
+        let found = |server| DiscoveryResult {
             resource: document.resource.clone(),
             document: Some(document.clone()),
             server,
             is_published: true,
         };
-        if let Some(server) = &self.known.server {
+        if let Some(server) = &self.presets.server {
             return Ok(found(server.clone()));
         }
         let mut issuers: Vec<&String> = document.authorization_servers.iter().collect();
         // A client that is known to one of them is known there.
-        if let Some(preferred) = &self.known.issuer {
+        if let Some(preferred) = &self.presets.issuer {
             issuers.sort_by_key(|issuer| *issuer != preferred);
         }
         let mut first = None;
-        for issuer in issuers.into_iter().take(MOST_ISSUERS) {
-            match self.issuer(issuer, trail).await {
+        for issuer in issuers.into_iter().take(MAX_ISSUERS) {
+            match self.issuer(issuer, log).await {
                 Ok(server) => return Ok(found(server)),
                 Err(error) => first = first.or(Some(error)),
             }
         }
         Err(first.unwrap_or_else(|| {
-            trail.error(Kind::Unusable, "the metadata names no authorization server")
+            log.error(
+                ErrorKind::InvalidResponse,
+                "the metadata names no authorization server",
+            )
         }))
     }
 
@@ -171,23 +177,23 @@ impl Discovery<'_> {
     pub(crate) async fn issuer(
         &self,
         issuer: &str,
-        trail: &mut Trail,
+        log: &mut DiscoveryLog,
     ) -> Result<ServerMetadata, Error> {
         let Ok(base) = Url::parse(issuer) else {
             let issuer = quoted(issuer);
             let why = format!("the authorization server {issuer} is no URL");
-            return Err(trail.error(Kind::Unusable, &why));
+            return Err(log.error(ErrorKind::InvalidResponse, &why));
         };
         let mut failed = None;
-        for url in well_known::of_issuer(&base) {
-            match self.document::<ServerMetadata>(&url, trail).await {
+        for url in well_known::issuer_metadata_urls(&base) {
+            match self.document::<ServerMetadata>(&url, log).await {
                 // RFC 8414, section 3.3: identical, to the letter.
                 Ok(Some(document)) if document.issuer == issuer => return Ok(document),
                 Ok(Some(document)) => {
                     let said = quoted(&document.issuer);
                     let why = format!("its issuer is {said} and not {}", quoted(issuer));
-                    trail.add(shown(&url), &why);
-                    failed = Some(Kind::Mismatch);
+                    log.add(redacted(&url), &why);
+                    failed = Some(ErrorKind::Mismatch);
                 }
                 Ok(None) => {}
                 Err(error) => failed = failed.or(Some(error.kind())),
@@ -197,41 +203,44 @@ impl Discovery<'_> {
             "the authorization server {} has no usable metadata",
             quoted(issuer)
         );
-        Err(trail.error(failed.unwrap_or(Kind::Unusable), &why))
+        Err(log.error(failed.unwrap_or(ErrorKind::InvalidResponse), &why))
     }
 
     /// Servers of 2025-03-26 give out their own tokens: their document is at their root, and if
     /// there is none, their endpoints are where that revision puts them.
     ///
     /// Specification: [2025-03-26, authorization](https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization).
-    async fn legacy(&self, trail: &mut Trail) -> Result<Found, Error> {
+    async fn legacy(&self, log: &mut DiscoveryLog) -> Result<DiscoveryResult, Error> {
         let mut root = self.server.clone();
         root.set_path("");
         root.set_query(None);
         root.set_fragment(None);
         let issuer = well_known::canonical(&root);
         let resource = well_known::canonical(self.server);
-        let found = |server, is_published| Found {
+        let found = |server, is_published| DiscoveryResult {
             resource,
             document: None,
             server,
             is_published,
         };
-        if let Some(server) = &self.known.server {
+        if let Some(server) = &self.presets.server {
             return Ok(found(server.clone(), true));
         }
-        for url in well_known::of_issuer(&root) {
-            if let Some(mut server) = self.document::<ServerMetadata>(&url, trail).await? {
+        for url in well_known::issuer_metadata_urls(&root) {
+            if let Some(mut server) = self.document::<ServerMetadata>(&url, log).await? {
                 // That revision compares no issuer, but one elsewhere is nobody's mistake.
-                if Url::parse(&server.issuer).is_ok_and(|it| it.origin() == root.origin()) {
+                if Url::parse(&server.issuer).is_ok_and(|p| p.origin() == root.origin()) {
                     return Ok(found(server, true));
                 }
                 if server.issuer.is_empty() {
                     server.issuer = issuer;
                     return Ok(found(server, true));
                 }
-                trail.add(shown(&url), "its issuer is of another origin");
-                return Err(trail.error(Kind::Mismatch, "the server's own metadata cannot be used"));
+                log.add(redacted(&url), "its issuer is of another origin");
+                return Err(log.error(
+                    ErrorKind::Mismatch,
+                    "the server's own metadata cannot be used",
+                ));
             }
         }
         let at = |path: &str| Some(format!("{issuer}{path}"));
@@ -249,31 +258,31 @@ impl Discovery<'_> {
     async fn document<T: serde::de::DeserializeOwned>(
         &self,
         url: &Url,
-        trail: &mut Trail,
+        log: &mut DiscoveryLog,
     ) -> Result<Option<T>, Error> {
-        let reply = match self.web.get(url).await {
+        let reply = match self.http_client.get(url).await {
             Ok(reply) => reply,
             Err(error) => {
-                trail.add(shown(url), &error.to_string());
+                log.add(redacted(url), &error.to_string());
                 return Err(error);
             }
         };
         if !reply.status.is_success() {
-            trail.add(shown(url), &reply.status.to_string());
+            log.add(redacted(url), &reply.status.to_string());
             if reply.is_temporary() {
                 let status = reply.status;
-                let message = format!("{} answers {status}; try again later", shown(url));
-                return Err(Error::new(Kind::Unavailable, message));
+                let message = format!("{} answers {status}; try again later", redacted(url));
+                return Err(Error::new(ErrorKind::Unavailable, message));
             }
             return Ok(None);
         }
         match reply.json() {
             Ok(document) => {
-                trail.found(shown(url));
+                log.found(redacted(url));
                 Ok(Some(document))
             }
             Err(error) => {
-                trail.add(shown(url), &format!("no such document: {error}"));
+                log.add(redacted(url), &format!("no such document: {error}"));
                 Ok(None)
             }
         }

@@ -2,31 +2,31 @@
 
 use std::fmt;
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// Each URL that was tried, in order, and what came of it.
 #[derive(Debug, Clone, Default)]
-pub struct Trail(Vec<Attempt>);
+pub struct DiscoveryLog(Vec<DiscoveryAttempt>);
 
 /// One try.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Attempt {
+pub struct DiscoveryAttempt {
     /// The URL, without its query.
     pub url: String,
     /// Why it was of no use; `None` if it was.
     pub failure: Option<String>,
 }
 
-impl Trail {
+impl DiscoveryLog {
     /// Each of them.
-    pub fn attempts(&self) -> &[Attempt] {
+    pub fn attempts(&self) -> &[DiscoveryAttempt] {
         &self.0
     }
 
     pub(crate) fn add(&mut self, url: String, failure: &str) {
         tracing::debug!(url, failure, "metadata not found");
-        self.0.push(Attempt {
+        self.0.push(DiscoveryAttempt {
             url,
             failure: Some(failure.to_owned()),
         });
@@ -34,11 +34,11 @@ impl Trail {
 
     pub(crate) fn found(&mut self, url: String) {
         tracing::debug!(url, "metadata found");
-        self.0.push(Attempt { url, failure: None });
+        self.0.push(DiscoveryAttempt { url, failure: None });
     }
 
     /// An error that tells the whole story.
-    pub(crate) fn error(&self, kind: Kind, why: &str) -> Error {
+    pub(crate) fn error(&self, kind: ErrorKind, why: &str) -> Error {
         if self.0.is_empty() {
             return Error::new(kind, why);
         }
@@ -46,7 +46,7 @@ impl Trail {
     }
 }
 
-impl fmt::Display for Trail {
+impl fmt::Display for DiscoveryLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, attempt) in self.0.iter().enumerate() {
             if at > 0 {

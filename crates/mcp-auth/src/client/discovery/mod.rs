@@ -4,7 +4,7 @@ mod discover;
 mod documents;
 mod log;
 
-pub(crate) use self::discover::{Discovery, Found, Known};
+pub(crate) use self::discover::{Discovery, DiscoveryResult, Presets};
 pub(crate) use self::documents::lists;
 pub use self::documents::{ResourceMetadata, ServerMetadata};
-pub use self::log::{Attempt, Trail};
+pub use self::log::{DiscoveryAttempt, DiscoveryLog};

@@ -1,9 +1,9 @@
 //! A client as one authorization server knows it.
 
-use super::credentials::{Credentials, Document, Method};
+use super::credentials::{AuthMethod, ClientDocument, Credentials};
 use crate::Secret;
-use crate::client::crypto::SigningKey;
 use crate::client::discovery::{ServerMetadata, lists};
+use crate::client::signing_key::SigningKey;
 use crate::scopes::Scopes;
 
 /// A client as one authorization server knows it.
@@ -15,7 +15,7 @@ pub(crate) struct Registration {
     pub(crate) secret: Option<Secret>,
     pub(crate) key: Option<SigningKey>,
     /// What the server said to use; otherwise what it says it supports decides.
-    pub(crate) method: Option<Method>,
+    pub(crate) method: Option<AuthMethod>,
     pub(crate) redirect_uri: Option<String>,
     /// What it may ask for, if that is not everything.
     pub(crate) scopes: Option<Scopes>,
@@ -39,7 +39,7 @@ impl Registration {
     }
 
     /// A client whose id is the URL of a document about it.
-    pub(crate) fn document(document: &Document, issuer: &str) -> Self {
+    pub(crate) fn document(document: &ClientDocument, issuer: &str) -> Self {
         let credentials = Credentials {
             key: document.key.clone(),
             ..Credentials::new(document.url.as_str())
@@ -48,23 +48,23 @@ impl Registration {
     }
 
     /// How to say who it is to this server.
-    pub(crate) fn method(&self, server: &ServerMetadata) -> Method {
+    pub(crate) fn method(&self, server: &ServerMetadata) -> AuthMethod {
         if let Some(method) = self.method {
             return method;
         }
         let supported = server.token_endpoint_auth_methods_supported.as_deref();
-        let has = |method: Method| lists(supported, method.name());
+        let has = |method: AuthMethod| lists(supported, method.name());
         match (&self.key, &self.secret) {
-            (Some(_), None) => Method::Key,
-            (Some(_), Some(_)) if has(Method::Key) => Method::Key,
-            (_, Some(_)) if !has(Method::Basic) && has(Method::Post) => Method::Post,
+            (Some(_), None) => AuthMethod::Key,
+            (Some(_), Some(_)) if has(AuthMethod::Key) => AuthMethod::Key,
+            (_, Some(_)) if !has(AuthMethod::Basic) && has(AuthMethod::Post) => AuthMethod::Post,
             // RFC 8414: what a server supports that says nothing.
-            (_, Some(_)) => Method::Basic,
-            (_, None) => Method::None,
+            (_, Some(_)) => AuthMethod::Basic,
+            (_, None) => AuthMethod::None,
         }
     }
 
-    pub(crate) fn is_good(&self, redirect_uri: &str, scopes: &Scopes, now: u64) -> bool {
+    pub(crate) fn is_usable(&self, redirect_uri: &str, scopes: &Scopes, now: u64) -> bool {
         let may_ask = self.scopes.as_ref();
         self.redirect_uri.as_deref() == Some(redirect_uri)
             && may_ask.is_none_or(|known| known.contains_all(scopes))

@@ -3,7 +3,7 @@
 use url::Url;
 
 use crate::Secret;
-use crate::client::crypto::SigningKey;
+use crate::client::signing_key::SigningKey;
 
 /// A client that an authorization server knows already.
 #[derive(Debug, Clone)]
@@ -50,21 +50,21 @@ impl Credentials {
 
 /// A client that is described by a document.
 #[derive(Debug, Clone)]
-pub(crate) struct Document {
+pub(crate) struct ClientDocument {
     pub(crate) url: Url,
     pub(crate) key: Option<SigningKey>,
 }
 
 /// How a client says who it is at the token endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum AuthMethod {
     None,
     Basic,
     Post,
     Key,
 }
 
-impl Method {
+impl AuthMethod {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",

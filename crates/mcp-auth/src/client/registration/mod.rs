@@ -6,5 +6,5 @@ mod register;
 
 pub(crate) use self::client::Registration;
 pub use self::credentials::Credentials;
-pub(crate) use self::credentials::{Document, Method};
-pub(crate) use self::register::{Profile, register};
+pub(crate) use self::credentials::{AuthMethod, ClientDocument};
+pub(crate) use self::register::{ClientProfile, register};

@@ -5,23 +5,23 @@ use serde_json::json;
 use url::Url;
 
 use super::client::Registration;
-use super::credentials::Method;
+use super::credentials::AuthMethod;
 use crate::Secret;
 use crate::client::discovery::{ServerMetadata, lists};
-use crate::client::uris::address;
-use crate::error::{Error, Kind, quoted};
+use crate::client::uri_checks::parse_url;
+use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
-use crate::web::{Reply, Web, is_local, shown};
+use crate::web::{HttpClient, Reply, is_local, redacted};
 
 /// What a client tells of itself when it registers.
 #[derive(Debug, Clone)]
-pub(crate) struct Profile {
+pub(crate) struct ClientProfile {
     pub(crate) name: String,
     pub(crate) uri: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Registered {
+struct RegistrationResponse {
     client_id: String,
     #[serde(skip_serializing)]
     client_secret: Option<Secret>,
@@ -32,7 +32,7 @@ struct Registered {
 }
 
 #[derive(Deserialize)]
-struct Refused {
+struct RegistrationError {
     error: Option<String>,
     error_description: Option<String>,
 }
@@ -41,9 +41,9 @@ struct Refused {
 ///
 /// Specification: [RFC 7591](https://www.rfc-editor.org/rfc/rfc7591).
 pub(crate) async fn register(
-    web: &Web,
+    http_client: &HttpClient,
     server: &ServerMetadata,
-    profile: &Profile,
+    profile: &ClientProfile,
     redirect_uri: &str,
     scopes: &Scopes,
 ) -> Result<Registration, Error> {
@@ -51,21 +51,29 @@ pub(crate) async fn register(
     let scope = scope.as_deref();
     let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
         Error::new(
-            Kind::Setup,
+            ErrorKind::Setup,
             format!(
                 "{} registers no clients; register one there and give its id to OAuth::credentials",
                 quoted(&server.issuer)
             ),
         )
     })?;
-    let endpoint = address(endpoint, "registration_endpoint")?;
-    let kind = application(redirect_uri);
+    let endpoint = parse_url(endpoint, "registration_endpoint")?;
+    let kind = application_type(redirect_uri);
     let other = if kind == "native" { "web" } else { "native" };
     // Servers differ in what they allow for which kind: 2026-07-28 lets the other one be tried.
-    let first = ask(web, server, profile, &endpoint, (redirect_uri, kind), scope).await?;
+    let first = send(
+        http_client,
+        server,
+        profile,
+        &endpoint,
+        (redirect_uri, kind),
+        scope,
+    )
+    .await?;
     let reply = if is_about_redirects(&first) {
-        ask(
-            web,
+        send(
+            http_client,
             server,
             profile,
             &endpoint,
@@ -79,12 +87,12 @@ pub(crate) async fn register(
     if !reply.status.is_success() {
         return Err(refused(&endpoint, &reply, redirect_uri));
     }
-    let registered: Registered = reply.json().map_err(|error| {
+    let registered: RegistrationResponse = reply.json().map_err(|error| {
         let message = format!(
             "{} registers the client, but gives it no id",
-            shown(&endpoint)
+            redacted(&endpoint)
         );
-        Error::caused(Kind::Unusable, message, error)
+        Error::caused(ErrorKind::InvalidResponse, message, error)
     })?;
     let method = registered.token_endpoint_auth_method.as_deref();
     let expires = registered.client_secret_expires_at;
@@ -92,11 +100,11 @@ pub(crate) async fn register(
         issuer: server.issuer.clone(),
         client_id: registered.client_id,
         method: method
-            .and_then(Method::parse)
+            .and_then(AuthMethod::parse)
             .filter(|method| match method {
-                Method::Basic | Method::Post => registered.client_secret.is_some(),
-                Method::None => registered.client_secret.is_none(),
-                Method::Key => false,
+                AuthMethod::Basic | AuthMethod::Post => registered.client_secret.is_some(),
+                AuthMethod::None => registered.client_secret.is_none(),
+                AuthMethod::Key => false,
             }),
         secret: registered.client_secret,
         key: None,
@@ -107,10 +115,10 @@ pub(crate) async fn register(
     })
 }
 
-async fn ask(
-    web: &Web,
+async fn send(
+    http_client: &HttpClient,
     server: &ServerMetadata,
-    profile: &Profile,
+    profile: &ClientProfile,
     endpoint: &Url,
     (redirect_uri, kind): (&str, &str),
     scope: Option<&str>,
@@ -120,7 +128,7 @@ async fn ask(
         "redirect_uris": [redirect_uri],
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
-        "token_endpoint_auth_method": wanted(server).name(),
+        "token_endpoint_auth_method": requested_method(server).name(),
         "application_type": kind,
     });
     if let Some(uri) = &profile.uri {
@@ -129,21 +137,22 @@ async fn ask(
     if let Some(scope) = scope {
         document["scope"] = json!(scope);
     }
-    web.post(endpoint, "application/json", &[], document.to_string())
+    http_client
+        .post(endpoint, "application/json", &[], document.to_string())
         .await
 }
 
 /// A program on somebody's machine keeps no secret, so it wants none; but it takes one where there
 /// is no other way.
-fn wanted(server: &ServerMetadata) -> Method {
+fn requested_method(server: &ServerMetadata) -> AuthMethod {
     let supported = server.token_endpoint_auth_methods_supported.as_deref();
-    let has = |method: &Method| lists(supported, method.name());
-    let known = [Method::None, Method::Basic, Method::Post];
-    known.into_iter().find(has).unwrap_or(Method::None)
+    let has = |method: &AuthMethod| lists(supported, method.name());
+    let known = [AuthMethod::None, AuthMethod::Basic, AuthMethod::Post];
+    known.into_iter().find(has).unwrap_or(AuthMethod::None)
 }
 
 /// OpenID Connect Registration: who receives the callback.
-fn application(redirect_uri: &str) -> &'static str {
+fn application_type(redirect_uri: &str) -> &'static str {
     match Url::parse(redirect_uri) {
         Ok(url) if url.scheme() == "https" && !is_local(&url) => "web",
         _ => "native",
@@ -151,26 +160,26 @@ fn application(redirect_uri: &str) -> &'static str {
 }
 
 fn is_about_redirects(reply: &Reply) -> bool {
-    let refused = reply.json::<Refused>().ok();
+    let refused = reply.json::<RegistrationError>().ok();
     let error = refused.and_then(|refused| refused.error);
     !reply.status.is_success() && error.as_deref() == Some("invalid_redirect_uri")
 }
 
 fn refused(endpoint: &Url, reply: &Reply, redirect_uri: &str) -> Error {
-    let endpoint = shown(endpoint);
+    let endpoint = redacted(endpoint);
     let status = reply.status;
     if reply.is_temporary() {
         let message = format!("{endpoint} cannot register clients now ({status}); try again later");
-        return Error::new(Kind::Unavailable, message);
+        return Error::new(ErrorKind::Unavailable, message);
     }
-    let said = reply.json::<Refused>().ok().and_then(|refused| {
+    let said = reply.json::<RegistrationError>().ok().and_then(|refused| {
         let error = refused.error?;
         let more = refused.error_description.unwrap_or_default();
         Some(format!("; it says {}", quoted(&format!("{error} {more}"))))
     });
     let said = said.unwrap_or_default();
     Error::new(
-        Kind::Unusable,
+        ErrorKind::InvalidResponse,
         format!(
             "{endpoint} does not register a client with the redirect URI {} ({status}){said}",
             quoted(redirect_uri)
@@ -187,28 +196,28 @@ mod tests {
     fn the_method_is_one_that_the_server_supports() {
         let server = |methods: Option<&[&str]>| ServerMetadata {
             token_endpoint_auth_methods_supported: methods
-                .map(|all| all.iter().map(|&it| it.to_owned()).collect()),
+                .map(|all| all.iter().map(|&i| i.to_owned()).collect()),
             ..ServerMetadata::default()
         };
         let public = Registration::of(&Credentials::new("c"), "i");
         let secret = Registration::of(&Credentials::new("c").secret("s"), "i");
         let post: &[&str] = &["client_secret_post"];
-        assert_eq!(public.method(&server(None)), Method::None);
-        assert_eq!(secret.method(&server(None)), Method::Basic);
-        assert_eq!(secret.method(&server(Some(post))), Method::Post);
-        assert_eq!(wanted(&server(Some(post))), Method::Post);
+        assert_eq!(public.method(&server(None)), AuthMethod::None);
+        assert_eq!(secret.method(&server(None)), AuthMethod::Basic);
+        assert_eq!(secret.method(&server(Some(post))), AuthMethod::Post);
+        assert_eq!(requested_method(&server(Some(post))), AuthMethod::Post);
         assert_eq!(
-            wanted(&server(Some(&["none", "client_secret_basic"]))),
-            Method::None
+            requested_method(&server(Some(&["none", "client_secret_basic"]))),
+            AuthMethod::None
         );
     }
 
     // proves: M-AUTH-071
     #[test]
     fn programs_are_native_and_sites_are_web() {
-        assert_eq!(application("http://127.0.0.1:4711/callback"), "native");
-        assert_eq!(application("http://localhost:3000/callback"), "native");
-        assert_eq!(application("com.example.app:/callback"), "native");
-        assert_eq!(application("https://app.example.com/callback"), "web");
+        assert_eq!(application_type("http://127.0.0.1:4711/callback"), "native");
+        assert_eq!(application_type("http://localhost:3000/callback"), "native");
+        assert_eq!(application_type("com.example.app:/callback"), "native");
+        assert_eq!(application_type("https://app.example.com/callback"), "web");
     }
 }

@@ -6,39 +6,39 @@
 use url::Url;
 
 use crate::Secret;
-use crate::client::crypto::random;
-use crate::client::discovery::{Found, lists};
+use crate::client::discovery::{DiscoveryResult, lists};
 use crate::client::registration::Registration;
-use crate::client::uris::address;
+use crate::client::signing_key::random;
+use crate::client::uri_checks::parse_url;
 use crate::client::user_agent::Callback;
 use crate::digest::sha256;
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
-use crate::web::{Guard, shown};
+use crate::web::{UrlPolicy, redacted};
 
 /// One request for consent, and everything that its answer is checked against.
-pub(crate) struct Request {
+pub(crate) struct AuthorizationRequest {
     pub(crate) url: Url,
     state: Secret,
     verifier: Secret,
     issuer: String,
-    names_issuer: bool,
+    expects_iss: bool,
 }
 
 /// A code, and what proves that it was this client who asked for it.
-pub(crate) struct Code {
+pub(crate) struct AuthorizationCode {
     pub(crate) code: Secret,
     pub(crate) verifier: Secret,
 }
 
-impl Request {
+impl AuthorizationRequest {
     /// A request for these scopes.
     ///
     /// # Errors
     /// The authorization server does not protect codes, or its endpoint is no safe address.
     pub(crate) fn new(
-        guard: &Guard,
-        found: &Found,
+        policy: &UrlPolicy,
+        found: &DiscoveryResult,
         client: &Registration,
         redirect_uri: &str,
         scopes: &Scopes,
@@ -49,7 +49,7 @@ impl Request {
         let methods = server.code_challenge_methods_supported.as_deref();
         if found.is_published && !lists(methods, "S256") {
             return Err(Error::new(
-                Kind::Unusable,
+                ErrorKind::InvalidResponse,
                 format!(
                     "{} does not protect authorization codes: its metadata does not list S256 in \
                      code_challenge_methods_supported, and without it nobody is sent there",
@@ -60,9 +60,9 @@ impl Request {
         let endpoint = server.authorization_endpoint.as_deref().ok_or_else(|| {
             let issuer = quoted(issuer);
             let message = format!("{issuer} has no authorization_endpoint to send the user to");
-            Error::new(Kind::Unusable, message)
+            Error::new(ErrorKind::InvalidResponse, message)
         })?;
-        let mut url = safe(guard, endpoint)?;
+        let mut url = checked_endpoint(policy, endpoint)?;
         let state = Secret::new(random()?);
         let verifier = Secret::new(random()?);
         {
@@ -88,7 +88,7 @@ impl Request {
             state,
             verifier,
             issuer: issuer.clone(),
-            names_issuer: server.authorization_response_iss_parameter_supported,
+            expects_iss: server.authorization_response_iss_parameter_supported,
         })
     }
 
@@ -96,11 +96,11 @@ impl Request {
     ///
     /// # Errors
     /// The answer is not to this request, is of another server, or says no.
-    pub(crate) fn accept(self, callback: &Callback) -> Result<Code, Error> {
+    pub(crate) fn accept(self, callback: &Callback) -> Result<AuthorizationCode, Error> {
         let mismatch = |why: &str| {
             let issuer = quoted(&self.issuer);
             let message = format!("the callback is not the answer of {issuer}: {why}");
-            Err(Error::new(Kind::Mismatch, message))
+            Err(Error::new(ErrorKind::Mismatch, message))
         };
         if callback.repeats() {
             return mismatch("it says the same thing twice");
@@ -114,7 +114,7 @@ impl Request {
         }
         // Compared to the letter, before anything else in it is looked at, errors included.
         match callback.parameter("iss") {
-            None if self.names_issuer => {
+            None if self.expects_iss => {
                 return mismatch(
                     "it does not say who answers (iss), which this server always does",
                 );
@@ -129,14 +129,14 @@ impl Request {
             let said = format!("{error} {more}");
             let said = quoted(&said);
             let kind = match error {
-                "temporarily_unavailable" | "server_error" => Kind::Unavailable,
-                _ => Kind::Denied,
+                "temporarily_unavailable" | "server_error" => ErrorKind::Unavailable,
+                _ => ErrorKind::Denied,
             };
             let issuer = quoted(&self.issuer);
             return Err(Error::new(kind, format!("{issuer} says no: {said}")));
         }
         match callback.parameter("code").filter(|code| !code.is_empty()) {
-            Some(code) => Ok(Code {
+            Some(code) => Ok(AuthorizationCode {
                 code: code.into(),
                 verifier: self.verifier,
             }),
@@ -147,17 +147,17 @@ impl Request {
 
 /// The address to send a user to: somebody may hand it to a program that opens it, and nothing in
 /// it may mean anything to a shell.
-fn safe(guard: &Guard, endpoint: &str) -> Result<Url, Error> {
-    let url = address(endpoint, "authorization_endpoint")?;
-    guard.check(&url)?;
+fn checked_endpoint(policy: &UrlPolicy, endpoint: &str) -> Result<Url, Error> {
+    let url = parse_url(endpoint, "authorization_endpoint")?;
+    policy.check(&url)?;
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-._~:/?#[]@!*+,=&%".contains(char);
     if !endpoint.chars().all(is_plain) || url.fragment().is_some() {
-        let shown = shown(&url);
+        let shown = redacted(&url);
         let message = format!(
             "the authorization_endpoint {shown} has characters that no such address has; \
              nobody is sent there"
         );
-        return Err(Error::new(Kind::Forbidden, message));
+        return Err(Error::new(ErrorKind::Forbidden, message));
     }
     Ok(url)
 }
@@ -168,11 +168,11 @@ mod tests {
     use crate::client::discovery::ServerMetadata;
     use crate::client::registration::Credentials;
 
-    fn found() -> Found {
+    fn found() -> DiscoveryResult {
         let mut server = ServerMetadata::new("https://as.example", "https://as.example/token");
         server.authorization_endpoint = Some("https://as.example/authorize?p=1".to_owned());
         server.code_challenge_methods_supported = Some(vec!["S256".to_owned()]);
-        Found {
+        DiscoveryResult {
             resource: "https://mcp.example".to_owned(),
             document: None,
             server,
@@ -180,15 +180,15 @@ mod tests {
         }
     }
 
-    fn request(found: &Found) -> Result<Request, Error> {
+    fn request(found: &DiscoveryResult) -> Result<AuthorizationRequest, Error> {
         let server = Url::parse("https://mcp.example").unwrap();
-        let guard = Guard::new(&server, false).unwrap();
+        let policy = UrlPolicy::new(&server, false).unwrap();
         let client = Registration::of(&Credentials::new("c&c"), "https://as.example");
         let scopes = Scopes::parse("a b");
-        Request::new(&guard, found, &client, "http://127.0.0.1:1/cb", &scopes)
+        AuthorizationRequest::new(&policy, found, &client, "http://127.0.0.1:1/cb", &scopes)
     }
 
-    fn parameter(request: &Request, name: &str) -> Option<String> {
+    fn parameter(request: &AuthorizationRequest, name: &str) -> Option<String> {
         let mut all = request.url.query_pairs();
         all.find(|(known, _)| known == name)
             .map(|(_, value)| value.into_owned())
@@ -264,7 +264,7 @@ mod tests {
         }
     }
 
-    fn answered(found: &Found, query: &str) -> Result<Code, Error> {
+    fn answer(found: &DiscoveryResult, query: &str) -> Result<AuthorizationCode, Error> {
         let request = request(found).unwrap();
         let state = parameter(&request, "state").unwrap();
         let callback = Callback::parse(&query.replace("STATE", &state));
@@ -274,7 +274,7 @@ mod tests {
     // proves: AUTH-098, M-AUTH-084
     #[test]
     fn t33_a_code_for_another_request_is_not_taken() {
-        let code = answered(&found(), "code=x&state=STATE").unwrap();
+        let code = answer(&found(), "code=x&state=STATE").unwrap();
         assert_eq!(code.code.expose(), "x");
         for query in [
             "code=x",
@@ -285,7 +285,7 @@ mod tests {
             "code=x&code=y&state=STATE",
         ] {
             assert!(
-                answered(&found(), query).err().unwrap().is_mismatch(),
+                answer(&found(), query).err().unwrap().is_mismatch(),
                 "{query}"
             );
         }
@@ -297,9 +297,9 @@ mod tests {
         let mut naming = found();
         naming.server.authorization_response_iss_parameter_supported = true;
         let good = "code=x&state=STATE&iss=https%3A%2F%2Fas.example";
-        assert!(answered(&naming, good).is_ok());
-        assert!(answered(&found(), good).is_ok());
-        assert!(answered(&naming, "code=x&state=STATE").is_err());
+        assert!(answer(&naming, good).is_ok());
+        assert!(answer(&found(), good).is_ok());
+        assert!(answer(&naming, "code=x&state=STATE").is_err());
         for iss in [
             "https://as.example/",
             "https://AS.example",
@@ -308,7 +308,7 @@ mod tests {
             "",
         ] {
             for found in [&naming, &found()] {
-                let error = answered(
+                let error = answer(
                     found,
                     &format!("error=canary&error_description=canary&state=STATE&iss={iss}"),
                 );
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_no_is_told_in_the_words_of_the_server() {
-        let error = answered(
+        let error = answer(
             &found(),
             "error=access_denied&error_description=not+today&state=STATE",
         );

@@ -5,11 +5,11 @@
 use super::grant::Enterprise;
 use crate::Secret;
 use crate::client::ServerMetadata;
-use crate::client::discovery::{Discovery, Found, Trail};
+use crate::client::discovery::{Discovery, DiscoveryLog, DiscoveryResult};
 use crate::client::inner::Inner;
 use crate::client::registration::Registration;
-use crate::client::token::{Endpoint, Form};
-use crate::error::{Error, Kind, quoted};
+use crate::client::token::{TokenEndpoint, TokenRequest};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
 
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
@@ -21,23 +21,23 @@ impl Inner {
     pub(crate) async fn assertion(
         &self,
         enterprise: &Enterprise,
-        found: &Found,
+        found: &DiscoveryResult,
         scopes: &Scopes,
     ) -> Result<Secret, Error> {
         let provider = match &enterprise.token_endpoint {
             Some(url) => ServerMetadata::new(&enterprise.issuer, url),
             None => {
                 let discovery = Discovery {
-                    web: &self.web,
+                    http_client: &self.http_client,
                     server: &self.server,
-                    known: &self.setup.known,
+                    presets: &self.settings.presets,
                 };
-                let mut trail = Trail::default();
-                discovery.issuer(&enterprise.issuer, &mut trail).await?
+                let mut log = DiscoveryLog::default();
+                discovery.issuer(&enterprise.issuer, &mut log).await?
             }
         };
         let identity = enterprise.identity.assertion(&provider.issuer).await?;
-        let form = Form::new("urn:ietf:params:oauth:grant-type:token-exchange")
+        let form = TokenRequest::new("urn:ietf:params:oauth:grant-type:token-exchange")
             .with("requested_token_type", ID_JAG)
             .with("audience", found.server.issuer.as_str())
             .with("resource", found.resource.as_str())
@@ -48,11 +48,11 @@ impl Inner {
                 "urn:ietf:params:oauth:token-type:id_token",
             );
         let client = Registration::of(&enterprise.client, &provider.issuer);
-        let endpoint = Endpoint {
-            web: &self.web,
+        let endpoint = TokenEndpoint {
+            http_client: &self.http_client,
             server: &provider,
             client: &client,
-            proofs: None,
+            dpop_key: None,
             nonces: &self.nonces,
             now: self.now(),
         };
@@ -60,7 +60,7 @@ impl Inner {
         match answer.issued.as_deref() {
             Some(ID_JAG) => Ok(answer.access),
             other => Err(Error::new(
-                Kind::Unusable,
+                ErrorKind::InvalidResponse,
                 format!(
                     "the identity provider {} gives out {} where an assertion for another server \
                      was asked for",

@@ -10,23 +10,25 @@
 
 use tokio::time::timeout;
 
-use super::authorization_request::Request;
+use super::authorization_request::AuthorizationRequest;
 use super::grant::Grant;
 use crate::client::challenge::Challenge;
-use crate::client::discovery::{Discovery, Found, Trail};
+use crate::client::discovery::{Discovery, DiscoveryLog, DiscoveryResult};
 use crate::client::inner::Inner;
-use crate::client::progress::Step;
+use crate::client::progress::SignInProgress;
 use crate::client::registration::{Credentials, Registration, register};
-use crate::client::token::{Answer, Endpoint, Form, ProofKey, TokenKind, TokenSet};
-use crate::client::uris::redirect;
-use crate::client::user_agent::{UserAgent, Visit};
-use crate::error::{Error, Kind, quoted};
+use crate::client::token::{
+    DpopKey, TokenEndpoint, TokenRequest, TokenResponse, TokenSet, TokenType,
+};
+use crate::client::uri_checks::check_redirect;
+use crate::client::user_agent::{AuthorizationSession, UserAgent};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
-use crate::web::shown;
+use crate::web::redacted;
 
 /// What a sign-in is for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wish {
+pub(crate) struct SignInRequest {
     pub(crate) challenge: Option<Challenge>,
     /// The scopes of the tokens there were, and who gave those out.
     pub(crate) before: Option<(String, Scopes)>,
@@ -34,66 +36,82 @@ pub(crate) struct Wish {
 
 impl Inner {
     /// New tokens, whatever it takes.
-    pub(crate) async fn sign_in(&self, wish: &Wish) -> Result<TokenSet, Error> {
-        let found = self.discover(wish.challenge.as_ref()).await?;
-        let scopes = self.scopes(wish, &found);
-        let proofs = self.proofs_for(&found, wish.challenge.as_ref()).await?;
-        let grant = self.setup.grant.clone();
+    pub(crate) async fn sign_in(&self, request: &SignInRequest) -> Result<TokenSet, Error> {
+        let found = self.discover(request.challenge.as_ref()).await?;
+        let scopes = self.scopes(request, &found);
+        let dpop_key = self
+            .dpop_key_for(&found, request.challenge.as_ref())
+            .await?;
+        let grant = self.settings.grant.clone();
         let (client, answer) = match &grant {
-            Grant::Nobody => return Err(self.nobody(&found)),
+            Grant::Unset => return Err(self.no_grant(&found)),
             Grant::User(agent) => {
-                let visit = self.visit(&**agent, &found).await?;
-                redirect(visit.redirect_uri())?;
+                let session = self.start_session(&**agent, &found).await?;
+                check_redirect(session.redirect_uri())?;
                 let client = self
-                    .client_of_user(&found, visit.redirect_uri(), &scopes)
+                    .client_of_user(&found, session.redirect_uri(), &scopes)
                     .await?;
-                let answer = self.ask(&found, &client, proofs.as_ref(), visit, &scopes);
+                let answer = self.ask(&found, &client, dpop_key.as_ref(), session, &scopes);
                 let answer = answer.await;
-                if answer.as_ref().is_err_and(|it| it.kind() == Kind::Stranger) {
+                if answer
+                    .as_ref()
+                    .is_err_and(|a| a.kind() == ErrorKind::UnknownClient)
+                {
                     // The next sign-in registers anew.
-                    self.forget_client(&client.issuer).await?;
+                    self.remove_client(&client.issuer).await?;
                 }
                 (client, answer?)
             }
             Grant::Client => {
                 let client = self.client_by_hand(&found)?;
-                let form = Form::new("client_credentials")
+                let form = TokenRequest::new("client_credentials")
                     .with("resource", found.resource.as_str())
                     .and("scope", scopes.to_parameter());
-                let answer = self.redeem(&found, &client, proofs.as_ref(), form).await?;
+                let answer = self
+                    .redeem(&found, &client, dpop_key.as_ref(), form)
+                    .await?;
                 (client, answer)
             }
             Grant::Assertion(source) => {
                 let client = self.client_by_hand(&found)?;
                 let assertion = source.assertion(&found.server.issuer).await?;
                 let form = bearer_form(assertion, &found, &scopes);
-                let answer = self.redeem(&found, &client, proofs.as_ref(), form).await?;
+                let answer = self
+                    .redeem(&found, &client, dpop_key.as_ref(), form)
+                    .await?;
                 (client, answer)
             }
             Grant::Enterprise(enterprise) => {
                 let client = self.client_by_hand(&found)?;
                 let assertion = self.assertion(enterprise, &found, &scopes).await?;
                 let form = bearer_form(assertion, &found, &Scopes::default());
-                let answer = self.redeem(&found, &client, proofs.as_ref(), form).await?;
+                let answer = self
+                    .redeem(&found, &client, dpop_key.as_ref(), form)
+                    .await?;
                 (client, answer)
             }
         };
-        let tokens = self.tokens(answer, &found, &client, &scopes, proofs.is_some())?;
-        self.step(&Step::SignedIn {
+        let tokens = self.tokens(answer, &found, &client, &scopes, dpop_key.is_some())?;
+        self.report(&SignInProgress::SignedIn {
             scopes: tokens.scopes.to_string(),
         });
         Ok(tokens)
     }
 
     /// First step: who gives out tokens.
-    pub(crate) async fn discover(&self, challenge: Option<&Challenge>) -> Result<Found, Error> {
+    pub(crate) async fn discover(
+        &self,
+        challenge: Option<&Challenge>,
+    ) -> Result<DiscoveryResult, Error> {
         let discovery = Discovery {
-            web: &self.web,
+            http_client: &self.http_client,
             server: &self.server,
-            known: &self.setup.known,
+            presets: &self.settings.presets,
         };
-        let found = discovery.run(challenge, &mut Trail::default()).await?;
-        self.step(&Step::Discovered {
+        let found = discovery
+            .run(challenge, &mut DiscoveryLog::default())
+            .await?;
+        self.report(&SignInProgress::Discovered {
             resource: found.resource.clone(),
             issuer: found.server.issuer.clone(),
         });
@@ -102,11 +120,11 @@ impl Inner {
     }
 
     /// Second step, for clients that were registered by hand.
-    fn client_by_hand(&self, found: &Found) -> Result<Registration, Error> {
+    fn client_by_hand(&self, found: &DiscoveryResult) -> Result<Registration, Error> {
         let issuer = &found.server.issuer;
-        let Some(credentials) = &self.setup.credentials else {
+        let Some(credentials) = &self.settings.credentials else {
             return Err(Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 format!(
                     "a client that acts for itself has to be known to {}; \
                      give its credentials with OAuth::credentials",
@@ -114,18 +132,25 @@ impl Inner {
                 ),
             ));
         };
-        let client = self.bound(credentials, issuer)?;
+        let client = self.bind_credentials(credentials, issuer)?;
         self.identified(&client);
         Ok(client)
     }
 
     /// Credentials belong to one issuer, for good.
-    fn bound(&self, credentials: &Credentials, issuer: &str) -> Result<Registration, Error> {
+    fn bind_credentials(
+        &self,
+        credentials: &Credentials,
+        issuer: &str,
+    ) -> Result<Registration, Error> {
         let mut state = self.state();
-        let owner = credentials.issuer.as_ref().or(state.bound.as_ref());
+        let owner = credentials
+            .issuer
+            .as_ref()
+            .or(state.credentials_issuer.as_ref());
         if let Some(owner) = owner.filter(|owner| *owner != issuer) {
             return Err(Error::new(
-                Kind::Mismatch,
+                ErrorKind::Mismatch,
                 format!(
                     "the client {} belongs to {}, and the server now names {}; it is not shown \
                      there. Register a client there, or find out why the server changed",
@@ -135,60 +160,64 @@ impl Inner {
                 ),
             ));
         }
-        state.bound = Some(issuer.to_owned());
+        state.credentials_issuer = Some(issuer.to_owned());
         Ok(Registration::of(credentials, issuer))
     }
 
     /// A visit that ends where the client is registered, if it is.
-    async fn visit(&self, agent: &dyn UserAgent, found: &Found) -> Result<Box<dyn Visit>, Error> {
-        let kept = self.kept_client(&found.server.issuer).await?;
-        match kept.and_then(|client| client.redirect_uri) {
-            Some(uri) => agent.open_again(&uri).await,
-            None => agent.open().await,
+    async fn start_session(
+        &self,
+        agent: &dyn UserAgent,
+        found: &DiscoveryResult,
+    ) -> Result<Box<dyn AuthorizationSession>, Error> {
+        let stored = self.load_client(&found.server.issuer).await?;
+        match stored.and_then(|client| client.redirect_uri) {
+            Some(uri) => agent.start_session_at(&uri).await,
+            None => agent.start_session().await,
         }
     }
 
     /// Second step, for clients that act for a user: by hand, by document, by registration.
     async fn client_of_user(
         &self,
-        found: &Found,
+        found: &DiscoveryResult,
         redirect_uri: &str,
         scopes: &Scopes,
     ) -> Result<Registration, Error> {
         let server = &found.server;
         let issuer = &server.issuer;
-        if let Some(credentials) = &self.setup.credentials {
-            let client = self.bound(credentials, issuer)?;
+        if let Some(credentials) = &self.settings.credentials {
+            let client = self.bind_credentials(credentials, issuer)?;
             self.identified(&client);
             return Ok(client);
         }
-        let document = self.setup.document.as_ref();
+        let document = self.settings.document.as_ref();
         if let Some(document) = document.filter(|_| server.client_id_metadata_document_supported) {
             let client = Registration::document(document, issuer);
             self.identified(&client);
             return Ok(client);
         }
-        let kept = self.kept_client(issuer).await?;
-        if let Some(client) = kept.filter(|it| it.is_good(redirect_uri, scopes, self.now())) {
+        let stored = self.load_client(issuer).await?;
+        if let Some(client) = stored.filter(|s| s.is_usable(redirect_uri, scopes, self.now())) {
             self.identified(&client);
             return Ok(client);
         }
-        let profile = &self.setup.profile;
-        let register = |scopes| register(&self.web, server, profile, redirect_uri, scopes);
+        let profile = &self.settings.profile;
+        let register = |scopes| register(&self.http_client, server, profile, redirect_uri, scopes);
         let all = found.scopes_from(scopes);
         let client = match register(&all).await {
-            Err(error) if error.kind() == Kind::Unusable && all != *scopes => {
+            Err(error) if error.kind() == ErrorKind::InvalidResponse && all != *scopes => {
                 register(scopes).await?
             }
             done => done?,
         };
-        self.keep_client(&client).await?;
+        self.save_client(&client).await?;
         self.identified(&client);
         Ok(client)
     }
 
     fn identified(&self, client: &Registration) {
-        self.step(&Step::Identified {
+        self.report(&SignInProgress::Identified {
             client_id: client.client_id.clone(),
         });
     }
@@ -196,47 +225,53 @@ impl Inner {
     /// Third step: the user says yes, and the code that says so becomes a token.
     async fn ask(
         &self,
-        found: &Found,
+        found: &DiscoveryResult,
         client: &Registration,
-        proofs: Option<&ProofKey>,
-        visit: Box<dyn Visit>,
+        dpop_key: Option<&DpopKey>,
+        session: Box<dyn AuthorizationSession>,
         scopes: &Scopes,
-    ) -> Result<Answer, Error> {
-        let redirect_uri = visit.redirect_uri().to_owned();
-        let request = Request::new(&self.web.guard, found, client, &redirect_uri, scopes)?;
-        self.step(&Step::Asking {
+    ) -> Result<TokenResponse, Error> {
+        let redirect_uri = session.redirect_uri().to_owned();
+        let request = AuthorizationRequest::new(
+            &self.http_client.policy,
+            found,
+            client,
+            &redirect_uri,
+            scopes,
+        )?;
+        self.report(&SignInProgress::ConsentRequested {
             scopes: scopes.to_string(),
         });
         let url = request.url.clone();
-        let asked = timeout(self.setup.patience, visit.visit(url.as_str())).await;
+        let asked = timeout(self.settings.consent_timeout, session.open(url.as_str())).await;
         let callback = asked.map_err(|_| {
-            let minutes = self.setup.patience.as_secs() / 60;
+            let minutes = self.settings.consent_timeout.as_secs() / 60;
             Error::user_agent(format!(
                 "nobody answered the request for consent within {minutes} minutes"
             ))
         })??;
         let code = request.accept(&callback)?;
-        let form = Form::new("authorization_code")
+        let form = TokenRequest::new("authorization_code")
             .with("code", code.code)
             .with("redirect_uri", redirect_uri)
             .with("code_verifier", code.verifier)
             .with("resource", found.resource.as_str());
-        self.redeem(found, client, proofs, form).await
+        self.redeem(found, client, dpop_key, form).await
     }
 
     /// Last step.
     pub(crate) async fn redeem(
         &self,
-        found: &Found,
+        found: &DiscoveryResult,
         client: &Registration,
-        proofs: Option<&ProofKey>,
-        form: Form,
-    ) -> Result<Answer, Error> {
-        let endpoint = Endpoint {
-            web: &self.web,
+        dpop_key: Option<&DpopKey>,
+        form: TokenRequest,
+    ) -> Result<TokenResponse, Error> {
+        let endpoint = TokenEndpoint {
+            http_client: &self.http_client,
             server: &found.server,
             client,
-            proofs,
+            dpop_key,
             nonces: &self.nonces,
             now: self.now(),
         };
@@ -247,21 +282,21 @@ impl Inner {
     /// document says, and none otherwise; and what there was before.
     ///
     /// Specification: authorization, scope selection strategy.
-    fn scopes(&self, wish: &Wish, found: &Found) -> Scopes {
-        let challenged = wish.challenge.as_ref().and_then(Challenge::scopes);
+    fn scopes(&self, request: &SignInRequest, found: &DiscoveryResult) -> Scopes {
+        let challenged = request.challenge.as_ref().and_then(Challenge::scopes);
         // What there was is had again, unless it was of somebody else.
-        let before = wish.before.as_ref();
+        let before = request.before.as_ref();
         let before = before.filter(|(issuer, _)| *issuer == found.server.issuer);
-        let before = before.map(|(_, scopes)| scopes).filter(|it| !it.is_empty());
-        let documented = || found.document.as_ref().and_then(|it| it.scopes());
-        let chosen = match (&self.setup.scopes, before) {
+        let before = before.map(|(_, scopes)| scopes).filter(|x| !x.is_empty());
+        let documented = || found.document.as_ref().and_then(|a| a.scopes());
+        let chosen = match (&self.settings.scopes, before) {
             (Some(own), _) => own.union(&challenged.unwrap_or_default()),
             (None, Some(_)) => challenged.unwrap_or_default(),
             (None, None) => challenged.or_else(documented).unwrap_or_default(),
         };
         let all = before.cloned().unwrap_or_default().union(&chosen);
-        let for_user = matches!(self.setup.grant, Grant::User(_));
-        let offline = self.setup.offline && for_user && found.server.knows_scope(OFFLINE_ACCESS);
+        let for_user = matches!(self.settings.grant, Grant::User(_));
+        let offline = self.settings.offline && for_user && found.server.knows_scope(OFFLINE_ACCESS);
         // Alone it would take the place of what the server gives by default.
         if offline && !all.is_empty() {
             return all.with(OFFLINE_ACCESS);
@@ -270,43 +305,43 @@ impl Inner {
     }
 
     /// A key, if tokens are to be bound to one.
-    async fn proofs_for(
+    async fn dpop_key_for(
         &self,
-        found: &Found,
+        found: &DiscoveryResult,
         challenge: Option<&Challenge>,
-    ) -> Result<Option<ProofKey>, Error> {
-        let wanted = challenge.is_some_and(|it| it.is("DPoP"));
-        if self.needs_proof(found) || wanted {
-            return self.proofs().await.map(Some);
+    ) -> Result<Option<DpopKey>, Error> {
+        let wanted = challenge.is_some_and(|c| c.has_scheme("DPoP"));
+        if self.needs_dpop(found) || wanted {
+            return self.dpop_key().await.map(Some);
         }
         Ok(None)
     }
 
-    fn needs_proof(&self, found: &Found) -> bool {
+    fn needs_dpop(&self, found: &DiscoveryResult) -> bool {
         let document = found.document.as_ref();
-        self.setup.proven || document.is_some_and(|it| it.dpop_bound_access_tokens_required)
+        self.settings.require_dpop || document.is_some_and(|d| d.dpop_bound_access_tokens_required)
     }
 
     /// What is kept of an answer.
     fn tokens(
         &self,
-        answer: Answer,
-        found: &Found,
+        answer: TokenResponse,
+        found: &DiscoveryResult,
         client: &Registration,
         scopes: &Scopes,
         has_key: bool,
     ) -> Result<TokenSet, Error> {
         let issuer = quoted(&found.server.issuer);
         match answer.kind {
-            TokenKind::Bearer if self.needs_proof(found) => {
+            TokenType::Bearer if self.needs_dpop(found) => {
                 let message = format!(
                     "{issuer} gives out a token that anybody can use, where one that is bound to a key was asked for"
                 );
-                return Err(Error::new(Kind::Unusable, message));
+                return Err(Error::new(ErrorKind::InvalidResponse, message));
             }
-            TokenKind::Proven if !has_key => {
+            TokenType::Dpop if !has_key => {
                 let message = format!("{issuer} binds the token to a key, and was shown none");
-                return Err(Error::new(Kind::Unusable, message));
+                return Err(Error::new(ErrorKind::InvalidResponse, message));
             }
             _ => {}
         }
@@ -324,13 +359,13 @@ impl Inner {
         })
     }
 
-    fn nobody(&self, found: &Found) -> Error {
+    fn no_grant(&self, found: &DiscoveryResult) -> Error {
         Error::new(
-            Kind::Setup,
+            ErrorKind::Setup,
             format!(
                 "{} wants a token of {}, and nobody can be asked for one; say who with \
                  OAuth::user_agent, or act for the program itself with OAuth::client_credentials",
-                shown(&self.server),
+                redacted(&self.server),
                 quoted(&found.server.issuer)
             ),
         )
@@ -338,8 +373,8 @@ impl Inner {
 }
 
 /// Specification: [RFC 7523, section 2.1](https://www.rfc-editor.org/rfc/rfc7523#section-2.1).
-fn bearer_form(assertion: crate::Secret, found: &Found, scopes: &Scopes) -> Form {
-    Form::new("urn:ietf:params:oauth:grant-type:jwt-bearer")
+fn bearer_form(assertion: crate::Secret, found: &DiscoveryResult, scopes: &Scopes) -> TokenRequest {
+    TokenRequest::new("urn:ietf:params:oauth:grant-type:jwt-bearer")
         .with("assertion", assertion)
         .with("resource", found.resource.as_str())
         .and("scope", scopes.to_parameter())

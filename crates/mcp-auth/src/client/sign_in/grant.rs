@@ -14,13 +14,13 @@ use crate::error::Error;
 #[derive(Clone)]
 pub(crate) enum Grant {
     /// Nobody was named who could be asked.
-    Nobody,
+    Unset,
     /// A user says yes.
     User(Arc<dyn UserAgent>),
     /// The client acts for itself.
     Client,
     /// A workload shows what its platform says of it.
-    Assertion(Arc<dyn Assert>),
+    Assertion(Arc<dyn AssertionSource>),
     /// An organisation decides for its members.
     Enterprise(Arc<Enterprise>),
 }
@@ -28,14 +28,14 @@ pub(crate) enum Grant {
 impl Grant {
     /// Whether a new token costs nobody's time.
     pub(crate) fn is_silent(&self) -> bool {
-        !matches!(self, Self::Nobody | Self::User(_))
+        !matches!(self, Self::Unset | Self::User(_))
     }
 }
 
 /// Says who a program or a person is, signed by somebody the authorization server trusts.
 ///
 /// A [`Secret`] or a string is one that never changes; platforms that renew theirs implement it.
-pub trait Assert: Send + Sync + 'static {
+pub trait AssertionSource: Send + Sync + 'static {
     /// An assertion for this audience, the issuer of the tokens.
     ///
     /// # Errors
@@ -43,20 +43,20 @@ pub trait Assert: Send + Sync + 'static {
     fn assertion<'a>(&'a self, audience: &'a str) -> BoxFuture<'a, Result<Secret, Error>>;
 }
 
-impl Assert for Secret {
+impl AssertionSource for Secret {
     fn assertion<'a>(&'a self, _audience: &'a str) -> BoxFuture<'a, Result<Secret, Error>> {
         Box::pin(async { Ok(self.clone()) })
     }
 }
 
-impl Assert for String {
+impl AssertionSource for String {
     fn assertion<'a>(&'a self, _audience: &'a str) -> BoxFuture<'a, Result<Secret, Error>> {
         Box::pin(async { Ok(Secret::new(self.clone())) })
     }
 }
 
 /// The extension that a client declares which signs in as
-/// [itself](super::Builder::client_credentials).
+/// [itself](super::OAuthBuilder::client_credentials).
 ///
 /// Specification: [client credentials](https://github.com/modelcontextprotocol/ext-auth).
 pub const CLIENT_CREDENTIALS_EXTENSION: &str = "io.modelcontextprotocol/oauth-client-credentials";
@@ -77,7 +77,7 @@ pub struct Enterprise {
     pub(crate) issuer: String,
     pub(crate) token_endpoint: Option<String>,
     pub(crate) client: Credentials,
-    pub(crate) identity: Box<dyn Assert>,
+    pub(crate) identity: Box<dyn AssertionSource>,
 }
 
 impl Enterprise {
@@ -86,7 +86,7 @@ impl Enterprise {
     pub fn new(
         issuer: impl Into<String>,
         client: Credentials,
-        identity_token: impl Assert,
+        identity_token: impl AssertionSource,
     ) -> Self {
         Self {
             issuer: issuer.into(),

@@ -8,5 +8,7 @@ mod persist;
 mod renewal;
 
 pub(crate) use self::grant::Grant;
-pub use self::grant::{Assert, CLIENT_CREDENTIALS_EXTENSION, ENTERPRISE_EXTENSION, Enterprise};
-pub(crate) use self::renewal::Cause;
+pub use self::grant::{
+    AssertionSource, CLIENT_CREDENTIALS_EXTENSION, ENTERPRISE_EXTENSION, Enterprise,
+};
+pub(crate) use self::renewal::RenewalReason;

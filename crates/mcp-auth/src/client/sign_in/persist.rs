@@ -6,16 +6,16 @@ use serde_json::json;
 use crate::Secret;
 use crate::client::inner::Inner;
 use crate::client::registration::Registration;
-use crate::client::token::{ProofKey, TokenKind, TokenSet};
+use crate::client::token::{DpopKey, TokenSet, TokenType};
 use crate::error::Error;
 use crate::scopes::Scopes;
 use crate::well_known::canonical;
 
 /// More issuers than a server has in its life.
-const MOST_CLIENTS: usize = 64;
+const MAX_CLIENTS: usize = 64;
 
 #[derive(Deserialize)]
-struct KeptClient {
+struct StoredClient {
     client_id: String,
     client_secret: Option<Secret>,
     redirect_uri: Option<String>,
@@ -29,7 +29,7 @@ impl Inner {
         format!("tokens {}", canonical(&self.server))
     }
 
-    fn proofs_name(&self) -> String {
+    fn dpop_key_name(&self) -> String {
         format!("key {}", canonical(&self.server))
     }
 
@@ -43,25 +43,25 @@ impl Inner {
         if self.state().is_loaded {
             return Ok(());
         }
-        let tokens = self.kept_tokens().await?;
-        let proofs = self.store.load(&self.proofs_name()).await?;
-        let proofs = proofs.and_then(|text| ProofKey::from_text(&text).ok());
+        let tokens = self.load_tokens().await?;
+        let dpop_key = self.store.load(&self.dpop_key_name()).await?;
+        let dpop_key = dpop_key.and_then(|text| DpopKey::from_text(&text).ok());
         let mut state = self.state();
         if !state.is_loaded {
             state.is_loaded = true;
-            if self.setup.credentials.is_some() {
-                state.bound = tokens.as_ref().map(|tokens| tokens.issuer.clone());
+            if self.settings.credentials.is_some() {
+                state.credentials_issuer = tokens.as_ref().map(|tokens| tokens.issuer.clone());
             }
             // A token that is bound to a key is of no use without it.
-            let has_key = proofs.is_some();
-            state.tokens = tokens.filter(|it| has_key || it.kind == TokenKind::Bearer);
-            state.proofs = proofs;
+            let has_key = dpop_key.is_some();
+            state.tokens = tokens.filter(|t| has_key || t.kind == TokenType::Bearer);
+            state.dpop_key = dpop_key;
         }
         Ok(())
     }
 
     /// What the store has, if it is for this client.
-    pub(crate) async fn kept_tokens(&self) -> Result<Option<TokenSet>, Error> {
+    pub(crate) async fn load_tokens(&self) -> Result<Option<TokenSet>, Error> {
         let Some(text) = self.store.load(&self.tokens_name()).await? else {
             return Ok(None);
         };
@@ -75,84 +75,86 @@ impl Inner {
     }
 
     fn is_own(&self, tokens: &TokenSet) -> bool {
-        let own = self.setup.credentials.as_ref();
+        let own = self.settings.credentials.as_ref();
         own.is_none_or(|own| own.client_id == tokens.client_id)
     }
 
-    pub(crate) async fn keep_tokens(&self, tokens: TokenSet) -> Result<(), Error> {
+    pub(crate) async fn save_tokens(&self, tokens: TokenSet) -> Result<(), Error> {
         let text = tokens.to_text();
         self.state().tokens = Some(tokens);
         self.store.save(&self.tokens_name(), &text).await
     }
 
-    pub(crate) async fn forget_tokens(&self) -> Result<(), Error> {
+    pub(crate) async fn remove_tokens(&self) -> Result<(), Error> {
         self.state().tokens = None;
         self.store.remove(&self.tokens_name()).await
     }
 
     /// The key of proofs; a new one if there is none.
-    pub(crate) async fn proofs(&self) -> Result<ProofKey, Error> {
-        if let Some(key) = self.state().proofs.clone() {
+    pub(crate) async fn dpop_key(&self) -> Result<DpopKey, Error> {
+        if let Some(key) = self.state().dpop_key.clone() {
             return Ok(key);
         }
-        let key = ProofKey::generate()?;
-        self.store.save(&self.proofs_name(), &key.to_text()).await?;
-        self.state().proofs = Some(key.clone());
+        let key = DpopKey::generate()?;
+        self.store
+            .save(&self.dpop_key_name(), &key.to_text())
+            .await?;
+        self.state().dpop_key = Some(key.clone());
         Ok(key)
     }
 
     /// The client as this issuer knows it, from an earlier registration.
-    pub(crate) async fn kept_client(&self, issuer: &str) -> Result<Option<Registration>, Error> {
+    pub(crate) async fn load_client(&self, issuer: &str) -> Result<Option<Registration>, Error> {
         if let Some(client) = self.state().clients.get(issuer) {
             return Ok(Some(client.clone()));
         }
         let Some(text) = self.store.load(&Self::client_name(issuer)).await? else {
             return Ok(None);
         };
-        let Ok(kept) = serde_json::from_str::<KeptClient>(text.expose()) else {
+        let Ok(stored) = serde_json::from_str::<StoredClient>(text.expose()) else {
             tracing::warn!(issuer, "what the store has is no client, registering again");
             return Ok(None);
         };
         Ok(Some(Registration {
             issuer: issuer.to_owned(),
-            client_id: kept.client_id,
-            secret: kept.client_secret,
+            client_id: stored.client_id,
+            secret: stored.client_secret,
             key: None,
-            method: kept
+            method: stored
                 .token_endpoint_auth_method
                 .as_deref()
-                .and_then(crate::client::registration::Method::parse),
-            redirect_uri: kept.redirect_uri,
-            scopes: kept.scope.as_deref().map(Scopes::parse),
-            expires_at: kept.expires_at,
+                .and_then(crate::client::registration::AuthMethod::parse),
+            redirect_uri: stored.redirect_uri,
+            scopes: stored.scope.as_deref().map(Scopes::parse),
+            expires_at: stored.expires_at,
         }))
     }
 
     /// Forgets a registration that the issuer has forgotten; true if there was one, and not
     /// credentials that somebody gave to this program.
-    pub(crate) async fn forget_client(&self, issuer: &str) -> Result<bool, Error> {
+    pub(crate) async fn remove_client(&self, issuer: &str) -> Result<bool, Error> {
         self.state().clients.remove(issuer);
         let name = Self::client_name(issuer);
-        if self.setup.credentials.is_some() || self.store.load(&name).await?.is_none() {
+        if self.settings.credentials.is_some() || self.store.load(&name).await?.is_none() {
             return Ok(false);
         }
         self.store.remove(&name).await?;
         Ok(true)
     }
 
-    pub(crate) async fn keep_client(&self, client: &Registration) -> Result<(), Error> {
+    pub(crate) async fn save_client(&self, client: &Registration) -> Result<(), Error> {
         let text = json!({
             "client_id": client.client_id,
             "client_secret": client.secret.as_ref().map(Secret::expose),
             "redirect_uri": client.redirect_uri,
             "scope": client.scopes.as_ref().map(ToString::to_string),
             "expires_at": client.expires_at,
-            "token_endpoint_auth_method": client.method.map(crate::client::registration::Method::name),
+            "token_endpoint_auth_method": client.method.map(crate::client::registration::AuthMethod::name),
         });
         let text = Secret::new(text.to_string());
         {
             let mut state = self.state();
-            if state.clients.len() >= MOST_CLIENTS {
+            if state.clients.len() >= MAX_CLIENTS {
                 state.clients.clear();
             }
             state.clients.insert(client.issuer.clone(), client.clone());

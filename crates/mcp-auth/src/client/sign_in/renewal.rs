@@ -5,34 +5,34 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::flow::Wish;
+use super::flow::SignInRequest;
 use crate::Secret;
 use crate::client::challenge::Challenge;
-use crate::client::discovery::{Discovery, Trail};
+use crate::client::discovery::{Discovery, DiscoveryLog};
 use crate::client::inner::Inner;
-use crate::client::progress::Step;
+use crate::client::progress::SignInProgress;
 use crate::client::registration::Registration;
-use crate::client::token::{Form, TokenKind, TokenSet};
-use crate::error::{Error, Kind};
+use crate::client::token::{TokenRequest, TokenSet, TokenType};
+use crate::error::{Error, ErrorKind};
 
 /// Sign-ins in a row whose tokens the server does not accept, and step-ups in a row after which no
 /// message succeeds.
-const MOST_IN_A_ROW: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 
 /// The right to get new tokens, unless a task has it.
-type Held = Option<OwnedMutexGuard<()>>;
+type RenewalLock = Option<OwnedMutexGuard<()>>;
 
 /// Why new tokens are needed.
 #[derive(Debug, Clone)]
-pub(crate) enum Cause {
+pub(crate) enum RenewalReason {
     /// The program wants to be signed in.
-    Asked,
+    Requested,
     /// The token is over, as far as this client knows.
-    Over,
+    Expired,
     /// The server refused a message.
-    Refused(Option<Challenge>),
+    Unauthorized(Option<Challenge>),
     /// The server wants more scopes.
-    Insufficient(Challenge),
+    InsufficientScope(Challenge),
 }
 
 impl Inner {
@@ -44,24 +44,28 @@ impl Inner {
     pub(crate) async fn renew(
         self: &Arc<Self>,
         used: Option<&Secret>,
-        cause: &Cause,
+        reason: &RenewalReason,
     ) -> Result<(), Error> {
-        let flights = self.state().flights;
-        let mut held = Some(self.flight.clone().lock_owned().await);
+        let renewals = self.state().renewals;
+        let mut lock = Some(self.renewal_lock.clone().lock_owned().await);
         if self.is_replaced(used) {
             return Ok(());
         }
         {
             let state = self.state();
             // Whoever was waited for has tried for all.
-            if let Some(error) = state.failure.as_ref().filter(|_| state.flights != flights) {
+            if let Some(error) = state
+                .failure
+                .as_ref()
+                .filter(|_| state.renewals != renewals)
+            {
                 return Err(error.clone());
             }
         }
-        let done = self.renewed(&mut held, used, cause).await;
-        // Before the next one looks, who waits for `held`.
+        let done = self.renew_locked(&mut lock, used, reason).await;
+        // Before the next one looks, who waits for `lock`.
         let mut state = self.state();
-        state.flights += 1;
+        state.renewals += 1;
         state.failure = done.as_ref().err().cloned();
         done
     }
@@ -72,68 +76,69 @@ impl Inner {
         let tokens = state.tokens.as_ref();
         tokens.is_some_and(|tokens| {
             let is_same = used.is_some_and(|used| used.expose() == tokens.access.expose());
-            !is_same && !tokens.is_over(self.now())
+            !is_same && !tokens.is_expired(self.now())
         })
     }
 
-    async fn renewed(
+    async fn renew_locked(
         self: &Arc<Self>,
-        held: &mut Held,
+        lock: &mut RenewalLock,
         used: Option<&Secret>,
-        cause: &Cause,
+        reason: &RenewalReason,
     ) -> Result<(), Error> {
         let old = self.state().tokens.clone();
-        let challenge = match cause {
-            Cause::Insufficient(challenge) => Some(challenge.clone()),
-            Cause::Refused(challenge) => challenge.clone(),
-            Cause::Asked | Cause::Over => None,
+        let challenge = match reason {
+            RenewalReason::InsufficientScope(challenge) => Some(challenge.clone()),
+            RenewalReason::Unauthorized(challenge) => challenge.clone(),
+            RenewalReason::Requested | RenewalReason::Expired => None,
         };
-        let is_step_up = matches!(cause, Cause::Insufficient(_));
+        let is_step_up = matches!(reason, RenewalReason::InsufficientScope(_));
         let tokens = old.as_ref().filter(|_| !is_step_up);
-        if tokens.is_some_and(|tokens| self.may_refresh(tokens, cause)) {
+        if tokens.is_some_and(|tokens| self.may_refresh(tokens, reason)) {
             let work = Refresh {
                 inner: self.clone(),
                 used: used.cloned(),
                 challenge: challenge.clone(),
-                asks: matches!(cause, Cause::Refused(_)),
+                check_issuer: matches!(reason, RenewalReason::Unauthorized(_)),
             };
-            if spawned(held, work).await? {
+            if run_in_task(lock, work).await? {
                 return Ok(());
             }
         }
-        if matches!(cause, Cause::Over) && !self.setup.grant.is_silent() {
+        if matches!(reason, RenewalReason::Expired) && !self.settings.grant.is_silent() {
             // Nobody is asked before the server says that it has to be.
             return Ok(());
         }
-        self.counted(is_step_up)?;
-        let wish = Wish {
+        self.count_attempt(is_step_up)?;
+        let request = SignInRequest {
             before: old.map(|tokens| (tokens.issuer, tokens.scopes)),
             challenge,
         };
-        let tokens = self.sign_in(&wish).await?;
-        self.keep_tokens(tokens).await
+        let tokens = self.sign_in(&request).await?;
+        self.save_tokens(tokens).await
     }
 
     /// A token that was just renewed and is refused all the same is not renewed again.
-    fn may_refresh(&self, tokens: &TokenSet, cause: &Cause) -> bool {
+    fn may_refresh(&self, tokens: &TokenSet, reason: &RenewalReason) -> bool {
         let is_untried = self.state().is_untried;
-        tokens.refresh.is_some() && !(is_untried && matches!(cause, Cause::Refused(_)))
+        tokens.refresh.is_some()
+            && !(is_untried && matches!(reason, RenewalReason::Unauthorized(_)))
     }
 
     /// Counts a sign-in, so that a server that accepts nothing does not get one after the other.
-    fn counted(&self, is_step_up: bool) -> Result<(), Error> {
+    fn count_attempt(&self, is_step_up: bool) -> Result<(), Error> {
         let mut state = self.state();
         let count = if is_step_up {
             &mut state.step_ups
         } else {
             &mut state.sign_ins
         };
-        if *count >= MOST_IN_A_ROW {
-            let server = crate::web::shown(&self.server);
+        if *count >= MAX_ATTEMPTS {
+            let server = crate::web::redacted(&self.server);
             return Err(Error::new(
-                Kind::Denied,
+                ErrorKind::Denied,
                 format!(
-                    "{server} accepted none of the last {MOST_IN_A_ROW} tokens, and is not tried \
+                    "{server} accepted none of the last {MAX_ATTEMPTS} tokens, and is not tried \
                      with another; OAuth::sign_in starts over"
                 ),
             ));
@@ -149,21 +154,21 @@ struct Refresh {
     used: Option<Secret>,
     challenge: Option<Challenge>,
     /// Whether the server is asked first who gives out its tokens now.
-    asks: bool,
+    check_issuer: bool,
 }
 
 /// Runs it in a task of its own, which holds what its caller held; true if there are good tokens now.
-async fn spawned(held: &mut Held, work: Refresh) -> Result<bool, Error> {
-    let guard = held.take();
+async fn run_in_task(lock: &mut RenewalLock, work: Refresh) -> Result<bool, Error> {
+    let guard = lock.take();
     let task = tokio::spawn(async move { (guard, work.run().await) });
     match task.await {
         Ok((guard, done)) => {
-            *held = guard;
+            *lock = guard;
             done
         }
         Err(error) => {
             let message = "renewing the token was interrupted";
-            Err(Error::caused(Kind::Unavailable, message, error))
+            Err(Error::caused(ErrorKind::Unavailable, message, error))
         }
     }
 }
@@ -173,12 +178,12 @@ impl Refresh {
         let inner = &self.inner;
         // Other programs with the same store wait here, and find what this one got.
         let _lock = inner.store.lock(&inner.tokens_name()).await?;
-        let kept = inner.kept_tokens().await?;
-        if let Some(kept) = kept.filter(|kept| self.is_news(kept)) {
+        let stored = inner.load_tokens().await?;
+        if let Some(stored) = stored.filter(|stored| self.is_newer(stored)) {
             tracing::debug!("another program has renewed the token");
             let mut state = inner.state();
             state.is_untried = true;
-            state.tokens = Some(kept);
+            state.tokens = Some(stored);
             return Ok(true);
         }
         let Some(tokens) = inner.state().tokens.clone() else {
@@ -187,21 +192,21 @@ impl Refresh {
         match self.refreshed(&tokens).await {
             Ok(Some(tokens)) => {
                 inner.state().is_untried = true;
-                inner.keep_tokens(tokens).await?;
-                inner.step(&Step::Refreshed);
+                inner.save_tokens(tokens).await?;
+                inner.report(&SignInProgress::Refreshed);
                 Ok(true)
             }
             Ok(None) => Ok(false),
-            Err(error) if error.kind() == Kind::Expired => {
-                inner.step(&Step::Expired);
-                inner.forget_tokens().await?;
+            Err(error) if error.kind() == ErrorKind::Expired => {
+                inner.report(&SignInProgress::Expired);
+                inner.remove_tokens().await?;
                 Ok(false)
             }
             Err(error)
-                if error.kind() == Kind::Stranger
-                    && inner.forget_client(&tokens.issuer).await? =>
+                if error.kind() == ErrorKind::UnknownClient
+                    && inner.remove_client(&tokens.issuer).await? =>
             {
-                inner.forget_tokens().await?;
+                inner.remove_tokens().await?;
                 Ok(false)
             }
             Err(error) => Err(error),
@@ -209,13 +214,13 @@ impl Refresh {
     }
 
     /// Whether the store has something newer than what this process knows.
-    fn is_news(&self, kept: &TokenSet) -> bool {
+    fn is_newer(&self, stored: &TokenSet) -> bool {
         let state = self.inner.state();
         let known = state.tokens.as_ref().map(|tokens| &tokens.access);
-        let is_other = |known: &Secret| known.expose() != kept.access.expose();
+        let is_other = |known: &Secret| known.expose() != stored.access.expose();
         known.is_none_or(is_other)
             && self.used.as_ref().is_none_or(is_other)
-            && !kept.is_over(self.inner.now())
+            && !stored.is_expired(self.inner.now())
     }
 
     /// Renewed tokens; `None` if they belong to a server that is not asked any more.
@@ -227,22 +232,24 @@ impl Refresh {
         let known = inner.state().found.clone();
         let known = known.filter(|found| found.server.issuer == old.issuer);
         let found = match known {
-            Some(found) if !self.asks || self.is_current(&old.issuer).await => found,
+            Some(found) if !self.check_issuer || self.is_current(&old.issuer).await => found,
             _ => inner.discover(self.challenge.as_ref()).await?,
         };
         // Tokens and clients are for the one who gave them out, and are not shown to another.
         if found.server.issuer != old.issuer || found.resource != old.resource {
             return Ok(None);
         }
-        let Some(client) = inner.client_of(old).await? else {
+        let Some(client) = inner.client_for(old).await? else {
             return Ok(None);
         };
-        let proofs = inner.state().proofs.clone();
-        let proofs = proofs.filter(|_| old.kind == TokenKind::Proven);
-        let form = Form::new("refresh_token")
+        let dpop_key = inner.state().dpop_key.clone();
+        let dpop_key = dpop_key.filter(|_| old.kind == TokenType::Dpop);
+        let form = TokenRequest::new("refresh_token")
             .with("refresh_token", refresh)
             .with("resource", found.resource.as_str());
-        let answer = inner.redeem(&found, &client, proofs.as_ref(), form).await?;
+        let answer = inner
+            .redeem(&found, &client, dpop_key.as_ref(), form)
+            .await?;
         if answer.kind != old.kind {
             return Ok(None);
         }
@@ -260,13 +267,16 @@ impl Refresh {
     async fn is_current(&self, issuer: &str) -> bool {
         let inner = &self.inner;
         let discovery = Discovery {
-            web: &inner.web,
+            http_client: &inner.http_client,
             server: &inner.server,
-            known: &inner.setup.known,
+            presets: &inner.settings.presets,
         };
         let challenge = self.challenge.as_ref();
-        match discovery.resource(challenge, &mut Trail::default()).await {
-            Ok(Some(document)) => document.authorization_servers.iter().any(|it| it == issuer),
+        match discovery
+            .resource(challenge, &mut DiscoveryLog::default())
+            .await
+        {
+            Ok(Some(document)) => document.authorization_servers.iter().any(|i| i == issuer),
             Ok(None) => true,
             Err(error) => error.is_temporary(),
         }
@@ -275,15 +285,15 @@ impl Refresh {
 
 impl Inner {
     /// The client that tokens were given to.
-    async fn client_of(&self, tokens: &TokenSet) -> Result<Option<Registration>, Error> {
-        if let Some(credentials) = &self.setup.credentials {
+    async fn client_for(&self, tokens: &TokenSet) -> Result<Option<Registration>, Error> {
+        if let Some(credentials) = &self.settings.credentials {
             return Ok(Some(Registration::of(credentials, &tokens.issuer)));
         }
-        let document = self.setup.document.as_ref();
-        if let Some(document) = document.filter(|it| it.url.as_str() == tokens.client_id) {
+        let document = self.settings.document.as_ref();
+        if let Some(document) = document.filter(|d| d.url.as_str() == tokens.client_id) {
             return Ok(Some(Registration::document(document, &tokens.issuer)));
         }
-        let kept = self.kept_client(&tokens.issuer).await?;
-        Ok(kept.filter(|client| client.client_id == tokens.client_id))
+        let stored = self.load_client(&tokens.issuer).await?;
+        Ok(stored.filter(|client| client.client_id == tokens.client_id))
     }
 }

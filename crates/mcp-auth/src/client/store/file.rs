@@ -13,13 +13,13 @@ use zeroize::Zeroizing;
 
 use super::token_store::{StoreLock, TokenStore};
 use crate::Secret;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// A file with tokens is not longer; what is longer is not read.
-const LONGEST: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 /// How often to look whether a lock is free, and how long: a renewal takes three requests.
-const PAUSE: Duration = Duration::from_millis(20);
-const PATIENCE: Duration = Duration::from_secs(45);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Keeps tokens in one file that only its owner may read. It is replaced as a whole, and programs
 /// that share it wait for each other.
@@ -36,7 +36,7 @@ impl FileStore {
         Self { path: path.into() }
     }
 
-    async fn work<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
     ) -> Result<T, Error> {
@@ -49,17 +49,20 @@ impl FileStore {
     fn failed(&self, error: io::Error) -> Error {
         let path = self.path.display();
         Error::caused(
-            Kind::Store,
+            ErrorKind::Store,
             format!("tokens cannot be kept in {path}: {error}"),
             error,
         )
     }
 
     /// Changes what is kept, alone.
-    async fn change(&self, change: impl FnOnce(&mut All) + Send + 'static) -> Result<(), Error> {
+    async fn change(
+        &self,
+        change: impl FnOnce(&mut Entries) + Send + 'static,
+    ) -> Result<(), Error> {
         // A lock of its own: the one for renewals may be held by whoever calls this.
-        let _lock = self.locked("write").await?;
-        self.work(move |path| {
+        let _lock = self.lock_file("write").await?;
+        self.run_blocking(move |path| {
             let mut all = read(path)?;
             change(&mut all);
             write(path, &all)
@@ -68,23 +71,23 @@ impl FileStore {
     }
 
     /// Waits for a lock file.
-    async fn locked(&self, which: &str) -> Result<File, Error> {
+    async fn lock_file(&self, which: &str) -> Result<File, Error> {
         let mut path = self.path.clone().into_os_string();
         path.push(format!(".{which}.lock"));
         let path = PathBuf::from(path);
         let start = Instant::now();
         loop {
-            if let Some(lock) = take(&path).map_err(|error| self.failed(error))? {
+            if let Some(lock) = try_lock(&path).map_err(|error| self.failed(error))? {
                 return Ok(lock);
             }
-            if start.elapsed() > PATIENCE {
-                let seconds = PATIENCE.as_secs();
+            if start.elapsed() > LOCK_TIMEOUT {
+                let seconds = LOCK_TIMEOUT.as_secs();
                 let path = path.display();
                 return Err(Error::store(format!(
                     "another program has held {path} for {seconds} s"
                 )));
             }
-            sleep(PAUSE).await;
+            sleep(LOCK_POLL_INTERVAL).await;
         }
     }
 }
@@ -92,7 +95,7 @@ impl FileStore {
 impl TokenStore for FileStore {
     fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, Error>> {
         let name = name.to_owned();
-        Box::pin(self.work(move |path| Ok(read(path)?.remove(&name).map(Secret::new))))
+        Box::pin(self.run_blocking(move |path| Ok(read(path)?.remove(&name).map(Secret::new))))
     }
 
     fn save<'a>(&'a self, name: &'a str, text: &'a Secret) -> BoxFuture<'a, Result<(), Error>> {
@@ -110,18 +113,18 @@ impl TokenStore for FileStore {
     }
 
     fn lock<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, Result<StoreLock, Error>> {
-        Box::pin(async { self.locked("renew").await.map(StoreLock::new) })
+        Box::pin(async { self.lock_file("renew").await.map(StoreLock::new) })
     }
 }
 
-type All = BTreeMap<String, String>;
+type Entries = BTreeMap<String, String>;
 
-fn read(path: &Path) -> io::Result<All> {
+fn read(path: &Path) -> io::Result<Entries> {
     let length = match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(All::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entries::new()),
         metadata => metadata?.len(),
     };
-    if length > LONGEST {
+    if length > MAX_FILE_BYTES {
         return Err(io::Error::other("the file is too long to be a store"));
     }
     let text = Zeroizing::new(fs::read(path)?);
@@ -130,19 +133,19 @@ fn read(path: &Path) -> io::Result<All> {
 }
 
 /// Writes another file and puts it in the place of the first: whoever reads sees one or the other.
-fn write(path: &Path, all: &All) -> io::Result<()> {
+fn write(path: &Path, all: &Entries) -> io::Result<()> {
     let text = Zeroizing::new(serde_json::to_vec_pretty(all).map_err(io::Error::other)?);
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    match fs::remove_file(&beside) {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = PathBuf::from(temporary);
+    match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = private().create_new(true).open(&beside)?;
+    let mut file = private().create_new(true).open(&temporary)?;
     file.write_all(&text)?;
     file.sync_all()?;
-    fs::rename(&beside, path)
+    fs::rename(&temporary, path)
 }
 
 /// For files that only their owner may read.
@@ -156,7 +159,7 @@ fn private() -> OpenOptions {
 
 /// The lock, if nobody has it; the system gives it back when its holder ends.
 #[cfg(unix)]
-fn take(path: &Path) -> io::Result<Option<File>> {
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{FlockOperation, flock};
 
     let file = private().create(true).truncate(false).open(path)?;
@@ -169,7 +172,7 @@ fn take(path: &Path) -> io::Result<Option<File>> {
 
 /// The lock, if nobody has it; the system gives it back when its holder ends.
 #[cfg(windows)]
-fn take(path: &Path) -> io::Result<Option<File>> {
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
     use std::os::windows::fs::OpenOptionsExt;
 
     /// ERROR_SHARING_VIOLATION
@@ -188,6 +191,6 @@ fn take(path: &Path) -> io::Result<Option<File>> {
 
 /// No lock: this system has none that ends with its holder.
 #[cfg(not(any(unix, windows)))]
-fn take(path: &Path) -> io::Result<Option<File>> {
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
     private().create(true).truncate(false).open(path).map(Some)
 }

@@ -5,7 +5,7 @@ mod request;
 mod response;
 mod set;
 
-pub(crate) use self::proof::{Nonces, PROOF, ProofKey, origin};
-pub(crate) use self::request::{Endpoint, Form, sensitive};
-pub(crate) use self::response::Answer;
-pub(crate) use self::set::{Kind as TokenKind, TokenSet};
+pub(crate) use self::proof::{DPOP, DpopKey, Nonces, origin};
+pub(crate) use self::request::{TokenEndpoint, TokenRequest, sensitive};
+pub(crate) use self::response::TokenResponse;
+pub(crate) use self::set::{TokenSet, TokenType};

@@ -11,26 +11,26 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use crate::Secret;
-use crate::client::crypto::{SigningKey, random};
+use crate::client::signing_key::{SigningKey, random};
 use crate::digest::sha256;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::sync::lock;
 
-pub(crate) const PROOF: HeaderName = HeaderName::from_static("dpop");
+pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 /// The two servers of a sign-in, and a few from before.
-const MOST_NONCES: usize = 8;
+const MAX_NONCES: usize = 8;
 /// No nonce is longer than this; a longer one is not sent back.
-const LONGEST_NONCE: usize = 1_024;
+const MAX_NONCE_BYTES: usize = 1_024;
 
 /// A key, and the proofs it makes.
 #[derive(Debug, Clone)]
-pub(crate) struct ProofKey {
+pub(crate) struct DpopKey {
     key: SigningKey,
     der: Arc<Zeroizing<Vec<u8>>>,
 }
 
-impl ProofKey {
+impl DpopKey {
     pub(crate) fn generate() -> Result<Self, Error> {
         let (key, der) = SigningKey::generate()?;
         let der = Arc::new(der);
@@ -44,8 +44,9 @@ impl ProofKey {
     pub(crate) fn from_text(text: &Secret) -> Result<Self, Error> {
         let der = BASE64URL_NOPAD.decode(text.expose().as_bytes());
         let der = der.ok().map(Zeroizing::new);
-        let der =
-            der.ok_or_else(|| Error::new(Kind::Store, "what the store has is no key of a proof"))?;
+        let der = der.ok_or_else(|| {
+            Error::new(ErrorKind::Store, "what the store has is no key of a proof")
+        })?;
         Ok(Self {
             key: SigningKey::from_der(&der)?,
             der: Arc::new(der),
@@ -87,8 +88,8 @@ impl Nonces {
 
     /// Remembers the nonce in a response, if there is one; true if it is a new one.
     pub(crate) fn take(&self, origin: &str, headers: &HeaderMap) -> bool {
-        let nonce = headers.get(NONCE).and_then(|it| it.to_str().ok());
-        let Some(nonce) = nonce.filter(|it| !it.is_empty() && it.len() <= LONGEST_NONCE) else {
+        let nonce = headers.get(NONCE).and_then(|g| g.to_str().ok());
+        let Some(nonce) = nonce.filter(|n| !n.is_empty() && n.len() <= MAX_NONCE_BYTES) else {
             return false;
         };
         let mut all = lock(&self.0);
@@ -97,7 +98,7 @@ impl Nonces {
             nonce.clone_into(known);
             return is_new;
         }
-        if all.len() == MOST_NONCES {
+        if all.len() == MAX_NONCES {
             all.pop_front();
         }
         all.push_back((origin.to_owned(), nonce.to_owned()));
@@ -125,8 +126,8 @@ mod tests {
 
     #[test]
     fn a_proof_is_for_one_request_and_one_token() {
-        let key = ProofKey::generate().unwrap();
-        let again = ProofKey::from_text(&key.to_text()).unwrap();
+        let key = DpopKey::generate().unwrap();
+        let again = DpopKey::from_text(&key.to_text()).unwrap();
         let token = Secret::new("token");
         let make = || again.proof("POST", "https://h/mcp?key=1", Some(&token), Some("n"), 7);
         let proof = make().unwrap();
@@ -156,6 +157,6 @@ mod tests {
         for at in 0..100 {
             nonces.take(&at.to_string(), &headers("n"));
         }
-        assert_eq!(nonces.0.lock().unwrap().len(), MOST_NONCES);
+        assert_eq!(nonces.0.lock().unwrap().len(), MAX_NONCES);
     }
 }

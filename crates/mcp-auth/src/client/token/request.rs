@@ -9,24 +9,24 @@ use serde_json::json;
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
-use super::proof::{Nonces, PROOF, ProofKey, origin};
-use super::response::{Answer, Refusal};
+use super::proof::{DPOP, DpopKey, Nonces, origin};
+use super::response::{TokenError, TokenResponse};
 use crate::Secret;
-use crate::client::crypto::random;
 use crate::client::discovery::ServerMetadata;
-use crate::client::registration::{Method, Registration};
-use crate::client::uris::address;
-use crate::error::{Error, Kind};
-use crate::web::{Reply, Web};
+use crate::client::registration::{AuthMethod, Registration};
+use crate::client::signing_key::random;
+use crate::client::uri_checks::parse_url;
+use crate::error::{Error, ErrorKind};
+use crate::web::{HttpClient, Reply};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 /// What an assertion about a client is good for, in seconds.
-const ASSERTION_LIFE: u64 = 60;
+const ASSERTION_LIFETIME: u64 = 60;
 
 /// What is asked.
-pub(crate) struct Form(Vec<(&'static str, Secret)>);
+pub(crate) struct TokenRequest(Vec<(&'static str, Secret)>);
 
-impl Form {
+impl TokenRequest {
     pub(crate) fn new(grant: &'static str) -> Self {
         Self(vec![("grant_type", grant.into())])
     }
@@ -53,39 +53,39 @@ impl Form {
 }
 
 /// A token endpoint, and who asks there.
-pub(crate) struct Endpoint<'a> {
-    pub(crate) web: &'a Web,
+pub(crate) struct TokenEndpoint<'a> {
+    pub(crate) http_client: &'a HttpClient,
     pub(crate) server: &'a ServerMetadata,
     pub(crate) client: &'a Registration,
-    pub(crate) proofs: Option<&'a ProofKey>,
+    pub(crate) dpop_key: Option<&'a DpopKey>,
     pub(crate) nonces: &'a Nonces,
     pub(crate) now: u64,
 }
 
-impl Endpoint<'_> {
+impl TokenEndpoint<'_> {
     /// Asks, and once more if the server wants a proof with a nonce.
     ///
     /// # Errors
-    /// The server refuses or cannot be reached; [`Refusal`] tells which.
-    pub(crate) async fn ask(&self, form: Form) -> Result<Answer, Error> {
+    /// The server refuses or cannot be reached; [`TokenError`] tells which.
+    pub(crate) async fn ask(&self, form: TokenRequest) -> Result<TokenResponse, Error> {
         // Credentials are for the server that gave them out.
         if self.client.issuer != self.server.issuer {
             return Err(Error::new(
-                Kind::Mismatch,
+                ErrorKind::Mismatch,
                 "a client of one authorization server is not shown to another",
             ));
         }
         let url = self.server.token_endpoint.as_deref().unwrap_or_default();
-        let url = address(url, "token_endpoint")?;
+        let url = parse_url(url, "token_endpoint")?;
         let (form, authorization) = self.identified(form)?;
         let text = form.to_text();
         let mut reply = self
             .send(&url, authorization.as_ref(), text.clone())
             .await?;
-        if self.proofs.is_some() && Refusal::of(&reply).is_some_and(|it| it.wants_nonce()) {
+        if self.dpop_key.is_some() && TokenError::of(&reply).is_some_and(|o| o.wants_nonce()) {
             reply = self.send(&url, authorization.as_ref(), text).await?;
         }
-        Answer::read(&url, &reply)
+        TokenResponse::read(&url, &reply)
     }
 
     async fn send(
@@ -100,27 +100,27 @@ impl Endpoint<'_> {
         }
         let uri = url.as_str().parse::<http::Uri>().unwrap_or_default();
         let origin = origin(&uri);
-        if let Some(key) = self.proofs {
+        if let Some(key) = self.dpop_key {
             let nonce = self.nonces.of(&origin);
             let proof = key.proof("POST", url.as_str(), None, nonce.as_deref(), self.now)?;
-            headers.push((PROOF, sensitive(&proof)?));
+            headers.push((DPOP, sensitive(&proof)?));
         }
-        let reply = self.web.post(url, FORM, &headers, text).await?;
+        let reply = self.http_client.post(url, FORM, &headers, text).await?;
         self.nonces.take(&origin, &reply.headers);
         Ok(reply)
     }
 
     /// Says who asks.
-    fn identified(&self, form: Form) -> Result<(Form, Option<HeaderValue>), Error> {
+    fn identified(&self, form: TokenRequest) -> Result<(TokenRequest, Option<HeaderValue>), Error> {
         let id = self.client.client_id.as_str();
         let secret = self.client.secret.as_ref().map_or("", Secret::expose);
         match self.client.method(self.server) {
-            Method::None => Ok((form.with("client_id", id), None)),
-            Method::Post => {
+            AuthMethod::None => Ok((form.with("client_id", id), None)),
+            AuthMethod::Post => {
                 let form = form.with("client_id", id).with("client_secret", secret);
                 Ok((form, None))
             }
-            Method::Basic => {
+            AuthMethod::Basic => {
                 // Each part is encoded as in a form, so that a colon divides them.
                 let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
                 let both = Secret::new(format!("{}:{}", part(id), part(secret)));
@@ -128,7 +128,7 @@ impl Endpoint<'_> {
                     Secret::new(format!("Basic {}", BASE64.encode(both.expose().as_bytes())));
                 Ok((form, Some(sensitive(value.expose())?)))
             }
-            Method::Key => {
+            AuthMethod::Key => {
                 let assertion = self.assertion()?;
                 let form = form
                     .with("client_id", id)
@@ -145,7 +145,7 @@ impl Endpoint<'_> {
     fn assertion(&self) -> Result<String, Error> {
         let key = self.client.key.as_ref().ok_or_else(|| {
             Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 "private_key_jwt needs a key; give one with Credentials::key",
             )
         })?;
@@ -159,7 +159,7 @@ impl Endpoint<'_> {
             "aud": self.server.issuer,
             "jti": random()?,
             "iat": self.now,
-            "exp": self.now + ASSERTION_LIFE,
+            "exp": self.now + ASSERTION_LIFETIME,
         });
         key.token(&header, &claims)
     }
@@ -169,7 +169,7 @@ impl Endpoint<'_> {
 pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_str(text).map_err(|_| {
         Error::new(
-            Kind::Unusable,
+            ErrorKind::InvalidResponse,
             "a token has characters that may not stand in a header",
         )
     })?;

@@ -3,17 +3,17 @@
 use serde::Deserialize;
 use url::Url;
 
-use super::set::Kind as TokenKind;
+use super::set::TokenType;
 use crate::Secret;
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
-use crate::web::{Reply, shown};
+use crate::web::{Reply, redacted};
 
 /// Tokens.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TokenResponse {
     pub(crate) access: Secret,
-    pub(crate) kind: TokenKind,
+    pub(crate) kind: TokenType,
     pub(crate) refresh: Option<Secret>,
     pub(crate) expires_in: Option<u64>,
     pub(crate) scopes: Option<Scopes>,
@@ -22,7 +22,7 @@ pub(crate) struct Answer {
 }
 
 #[derive(Deserialize)]
-struct Wire {
+struct TokenResponseBody {
     access_token: Secret,
     token_type: Option<String>,
     refresh_token: Option<Secret>,
@@ -34,12 +34,12 @@ struct Wire {
 
 /// A refusal in the words of OAuth.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Refusal {
+pub(crate) struct TokenError {
     error: String,
     error_description: Option<String>,
 }
 
-impl Refusal {
+impl TokenError {
     pub(crate) fn of(reply: &Reply) -> Option<Self> {
         if reply.status.is_success() {
             return None;
@@ -51,13 +51,13 @@ impl Refusal {
         self.error == "use_dpop_nonce"
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> ErrorKind {
         match &*self.error {
-            "invalid_grant" => Kind::Expired,
-            "invalid_client" => Kind::Stranger,
-            "access_denied" | "invalid_scope" | "unauthorized_client" => Kind::Denied,
-            "temporarily_unavailable" | "server_error" | "slow_down" => Kind::Unavailable,
-            _ => Kind::Unusable,
+            "invalid_grant" => ErrorKind::Expired,
+            "invalid_client" => ErrorKind::UnknownClient,
+            "access_denied" | "invalid_scope" | "unauthorized_client" => ErrorKind::Denied,
+            "temporarily_unavailable" | "server_error" | "slow_down" => ErrorKind::Unavailable,
+            _ => ErrorKind::InvalidResponse,
         }
     }
 
@@ -73,16 +73,16 @@ impl Refusal {
     }
 }
 
-impl Answer {
+impl TokenResponse {
     /// Reads a response, whatever it is.
     pub(crate) fn read(url: &Url, reply: &Reply) -> Result<Self, Error> {
-        let url = shown(url);
+        let url = redacted(url);
         let status = reply.status;
         if reply.is_temporary() {
             let message = format!("{url} gives out no tokens now ({status}); try again later");
-            return Err(Error::new(Kind::Unavailable, message));
+            return Err(Error::new(ErrorKind::Unavailable, message));
         }
-        if let Some(refusal) = Refusal::of(reply) {
+        if let Some(refusal) = TokenError::of(reply) {
             let said = refusal.error_description.as_deref().unwrap_or_default();
             let said = format!("{} {said}", refusal.error);
             let said = quoted(&said);
@@ -92,42 +92,45 @@ impl Answer {
         }
         if !status.is_success() {
             let message = format!("{url} gives out no token ({status})");
-            return Err(Error::new(Kind::Unusable, message));
+            return Err(Error::new(ErrorKind::InvalidResponse, message));
         }
         // The cause of the error might quote a token.
-        let wire: Wire = reply
-            .json()
-            .map_err(|_| Error::new(Kind::Unusable, format!("what {url} answers is no token")))?;
-        Self::checked(wire, &url)
+        let body: TokenResponseBody = reply.json().map_err(|_| {
+            Error::new(
+                ErrorKind::InvalidResponse,
+                format!("what {url} answers is no token"),
+            )
+        })?;
+        Self::checked(body, &url)
     }
 
-    fn checked(wire: Wire, url: &str) -> Result<Self, Error> {
-        let named = wire.token_type.as_deref().unwrap_or("Bearer");
+    fn checked(body: TokenResponseBody, url: &str) -> Result<Self, Error> {
+        let named = body.token_type.as_deref().unwrap_or("Bearer");
         let kind = match named {
-            it if it.eq_ignore_ascii_case("DPoP") => TokenKind::Proven,
+            it if it.eq_ignore_ascii_case("DPoP") => TokenType::Dpop,
             // "N_A" is what an exchange says of a token that is no access token.
             it if it.eq_ignore_ascii_case("Bearer") || it.eq_ignore_ascii_case("N_A") => {
-                TokenKind::Bearer
+                TokenType::Bearer
             }
             other => {
                 let other = quoted(other);
                 let message =
                     format!("{url} gives out a token of type {other}, which is not known");
-                return Err(Error::new(Kind::Unusable, message));
+                return Err(Error::new(ErrorKind::InvalidResponse, message));
             }
         };
-        let text = wire.access_token.expose();
+        let text = body.access_token.expose();
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!("the token from {url} has characters that no token has");
-            return Err(Error::new(Kind::Unusable, message));
+            return Err(Error::new(ErrorKind::InvalidResponse, message));
         }
         Ok(Self {
-            access: wire.access_token,
+            access: body.access_token,
             kind,
-            refresh: wire.refresh_token.filter(|it| !it.expose().is_empty()),
-            expires_in: wire.expires_in.as_ref().and_then(seconds),
-            scopes: wire.scope.as_deref().map(Scopes::parse),
-            issued: wire.issued_token_type,
+            refresh: body.refresh_token.filter(|r| !r.expose().is_empty()),
+            expires_in: body.expires_in.as_ref().and_then(seconds),
+            scopes: body.scope.as_deref().map(Scopes::parse),
+            issued: body.issued_token_type,
         })
     }
 }
@@ -143,18 +146,18 @@ mod tests {
     use super::*;
     use http::{HeaderMap, StatusCode};
 
-    fn read(status: u16, body: &str) -> Result<Answer, Error> {
+    fn read(status: u16, body: &str) -> Result<TokenResponse, Error> {
         let reply = Reply {
             status: StatusCode::from_u16(status).unwrap(),
             headers: HeaderMap::new(),
             body: body.to_owned().into(),
         };
-        Answer::read(&Url::parse("https://as/token?key=secret").unwrap(), &reply)
+        TokenResponse::read(&Url::parse("https://as/token?key=secret").unwrap(), &reply)
     }
 
     #[test]
     fn lifetimes_are_read_however_they_are_written() {
-        for (wire, seconds) in [
+        for (body, seconds) in [
             ("60", Some(60)),
             ("\"60\"", Some(60)),
             ("60.5", Some(60)),
@@ -163,8 +166,8 @@ mod tests {
             ("-1", None),
         ] {
             let body =
-                format!(r#"{{"access_token":"t","token_type":"bearer","expires_in":{wire}}}"#);
-            assert_eq!(read(200, &body).unwrap().expires_in, seconds, "{wire}");
+                format!(r#"{{"access_token":"t","token_type":"bearer","expires_in":{body}}}"#);
+            assert_eq!(read(200, &body).unwrap().expires_in, seconds, "{body}");
         }
     }
 
@@ -196,7 +199,7 @@ mod tests {
                 .is_temporary()
         );
         let expired = read(400, r#"{"error":"invalid_grant"}"#).unwrap_err();
-        assert_eq!(expired.kind(), Kind::Expired);
+        assert_eq!(expired.kind(), ErrorKind::Expired);
         let denied = read(400, r#"{"error":"access_denied","error_description":"no"}"#);
         assert!(denied.unwrap_err().is_denied());
         assert!(read(400, "<html>").unwrap_err().to_string().contains("400"));

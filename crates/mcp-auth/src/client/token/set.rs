@@ -4,25 +4,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Secret;
-use crate::error::{Error, Kind as Fault};
+use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
 
 /// How many seconds early, at most.
-const EARLY: u64 = 30;
+const EXPIRY_MARGIN: u64 = 30;
 
 /// How a token is shown to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub(crate) enum TokenType {
     Bearer,
     #[serde(rename = "DPoP")]
-    Proven,
+    Dpop,
 }
 
 /// Everything that belongs to one sign-in.
 #[derive(Debug, Clone)]
 pub(crate) struct TokenSet {
     pub(crate) access: Secret,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenType,
     pub(crate) refresh: Option<Secret>,
     /// Seconds since 1970.
     pub(crate) expires_at: Option<u64>,
@@ -35,9 +35,9 @@ pub(crate) struct TokenSet {
 }
 
 #[derive(Deserialize)]
-struct Kept {
+struct StoredTokens {
     access_token: Secret,
-    token_type: Kind,
+    token_type: TokenType,
     refresh_token: Option<Secret>,
     expires_at: Option<u64>,
     scope: String,
@@ -48,14 +48,14 @@ struct Kept {
 
 impl TokenSet {
     /// Whether it is of no use any more.
-    pub(crate) fn is_over(&self, now: u64) -> bool {
+    pub(crate) fn is_expired(&self, now: u64) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }
 
     /// When to stop using a token that lasts so long: a little early, so that it does not end on
     /// the way.
     pub(crate) fn end(now: u64, seconds: u64) -> u64 {
-        now.saturating_add(seconds - EARLY.min(seconds / 2))
+        now.saturating_add(seconds - EXPIRY_MARGIN.min(seconds / 2))
     }
 
     pub(crate) fn to_text(&self) -> Secret {
@@ -75,17 +75,17 @@ impl TokenSet {
 
     pub(crate) fn from_text(text: &Secret) -> Result<Self, Error> {
         // What is wrong with it may quote it.
-        let kept: Kept = serde_json::from_str(text.expose())
-            .map_err(|_| Error::new(Fault::Store, "what the store has is no set of tokens"))?;
+        let stored: StoredTokens = serde_json::from_str(text.expose())
+            .map_err(|_| Error::new(ErrorKind::Store, "what the store has is no set of tokens"))?;
         Ok(Self {
-            access: kept.access_token,
-            kind: kept.token_type,
-            refresh: kept.refresh_token,
-            expires_at: kept.expires_at,
-            scopes: Scopes::parse(&kept.scope),
-            issuer: kept.issuer,
-            resource: kept.resource,
-            client_id: kept.client_id,
+            access: stored.access_token,
+            kind: stored.token_type,
+            refresh: stored.refresh_token,
+            expires_at: stored.expires_at,
+            scopes: Scopes::parse(&stored.scope),
+            issuer: stored.issuer,
+            resource: stored.resource,
+            client_id: stored.client_id,
         })
     }
 }
@@ -97,7 +97,7 @@ mod tests {
     fn set() -> TokenSet {
         TokenSet {
             access: "access-canary".into(),
-            kind: Kind::Proven,
+            kind: TokenType::Dpop,
             refresh: Some("refresh-canary".into()),
             expires_at: Some(100),
             scopes: Scopes::parse("a b"),
@@ -111,7 +111,7 @@ mod tests {
     fn what_is_kept_is_what_comes_back() {
         let again = TokenSet::from_text(&set().to_text()).unwrap();
         assert_eq!(again.access.expose(), "access-canary");
-        assert_eq!(again.kind, Kind::Proven);
+        assert_eq!(again.kind, TokenType::Dpop);
         assert_eq!(again.refresh.unwrap().expose(), "refresh-canary");
         assert_eq!(again.scopes, set().scopes);
     }
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(TokenSet::end(1_000, 3_600), 4_570);
         assert_eq!(TokenSet::end(1_000, 10), 1_005);
         assert_eq!(TokenSet::end(u64::MAX, u64::MAX), u64::MAX);
-        assert!(!set().is_over(99));
-        assert!(set().is_over(100));
+        assert!(!set().is_expired(99));
+        assert!(set().is_expired(100));
     }
 }

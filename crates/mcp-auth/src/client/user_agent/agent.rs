@@ -10,25 +10,25 @@ use crate::error::Error;
 /// Takes the user to the authorization server, and brings back what the browser brings back.
 ///
 /// For programs with a terminal there is [`Loopback`](super::Loopback); for those who have a
-/// redirect URI of their own, [`Redirect`].
+/// redirect URI of their own, [`CustomUserAgent`].
 pub trait UserAgent: Send + Sync + 'static {
     /// Gets ready for one visit. The redirect URI has to be known before the user leaves, because
     /// the client is registered with it.
-    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>>;
+    fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>>;
 
     /// Gets ready for another visit, where the client is registered with this redirect URI. If the
     /// visit has another one, the client is registered anew, and a server takes it for another
-    /// client, to which nothing belongs that was begun before. Default: [`open`](Self::open).
-    fn open_again<'a>(
+    /// client, to which nothing belongs that was begun before. Default: [`start_session`](Self::start_session).
+    fn start_session_at<'a>(
         &'a self,
         _redirect_uri: &'a str,
-    ) -> BoxFuture<'a, Result<Box<dyn Visit>, Error>> {
-        self.open()
+    ) -> BoxFuture<'a, Result<Box<dyn AuthorizationSession>, Error>> {
+        self.start_session()
     }
 }
 
 /// One visit to an authorization server.
-pub trait Visit: Send + 'static {
+pub trait AuthorizationSession: Send + 'static {
     /// Where the authorization server sends the browser back to: `https`, or `http` on this
     /// machine.
     fn redirect_uri(&self) -> &str;
@@ -41,42 +41,43 @@ pub trait Visit: Send + 'static {
     ///
     /// # Errors
     /// The user could not be asked, or went away; see [`Error::user_agent`].
-    fn visit<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>>;
+    fn open<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>>;
 }
 
 /// A redirect URI that the program receives by itself, and a function that takes the user there
 /// and back.
-pub struct Redirect<F> {
+pub struct CustomUserAgent<F> {
     uri: String,
-    visit: F,
+    open: F,
 }
 
-impl<F, V> Redirect<F>
+impl<F, V> CustomUserAgent<F>
 where
     F: Fn(String) -> V + Clone + Send + Sync + 'static,
     V: Future<Output = Result<Callback, Error>> + Send + 'static,
 {
-    /// `visit` is given the URL to show to the user, and waits for the browser to come to `uri`.
-    pub fn new(uri: impl Into<String>, visit: F) -> Self {
+    /// `open` is given the URL to show to the user, and waits for the browser to come to `uri`.
+    pub fn new(uri: impl Into<String>, open: F) -> Self {
         Self {
             uri: uri.into(),
-            visit,
+            open,
         }
     }
 }
 
-impl<F, V> UserAgent for Redirect<F>
+impl<F, V> UserAgent for CustomUserAgent<F>
 where
     F: Fn(String) -> V + Clone + Send + Sync + 'static,
     V: Future<Output = Result<Callback, Error>> + Send + 'static,
 {
-    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>> {
-        let visit: Box<dyn Visit> = Box::new(Self::new(self.uri.clone(), self.visit.clone()));
-        Box::pin(async { Ok(visit) })
+    fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
+        let session: Box<dyn AuthorizationSession> =
+            Box::new(Self::new(self.uri.clone(), self.open.clone()));
+        Box::pin(async { Ok(session) })
     }
 }
 
-impl<F, V> Visit for Redirect<F>
+impl<F, V> AuthorizationSession for CustomUserAgent<F>
 where
     F: Fn(String) -> V + Clone + Send + Sync + 'static,
     V: Future<Output = Result<Callback, Error>> + Send + 'static,
@@ -85,12 +86,12 @@ where
         &self.uri
     }
 
-    fn visit<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
-        Box::pin((self.visit)(url.to_owned()))
+    fn open<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
+        Box::pin((self.open)(url.to_owned()))
     }
 }
 
-impl<F> fmt::Debug for Redirect<F> {
+impl<F> fmt::Debug for CustomUserAgent<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Redirect").field(&self.uri).finish()
     }

@@ -7,7 +7,7 @@ use url::form_urlencoded;
 use crate::Secret;
 
 /// More parameters than any server sends; the rest is not read.
-const MOST: usize = 32;
+const MAX_PARAMETERS: usize = 32;
 
 /// The parameters of a redirect back to the client. It prints as nothing: it may hold a code.
 #[derive(Clone)]
@@ -18,7 +18,7 @@ impl Callback {
     pub fn parse(url: &str) -> Self {
         let query = url.split_once('?').map_or(url, |(_, query)| query);
         let query = query.split('#').next().unwrap_or_default();
-        let pairs = form_urlencoded::parse(query.as_bytes()).take(MOST);
+        let pairs = form_urlencoded::parse(query.as_bytes()).take(MAX_PARAMETERS);
         let pairs = pairs.map(|(name, value)| (name.into_owned(), value.into_owned().into()));
         Self(pairs.collect())
     }

@@ -16,17 +16,17 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::form_urlencoded;
 
-use super::agent::{UserAgent, Visit};
+use super::agent::{AuthorizationSession, UserAgent};
 use super::callback::Callback;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 
 const PATH: &str = "/callback";
 /// A request of a browser is shorter, headers included.
-const LONGEST: usize = 16 << 10;
+const MAX_REQUEST_BYTES: usize = 16 << 10;
 /// How long a connection may take to say what it wants.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Connections that want something else: icons, curious programs, pages that guess.
-const MOST_STRANGERS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
 type Open = dyn Fn(&str) + Send + Sync;
 
@@ -51,10 +51,10 @@ impl Loopback {
 
 impl Loopback {
     /// A visit that ends at this port; nought leaves the choice to the system.
-    async fn at(&self, port: u16) -> io::Result<Box<dyn Visit>> {
+    async fn at(&self, port: u16) -> io::Result<Box<dyn AuthorizationSession>> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
-        Ok(Box::new(Port {
+        Ok(Box::new(LoopbackSession {
             listener,
             uri: format!("http://127.0.0.1:{port}{PATH}"),
             open: self.open.clone(),
@@ -63,27 +63,27 @@ impl Loopback {
 }
 
 impl UserAgent for Loopback {
-    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, Error>> {
+    fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
         Box::pin(async move {
             self.at(0).await.map_err(|error| {
                 let message = "no port of this machine can be opened for the browser to come back";
-                Error::caused(Kind::Setup, message, error)
+                Error::caused(ErrorKind::Setup, message, error)
             })
         })
     }
 
-    fn open_again<'a>(
+    fn start_session_at<'a>(
         &'a self,
         redirect_uri: &'a str,
-    ) -> BoxFuture<'a, Result<Box<dyn Visit>, Error>> {
+    ) -> BoxFuture<'a, Result<Box<dyn AuthorizationSession>, Error>> {
         Box::pin(async move {
             if let Some(port) = port(redirect_uri)
-                && let Ok(visit) = self.at(port).await
+                && let Ok(session) = self.at(port).await
             {
-                return Ok(visit);
+                return Ok(session);
             }
             // Somebody else has it now.
-            self.open().await
+            self.start_session().await
         })
     }
 }
@@ -94,18 +94,18 @@ impl fmt::Debug for Loopback {
     }
 }
 
-struct Port {
+struct LoopbackSession {
     listener: TcpListener,
     uri: String,
     open: Arc<Open>,
 }
 
-impl Visit for Port {
+impl AuthorizationSession for LoopbackSession {
     fn redirect_uri(&self) -> &str {
         &self.uri
     }
 
-    fn visit<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
+    fn open<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
         Box::pin(async move {
             let state: Arc<str> = state(url).into();
             let (found, mut callback) = mpsc::channel(1);
@@ -132,7 +132,7 @@ fn port(redirect_uri: &str) -> Option<u16> {
 /// not use.
 async fn listen(listener: TcpListener, state: Arc<str>, found: mpsc::Sender<Callback>) {
     let mut connections = JoinSet::new();
-    for _ in 0..MOST_STRANGERS {
+    for _ in 0..MAX_CONNECTIONS {
         let Ok((stream, _)) = listener.accept().await else {
             break;
         };
@@ -149,12 +149,15 @@ async fn listen(listener: TcpListener, state: Arc<str>, found: mpsc::Sender<Call
 
 /// What one connection brings, if it is the browser's.
 async fn callback(mut stream: TcpStream, state: &str) -> Option<Callback> {
-    let target = timeout(PATIENCE, read(&mut stream)).await.ok()?.ok()??;
+    let target = timeout(CONNECTION_TIMEOUT, read(&mut stream))
+        .await
+        .ok()?
+        .ok()??;
     let callback = Callback::parse(&target);
     // A page that guessed the port does not know the state, and does not end the wait.
     let is_path = target.split('?').next() == Some(PATH);
     let is_ours = is_path && callback.parameter("state") == Some(state);
-    let _ = timeout(PATIENCE, answer(&mut stream, is_ours)).await;
+    let _ = timeout(CONNECTION_TIMEOUT, answer(&mut stream, is_ours)).await;
     is_ours.then_some(callback)
 }
 
@@ -174,7 +177,7 @@ async fn read(stream: &mut TcpStream) -> io::Result<Option<String>> {
     let mut piece = [0_u8; 2_048];
     loop {
         let length = stream.read(&mut piece).await?;
-        if length == 0 || bytes.len() + length > LONGEST {
+        if length == 0 || bytes.len() + length > MAX_REQUEST_BYTES {
             return Ok(None);
         }
         bytes.extend_from_slice(piece.get(..length).unwrap_or_default());
@@ -235,10 +238,10 @@ mod tests {
 
     #[tokio::test]
     async fn strangers_do_not_end_the_wait_and_see_nothing_of_it() {
-        let visit = Loopback::new(|_| {}).open().await.unwrap();
-        let uri = visit.redirect_uri().to_owned();
+        let session = Loopback::new(|_| {}).start_session().await.unwrap();
+        let uri = session.redirect_uri().to_owned();
         assert!(uri.starts_with("http://127.0.0.1:"));
-        let visiting = tokio::spawn(async move { visit.visit("https://as/?state=s1").await });
+        let visiting = tokio::spawn(async move { session.open("https://as/?state=s1").await });
         // A connection that says nothing keeps nobody waiting.
         let port = uri.rsplit(':').next().unwrap();
         let port = port.strip_suffix(PATH).unwrap();
@@ -263,15 +266,15 @@ mod tests {
     #[tokio::test]
     async fn a_port_is_opened_again_unless_somebody_else_has_it() {
         let agent = Loopback::new(|_| {});
-        let first = agent.open().await.unwrap();
+        let first = agent.start_session().await.unwrap();
         let uri = first.redirect_uri().to_owned();
-        let other = agent.open_again(&uri).await.unwrap();
+        let other = agent.start_session_at(&uri).await.unwrap();
         assert_ne!(other.redirect_uri(), uri);
         drop(first);
-        let again = agent.open_again(&uri).await.unwrap();
+        let again = agent.start_session_at(&uri).await.unwrap();
         assert_eq!(again.redirect_uri(), uri);
         for foreign in ["http://localhost:80/callback", "https://app.example/cb", ""] {
-            let visit = agent.open_again(foreign).await.unwrap();
+            let visit = agent.start_session_at(foreign).await.unwrap();
             assert!(visit.redirect_uri().starts_with("http://127.0.0.1:"));
         }
     }

@@ -4,6 +4,6 @@ mod agent;
 mod callback;
 mod loopback;
 
-pub use self::agent::{Redirect, UserAgent, Visit};
+pub use self::agent::{AuthorizationSession, CustomUserAgent, UserAgent};
 pub use self::callback::Callback;
 pub use self::loopback::Loopback;

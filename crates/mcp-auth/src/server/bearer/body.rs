@@ -11,20 +11,20 @@ use http_body::{Frame, SizeHint};
 /// The body of a response: that of the service behind, or a text of [`RequireBearer`].
 ///
 /// [`RequireBearer`]: super::RequireBearer
-pub struct Body<B>(Kind<B>);
+pub struct Body<B>(BodyKind<B>);
 
-enum Kind<B> {
+enum BodyKind<B> {
     Inner(B),
-    Text(Text),
+    Text(TextBody),
 }
 
 impl<B> Body<B> {
     pub(super) fn inner(body: B) -> Self {
-        Self(Kind::Inner(body))
+        Self(BodyKind::Inner(body))
     }
 
-    pub(super) fn text(text: Text) -> Self {
-        Self(Kind::Text(text))
+    pub(super) fn text(text: TextBody) -> Self {
+        Self(BodyKind::Text(text))
     }
 }
 
@@ -41,22 +41,24 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         match &mut self.0 {
-            Kind::Inner(body) => Pin::new(body).poll_frame(cx),
-            Kind::Text(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text.into())))),
+            BodyKind::Inner(body) => Pin::new(body).poll_frame(cx),
+            BodyKind::Text(text) => {
+                Poll::Ready(text.take().map(|text| Ok(Frame::data(text.into()))))
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Inner(body) => body.is_end_stream(),
-            Kind::Text(text) => text.0.is_empty(),
+            BodyKind::Inner(body) => body.is_end_stream(),
+            BodyKind::Text(text) => text.0.is_empty(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Inner(body) => body.size_hint(),
-            Kind::Text(text) => SizeHint::with_exact(text.0.len() as u64),
+            BodyKind::Inner(body) => body.size_hint(),
+            BodyKind::Text(text) => SizeHint::with_exact(text.0.len() as u64),
         }
     }
 }
@@ -64,17 +66,17 @@ where
 impl<B> fmt::Debug for Body<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Kind::Inner(_) => "Body(inner)",
-            Kind::Text(_) => "Body(text)",
+            BodyKind::Inner(_) => "Body(inner)",
+            BodyKind::Text(_) => "Body(text)",
         })
     }
 }
 
 /// A body of one piece.
 #[derive(Debug, Clone, Default)]
-pub struct Text(Bytes);
+pub struct TextBody(Bytes);
 
-impl Text {
+impl TextBody {
     pub(super) fn new(bytes: impl Into<Bytes>) -> Self {
         Self(bytes.into())
     }
@@ -85,7 +87,7 @@ impl Text {
     }
 }
 
-impl http_body::Body for Text {
+impl http_body::Body for TextBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -8,27 +8,27 @@ use serde_json::json;
 use super::layer::RequireBearer;
 use super::metadata::Metadata;
 use super::policy::Policy;
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::{Audience, public_url};
 use crate::server::verify::Verify;
 
 /// Protects the server at this URL: [`RequireBearer::builder`] by another name.
-pub fn require_bearer(resource: impl Into<String>, verifier: impl Verify) -> Builder {
+pub fn require_bearer(resource: impl Into<String>, verifier: impl Verify) -> RequireBearerBuilder {
     RequireBearer::builder(resource, verifier)
 }
 
 impl RequireBearer {
     /// Describes the server at this URL, as clients reach it from outside, and who verifies its
     /// tokens.
-    pub fn builder(resource: impl Into<String>, verifier: impl Verify) -> Builder {
-        Builder::new(resource.into(), verifier)
+    pub fn builder(resource: impl Into<String>, verifier: impl Verify) -> RequireBearerBuilder {
+        RequireBearerBuilder::new(resource.into(), verifier)
     }
 }
 
 /// Describes a protected server; see [`require_bearer`](super::require_bearer).
 #[must_use = "it does nothing until it is built"]
-pub struct Builder {
+pub struct RequireBearerBuilder {
     resource: String,
     verifier: Arc<dyn Verify>,
     audiences: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Builder {
     documentation: Option<String>,
 }
 
-impl Builder {
+impl RequireBearerBuilder {
     pub(super) fn new(resource: String, verifier: impl Verify) -> Self {
         Self {
             resource,
@@ -110,7 +110,7 @@ impl Builder {
     pub fn build(self) -> Result<RequireBearer, Error> {
         let mut audience = Audience::new(&self.resource)?;
         for name in self.audiences {
-            audience = audience.or(name);
+            audience = audience.with_alias(name);
         }
         let known = self.verifier.issuer().map(str::to_owned);
         let mut servers: Vec<String> = known.into_iter().collect();
@@ -122,7 +122,7 @@ impl Builder {
         }
         if servers.is_empty() {
             return Err(Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 "clients have to know who gives out tokens; name an issuer with \
                  authorization_server()",
             ));
@@ -170,19 +170,19 @@ fn scopes(texts: &[String]) -> Result<Scopes, Error> {
     for word in text.split_ascii_whitespace() {
         if !scopes.contains(word) {
             let message = format!("{} is no scope", quoted(word));
-            return Err(Error::new(Kind::Setup, message));
+            return Err(Error::new(ErrorKind::Setup, message));
         }
         // 2026-07-28, authorization, refresh tokens: no server is in need of that.
         if word == OFFLINE_ACCESS {
             let message = "offline_access is between clients and authorization servers; \
                            a server does not ask for it";
-            return Err(Error::new(Kind::Setup, message));
+            return Err(Error::new(ErrorKind::Setup, message));
         }
     }
     Ok(scopes)
 }
 
-impl fmt::Debug for Builder {
+impl fmt::Debug for RequireBearerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("resource", &self.resource)

@@ -17,7 +17,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value;
 use tower_service::Service;
 
-use super::body::Text;
+use super::body::TextBody;
 use crate::server::audience::Audience;
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -75,8 +75,8 @@ impl Metadata {
     }
 
     /// There is nothing secret in it, so any page may read it.
-    pub(super) fn answer(&self, method: &Method) -> Response<Text> {
-        let mut response = Response::new(Text::default());
+    pub(super) fn answer(&self, method: &Method) -> Response<TextBody> {
+        let mut response = Response::new(TextBody::default());
         let mut set = |name: HeaderName, value: &'static str| {
             let value = HeaderValue::from_static(value);
             response.headers_mut().insert(name, value);
@@ -87,7 +87,7 @@ impl Metadata {
                 set(CONTENT_TYPE, "application/json");
                 set(CACHE_CONTROL, "public, max-age=300");
                 if method == Method::GET {
-                    *response.body_mut() = Text::new(self.0.document.clone());
+                    *response.body_mut() = TextBody::new(self.0.document.clone());
                 }
             }
             Method::OPTIONS => {
@@ -107,9 +107,9 @@ impl Metadata {
 }
 
 impl<B> Service<Request<B>> for Metadata {
-    type Response = Response<Text>;
+    type Response = Response<TextBody>;
     type Error = Infallible;
-    type Future = Ready<Result<Response<Text>, Infallible>>;
+    type Future = Ready<Result<Response<TextBody>, Infallible>>;
 
     fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))

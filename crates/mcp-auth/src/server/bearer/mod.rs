@@ -9,8 +9,8 @@ mod refusal;
 mod service;
 mod token;
 
-pub use self::body::{Body, Text};
-pub use self::builder::{Builder, require_bearer};
+pub use self::body::{Body, TextBody};
+pub use self::builder::{RequireBearerBuilder, require_bearer};
 pub use self::layer::RequireBearer;
 pub use self::metadata::Metadata;
 pub use self::service::Protected;

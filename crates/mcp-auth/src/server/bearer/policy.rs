@@ -9,16 +9,16 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 use mcp_protocol::{Grant, Principal};
 
-use super::body::Text;
+use super::body::TextBody;
 use super::metadata::Metadata;
-use super::refusal::{Place, Refusal};
+use super::refusal::{ChallengeContext, Refusal};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::Audience;
 use crate::server::identity::Identity;
-use crate::server::verify::{Fault, Verify};
+use crate::server::verify::{RejectionReason, Verify};
 
 /// More bytes of scopes that are granted already are not repeated in a challenge.
-const REPEATED: usize = 2_048;
+const MAX_REPEATED_BYTES: usize = 2_048;
 
 pub(super) struct Policy {
     pub(super) audience: Audience,
@@ -31,22 +31,22 @@ pub(super) struct Policy {
 }
 
 /// What a request that was let through may do.
-pub(super) struct Admitted {
+pub(super) struct Admission {
     grant: Grant,
     /// The scopes of its token.
     granted: Scopes,
 }
 
 impl Policy {
-    fn place(&self) -> Place<'_> {
-        Place {
+    fn context(&self) -> ChallengeContext<'_> {
+        ChallengeContext {
             metadata: self.metadata.url(),
             scopes: &self.required,
         }
     }
 
     /// Whether a request may pass, and what it may do then; `None` for what needs no permission.
-    pub(super) async fn admit(&self, parts: &mut Parts) -> Result<Option<Admitted>, Refusal> {
+    pub(super) async fn admit(&self, parts: &mut Parts) -> Result<Option<Admission>, Refusal> {
         // Whoever stands before this layer does not decide who the user is.
         parts.extensions.remove::<Principal>();
         parts.extensions.remove::<Grant>();
@@ -57,16 +57,16 @@ impl Policy {
         }
         let token = super::token::take(parts)?;
         let verified = self.verifier.verify(&token, &self.audience).await;
-        let identity = verified.map_err(|reject| match reject.into_fault() {
-            Fault::Invalid(why) => Refusal::Invalid(why),
-            Fault::Unavailable(error) => {
+        let identity = verified.map_err(|rejection| match rejection.into_reason() {
+            RejectionReason::Invalid(why) => Refusal::Invalid(why),
+            RejectionReason::Unavailable(error) => {
                 tracing::warn!(%error, "tokens cannot be verified");
                 Refusal::Unavailable
             }
         })?;
         drop(token);
         let granted = identity.scopes().clone();
-        let identity = identity.with_scopes(&self.widened(&granted).to_string());
+        let identity = identity.with_scopes(&self.with_implied(&granted).to_string());
         if !identity.scopes().contains_all(&self.required) {
             return Err(Refusal::Scope(self.step_up(&granted, "")));
         }
@@ -74,13 +74,13 @@ impl Policy {
         parts.extensions.insert(identity.principal());
         parts.extensions.insert(grant.clone());
         parts.extensions.insert(identity);
-        Ok(Some(Admitted { grant, granted }))
+        Ok(Some(Admission { grant, granted }))
     }
 
     /// What is granted, and what that implies.
     ///
     /// Specification: 2026-07-28, authorization, scope challenge handling.
-    fn widened(&self, granted: &Scopes) -> Scopes {
+    fn with_implied(&self, granted: &Scopes) -> Scopes {
         let mut all = granted.clone();
         // One may imply another that implies a third: no chain is longer than the list.
         for _ in &self.implied {
@@ -97,27 +97,27 @@ impl Policy {
     /// already, so that nothing is lost by asking.
     fn step_up(&self, granted: &Scopes, missing: &str) -> Scopes {
         let needed = self.required.union(&Scopes::parse(missing));
-        let mut room = REPEATED;
+        let mut room = MAX_REPEATED_BYTES;
         let repeated = granted
             .iter()
             .filter(|scope| *scope != OFFLINE_ACCESS)
-            .take_while(|it| {
-                let fits = it.len() < room;
-                room = room.saturating_sub(it.len() + 1);
+            .take_while(|f| {
+                let fits = f.len() < room;
+                room = room.saturating_sub(f.len() + 1);
                 fits
             });
         needed.union(&repeated.collect())
     }
 
-    pub(super) fn refuse(&self, refusal: &Refusal) -> Response<Text> {
-        let response = refusal.response(self.place());
+    pub(super) fn refuse(&self, refusal: &Refusal) -> Response<TextBody> {
+        let response = refusal.response(self.context());
         tracing::debug!(status = response.status().as_u16(), ?refusal, "refused");
         response
     }
 
     /// Turns an answer into a challenge, if what it answers turned out to take more scopes. What it
     /// says stays: it answers a message.
-    pub(super) fn challenge<B>(&self, admitted: &Admitted, response: &mut Response<B>) {
+    pub(super) fn challenge<B>(&self, admitted: &Admission, response: &mut Response<B>) {
         let Some(missing) = admitted.grant.missing() else {
             return;
         };
@@ -128,7 +128,7 @@ impl Policy {
         let refusal = Refusal::Scope(self.step_up(&admitted.granted, &missing));
         tracing::debug!(status = 403, ?refusal, "refused");
         *response.status_mut() = StatusCode::FORBIDDEN;
-        let challenge = refusal.challenge(self.place());
+        let challenge = refusal.challenge(self.context());
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
 }
@@ -140,10 +140,10 @@ fn is_preflight(parts: &Parts) -> bool {
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).map(|it| it.as_bytes());
+    let kind = headers.get(CONTENT_TYPE).map(|g| g.as_bytes());
     kind.is_some_and(|kind| {
         let stream = b"text/event-stream";
         kind.get(..stream.len())
-            .is_some_and(|it| it.eq_ignore_ascii_case(stream))
+            .is_some_and(|x| x.eq_ignore_ascii_case(stream))
     })
 }

@@ -9,11 +9,11 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::json;
 
-use super::body::Text;
+use super::body::TextBody;
 use crate::scopes::Scopes;
 
 /// More of a description than this is not sent.
-const LONGEST: usize = 200;
+const MAX_DESCRIPTION_CHARS: usize = 200;
 
 /// Why not.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) enum Refusal {
 
 /// What a challenge says of the server.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct ChallengeContext<'a> {
     /// Where its metadata is.
     pub(super) metadata: &'a str,
     /// What every request takes.
@@ -70,15 +70,15 @@ impl Refusal {
         }
     }
 
-    fn scopes<'a>(&'a self, place: Place<'a>) -> &'a Scopes {
+    fn scopes<'a>(&'a self, context: ChallengeContext<'a>) -> &'a Scopes {
         match self {
             Self::Scope(scopes) => scopes,
-            _ => place.scopes,
+            _ => context.scopes,
         }
     }
 
     /// The `WWW-Authenticate` header.
-    pub(super) fn challenge(&self, place: Place<'_>) -> HeaderValue {
+    pub(super) fn challenge(&self, context: ChallengeContext<'_>) -> HeaderValue {
         let mut text = "Bearer ".to_owned();
         let mut add = |name: &str, value: &str| {
             if !text.ends_with(' ') {
@@ -91,30 +91,30 @@ impl Refusal {
             add("error", code);
             add("error_description", &printable(&self.description()));
         }
-        let scopes = self.scopes(place);
+        let scopes = self.scopes(context);
         if !scopes.is_empty() {
             add("scope", &scopes.to_string());
         }
-        add("resource_metadata", place.metadata);
+        add("resource_metadata", context.metadata);
         text.try_into()
             .unwrap_or(HeaderValue::from_static("Bearer"))
     }
 
     /// The whole response.
-    pub(super) fn response(&self, place: Place<'_>) -> Response<Text> {
+    pub(super) fn response(&self, context: ChallengeContext<'_>) -> Response<TextBody> {
         let mut body = json!({
             "error": self.code().unwrap_or("unauthorized"),
             "error_description": self.description(),
         });
         let is_unavailable = matches!(self, Self::Unavailable);
         if !is_unavailable {
-            body["resource_metadata"] = place.metadata.into();
-            let scopes = self.scopes(place);
+            body["resource_metadata"] = context.metadata.into();
+            let scopes = self.scopes(context);
             if !scopes.is_empty() {
                 body["scope"] = scopes.to_string().into();
             }
         }
-        let mut response = Response::new(Text::new(body.to_string()));
+        let mut response = Response::new(TextBody::new(body.to_string()));
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -122,7 +122,7 @@ impl Refusal {
         if is_unavailable {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
         } else {
-            headers.insert(WWW_AUTHENTICATE, self.challenge(place));
+            headers.insert(WWW_AUTHENTICATE, self.challenge(context));
         }
         response
     }
@@ -130,7 +130,7 @@ impl Refusal {
 
 /// What may stand in a quoted string without being escaped, and not too much of it.
 fn printable(text: &str) -> String {
-    let chars = text.chars().take(LONGEST);
+    let chars = text.chars().take(MAX_DESCRIPTION_CHARS);
     let keep = |c: char| c == ' ' || (c.is_ascii_graphic() && c != '"' && c != '\\');
     chars.map(|c| if keep(c) { c } else { '\'' }).collect()
 }
@@ -139,8 +139,8 @@ fn printable(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn place(scopes: &Scopes) -> Place<'_> {
-        Place {
+    fn context(scopes: &Scopes) -> ChallengeContext<'_> {
+        ChallengeContext {
             metadata: "https://h/.well-known/oauth-protected-resource/mcp",
             scopes,
         }
@@ -150,7 +150,7 @@ mod tests {
     fn a_challenge_says_what_is_wrong_and_what_to_do() {
         let scopes = Scopes::parse("a b");
         let challenge = |refusal: &Refusal| {
-            let value = refusal.challenge(place(&scopes));
+            let value = refusal.challenge(context(&scopes));
             value.to_str().unwrap().to_owned()
         };
         let metadata = "resource_metadata=\"https://h/.well-known/oauth-protected-resource/mcp\"";
@@ -172,7 +172,7 @@ mod tests {
         let nasty = "a\" \\ b\r\nSet-Cookie: x=1\u{e9}\0, Basic realm=\"";
         let refusal = Refusal::Invalid(nasty.repeat(100).into());
         let none = Scopes::default();
-        let value = refusal.challenge(place(&none));
+        let value = refusal.challenge(context(&none));
         let text = value.to_str().unwrap();
         assert_eq!(text.matches('"').count(), 6, "{text}");
         assert!(

@@ -9,7 +9,7 @@ use mcp_protocol::BoxFuture;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::body::{Body, Text};
+use super::body::{Body, TextBody};
 use super::layer::RequireBearer;
 
 /// A service behind [`RequireBearer`].
@@ -68,7 +68,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let own = |response: Response<Text>| Ok(response.map(Body::text));
+        let own = |response: Response<TextBody>| Ok(response.map(Body::text));
         let layer = self.layer.clone();
         let metadata = &layer.0.metadata;
         if metadata.is_at(request.uri().path()) {
@@ -81,13 +81,13 @@ where
         Box::pin(async move {
             let policy = &*layer.0;
             let (mut parts, body) = request.into_parts();
-            let admitted = match policy.admit(&mut parts).await {
-                Ok(admitted) => admitted,
+            let admission = match policy.admit(&mut parts).await {
+                Ok(admission) => admission,
                 Err(refusal) => return own(policy.refuse(&refusal)),
             };
             let mut response = inner.call(Request::from_parts(parts, body)).await?;
-            if let Some(admitted) = &admitted {
-                policy.challenge(admitted, &mut response);
+            if let Some(admission) = &admission {
+                policy.challenge(admission, &mut response);
             }
             Ok(response.map(Body::inner))
         })

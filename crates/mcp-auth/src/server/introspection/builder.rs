@@ -10,13 +10,13 @@ use tokio::sync::Mutex;
 use tower_service::Service;
 use url::Url;
 
-use super::cache::{Cache, GOOD};
-use super::client::Ask;
+use super::cache::{Cache, MAX_TTL};
+use super::client::IntrospectionClient;
 use super::verifier::{Inner, Introspection};
 use crate::Secret;
-use crate::error::{Error, Kind, quoted};
-use crate::server::issuer::{Issuer, LIMITS};
-use crate::web::{BoxError, FormBody, Reach, Resolver};
+use crate::error::{Error, ErrorKind, quoted};
+use crate::server::issuer::{ISSUER_LIMITS, Issuer};
+use crate::web::{BoxError, FormBody, HttpSettings, Resolver};
 
 /// Describes who is asked about tokens; see [`Introspection::builder`].
 #[must_use = "it does nothing until it is built"]
@@ -26,10 +26,10 @@ pub struct IntrospectionBuilder {
     secret: Secret,
     endpoint: Option<String>,
     in_form: bool,
-    aimed: bool,
-    remember: Duration,
+    require_audience: bool,
+    cache_ttl: Duration,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
-    reach: Reach,
+    http_settings: HttpSettings,
 }
 
 impl Introspection {
@@ -51,10 +51,10 @@ impl IntrospectionBuilder {
             secret,
             endpoint: None,
             in_form: false,
-            aimed: true,
-            remember: GOOD,
+            require_audience: true,
+            cache_ttl: MAX_TTL,
             clock: Arc::new(SystemTime::now),
-            reach: Reach::new(LIMITS),
+            http_settings: HttpSettings::new(ISSUER_LIMITS),
         }
     }
 
@@ -75,26 +75,26 @@ impl IntrospectionBuilder {
     /// active to the server it was issued for and to nobody else; of any other issuer, tokens for
     /// its other servers would be accepted.
     pub fn audience_optional(mut self) -> Self {
-        self.aimed = false;
+        self.require_audience = false;
         self
     }
 
     /// For how long a good token is not asked about again. Default, and most, 60 s.
-    pub fn remember(mut self, moments: Duration) -> Self {
-        self.remember = moments;
+    pub fn cache_ttl(mut self, ttl: Duration) -> Self {
+        self.cache_ttl = ttl;
         self
     }
 
     /// Lets the issuer name places in private networks. The services that hand out the credentials
     /// of machines stay out of reach.
     pub fn allow_private_networks(mut self) -> Self {
-        self.reach.private = true;
+        self.http_settings.allow_private = true;
         self
     }
 
     /// Finds addresses in this way instead of asking the system. They are checked all the same.
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
-        self.reach.resolver = Arc::new(resolver);
+        self.http_settings.resolver = Arc::new(resolver);
         self
     }
 
@@ -108,7 +108,7 @@ impl IntrospectionBuilder {
         B: Body + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        self.reach.carry(service);
+        self.http_settings.set_service(service);
         self
     }
 
@@ -128,22 +128,24 @@ impl IntrospectionBuilder {
             None => None,
             Some(text) => Some(Url::parse(&text).map_err(|error| {
                 let message = format!("the endpoint {} is no URL", quoted(&text));
-                Error::caused(Kind::Setup, message, error)
+                Error::caused(ErrorKind::Setup, message, error)
             })?),
         };
-        let web = self.reach.web(endpoint.as_ref().unwrap_or(&issuer.url))?;
+        let http_client = self
+            .http_settings
+            .build(endpoint.as_ref().unwrap_or(&issuer.url))?;
         Ok(Introspection(Arc::new(Inner {
-            ask: Ask {
+            client: IntrospectionClient {
                 issuer,
                 endpoint: Mutex::new(endpoint),
                 id: self.id,
                 secret: self.secret,
                 in_form: self.in_form,
-                web,
+                http_client,
             },
-            aimed: self.aimed,
+            require_audience: self.require_audience,
             clock: self.clock,
-            cache: Cache::new(self.remember),
+            cache: Cache::new(self.cache_ttl),
         })))
     }
 }

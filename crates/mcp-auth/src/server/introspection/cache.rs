@@ -4,111 +4,115 @@
 //! is not asked about twice at once.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry as Place;
+use std::collections::hash_map;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{Mutex as Turn, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use crate::Secret;
 use crate::digest::sha256;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::server::identity::Identity;
 use crate::sync::lock;
 
 /// For how long what is said of a good token is remembered, unless told otherwise, and at most.
-pub(crate) const GOOD: Duration = Duration::from_secs(60);
+pub(crate) const MAX_TTL: Duration = Duration::from_secs(60);
 /// The same of a bad token, which may only be too new for the issuer's other half.
-const BAD: Duration = Duration::from_secs(3);
+const INACTIVE_TTL: Duration = Duration::from_secs(3);
 /// For how long a failure stands before somebody tries again.
 const BACKOFF: Duration = Duration::from_secs(2);
 /// Tokens that are remembered.
-const MOST: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 /// Questions to the issuer at once. The others wait.
-const AT_ONCE: usize = 32;
+const MAX_CONCURRENT: usize = 32;
 /// For how long they wait.
-const PATIENCE: Duration = Duration::from_secs(5);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What was said of a token.
 #[derive(Clone)]
 pub(crate) enum Outcome {
-    Good(Identity),
+    Active(Identity),
     /// The reason is for the client.
-    Bad(String),
+    Inactive(String),
 }
 
-type Said = Result<Outcome, Error>;
-type Entry = Arc<Turn<Option<(Said, Instant)>>>;
+type IntrospectionResult = Result<Outcome, Error>;
+type CacheEntry = Arc<AsyncMutex<Option<(IntrospectionResult, Instant)>>>;
 
 /// What was said of tokens.
 pub(crate) struct Cache {
-    entries: Mutex<HashMap<String, Entry>>,
+    entries: Mutex<HashMap<String, CacheEntry>>,
     /// Held by who asks.
-    questions: Semaphore,
-    good: Duration,
+    requests: Semaphore,
+    ttl: Duration,
 }
 
 impl Cache {
-    pub(crate) fn new(good: Duration) -> Self {
+    pub(crate) fn new(ttl: Duration) -> Self {
         Self {
             entries: Mutex::default(),
-            questions: Semaphore::new(AT_ONCE),
-            good: good.min(GOOD),
+            requests: Semaphore::new(MAX_CONCURRENT),
+            ttl: ttl.min(MAX_TTL),
         }
     }
 
     /// What was said of a token, or what is said if it is asked now.
-    pub(crate) async fn get<F>(&self, token: &Secret, ask: impl FnOnce() -> F) -> Said
+    pub(crate) async fn get<F>(
+        &self,
+        token: &Secret,
+        introspect: impl FnOnce() -> F,
+    ) -> IntrospectionResult
     where
-        F: Future<Output = Said>,
+        F: Future<Output = IntrospectionResult>,
     {
         let entry = self.entry(sha256(token.expose()))?;
-        let mut known = entry.lock().await;
-        if let Some((said, until)) = &*known
+        let mut cached = entry.lock().await;
+        if let Some((result, until)) = &*cached
             && Instant::now() < *until
         {
-            return said.clone();
+            return result.clone();
         }
-        let said = match timeout(PATIENCE, self.questions.acquire()).await {
-            Ok(_question) => ask().await,
+        let result = match timeout(QUEUE_TIMEOUT, self.requests.acquire()).await {
+            Ok(_permit) => introspect().await,
             Err(_) => Err(busy()),
         };
-        let keep = match &said {
-            Ok(Outcome::Good(_)) => self.good,
-            Ok(Outcome::Bad(_)) => BAD,
+        let ttl = match &result {
+            Ok(Outcome::Active(_)) => self.ttl,
+            Ok(Outcome::Inactive(_)) => INACTIVE_TTL,
             Err(error) => {
                 tracing::debug!(%error, "a token could not be asked about");
                 BACKOFF
             }
         };
-        *known = Some((said.clone(), Instant::now() + keep));
-        said
+        *cached = Some((result.clone(), Instant::now() + ttl));
+        result
     }
 
-    fn entry(&self, key: String) -> Result<Entry, Error> {
+    fn entry(&self, key: String) -> Result<CacheEntry, Error> {
         let mut entries = lock(&self.entries);
-        if entries.len() >= MOST && !entries.contains_key(&key) {
-            make_room(&mut entries)?;
+        if entries.len() >= MAX_ENTRIES && !entries.contains_key(&key) {
+            evict(&mut entries)?;
         }
         Ok(match entries.entry(key) {
-            Place::Occupied(place) => Arc::clone(place.get()),
-            Place::Vacant(place) => Arc::clone(place.insert(Entry::default())),
+            hash_map::Entry::Occupied(entry) => Arc::clone(entry.get()),
+            hash_map::Entry::Vacant(entry) => Arc::clone(entry.insert(CacheEntry::default())),
         })
     }
 }
 
 /// Forgets what is over; if nothing is, anything that nobody waits for.
-fn make_room(entries: &mut HashMap<String, Entry>) -> Result<(), Error> {
+fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
     let now = Instant::now();
-    let is_idle = |entry: &Entry| Arc::strong_count(entry) == 1;
-    let is_over = |entry: &Entry| {
+    let is_idle = |entry: &CacheEntry| Arc::strong_count(entry) == 1;
+    let is_expired = |entry: &CacheEntry| {
         // Locked means asked about.
-        let known = entry.try_lock();
-        known.is_ok_and(|it| it.as_ref().is_none_or(|(_, until)| now >= *until))
+        let cached = entry.try_lock();
+        cached.is_ok_and(|k| k.as_ref().is_none_or(|(_, until)| now >= *until))
     };
-    entries.retain(|_, entry| !(is_idle(entry) && is_over(entry)));
-    if entries.len() >= MOST {
+    entries.retain(|_, entry| !(is_idle(entry) && is_expired(entry)));
+    if entries.len() >= MAX_ENTRIES {
         let idle = entries.iter().find(|(_, entry)| is_idle(entry));
         let key = idle.map(|(key, _)| key.clone()).ok_or_else(busy)?;
         entries.remove(&key);
@@ -117,7 +121,10 @@ fn make_room(entries: &mut HashMap<String, Entry>) -> Result<(), Error> {
 }
 
 fn busy() -> Error {
-    Error::new(Kind::Unavailable, "too many tokens are asked about at once")
+    Error::new(
+        ErrorKind::Unavailable,
+        "too many tokens are asked about at once",
+    )
 }
 
 #[cfg(test)]
@@ -125,33 +132,41 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    fn good() -> Said {
-        Ok(Outcome::Good(Identity::new("issuer", "subject")))
+    fn active() -> IntrospectionResult {
+        Ok(Outcome::Active(Identity::new("issuer", "subject")))
     }
 
-    fn bad() -> Said {
-        Ok(Outcome::Bad("no".to_owned()))
+    fn inactive() -> IntrospectionResult {
+        Ok(Outcome::Inactive("no".to_owned()))
     }
 
     /// Asks, and says how often the issuer was asked so far.
-    async fn asked(cache: &Cache, token: &str, say: fn() -> Said, count: &AtomicUsize) -> usize {
-        let ask = || async {
+    async fn asked(
+        cache: &Cache,
+        token: &str,
+        say: fn() -> IntrospectionResult,
+        count: &AtomicUsize,
+    ) -> usize {
+        let introspect = || async {
             tokio::task::yield_now().await;
             count.fetch_add(1, Ordering::SeqCst);
             say()
         };
-        let _ = cache.get(&token.into(), ask).await;
+        let _ = cache.get(&token.into(), introspect).await;
         count.load(Ordering::SeqCst)
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_said_is_remembered_for_moments() {
         for (say, moments) in [
-            (good as fn() -> Said, Duration::from_secs(60)),
-            (bad, Duration::from_secs(3)),
+            (
+                active as fn() -> IntrospectionResult,
+                Duration::from_secs(60),
+            ),
+            (inactive, Duration::from_secs(3)),
             (|| Err(busy()), Duration::from_secs(2)),
         ] {
-            let (cache, count) = (Cache::new(GOOD * 10), AtomicUsize::new(0));
+            let (cache, count) = (Cache::new(MAX_TTL * 10), AtomicUsize::new(0));
             assert_eq!(asked(&cache, "a", say, &count).await, 1);
             tokio::time::advance(moments - Duration::from_millis(1)).await;
             assert_eq!(asked(&cache, "a", say, &count).await, 1);
@@ -162,12 +177,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn fifty_requests_with_one_token_are_one_question() {
-        let (cache, count) = (Arc::new(Cache::new(GOOD)), Arc::new(AtomicUsize::new(0)));
+    async fn fifty_requests_with_one_token_are_one_permit() {
+        let (cache, count) = (Arc::new(Cache::new(MAX_TTL)), Arc::new(AtomicUsize::new(0)));
         let all: Vec<_> = (0..50)
             .map(|_| {
                 let (cache, count) = (Arc::clone(&cache), Arc::clone(&count));
-                tokio::spawn(async move { asked(&cache, "a", good, &count).await })
+                tokio::spawn(async move { asked(&cache, "a", active, &count).await })
             })
             .collect();
         for one in all {
@@ -177,22 +192,22 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn tokens_that_somebody_makes_up_do_not_pile_up() {
-        let (cache, count) = (Cache::new(GOOD), AtomicUsize::new(0));
-        asked(&cache, "real", good, &count).await;
+        let (cache, count) = (Cache::new(MAX_TTL), AtomicUsize::new(0));
+        asked(&cache, "real", active, &count).await;
         tokio::time::advance(Duration::from_secs(1)).await;
         for token in 0..5_000 {
-            asked(&cache, &format!("token-{token}"), bad, &count).await;
-            assert!(cache.entries.lock().unwrap().len() <= MOST);
+            asked(&cache, &format!("token-{token}"), inactive, &count).await;
+            assert!(cache.entries.lock().unwrap().len() <= MAX_ENTRIES);
         }
         assert_eq!(count.load(Ordering::SeqCst), 5_001);
     }
 
     #[tokio::test]
-    async fn a_question_that_was_given_up_is_asked_by_the_next() {
-        let (cache, count) = (Cache::new(GOOD), AtomicUsize::new(0));
+    async fn a_permit_that_was_given_up_is_asked_by_the_next() {
+        let (cache, count) = (Cache::new(MAX_TTL), AtomicUsize::new(0));
         let token = "a".into();
         let given_up = cache.get(&token, std::future::pending);
         assert!(timeout(Duration::ZERO, given_up).await.is_err());
-        assert_eq!(asked(&cache, "a", good, &count).await, 1);
+        assert_eq!(asked(&cache, "a", active, &count).await, 1);
     }
 }

@@ -9,15 +9,15 @@ use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 use crate::Secret;
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::server::issuer::{Issuer, check};
-use crate::server::strict::object;
-use crate::web::{Reply, Web, shown};
+use crate::server::strict::parse_object;
+use crate::web::{HttpClient, Reply, redacted};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Who is asked, and by whom.
-pub(crate) struct Ask {
+pub(crate) struct IntrospectionClient {
     pub(crate) issuer: Issuer,
     /// Where; found out when it is first needed.
     pub(crate) endpoint: Mutex<Option<Url>>,
@@ -25,23 +25,23 @@ pub(crate) struct Ask {
     pub(crate) secret: Secret,
     /// Whether the credentials are in the form rather than in a header.
     pub(crate) in_form: bool,
-    pub(crate) web: Web,
+    pub(crate) http_client: HttpClient,
 }
 
-impl Ask {
+impl IntrospectionClient {
     /// What the issuer says of a token.
-    pub(crate) async fn about(&self, token: &Secret) -> Result<Map<String, Value>, Error> {
+    pub(crate) async fn introspect(&self, token: &Secret) -> Result<Map<String, Value>, Error> {
         let url = self.endpoint().await?;
         let (form, headers) = self.request(token)?;
-        let reply = self.web.post(&url, FORM, &headers, form).await?;
+        let reply = self.http_client.post(&url, FORM, &headers, form).await?;
         if is_unsupported(&reply) {
             // An answer that does not say that the token is active.
             return Ok(Map::new());
         }
         check(&url, &reply)?;
-        object(&reply.body).ok_or_else(|| {
-            let message = format!("{} answers no JSON object", shown(&url));
-            Error::new(Kind::Unusable, message)
+        parse_object(&reply.body).ok_or_else(|| {
+            let message = format!("{} answers no JSON object", redacted(&url));
+            Error::new(ErrorKind::InvalidResponse, message)
         })
     }
 
@@ -50,13 +50,13 @@ impl Ask {
         if let Some(url) = &*known {
             return Ok(url.clone());
         }
-        let document = self.issuer.document(&self.web).await?;
+        let document = self.issuer.document(&self.http_client).await?;
         let text = document.introspection_endpoint.unwrap_or_default();
         let url = Url::parse(&text).map_err(|error| {
             let issuer = quoted(&self.issuer.name);
             let message =
                 format!("the metadata of the issuer {issuer} has no introspection_endpoint");
-            Error::caused(Kind::Unusable, message, error)
+            Error::caused(ErrorKind::InvalidResponse, message, error)
         })?;
         Ok(known.insert(url).clone())
     }
@@ -77,8 +77,9 @@ impl Ask {
         let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
         let both = Secret::new(format!("{}:{}", part(&self.id), part(self.secret.expose())));
         let basic = Secret::new(format!("Basic {}", BASE64.encode(both.expose().as_bytes())));
-        let mut value = HeaderValue::from_str(basic.expose())
-            .map_err(|error| Error::caused(Kind::Setup, "the credentials fit no header", error))?;
+        let mut value = HeaderValue::from_str(basic.expose()).map_err(|error| {
+            Error::caused(ErrorKind::Setup, "the credentials fit no header", error)
+        })?;
         value.set_sensitive(true);
         Ok((form.finish(), vec![(AUTHORIZATION, value)]))
     }
@@ -87,7 +88,7 @@ impl Ask {
 /// Whether the issuer gives out no tokens of this kind to ask about, such as signed ones: RFC 7009, section 2.2.1,
 /// which some heed here too.
 fn is_unsupported(reply: &Reply) -> bool {
-    let error = object(&reply.body).and_then(|mut body| body.remove("error"));
+    let error = parse_object(&reply.body).and_then(|mut body| body.remove("error"));
     reply.status == StatusCode::BAD_REQUEST
         && error.is_some_and(|error| error == "unsupported_token_type")
 }

@@ -9,13 +9,13 @@ use std::time::SystemTime;
 use mcp_protocol::BoxFuture;
 
 use super::cache::{Cache, Outcome};
-use super::client::Ask;
+use super::client::IntrospectionClient;
 use crate::Secret;
 use crate::error::Error;
 use crate::server::audience::Audience;
 use crate::server::claims::{Claims, SKEW};
 use crate::server::identity::Identity;
-use crate::server::verify::{Reject, Verify};
+use crate::server::verify::{Rejection, Verify};
 
 /// Verifies tokens by asking who issued them.
 ///
@@ -39,65 +39,65 @@ use crate::server::verify::{Reject, Verify};
 pub struct Introspection(pub(super) Arc<Inner>);
 
 pub(super) struct Inner {
-    pub(super) ask: Ask,
+    pub(super) client: IntrospectionClient,
     /// Whether an answer has to say whom the token is for.
-    pub(super) aimed: bool,
+    pub(super) require_audience: bool,
     pub(super) clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     pub(super) cache: Cache,
 }
 
 impl Introspection {
-    async fn identity(&self, token: &Secret, audience: &Audience) -> Result<Identity, Reject> {
+    async fn identity(&self, token: &Secret, audience: &Audience) -> Result<Identity, Rejection> {
         let this = &*self.0;
-        let outcome = this.cache.get(token, || this.asked(token)).await;
-        let identity = match outcome.map_err(Reject::unavailable)? {
-            Outcome::Good(identity) => identity,
-            Outcome::Bad(why) => return Err(Reject::invalid(why)),
+        let outcome = this.cache.get(token, || this.introspect(token)).await;
+        let identity = match outcome.map_err(Rejection::unavailable)? {
+            Outcome::Active(identity) => identity,
+            Outcome::Inactive(why) => return Err(Rejection::invalid(why)),
         };
         // What depends on the moment and on the server is not remembered.
         let claims = Claims::new(identity.claims());
         claims.check_times((this.clock)(), SKEW)?;
-        let is_for_anybody = !this.aimed && !claims.has("aud");
+        let is_for_anybody = !this.require_audience && !claims.has("aud");
         if !is_for_anybody && !claims.names(audience) {
-            return Err(Reject::invalid("the token is for another audience"));
+            return Err(Rejection::invalid("the token is for another audience"));
         }
         Ok(identity)
     }
 }
 
 impl Inner {
-    async fn asked(&self, token: &Secret) -> Result<Outcome, Error> {
-        let claims = self.ask.about(token).await?;
-        let judged = self.judged(Claims::new(&claims));
-        Ok(match judged {
-            Ok(identity) => Outcome::Good(identity.with_claims(claims)),
-            Err(reject) => Outcome::Bad(reject.to_string()),
+    async fn introspect(&self, token: &Secret) -> Result<Outcome, Error> {
+        let claims = self.client.introspect(token).await?;
+        let check = self.check(Claims::new(&claims));
+        Ok(match check {
+            Ok(identity) => Outcome::Active(identity.with_claims(claims)),
+            Err(reject) => Outcome::Inactive(reject.to_string()),
         })
     }
 
     /// Who the token speaks for, if the issuer says that it is good.
-    fn judged(&self, claims: Claims<'_>) -> Result<Identity, Reject> {
-        let issuer = &self.ask.issuer.name;
+    fn check(&self, claims: Claims<'_>) -> Result<Identity, Rejection> {
+        let issuer = &self.client.issuer.name;
         if !claims.is_true("active") {
-            return Err(Reject::invalid("the token is not active"));
+            return Err(Rejection::invalid("the token is not active"));
         }
-        if claims.text("iss")?.is_some_and(|it| it != issuer) {
-            return Err(Reject::invalid("the token is from another issuer"));
+        if claims.text("iss")?.is_some_and(|t| t != issuer) {
+            return Err(Rejection::invalid("the token is from another issuer"));
         }
         claims.check_unbound()?;
         let kind = claims.text("token_type")?.unwrap_or("Bearer");
         // Some say here which of their tokens it is.
         let kinds = ["bearer", "access_token"];
-        if !kinds.iter().any(|it| it.eq_ignore_ascii_case(kind)) {
-            return Err(Reject::invalid("the token is no bearer token"));
+        if !kinds.iter().any(|i| i.eq_ignore_ascii_case(kind)) {
+            return Err(Rejection::invalid("the token is no bearer token"));
         }
         let subject = match claims.text("sub")? {
             // A client that acts for itself is its own subject.
             None => claims.text("client_id")?,
             subject => subject,
         };
-        let Some(subject) = subject.filter(|it| !it.is_empty()) else {
-            return Err(Reject::invalid("the token names no subject"));
+        let Some(subject) = subject.filter(|s| !s.is_empty()) else {
+            return Err(Rejection::invalid("the token names no subject"));
         };
         claims.identity(issuer, subject)
     }
@@ -108,19 +108,19 @@ impl Verify for Introspection {
         &'a self,
         token: &'a Secret,
         audience: &'a Audience,
-    ) -> BoxFuture<'a, Result<Identity, Reject>> {
+    ) -> BoxFuture<'a, Result<Identity, Rejection>> {
         Box::pin(self.identity(token, audience))
     }
 
     fn issuer(&self) -> Option<&str> {
-        Some(&self.0.ask.issuer.name)
+        Some(&self.0.client.issuer.name)
     }
 }
 
 impl fmt::Debug for Introspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Introspection")
-            .field("issuer", &self.0.ask.issuer.name)
+            .field("issuer", &self.0.client.issuer.name)
             .finish_non_exhaustive()
     }
 }

@@ -68,7 +68,7 @@ impl Algorithm {
     pub(crate) fn named(name: &str) -> Option<Self> {
         // RFC 9864 gives the one curve of EdDSA that is in use its own name.
         let name = if name == "Ed25519" { "EdDSA" } else { name };
-        Self::ALL.into_iter().find(|it| it.as_str() == name)
+        Self::ALL.into_iter().find(|i| i.as_str() == name)
     }
 
     /// The family of its keys.

@@ -10,31 +10,31 @@ use tower_service::Service;
 use url::Url;
 
 use super::algorithm::Algorithm;
-use super::cache::{Ages, Cache};
+use super::cache::{Cache, CacheLifetimes};
 use super::keys::Jwks;
 use super::source::Source;
 use super::verifier::{Inner, Jwt, Keys};
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::server::claims::SKEW;
-use crate::server::issuer::{Issuer, LIMITS};
-use crate::web::{BoxError, FormBody, Reach, Resolver};
+use crate::server::issuer::{ISSUER_LIMITS, Issuer};
+use crate::web::{BoxError, FormBody, HttpSettings, Resolver};
 
 /// Bytes of a token, unless told otherwise.
-const LONGEST: usize = 8 << 10;
+const DEFAULT_MAX_TOKEN_BYTES: usize = 8 << 10;
 
 /// Describes the tokens of an issuer; see [`Jwt::builder`].
 #[must_use = "it does nothing until it is built"]
 pub struct JwtBuilder {
     issuer: String,
     algorithms: Vec<Algorithm>,
-    strict: bool,
+    require_at_jwt: bool,
     skew: Duration,
-    longest: usize,
+    max_token_bytes: usize,
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
-    given: Option<Jwks>,
+    static_keys: Option<Jwks>,
     uri: Option<String>,
-    ages: Ages,
-    reach: Reach,
+    cache_lifetimes: CacheLifetimes,
+    http_settings: HttpSettings,
 }
 
 impl Jwt {
@@ -57,14 +57,14 @@ impl JwtBuilder {
         Self {
             issuer,
             algorithms: Algorithm::ALL.to_vec(),
-            strict: false,
+            require_at_jwt: false,
             skew: SKEW,
-            longest: LONGEST,
+            max_token_bytes: DEFAULT_MAX_TOKEN_BYTES,
             clock: Arc::new(SystemTime::now),
-            given: None,
+            static_keys: None,
             uri: None,
-            ages: Ages::default(),
-            reach: Reach::new(LIMITS),
+            cache_lifetimes: CacheLifetimes::default(),
+            http_settings: HttpSettings::new(ISSUER_LIMITS),
         }
     }
 
@@ -76,7 +76,7 @@ impl JwtBuilder {
 
     /// The keys themselves. Nothing is fetched then.
     pub fn keys(mut self, keys: Jwks) -> Self {
-        self.given = Some(keys);
+        self.static_keys = Some(keys);
         self
     }
 
@@ -88,8 +88,8 @@ impl JwtBuilder {
 
     /// Accepts only tokens that say they are access tokens (`typ` is `at+jwt`). By default a token
     /// may also be a `JWT`, or say nothing: many issuers do not tell access tokens from others.
-    pub fn strict(mut self) -> Self {
-        self.strict = true;
+    pub fn require_at_jwt(mut self) -> Self {
+        self.require_at_jwt = true;
         self
     }
 
@@ -100,29 +100,29 @@ impl JwtBuilder {
     }
 
     /// Sets how many bytes a token may have. Default 8 KiB.
-    pub fn longest(mut self, bytes: usize) -> Self {
-        self.longest = bytes;
+    pub fn max_token_bytes(mut self, bytes: usize) -> Self {
+        self.max_token_bytes = bytes;
         self
     }
 
     /// For how long keys are not looked at again, and for how long they are used if the issuer
     /// does not answer. Default 10 minutes and 24 hours. What the issuer says of caching is not
     /// considered.
-    pub fn keep(mut self, fresh: Duration, most: Duration) -> Self {
-        self.ages = Ages { fresh, most };
+    pub fn jwks_cache(mut self, ttl: Duration, max_stale: Duration) -> Self {
+        self.cache_lifetimes = CacheLifetimes { ttl, max_stale };
         self
     }
 
     /// Lets the issuer name places in private networks. The services that hand out the credentials
     /// of machines stay out of reach.
     pub fn allow_private_networks(mut self) -> Self {
-        self.reach.private = true;
+        self.http_settings.allow_private = true;
         self
     }
 
     /// Finds addresses in this way instead of asking the system. They are checked all the same.
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
-        self.reach.resolver = Arc::new(resolver);
+        self.http_settings.resolver = Arc::new(resolver);
         self
     }
 
@@ -137,7 +137,7 @@ impl JwtBuilder {
         B: Body + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        self.reach.carry(service);
+        self.http_settings.set_service(service);
         self
     }
 
@@ -152,7 +152,7 @@ impl JwtBuilder {
     /// # Errors
     /// Something that was said cannot be, such as an issuer that is not reached by TLS.
     pub fn build(self) -> Result<Jwt, Error> {
-        let setup = |why: &str| Err(Error::new(Kind::Setup, why));
+        let setup = |why: &str| Err(Error::new(ErrorKind::Setup, why));
         if self.skew > SKEW {
             return setup("no clock is off by more than 60 s; set skew() to less");
         }
@@ -161,35 +161,37 @@ impl JwtBuilder {
         }
         let issuer = Issuer::new(self.issuer)?;
         let name = issuer.name.clone();
-        let keys = match self.given {
-            Some(keys) => Keys::Given(keys),
+        let keys = match self.static_keys {
+            Some(keys) => Keys::Static(keys),
             None => {
-                let uri = self.uri.as_deref().map(address).transpose()?;
-                let web = self.reach.web(uri.as_ref().unwrap_or(&issuer.url))?;
+                let uri = self.uri.as_deref().map(parse_uri).transpose()?;
+                let http_client = self
+                    .http_settings
+                    .build(uri.as_ref().unwrap_or(&issuer.url))?;
                 let source = Source {
                     issuer,
                     keys: uri,
-                    web,
+                    http_client,
                 };
-                Keys::Kept(Cache::new(source, self.ages))
+                Keys::Cached(Cache::new(source, self.cache_lifetimes))
             }
         };
         Ok(Jwt(Arc::new(Inner {
             issuer: name,
             algorithms: self.algorithms,
-            strict: self.strict,
+            require_at_jwt: self.require_at_jwt,
             skew: self.skew,
-            longest: self.longest,
+            max_token_bytes: self.max_token_bytes,
             clock: self.clock,
             keys,
         })))
     }
 }
 
-fn address(text: &str) -> Result<Url, Error> {
+fn parse_uri(text: &str) -> Result<Url, Error> {
     Url::parse(text).map_err(|error| {
         let message = format!("the jwks_uri {} is no URL", quoted(text));
-        Error::caused(Kind::Setup, message, error)
+        Error::caused(ErrorKind::Setup, message, error)
     })
 }
 
@@ -198,7 +200,7 @@ impl fmt::Debug for JwtBuilder {
         f.debug_struct("JwtBuilder")
             .field("issuer", &self.issuer)
             .field("algorithms", &self.algorithms)
-            .field("given", &self.given)
+            .field("given", &self.static_keys)
             .field("uri", &self.uri)
             .finish_non_exhaustive()
     }

@@ -15,28 +15,28 @@ use tokio::time::Instant;
 use super::keys::Jwks;
 use super::source::Source;
 use crate::error::Error;
-use crate::server::verify::Reject;
+use crate::server::verify::Rejection;
 use crate::sync::lock;
 
 /// For how long a failure stands before somebody tries again.
 const BACKOFF: Duration = Duration::from_secs(5);
 /// How often tokens with unknown keys may cause a request.
-const UNKNOWN: Duration = Duration::from_secs(60);
+const UNKNOWN_KEY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// For how long keys are kept.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ages {
+pub(crate) struct CacheLifetimes {
     /// Younger than this they are not looked at again.
-    pub(crate) fresh: Duration,
+    pub(crate) ttl: Duration,
     /// Older than this they are not used.
-    pub(crate) most: Duration,
+    pub(crate) max_stale: Duration,
 }
 
-impl Default for Ages {
+impl Default for CacheLifetimes {
     fn default() -> Self {
         Self {
-            fresh: Duration::from_secs(600),
-            most: Duration::from_secs(24 * 3_600),
+            ttl: Duration::from_secs(600),
+            max_stale: Duration::from_secs(24 * 3_600),
         }
     }
 }
@@ -47,10 +47,10 @@ pub(crate) struct Cache(Arc<Inner>);
 
 struct Inner {
     source: Source,
-    ages: Ages,
+    lifetimes: CacheLifetimes,
     state: Mutex<State>,
     /// Held by whoever fetches.
-    flight: Arc<tokio::sync::Mutex<()>>,
+    fetch_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
@@ -59,17 +59,17 @@ struct State {
     /// Why there are no newer keys, if the last attempt failed.
     failure: Option<(Error, Instant)>,
     /// When a token with an unknown key last caused a request.
-    unknown: Option<Instant>,
+    unknown_key_fetch: Option<Instant>,
     /// How many requests have ended.
-    flights: u64,
+    fetches: u64,
 }
 
 impl State {
     /// Keys that may be used, and whether they are fresh.
-    fn usable(&self, ages: Ages) -> Option<(&Jwks, bool)> {
+    fn usable(&self, lifetimes: CacheLifetimes) -> Option<(&Jwks, bool)> {
         let (keys, since) = self.keys.as_ref()?;
         let age = since.elapsed();
-        (age < ages.most).then_some((keys, age < ages.fresh))
+        (age < lifetimes.max_stale).then_some((keys, age < lifetimes.ttl))
     }
 
     /// A failure that is too young to try again.
@@ -80,12 +80,12 @@ impl State {
 }
 
 impl Cache {
-    pub(crate) fn new(source: Source, ages: Ages) -> Self {
+    pub(crate) fn new(source: Source, lifetimes: CacheLifetimes) -> Self {
         Self(Arc::new(Inner {
             source,
-            ages,
+            lifetimes,
             state: Mutex::default(),
-            flight: Arc::default(),
+            fetch_lock: Arc::default(),
         }))
     }
 
@@ -97,28 +97,28 @@ impl Cache {
     ///
     /// # Errors
     /// There are none and they cannot be had now.
-    pub(crate) async fn keys(&self) -> Result<Jwks, Reject> {
-        let seen = {
+    pub(crate) async fn keys(&self) -> Result<Jwks, Rejection> {
+        let fetches_before = {
             let state = self.state();
-            if let Some((keys, is_fresh)) = state.usable(self.0.ages) {
+            if let Some((keys, is_fresh)) = state.usable(self.0.lifetimes) {
                 let keys = keys.clone();
                 if !is_fresh && state.recent_failure().is_none() {
                     drop(state);
-                    self.renew_behind();
+                    self.refresh_in_background();
                 }
                 return Ok(keys);
             }
-            state.flights
+            state.fetches
         };
-        let turn = Arc::clone(&self.0.flight).lock_owned().await;
+        let turn = Arc::clone(&self.0.fetch_lock).lock_owned().await;
         {
             let state = self.state();
-            let waited = state.flights != seen;
-            if waited && let Some((keys, _)) = state.usable(self.0.ages) {
+            let waited = state.fetches != fetches_before;
+            if waited && let Some((keys, _)) = state.usable(self.0.lifetimes) {
                 return Ok(keys.clone());
             }
             if let Some(error) = state.recent_failure() {
-                return Err(Reject::unavailable(error.clone()));
+                return Err(Rejection::unavailable(error.clone()));
             }
         }
         self.fetch(turn).await
@@ -129,39 +129,41 @@ impl Cache {
     ///
     /// # Errors
     /// Whether there is such a key cannot be found out now.
-    pub(crate) async fn keys_for_unknown(&self) -> Result<Option<Jwks>, Reject> {
-        let seen = self.state().flights;
-        let turn = Arc::clone(&self.0.flight).lock_owned().await;
+    pub(crate) async fn keys_for_unknown(&self) -> Result<Option<Jwks>, Rejection> {
+        let fetches_before = self.state().fetches;
+        let turn = Arc::clone(&self.0.fetch_lock).lock_owned().await;
         {
             let mut state = self.state();
-            let waited = state.flights != seen;
-            let recently = state.unknown.is_some_and(|it| it.elapsed() < UNKNOWN);
+            let waited = state.fetches != fetches_before;
+            let recently = state
+                .unknown_key_fetch
+                .is_some_and(|u| u.elapsed() < UNKNOWN_KEY_INTERVAL);
             if waited || recently {
                 return match (&state.failure, &state.keys) {
-                    (Some((error, _)), _) => Err(Reject::unavailable(error.clone())),
+                    (Some((error, _)), _) => Err(Rejection::unavailable(error.clone())),
                     (None, Some((keys, _))) if waited => Ok(Some(keys.clone())),
                     _ => Ok(None),
                 };
             }
-            state.unknown = Some(Instant::now());
+            state.unknown_key_fetch = Some(Instant::now());
         }
         self.fetch(turn).await.map(Some)
     }
 
     /// Fetches in a task of its own: whoever asked may go away, and others wait for the same.
-    async fn fetch(&self, turn: OwnedMutexGuard<()>) -> Result<Jwks, Reject> {
+    async fn fetch(&self, turn: OwnedMutexGuard<()>) -> Result<Jwks, Rejection> {
         let this = self.clone();
         let fetched = tokio::spawn(async move { this.fly(turn).await });
         match fetched.await {
             Ok(Ok(keys)) => Ok(keys),
-            Ok(Err(error)) => Err(Reject::unavailable(error)),
-            Err(error) => Err(Reject::unavailable(error)),
+            Ok(Err(error)) => Err(Rejection::unavailable(error)),
+            Err(error) => Err(Rejection::unavailable(error)),
         }
     }
 
-    fn renew_behind(&self) {
+    fn refresh_in_background(&self) {
         // Whoever holds it does just that.
-        let Ok(turn) = Arc::clone(&self.0.flight).try_lock_owned() else {
+        let Ok(turn) = Arc::clone(&self.0.fetch_lock).try_lock_owned() else {
             return;
         };
         let this = self.clone();
@@ -172,7 +174,7 @@ impl Cache {
         let fetched = self.0.source.fetch().await;
         let now = Instant::now();
         let mut state = self.state();
-        state.flights += 1;
+        state.fetches += 1;
         match &fetched {
             Ok(keys) => {
                 state.keys = Some((keys.clone(), now));

@@ -12,11 +12,11 @@ use ring::signature::{RsaPublicKeyComponents, UnparsedPublicKey};
 use serde_json::{Map, Value};
 
 use super::algorithm::{Algorithm, Family};
-use crate::error::{Error, Kind};
-use crate::server::strict::{bytes, object};
+use crate::error::{Error, ErrorKind};
+use crate::server::strict::{decode_base64url, parse_object};
 
 /// More keys than any issuer has; the rest is not read.
-const MOST: usize = 32;
+const MAX_KEYS: usize = 32;
 
 /// A set of public keys, from a text such as `{"keys": [..]}`. Keys that verify no signature that
 /// is understood here are left out. Cloning shares it.
@@ -37,11 +37,11 @@ enum Material {
 
 /// What a set of keys says of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Good,
-    Bad,
+pub(crate) enum SignatureCheck {
+    Valid,
+    Invalid,
     /// There is no such key.
-    Unknown,
+    UnknownKey,
 }
 
 impl Jwks {
@@ -54,15 +54,15 @@ impl Jwks {
     }
 
     pub(crate) fn read(text: &[u8]) -> Result<Self, Error> {
-        let unusable = |why| Err(Error::new(Kind::Unusable, why));
-        let set = object(text);
+        let unusable = |why| Err(Error::new(ErrorKind::InvalidResponse, why));
+        let set = parse_object(text);
         let Some(Value::Array(keys)) = set.as_ref().and_then(|set| set.get("keys")) else {
             return unusable("the key set is no JSON object with an array of keys");
         };
-        if keys.len() > MOST {
-            tracing::warn!(keys = keys.len(), most = MOST, "a key set is too long");
+        if keys.len() > MAX_KEYS {
+            tracing::warn!(keys = keys.len(), most = MAX_KEYS, "a key set is too long");
         }
-        let keys: Arc<[Key]> = keys.iter().take(MOST).filter_map(Key::read).collect();
+        let keys: Arc<[Key]> = keys.iter().take(MAX_KEYS).filter_map(Key::read).collect();
         if keys.is_empty() {
             return unusable("the key set has no public key that verifies signatures");
         }
@@ -71,27 +71,27 @@ impl Jwks {
 
     /// Whether a signature is by one of these keys. A token that names no key can be verified only
     /// where there is no choice.
-    pub(crate) fn verdict(
+    pub(crate) fn check(
         &self,
         id: Option<&str>,
         algorithm: Algorithm,
         message: &[u8],
         signature: &[u8],
-    ) -> Verdict {
-        let fitting = self.0.iter().filter(|key| key.fits(algorithm));
+    ) -> SignatureCheck {
+        let fitting = self.0.iter().filter(|key| key.matches(algorithm));
         let mut named = fitting.filter(|key| id.is_none() || key.id.as_deref() == id);
         let Some(first) = named.next() else {
-            return Verdict::Unknown;
+            return SignatureCheck::UnknownKey;
         };
         let mut rest = named.peekable();
         if id.is_none() && rest.peek().is_some() {
-            return Verdict::Unknown;
+            return SignatureCheck::UnknownKey;
         }
         let mut all = std::iter::once(first).chain(rest);
         if all.any(|key| key.verifies(algorithm, message, signature)) {
-            Verdict::Good
+            SignatureCheck::Valid
         } else {
-            Verdict::Bad
+            SignatureCheck::Invalid
         }
     }
 }
@@ -134,7 +134,7 @@ impl Key {
         Some(Self { id, only, material })
     }
 
-    fn fits(&self, algorithm: Algorithm) -> bool {
+    fn matches(&self, algorithm: Algorithm) -> bool {
         let is_meant = self.only.is_none_or(|only| only == algorithm);
         is_meant && self.material.family() == algorithm.family()
     }
@@ -155,7 +155,7 @@ impl Key {
 fn may_verify(key: &Map<String, Value>) -> bool {
     match key.get("key_ops") {
         None => true,
-        Some(Value::Array(all)) => all.iter().any(|it| it == "verify"),
+        Some(Value::Array(all)) => all.iter().any(|i| i == "verify"),
         Some(_) => false,
     }
 }
@@ -163,7 +163,7 @@ fn may_verify(key: &Map<String, Value>) -> bool {
 impl Material {
     fn read(key: &Map<String, Value>) -> Option<Self> {
         let text = |name| key.get(name)?.as_str();
-        let member = |name| bytes(text(name)?);
+        let member = |name| decode_base64url(text(name)?);
         let curve = || text("crv");
         match text("kty")? {
             "EC" => {
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_set_is_bounded() {
         let many = vec![point(); 1_000];
-        assert_eq!(read(&many).unwrap().0.len(), MOST);
+        assert_eq!(read(&many).unwrap().0.len(), MAX_KEYS);
     }
 
     #[test]
@@ -272,15 +272,30 @@ mod tests {
 
     #[test]
     fn a_key_is_found_by_its_name_or_because_it_is_the_only_one() {
-        let verdict = |keys: &Jwks, id, algorithm| keys.verdict(id, algorithm, b"", b"");
+        let check = |keys: &Jwks, id, algorithm| keys.check(id, algorithm, b"", b"");
         let other = with(point(), "kid", json!("b"));
         let one = read(&[point()]).unwrap();
-        assert_eq!(verdict(&one, Some("a"), Algorithm::ES256), Verdict::Bad);
-        assert_eq!(verdict(&one, None, Algorithm::ES256), Verdict::Bad);
-        assert_eq!(verdict(&one, Some("b"), Algorithm::ES256), Verdict::Unknown);
-        assert_eq!(verdict(&one, Some("a"), Algorithm::RS256), Verdict::Unknown);
+        assert_eq!(
+            check(&one, Some("a"), Algorithm::ES256),
+            SignatureCheck::Invalid
+        );
+        assert_eq!(check(&one, None, Algorithm::ES256), SignatureCheck::Invalid);
+        assert_eq!(
+            check(&one, Some("b"), Algorithm::ES256),
+            SignatureCheck::UnknownKey
+        );
+        assert_eq!(
+            check(&one, Some("a"), Algorithm::RS256),
+            SignatureCheck::UnknownKey
+        );
         let two = read(&[point(), other]).unwrap();
-        assert_eq!(verdict(&two, None, Algorithm::ES256), Verdict::Unknown);
-        assert_eq!(verdict(&two, Some("b"), Algorithm::ES256), Verdict::Bad);
+        assert_eq!(
+            check(&two, None, Algorithm::ES256),
+            SignatureCheck::UnknownKey
+        );
+        assert_eq!(
+            check(&two, Some("b"), Algorithm::ES256),
+            SignatureCheck::Invalid
+        );
     }
 }

@@ -3,16 +3,16 @@
 use url::Url;
 
 use super::keys::Jwks;
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::server::issuer::{Issuer, check};
-use crate::web::Web;
+use crate::web::HttpClient;
 
 /// Fetches the keys of an issuer.
 pub(crate) struct Source {
     pub(crate) issuer: Issuer,
     /// Where its keys are; otherwise its document says so.
     pub(crate) keys: Option<Url>,
-    pub(crate) web: Web,
+    pub(crate) http_client: HttpClient,
 }
 
 impl Source {
@@ -21,7 +21,7 @@ impl Source {
             Some(url) => url.clone(),
             None => self.named().await?,
         };
-        let reply = self.web.get(&url).await?;
+        let reply = self.http_client.get(&url).await?;
         check(&url, &reply)?;
         let keys = Jwks::read(&reply.body)?;
         tracing::debug!(issuer = %self.issuer.name, ?keys, "fetched keys");
@@ -29,12 +29,12 @@ impl Source {
     }
 
     async fn named(&self) -> Result<Url, Error> {
-        let document = self.issuer.document(&self.web).await?;
+        let document = self.issuer.document(&self.http_client).await?;
         let text = document.jwks_uri.unwrap_or_default();
         Url::parse(&text).map_err(|error| {
             let issuer = quoted(&self.issuer.name);
             let message = format!("the metadata of the issuer {issuer} has no jwks_uri");
-            Error::caused(Kind::Unusable, message, error)
+            Error::caused(ErrorKind::InvalidResponse, message, error)
         })
     }
 }

@@ -6,8 +6,8 @@
 use serde_json::{Map, Value};
 
 use super::algorithm::Algorithm;
-use crate::server::strict::{bytes, object};
-use crate::server::verify::Reject;
+use crate::server::strict::{decode_base64url, parse_object};
+use crate::server::verify::Rejection;
 
 /// A token as it was sent. Nothing in it is true until its signature is verified.
 pub(crate) struct Token<'a> {
@@ -25,8 +25,8 @@ pub(crate) struct Token<'a> {
 impl<'a> Token<'a> {
     /// Takes a token apart. Keys and addresses of keys in its header are not looked at: a token
     /// does not say how it is to be verified, and its algorithm has to be one of `allowed`.
-    pub(crate) fn read(text: &'a str, allowed: &[Algorithm]) -> Result<Self, Reject> {
-        let bad = |why: &'static str| Reject::invalid(why);
+    pub(crate) fn read(text: &'a str, allowed: &[Algorithm]) -> Result<Self, Rejection> {
+        let bad = |why: &'static str| Rejection::invalid(why);
         let parts = text.rsplit_once('.').and_then(|(message, signature)| {
             let (header, claims) = message.split_once('.')?;
             (!claims.contains('.')).then_some((message, header, claims, signature))
@@ -34,7 +34,7 @@ impl<'a> Token<'a> {
         let Some((message, header, claims, signature)) = parts else {
             return Err(bad("the token is no signed JWT"));
         };
-        let header = bytes(header).and_then(|it| object(&it));
+        let header = decode_base64url(header).and_then(|d| parse_object(&d));
         let header = header.ok_or_else(|| bad("the header of the token cannot be read"))?;
         if header.contains_key("crit") {
             return Err(bad("the token has extensions that are not understood"));
@@ -45,7 +45,7 @@ impl<'a> Token<'a> {
             Some(_) => Err(bad("the header of the token cannot be read")),
         };
         let algorithm = text("alg")?.and_then(Algorithm::named);
-        let algorithm = algorithm.filter(|it| allowed.contains(it));
+        let algorithm = algorithm.filter(|a| allowed.contains(a));
         let algorithm =
             algorithm.ok_or_else(|| bad("the algorithm of the token is not allowed"))?;
         let kind = text("typ")?.map(|kind| {
@@ -54,8 +54,8 @@ impl<'a> Token<'a> {
             short.unwrap_or(kind)
         });
         let key = text("kid")?.map(str::to_owned);
-        let claims = bytes(claims).and_then(|it| object(&it));
-        let signature = bytes(signature).filter(|it| !it.is_empty());
+        let claims = decode_base64url(claims).and_then(|d| parse_object(&d));
+        let signature = decode_base64url(signature).filter(|d| !d.is_empty());
         Ok(Self {
             algorithm,
             key,

@@ -11,13 +11,13 @@ use mcp_protocol::BoxFuture;
 use super::algorithm::Algorithm;
 use super::cache::Cache;
 use super::keys::Jwks;
-use super::keys::Verdict;
+use super::keys::SignatureCheck;
 use super::token::Token;
 use crate::Secret;
 use crate::server::audience::Audience;
 use crate::server::claims::Claims;
 use crate::server::identity::Identity;
-use crate::server::verify::{Reject, Verify};
+use crate::server::verify::{Rejection, Verify};
 
 /// Verifies tokens that an issuer signs, with its public keys.
 ///
@@ -47,24 +47,24 @@ pub(super) struct Inner {
     pub(super) issuer: String,
     pub(super) algorithms: Vec<Algorithm>,
     /// Whether a token has to say that it is an access token.
-    pub(super) strict: bool,
+    pub(super) require_at_jwt: bool,
     pub(super) skew: Duration,
-    pub(super) longest: usize,
+    pub(super) max_token_bytes: usize,
     pub(super) clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     pub(super) keys: Keys,
 }
 
 pub(super) enum Keys {
-    Given(Jwks),
-    Kept(Cache),
+    Static(Jwks),
+    Cached(Cache),
 }
 
 impl Jwt {
-    async fn identity(&self, token: &Secret, audience: &Audience) -> Result<Identity, Reject> {
+    async fn identity(&self, token: &Secret, audience: &Audience) -> Result<Identity, Rejection> {
         let this = &*self.0;
         let text = token.expose();
-        if text.len() > this.longest {
-            return Err(Reject::invalid("the token is too long"));
+        if text.len() > this.max_token_bytes {
+            return Err(Rejection::invalid("the token is too long"));
         }
         let token = Token::read(text, &this.algorithms)?;
         this.check_kind(token.kind.as_deref())?;
@@ -72,59 +72,66 @@ impl Jwt {
         // fetch keys. Until the signature is verified they are good for nothing but a refusal.
         let claims = Claims::new(&token.claims);
         if claims.text("iss")? != Some(&this.issuer) {
-            return Err(Reject::invalid("the token is from another issuer"));
+            return Err(Rejection::invalid("the token is from another issuer"));
         }
         if !claims.names(audience) {
-            return Err(Reject::invalid("the token is for another audience"));
+            return Err(Rejection::invalid("the token is for another audience"));
         }
         claims.check_times((this.clock)(), this.skew)?;
         if !claims.has("exp") {
-            return Err(Reject::invalid("the token never expires"));
+            return Err(Rejection::invalid("the token never expires"));
         }
         let subject = claims.text("sub")?.filter(|subject| !subject.is_empty());
         let Some(subject) = subject else {
-            return Err(Reject::invalid("the token names no subject"));
+            return Err(Rejection::invalid("the token names no subject"));
         };
         claims.check_unbound()?;
         let identity = claims.identity(&this.issuer, subject)?;
-        let verdict = |keys: &Jwks| {
-            keys.verdict(
+        let check = |keys: &Jwks| {
+            keys.check(
                 token.key.as_deref(),
                 token.algorithm,
                 token.message,
                 &token.signature,
             )
         };
-        match this.verdict(verdict).await? {
-            Verdict::Good => Ok(identity.with_claims(token.claims)),
-            Verdict::Bad => Err(Reject::invalid("the signature of the token is wrong")),
-            Verdict::Unknown => Err(Reject::invalid("the key of the token is not known")),
+        match this.check(check).await? {
+            SignatureCheck::Valid => Ok(identity.with_claims(token.claims)),
+            SignatureCheck::Invalid => {
+                Err(Rejection::invalid("the signature of the token is wrong"))
+            }
+            SignatureCheck::UnknownKey => {
+                Err(Rejection::invalid("the key of the token is not known"))
+            }
         }
     }
 }
 
 impl Inner {
-    fn check_kind(&self, kind: Option<&str>) -> Result<(), Reject> {
+    fn check_kind(&self, kind: Option<&str>) -> Result<(), Rejection> {
         match kind {
             Some("at+jwt") => Ok(()),
             // Older issuers do not tell access tokens from others; the audience does.
-            None | Some("jwt") if !self.strict => Ok(()),
-            _ => Err(Reject::invalid("the token is of another type")),
+            None | Some("jwt") if !self.require_at_jwt => Ok(()),
+            _ => Err(Rejection::invalid("the token is of another type")),
         }
     }
 
     /// What the keys say, newer ones if those there are do not know.
-    async fn verdict(&self, verdict: impl Fn(&Jwks) -> Verdict) -> Result<Verdict, Reject> {
+    async fn check(
+        &self,
+        check: impl Fn(&Jwks) -> SignatureCheck,
+    ) -> Result<SignatureCheck, Rejection> {
         let cache = match &self.keys {
-            Keys::Given(keys) => return Ok(verdict(keys)),
-            Keys::Kept(cache) => cache,
+            Keys::Static(keys) => return Ok(check(keys)),
+            Keys::Cached(cache) => cache,
         };
-        let first = verdict(&cache.keys().await?);
-        if first != Verdict::Unknown {
+        let first = check(&cache.keys().await?);
+        if first != SignatureCheck::UnknownKey {
             return Ok(first);
         }
         let newer = cache.keys_for_unknown().await?;
-        Ok(newer.as_ref().map_or(first, verdict))
+        Ok(newer.as_ref().map_or(first, check))
     }
 }
 
@@ -133,7 +140,7 @@ impl Verify for Jwt {
         &'a self,
         token: &'a Secret,
         audience: &'a Audience,
-    ) -> BoxFuture<'a, Result<Identity, Reject>> {
+    ) -> BoxFuture<'a, Result<Identity, Rejection>> {
         Box::pin(self.identity(token, audience))
     }
 

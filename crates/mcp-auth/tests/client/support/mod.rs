@@ -11,7 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, Request, Response, StatusCode, request, response};
 use mcp_auth::OAuth;
-use mcp_auth::client::{Builder, Callback, Error, FormBody, Redirect, UserAgent};
+use mcp_auth::client::{Callback, CustomUserAgent, Error, FormBody, OAuthBuilder, UserAgent};
 use mcp_protocol::{BoxFuture, TransportError};
 use mcp_transport_http::{AfterRefusal, Authorize};
 use serde_json::{Value, json};
@@ -180,7 +180,7 @@ impl Net {
     /// A user who says what [`callback`](Self::callback) says.
     pub(crate) fn user(&self) -> impl UserAgent {
         let net = self.clone();
-        Redirect::new(BACK, move |url: String| {
+        CustomUserAgent::new(BACK, move |url: String| {
             let net = net.clone();
             async move { net.visited(&url) }
         })
@@ -196,7 +196,7 @@ impl Net {
     }
 
     /// A client of the server in this network, for a user.
-    pub(crate) fn client(&self) -> Builder {
+    pub(crate) fn client(&self) -> OAuthBuilder {
         let net = self.clone();
         let now = move || UNIX_EPOCH + Duration::from_secs(net.0.now.load(Ordering::SeqCst));
         OAuth::client(SERVER)

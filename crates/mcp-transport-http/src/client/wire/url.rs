@@ -31,14 +31,14 @@ impl ServerUrl {
         })?;
         if !uri
             .scheme()
-            .is_some_and(|it| *it == Scheme::HTTP || *it == Scheme::HTTPS)
+            .is_some_and(|s| *s == Scheme::HTTP || *s == Scheme::HTTPS)
         {
             return wrong("only http:// and https:// are supported");
         }
         if uri.host().is_none_or(str::is_empty) {
             return wrong("the host is missing");
         }
-        if uri.authority().is_some_and(|it| it.as_str().contains('@')) {
+        if uri.authority().is_some_and(|a| a.as_str().contains('@')) {
             return wrong(
                 "credentials in a URL appear in logs; remove them and use Http::header or \
                  Http::bearer",
@@ -174,7 +174,7 @@ mod tests {
             ("c:d", "none"),
             ("/c d", "none"),
         ] {
-            let found = base.join(reference).map(|it| it.0.to_string());
+            let found = base.join(reference).map(|j| j.0.to_string());
             assert_eq!(found.as_deref().unwrap_or("none"), target, "{reference:?}");
         }
     }

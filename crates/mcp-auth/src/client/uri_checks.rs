@@ -2,22 +2,22 @@
 
 use url::Url;
 
-use crate::error::{Error, Kind, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 use crate::web::is_local;
 
 /// An endpoint as a document writes it.
-pub(crate) fn address(text: &str, field: &str) -> Result<Url, Error> {
+pub(crate) fn parse_url(text: &str, field: &str) -> Result<Url, Error> {
     Url::parse(text).map_err(|error| {
         let message = format!("{field} {} is no URL", quoted(text));
-        Error::caused(Kind::Unusable, message, error)
+        Error::caused(ErrorKind::InvalidResponse, message, error)
     })
 }
 
 /// Whether a browser may be sent back there with a code.
 ///
 /// Specification: authorization, communication security.
-pub(crate) fn redirect(uri: &str) -> Result<(), Error> {
-    let url = address(uri, "the redirect URI")?;
+pub(crate) fn check_redirect(uri: &str) -> Result<(), Error> {
+    let url = parse_url(uri, "the redirect URI")?;
     // A scheme of the program's own has a dot in it: RFC 8252, section 7.1.
     let is_own = url.scheme().contains('.');
     if url.scheme() == "https" || is_own || (url.scheme() == "http" && is_local(&url)) {
@@ -25,7 +25,7 @@ pub(crate) fn redirect(uri: &str) -> Result<(), Error> {
     }
     let uri = quoted(uri);
     let message = format!("the redirect URI {uri} has to be https, or http on this machine");
-    Err(Error::new(Kind::Setup, message))
+    Err(Error::new(ErrorKind::Setup, message))
 }
 
 /// The URL of a document about a client.
@@ -35,7 +35,7 @@ pub(crate) fn redirect(uri: &str) -> Result<(), Error> {
 pub(crate) fn document_url(text: &str) -> Result<Url, Error> {
     let wrong = |why: &str| {
         let message = format!("the client metadata URL {} {why}", quoted(text));
-        Err(Error::new(Kind::Setup, message))
+        Err(Error::new(ErrorKind::Setup, message))
     };
     let Ok(url) = Url::parse(text) else {
         return wrong("is no URL");
@@ -86,7 +86,7 @@ mod tests {
             "https://app.example/cb",
             "com.example.app:/cb",
         ] {
-            redirect(good).unwrap();
+            check_redirect(good).unwrap();
         }
         for bad in [
             "http://app.example/cb",
@@ -94,7 +94,7 @@ mod tests {
             "file:///cb",
             "cb",
         ] {
-            redirect(bad).unwrap_err();
+            check_redirect(bad).unwrap_err();
         }
     }
 }

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::Secret;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// 256 random bits, as base64url: 43 characters.
 pub(crate) fn random() -> Result<String, Error> {
     let mut bytes = Zeroizing::new([0_u8; 32]);
     getrandom::fill(&mut *bytes).map_err(|error| {
         Error::caused(
-            Kind::Setup,
+            ErrorKind::Setup,
             "the system has no random numbers",
             Box::new(error),
         )
@@ -46,7 +46,7 @@ impl SigningKey {
     pub fn from_pem(text: &Secret) -> Result<Self, Error> {
         let Some(der) = pem(text.expose(), "PRIVATE KEY").map(Zeroizing::new) else {
             return Err(Error::new(
-                Kind::Setup,
+                ErrorKind::Setup,
                 "the key is no PEM file with a PRIVATE KEY in it; \
                  convert it with \"openssl pkcs8 -topk8 -nocrypt\"",
             ));
@@ -61,7 +61,7 @@ impl SigningKey {
             .or_else(|_| RsaKeyPair::from_pkcs8(der).map(Pair::Rs256))
             .map_err(|_| {
                 Error::new(
-                    Kind::Setup,
+                    ErrorKind::Setup,
                     "the private key is neither a P-256 key nor an RSA key of 2,048 bits or more",
                 )
             })?;
@@ -75,8 +75,8 @@ impl SigningKey {
     pub(crate) fn generate() -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
         let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
-        let document =
-            document.map_err(|_| Error::new(Kind::Setup, "the system cannot make a P-256 key"))?;
+        let document = document
+            .map_err(|_| Error::new(ErrorKind::Setup, "the system cannot make a P-256 key"))?;
         let der = Zeroizing::new(document.as_ref().to_vec());
         Ok((Self::from_der(&der)?, der))
     }
@@ -126,7 +126,7 @@ impl SigningKey {
         let mut token = format!("{}.{}", part(header), part(claims));
         let signature = self.sign(token.as_bytes());
         let signature =
-            signature.ok_or_else(|| Error::new(Kind::Setup, "signing with the key failed"))?;
+            signature.ok_or_else(|| Error::new(ErrorKind::Setup, "signing with the key failed"))?;
         token.push('.');
         token.push_str(&BASE64URL_NOPAD.encode(&signature));
         Ok(token)
