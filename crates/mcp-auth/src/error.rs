@@ -1,4 +1,4 @@
-//! What can go wrong with authorization servers, and whose fault it is.
+//! Errors of requests to authorization servers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 use mcp_jsonrpc::{Quoted, quote};
 use mcp_protocol::TransportError;
 
-/// Why there is no token, or nobody who could tell what it is good for. It says which address and which value, and what to do; it never holds a
-/// token, a code or a password. Its wording may change.
+/// The error of a sign-in, of a renewal or of the verification of a token. The message names the
+/// URL, the invalid value and what to do. It never contains a token, a code or a password. The
+/// wording may change.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
@@ -20,26 +21,26 @@ struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "client"),
-    expect(dead_code, reason = "some can only happen to a client")
+    expect(dead_code, reason = "some kinds occur only in clients")
 )]
 pub(crate) enum ErrorKind {
-    /// The program asked for what cannot be.
+    /// The configuration is invalid.
     Setup,
-    /// An address that is not safe to reach.
+    /// The address is not allowed by the URL policy.
     Forbidden,
-    /// A server that does not answer, or not now.
+    /// A server is unreachable or too busy.
     Unavailable,
-    /// An answer that cannot be used.
+    /// A response cannot be used.
     InvalidResponse,
-    /// An answer that looks like an attack: another issuer, resource or state.
+    /// A response indicates an attack: another issuer, resource or state.
     Mismatch,
-    /// The user, or whoever decides for them, said no.
+    /// The user or the authorization server denied access.
     Denied,
-    /// The grant is no longer good.
+    /// The grant is no longer valid.
     Expired,
     /// The authorization server does not know the client.
     UnknownClient,
-    /// Keeping or finding what was kept failed.
+    /// The token store failed.
     Store,
 }
 
@@ -68,13 +69,15 @@ impl Error {
         }))
     }
 
-    /// An error of a [`UserAgent`](crate::client::UserAgent): the user could not be asked.
+    /// Creates an error of a [`UserAgent`](crate::client::UserAgent): the user cannot be asked for
+    /// consent.
     #[cfg(feature = "client")]
     pub fn user_agent(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unavailable, message)
     }
 
-    /// An error of a [`TokenStore`](crate::client::TokenStore). The message may not hold what is stored.
+    /// Creates an error of a [`TokenStore`](crate::client::TokenStore). The message must not
+    /// contain stored text.
     #[cfg(feature = "client")]
     pub fn store(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Store, message)
@@ -85,23 +88,24 @@ impl Error {
         self.0.kind
     }
 
-    /// Whether the same may work later: a server was not reached or too busy. Tokens are kept.
+    /// Returns whether the same request may succeed later, because a server was unreachable or too
+    /// busy. Tokens are kept.
     pub fn is_temporary(&self) -> bool {
         self.0.kind == ErrorKind::Unavailable
     }
 
-    /// Whether the user, or the authorization server for them, said no.
+    /// Returns whether the user or the authorization server denied access.
     pub fn is_denied(&self) -> bool {
         self.0.kind == ErrorKind::Denied
     }
 
-    /// Whether an address was refused before anything was sent there.
+    /// Returns whether an address was rejected before a request was sent.
     pub fn is_forbidden(&self) -> bool {
         self.0.kind == ErrorKind::Forbidden
     }
 
-    /// Whether somebody claimed to be somebody else: an issuer, a resource or a callback that does
-    /// not belong to this client's request.
+    /// Returns whether an issuer, a resource or a callback does not belong to this client's
+    /// request, which indicates an attack.
     pub fn is_mismatch(&self) -> bool {
         self.0.kind == ErrorKind::Mismatch
     }

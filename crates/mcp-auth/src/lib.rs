@@ -1,19 +1,20 @@
 //! Authorization for the Model Context Protocol over HTTP, for both roles.
 //!
-//! A client signs its messages in with [`OAuth`], which is given to
-//! [`Http::authorize`](mcp_transport_http::Http::authorize); see [`client`]. A server is put behind
-//! [`RequireBearer`](server::RequireBearer), a tower layer, and its handlers take
-//! [`Auth`](server::Auth); see [`server`].
+//! A client uses [`OAuth`], which obtains tokens and is passed to
+//! [`Http::authorize`](mcp_transport_http::Http::authorize); see [`client`]. A server uses
+//! [`RequireBearer`](server::RequireBearer), a tower layer that verifies tokens, and its handlers
+//! receive the caller as [`Auth`](server::Auth); see [`server`].
 //!
-//! Nothing here is for stdio, where credentials come from the environment.
+//! The stdio transport does not use this crate: its credentials come from the environment.
 //!
 //! # Features
 //!
 //! - `client` (default): [`OAuth`].
 //! - `server`: [`RequireBearer`](server::RequireBearer) and [`Auth`](server::Auth).
-//! - `tls`: `https` for what either asks of authorization servers.
+//! - `tls`: `https` for requests to authorization servers.
 //!
-//! Specification: [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
+//! Specification:
+//! [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
 
 #[cfg(feature = "client")]
 pub mod client;

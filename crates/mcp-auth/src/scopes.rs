@@ -1,45 +1,45 @@
-//! Sets of scopes, in the order in which they were named.
+//! Sets of scopes.
 
 use std::fmt;
 
 /// The scope that requests a refresh token.
 pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
-/// What a token is good for: names without an order that matters.
+/// A set of scopes, in the order of their first mention. The order has no meaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scopes(Vec<String>);
 
 impl Scopes {
-    /// More scopes than any server asks for; the rest is not kept.
+    /// Maximum number of scopes; further ones are ignored.
     const MAX_SCOPES: usize = 256;
 
-    /// Reads a list that is separated by spaces. What may not stand in a scope is left out.
+    /// Parses a list that is separated by spaces. Invalid scopes are ignored.
     pub fn parse(text: &str) -> Self {
         text.split_ascii_whitespace().collect()
     }
 
-    /// Whether there are none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this one is among them.
+    /// Returns whether the set contains `scope`.
     pub fn contains(&self, scope: &str) -> bool {
         self.0.iter().any(|known| known == scope)
     }
 
-    /// Whether all of these are among them.
+    /// Returns whether the set contains all of `others`.
     pub fn contains_all(&self, others: &Self) -> bool {
         others.0.iter().all(|scope| self.contains(scope))
     }
 
-    /// These and those.
+    /// Returns the union of both sets.
     #[must_use]
     pub fn union(&self, others: &Self) -> Self {
         self.iter().chain(others.iter()).collect()
     }
 
-    /// Adds one.
+    /// Adds a scope.
     #[must_use]
     pub fn with(self, scope: &str) -> Self {
         self.iter().chain([scope]).collect()
@@ -51,7 +51,7 @@ impl Scopes {
         (!self.is_empty()).then(|| self.to_string())
     }
 
-    /// Each of them.
+    /// Iterates over the scopes.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_union_keeps_the_order_and_names_nothing_twice() {
+    fn a_union_keeps_the_order_without_duplicates() {
         let both = Scopes::parse("a  b").union(&Scopes::parse("b c"));
         assert_eq!(both.to_string(), "a b c");
         assert!(both.contains_all(&Scopes::parse("c a")));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scope_is_left_out() {
+    fn invalid_scopes_are_ignored() {
         assert_eq!(Scopes::parse("a \"b\" c\\d ü e").to_string(), "a e");
         let many: String = (0..1_000).map(|at| format!("s{at} ")).collect();
         assert_eq!(Scopes::parse(&many).iter().count(), Scopes::MAX_SCOPES);

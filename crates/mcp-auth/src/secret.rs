@@ -1,21 +1,21 @@
-//! Text that must not end up anywhere else.
+//! Secret text.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A token, a password, a key. It prints as nothing, and its memory is wiped when it is dropped;
-/// what the system or another library copied of it is beyond its reach.
+/// A token, a password or a key. `Debug` does not print it, and its memory is wiped on drop. Copies
+/// made by the operating system or by other libraries are not wiped.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Keeps this text secret from now on.
+    /// Creates a secret.
     pub fn new(text: impl Into<String>) -> Self {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// The text itself, for where it has to be sent.
+    /// Returns the text.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_prints_as_nothing() {
+    fn debug_does_not_print_the_secret() {
         let secret = Secret::new("hunter2");
         assert_eq!(format!("{secret:?} {secret:#?}"), "Secret(…) Secret(…)");
         assert_eq!(secret.expose(), "hunter2");

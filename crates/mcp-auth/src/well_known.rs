@@ -1,8 +1,9 @@
-//! Where the documents are, in which order.
+//! Well-known URLs of metadata documents, and canonical URLs of servers.
 
 use url::Url;
 
-/// Where a server's own document may be if no challenge says so: for its path, then for its root.
+/// Returns the URLs of a server's metadata if no challenge names one: for its path, then for its
+/// root.
 ///
 /// Specification: authorization, protected resource metadata discovery.
 #[cfg(feature = "client")]
@@ -14,7 +15,7 @@ pub(crate) fn resource_metadata_urls(server: &Url) -> Vec<Url> {
     all
 }
 
-/// Where an issuer's document may be.
+/// Returns the URLs of an issuer's metadata, in order of preference.
 ///
 /// Specification: authorization, authorization server metadata discovery.
 pub(crate) fn issuer_metadata_urls(issuer: &Url) -> Vec<Url> {
@@ -32,8 +33,8 @@ pub(crate) fn issuer_metadata_urls(issuer: &Url) -> Vec<Url> {
     all
 }
 
-/// The URL of a server without what is not part of its name: query, fragment, and the slash that
-/// parsing adds to a bare host.
+/// Returns the canonical URL of a server: without query, fragment, and the slash that the parser
+/// adds to a bare host.
 ///
 /// Specification: authorization, canonical server URI.
 pub(crate) fn canonical(server: &Url) -> String {
@@ -43,8 +44,8 @@ pub(crate) fn canonical(server: &Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
 }
 
-/// Whether a resource by this name includes this server: the same origin, and the same path or
-/// one above it.
+/// Returns whether a resource identifier includes a server: the same origin, and the same path or a
+/// parent path.
 #[cfg(feature = "client")]
 pub(crate) fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else {
@@ -88,7 +89,7 @@ mod tests {
     // proves: AUTH-016, M-AUTH-058
     #[cfg(feature = "client")]
     #[test]
-    fn the_document_of_a_server_is_at_its_path_then_at_its_root() {
+    fn server_metadata_is_at_the_path_then_at_the_root() {
         let of = |url: &str| resource_metadata_urls(&Url::parse(url).unwrap());
         assert_eq!(
             urls(&of("https://h:8443/a/mcp?x=1")),
@@ -106,7 +107,7 @@ mod tests {
 
     // proves: AUTH-025, AUTH-026, M-AUTH-060, M-AUTH-061, M-AUTH-088
     #[test]
-    fn the_documents_of_an_issuer_in_order() {
+    fn issuer_metadata_urls_are_in_order() {
         let of = |url: &str| issuer_metadata_urls(&Url::parse(url).unwrap());
         assert_eq!(
             urls(&of("https://h/tenant1")),
@@ -127,7 +128,7 @@ mod tests {
 
     // proves: AUTH-049, AUTH-050, AUTH-051, AUTH-052, M-AUTH-030, M-AUTH-031, M-AUTH-032, M-AUTH-029
     #[test]
-    fn the_name_of_a_server_is_its_url_without_the_slash() {
+    fn the_canonical_url_has_no_trailing_slash() {
         let of = |url: &str| canonical(&Url::parse(url).unwrap());
         assert_eq!(of("HTTPS://MCP.Example.com"), "https://mcp.example.com");
         assert_eq!(of("https://h:8443/a/mcp?x#y"), "https://h:8443/a/mcp");
@@ -137,7 +138,7 @@ mod tests {
     // proves: AUTH-048
     #[cfg(feature = "client")]
     #[test]
-    fn a_resource_is_the_server_or_what_is_above_it() {
+    fn a_resource_covers_the_server_and_the_paths_below() {
         let server = Url::parse("https://h.example/a/mcp").unwrap();
         for resource in [
             "https://h.example/a/mcp",

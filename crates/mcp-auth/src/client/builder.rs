@@ -1,4 +1,4 @@
-//! What a program says of itself before a client can sign in.
+//! The builder of [`OAuth`]: settings of a client before it signs in.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -23,11 +23,11 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
 use crate::web::{BoxError, FormBody, HttpSettings, Limits, Resolver};
 
-/// Describes the client of one server; see [`OAuth::client`].
+/// A builder for the OAuth client of one server; see [`OAuth::client`].
 ///
-/// What is not said is found out: who gives out tokens, who the client is there, which scopes it
-/// needs.
-#[must_use = "it does nothing until it is built"]
+/// Settings that are not given are discovered: the authorization server, the client's registration
+/// and the scopes.
+#[must_use = "a builder has no effect until build() is called"]
 pub struct OAuthBuilder {
     server: String,
     name: String,
@@ -48,7 +48,7 @@ pub struct OAuthBuilder {
 }
 
 impl OAuth {
-    /// Describes the client of the server at this URL, the one that is given to
+    /// Returns a builder for the client of the server at this URL, the same URL as in
     /// [`Http::new`](mcp_transport_http::Http::new).
     pub fn client(server: impl Into<String>) -> OAuthBuilder {
         OAuthBuilder::new(server.into())
@@ -77,109 +77,113 @@ impl OAuthBuilder {
         }
     }
 
-    /// Acts for a user, who is asked through this. See [`Loopback`](super::Loopback) for programs
+    /// Acts for a user, whose browser `agent` opens. See [`Loopback`](super::Loopback) for programs
     /// on the user's machine.
     pub fn user_agent(mut self, agent: impl UserAgent) -> Self {
         self.grant = Grant::User(Arc::new(agent));
         self
     }
 
-    /// Acts for itself, with the credentials of [`credentials`](Self::credentials).
+    /// Acts for the program itself (client credentials grant), with the credentials of
+    /// [`credentials`](Self::credentials).
     pub fn client_credentials(mut self) -> Self {
         self.grant = Grant::Client;
         self
     }
 
-    /// Acts for itself, with what its platform says of it (workload identity): an assertion that
-    /// the authorization server trusts.
+    /// Acts for the program itself (workload identity), with an assertion of its platform that the
+    /// authorization server trusts.
     pub fn workload(mut self, assertion: impl AssertionSource) -> Self {
         self.grant = Grant::Assertion(Arc::new(assertion));
         self
     }
 
-    /// Acts for a user who signed in to their organisation, which decides for them.
+    /// Acts for a user of an organisation whose identity provider authorizes access
+    /// (enterprise-managed authorization).
     pub fn enterprise(mut self, enterprise: Enterprise) -> Self {
         self.grant = Grant::Enterprise(Arc::new(enterprise));
         self
     }
 
-    /// Who the client is, if an authorization server knows it already. Otherwise its
-    /// [document](Self::client_metadata_url) is shown, or it is registered.
+    /// Sets the credentials of a client that is already registered with the authorization server.
+    /// Without them, the client uses its [metadata document](Self::client_metadata_url) or
+    /// registers dynamically.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.presets.issuer.clone_from(&credentials.issuer);
         self.credentials = Some(credentials);
         self
     }
 
-    /// The `https` URL of a document that describes this client. It is its id where authorization
-    /// servers support that.
+    /// Sets the `https` URL of the client's metadata document. The URL is the client id at
+    /// authorization servers that support such documents.
     pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
         self.document = Some(url.into());
         self
     }
 
-    /// The key that the document of [`client_metadata_url`](Self::client_metadata_url) names: the
-    /// client signs with it at the token endpoint (`private_key_jwt`).
+    /// Sets the key that the document of [`client_metadata_url`](Self::client_metadata_url) names.
+    /// The client signs with it at the token endpoint (`private_key_jwt`).
     pub fn client_metadata_key(mut self, key: SigningKey) -> Self {
         self.document_key = Some(key);
         self
     }
 
-    /// How the client is called where it is registered, and where people can read about it.
+    /// Sets the name and the home page of the client for dynamic registration.
     pub fn client_name(mut self, name: impl Into<String>, uri: Option<String>) -> Self {
         self.name = name.into();
         self.uri = uri;
         self
     }
 
-    /// Asks for these scopes, separated by spaces, instead of those that the server suggests. What
-    /// the server demands is asked for too.
+    /// Sets the scopes to request, separated by spaces, instead of the scopes that the server
+    /// suggests. Scopes of a challenge are requested in addition.
     pub fn scopes(mut self, scopes: &str) -> Self {
         self.scopes = Some(Scopes::parse(scopes));
         self
     }
 
-    /// Does not ask for tokens that outlive the user's visit (`offline_access`). By default they
-    /// are asked for where the authorization server gives them out.
+    /// Does not request refresh tokens (`offline_access`). By default, the client requests them if
+    /// the authorization server supports them.
     pub fn without_offline_access(mut self) -> Self {
         self.offline = false;
         self
     }
 
-    /// Takes only tokens that are bound to a key of this client (DPoP), which are of no use to
-    /// whoever steals them. By default they are used where the server demands them.
+    /// Accepts only tokens that are bound to a key of this client (DPoP), because a stolen token is
+    /// useless without the key. By default, DPoP is used only if the server requires it.
     pub fn require_dpop(mut self) -> Self {
         self.require_dpop = true;
         self
     }
 
-    /// Where tokens and registrations are kept. Default: in memory, until the program ends.
+    /// Sets the store of tokens and registrations. Default: a [`MemoryStore`], which lasts until
+    /// the program ends.
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.store = Arc::new(store);
         self
     }
 
-    /// Uses this instead of the server's own metadata.
+    /// Sets the protected resource metadata of the server. It is not fetched then.
     pub fn resource_metadata(mut self, document: ResourceMetadata) -> Self {
         self.presets.resource = Some(document);
         self
     }
 
-    /// Uses this instead of the authorization server's own metadata.
+    /// Sets the metadata of the authorization server. It is not fetched then.
     pub fn server_metadata(mut self, document: ServerMetadata) -> Self {
         self.presets.server = Some(document);
         self
     }
 
-    /// Does not sign in to servers of 2025-03-26, which have no metadata of their own and give out
-    /// their own tokens.
+    /// Requires protected resource metadata. Servers of 2025-03-26 have none and issue their own
+    /// tokens; with this setting, the client does not sign in to them.
     pub fn require_resource_metadata(mut self) -> Self {
         self.presets.require_resource_metadata = true;
         self
     }
 
-    /// Lets servers name authorization servers in private networks. The services that hand out the
-    /// credentials of machines stay out of reach.
+    /// Allows authorization servers in private networks. Cloud metadata services, which hand out
+    /// credentials of machines, remain forbidden.
     pub fn allow_private_networks(mut self) -> Self {
         self.http_settings.allow_private = true;
         self
@@ -204,21 +208,22 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets how long a user may take to decide. Default 5 minutes.
+    /// Sets how long a user may take to give consent. Default: 5 minutes.
     pub fn consent_timeout(mut self, timeout: Duration) -> Self {
         self.consent_timeout = timeout;
         self
     }
 
-    /// Finds addresses in this way instead of asking the system. They are checked all the same.
+    /// Sets the resolver of host names. Its addresses are checked like those of the default
+    /// resolver, the resolver of the operating system.
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.http_settings.resolver = Arc::new(resolver);
         self
     }
 
-    /// Sends requests through this instead of the HTTP client that comes with this crate. It has
-    /// to keep away from addresses in private networks by itself: only what is written in a URL is
-    /// checked before a request is given to it. It may not follow redirects.
+    /// Sets the HTTP client, a tower service, instead of the built-in one. The URL of a request is
+    /// checked before the service receives it. The service itself must reject addresses of private
+    /// networks after name resolution, and it must not follow redirects.
     pub fn service<S, B>(mut self, service: S) -> Self
     where
         S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
@@ -231,13 +236,13 @@ impl OAuthBuilder {
         self
     }
 
-    /// What time it is. Default: what the system says.
+    /// Sets the clock. Default: the system clock.
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// Is told of every step. They are logged too, at level DEBUG.
+    /// Sets a callback for the progress of sign-ins. Progress is also logged at level DEBUG.
     pub fn on_progress(
         mut self,
         on_progress: impl Fn(&SignInProgress) + Send + Sync + 'static,
@@ -246,14 +251,16 @@ impl OAuthBuilder {
         self
     }
 
-    /// The client.
+    /// Builds the client.
     ///
     /// # Errors
-    /// Something that was said cannot be, such as a server that is not reached by TLS.
+    /// Returns an error if a setting is invalid, for example if the URL of the server is not
+    /// `https`.
     pub fn build(self) -> Result<OAuth, Error> {
         let server = Url::parse(self.server.trim()).map_err(|error| {
             let shown = quoted(self.server.split('?').next().unwrap_or_default());
-            let message = format!("{shown} is not a URL; write it as in https://example.com/mcp");
+            let message =
+                format!("{shown} is not a URL; use a URL such as https://example.com/mcp");
             Error::caused(ErrorKind::Setup, message, error)
         })?;
         let http_client = self.http_settings.build(&server)?;
@@ -264,8 +271,8 @@ impl OAuthBuilder {
         if needs && self.credentials.is_none() {
             return Err(Error::new(
                 ErrorKind::Setup,
-                "a client that acts for itself or for an organisation has to be known to the \
-                 authorization server; give its credentials with Builder::credentials",
+                "the grant needs a registered client: set its credentials with \
+                 OAuthBuilder::credentials",
             ));
         }
         let settings = Settings {

@@ -1,17 +1,18 @@
-//! What a server asks for when it refuses a request: the `WWW-Authenticate` header.
+//! Challenges: the `WWW-Authenticate` header of a response with 401 or 403.
 //!
-//! Specification: [RFC 9110, section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1),
-//! [RFC 6750, section 3](https://www.rfc-editor.org/rfc/rfc6750#section-3).
+//! Specification: [RFC 9110, section
+//! 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1), [RFC 6750, section
+//! 3](https://www.rfc-editor.org/rfc/rfc6750#section-3).
 
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
 
 use crate::scopes::Scopes;
 
-/// More challenges than any server has; the rest is not read.
+/// Maximum number of challenges that are read from a response.
 const MAX_CHALLENGES: usize = 16;
 
-/// One challenge: a scheme, and what it says.
+/// A challenge: a scheme and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
     scheme: String,
@@ -19,30 +20,30 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    /// The scheme, as it was written. Schemes are compared without regard to case.
+    /// Returns the scheme as the server wrote it. Schemes are compared without regard to case.
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// Whether it is of this scheme.
+    /// Returns whether the challenge has this scheme.
     pub fn has_scheme(&self, scheme: &str) -> bool {
         self.scheme.eq_ignore_ascii_case(scheme)
     }
 
-    /// The value of a parameter; of the first one, if there are several of that name.
+    /// Returns the value of the first parameter with this name.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let mut all = self.parameters.iter();
         let found = all.find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The scopes it names.
+    /// Returns the scopes of the parameter `scope`.
     pub fn scopes(&self) -> Option<Scopes> {
         let scopes = Scopes::parse(self.parameter("scope")?);
         (!scopes.is_empty()).then_some(scopes)
     }
 
-    /// All challenges of a response. What does not keep to the grammar is skipped.
+    /// Returns all challenges of a response. Malformed parts are skipped.
     pub fn all(headers: &HeaderMap) -> Vec<Self> {
         let mut all = Vec::new();
         for value in headers.get_all(WWW_AUTHENTICATE) {
@@ -52,14 +53,14 @@ impl Challenge {
         all
     }
 
-    /// The one for OAuth.
+    /// Returns the challenge for OAuth.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let all = Self::all(headers);
         let mut ours = all
             .into_iter()
             .filter(|i| i.has_scheme("Bearer") || i.has_scheme("DPoP"));
         let first = ours.next()?;
-        // Of several, the one that leads to the metadata.
+        // Prefers a challenge that leads to the metadata.
         if first.parameter("resource_metadata").is_some() {
             return Some(first);
         }
@@ -68,7 +69,7 @@ impl Challenge {
     }
 }
 
-/// Reads one header value from the left to the right.
+/// Parses one header value from left to right.
 struct ChallengeParser<'a> {
     rest: &'a str,
 }
@@ -78,8 +79,8 @@ impl<'a> ChallengeParser<'a> {
         Self { rest: text }
     }
 
-    /// The commas between challenges and those between parameters look alike: what follows one is
-    /// a parameter if there is a `=` behind its name, and a scheme otherwise.
+    /// Parses all challenges. Commas separate both challenges and parameters: a name that is
+    /// followed by `=` is a parameter, any other name is a scheme.
     fn read(mut self, all: &mut Vec<Challenge>) {
         while all.len() <= MAX_CHALLENGES {
             self.skip(|c| c == ',' || is_space(c));
@@ -88,7 +89,7 @@ impl<'a> ChallengeParser<'a> {
             }
             let word = self.word();
             if word.is_empty() {
-                // No token: somebody's mistake, up to the next comma.
+                // Not a token: skips to the next comma.
                 self.skip(|c| c != ',');
                 continue;
             }
@@ -144,7 +145,7 @@ impl<'a> ChallengeParser<'a> {
         value
     }
 
-    /// `Negotiate YII=`: credentials instead of parameters.
+    /// Skips credentials in the place of parameters, as in `Negotiate YII=`.
     fn skip_token68(&mut self) {
         let end = self.rest.find([',', ' ', '\t']).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_is_read_without_a_fault() {
+    fn malformed_challenges_do_not_panic() {
         for text in [
             "",
             ",",
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_challenge_that_leads_to_the_metadata_is_taken() {
+    fn the_challenge_with_metadata_is_preferred() {
         let mut headers = HeaderMap::new();
         let value = "Basic realm=x, Bearer realm=y, DPoP resource_metadata=\"https://h/m\"";
         headers.append(WWW_AUTHENTICATE, value.parse().unwrap());

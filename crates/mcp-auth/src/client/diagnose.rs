@@ -1,4 +1,4 @@
-//! Finds out why nobody can sign in to a server.
+//! Diagnosis of a server: why a sign-in fails.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::client::oauth::OAuth;
 use crate::error::Error;
 use crate::web::redacted;
 
-/// How far a sign-in to a server would come. It prints as lines of text for people.
+/// The result of a trial discovery. It prints as several lines of text.
 #[derive(Debug)]
 pub struct Diagnosis {
     server: String,
@@ -18,18 +18,17 @@ pub struct Diagnosis {
     found: Result<DiscoveryResult, Error>,
 }
 
-/// Asks the server at this URL what it asks for, and looks for everything that a sign-in needs.
-/// Nobody is registered, nobody is asked, and no credentials are sent.
+/// Sends one request without credentials to the server at this URL and runs the discovery of a
+/// sign-in. It does not register a client, open a browser or send credentials.
 ///
 /// # Errors
-/// The URL is not one that a client could sign in to.
+/// Returns an error if the URL is not valid for a client.
 pub async fn diagnose(server: impl Into<String>) -> Result<Diagnosis, Error> {
     Ok(OAuth::client(server).build()?.diagnose().await)
 }
 
 impl OAuth {
-    /// Looks for everything that a sign-in needs, with the settings of this client, and signs in to
-    /// nothing.
+    /// Runs the discovery with the settings of this client, without a sign-in.
     pub async fn diagnose(&self) -> Diagnosis {
         let inner = &self.inner;
         let asked = inner.http_client.get(&inner.server).await;
@@ -55,20 +54,20 @@ impl OAuth {
 }
 
 impl Diagnosis {
-    /// What the server asks for when it is asked without credentials.
+    /// Returns the challenge for a request without credentials.
     pub fn challenge(&self) -> Option<&Challenge> {
         self.challenge.as_ref()
     }
 
-    /// Each URL that was tried, and what came of it.
+    /// Returns each URL that was tried and its result.
     pub fn discovery_log(&self) -> &DiscoveryLog {
         &self.log
     }
 
-    /// Who would give out tokens.
+    /// Returns the issuer of tokens for the server.
     ///
     /// # Errors
-    /// Why nobody does.
+    /// Returns the error of the discovery.
     pub fn issuer(&self) -> Result<&str, &Error> {
         self.found
             .as_ref()
@@ -77,15 +76,11 @@ impl Diagnosis {
 
     fn write_result(&self, f: &mut fmt::Formatter<'_>, found: &DiscoveryResult) -> fmt::Result {
         let server = &found.server;
-        writeln!(
-            f,
-            "tokens for {} come from {}",
-            found.resource, server.issuer
-        )?;
+        writeln!(f, "{} issues tokens for {}", found.resource, server.issuer)?;
         if !found.is_published {
             writeln!(
                 f,
-                "  it publishes nothing: taken for a server of 2025-03-26"
+                "  no metadata is published; a server of revision 2025-03-26 is assumed"
             )?;
         }
         let pkce = crate::client::discovery::lists(
@@ -93,17 +88,17 @@ impl Diagnosis {
             "S256",
         );
         let rows = [
-            ("codes are protected (S256)", pkce || !found.is_published),
+            ("PKCE with S256 is supported", pkce || !found.is_published),
             (
-                "the client may be a URL",
+                "client id metadata documents are supported",
                 server.client_id_metadata_document_supported,
             ),
             (
-                "clients can register",
+                "dynamic client registration is supported",
                 server.registration_endpoint.is_some(),
             ),
             (
-                "refresh tokens can be asked for",
+                "refresh tokens are supported",
                 server.knows_scope(crate::scopes::OFFLINE_ACCESS),
             ),
         ];
@@ -118,9 +113,9 @@ impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} answers {}", self.server, self.answer)?;
         match &self.challenge {
-            None => writeln!(f, "  it asks for nothing")?,
+            None => writeln!(f, "  no challenge")?,
             Some(challenge) => {
-                writeln!(f, "  it asks for {}", challenge.scheme())?;
+                writeln!(f, "  challenge: {}", challenge.scheme())?;
                 for name in ["error", "scope", "resource_metadata"] {
                     if let Some(value) = challenge.parameter(name) {
                         writeln!(f, "  {name}: {}", crate::error::quoted(value))?;

@@ -1,4 +1,4 @@
-//! What one client of one server knows.
+//! Settings and state of an OAuth client.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -20,19 +20,19 @@ use crate::web::HttpClient;
 pub(crate) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 pub(crate) type ProgressCallback = Arc<dyn Fn(&SignInProgress) + Send + Sync>;
 
-/// Everything behind an [`OAuth`](crate::OAuth).
+/// The shared part of all clones of an [`OAuth`](crate::OAuth).
 pub(crate) struct Inner {
     pub(crate) server: Url,
     pub(crate) http_client: HttpClient,
     pub(crate) settings: Settings,
     pub(crate) store: Arc<dyn TokenStore>,
     pub(crate) nonces: Nonces,
-    /// Held by whoever gets new tokens.
+    /// Held while tokens are obtained.
     pub(crate) renewal_lock: Arc<tokio::sync::Mutex<()>>,
     pub(crate) state: Mutex<State>,
 }
 
-/// What the program said.
+/// The settings of the program.
 pub(crate) struct Settings {
     pub(crate) grant: Grant,
     pub(crate) presets: Presets,
@@ -41,30 +41,30 @@ pub(crate) struct Settings {
     pub(crate) profile: ClientProfile,
     pub(crate) scopes: Option<Scopes>,
     pub(crate) offline: bool,
-    /// Whether only tokens that are bound to a key will do.
+    /// Whether only tokens that are bound to a key (DPoP) are accepted.
     pub(crate) require_dpop: bool,
     pub(crate) consent_timeout: Duration,
     pub(crate) clock: Clock,
     pub(crate) on_progress: Option<ProgressCallback>,
 }
 
-/// What was found out.
+/// State that changes while the client runs.
 #[derive(Default)]
 pub(crate) struct State {
-    /// Whether the store was asked.
+    /// Whether the store was read.
     pub(crate) is_loaded: bool,
     pub(crate) tokens: Option<TokenSet>,
     pub(crate) dpop_key: Option<DpopKey>,
     pub(crate) found: Option<DiscoveryResult>,
     pub(crate) clients: HashMap<String, Registration>,
-    /// The issuer to which the program's own credentials belong.
+    /// The issuer that the configured credentials are bound to.
     pub(crate) credentials_issuer: Option<String>,
     /// Sign-ins since a token was last accepted, and step-ups since a message last succeeded.
     pub(crate) sign_ins: u32,
     pub(crate) step_ups: u32,
     /// Whether the tokens were renewed and no message was accepted with them since.
     pub(crate) is_untried: bool,
-    /// How many times tokens were asked for, and how it ended the last time.
+    /// Number of attempts to obtain tokens, and the error of the last attempt.
     pub(crate) renewals: u64,
     pub(crate) failure: Option<Error>,
 }
@@ -74,7 +74,7 @@ impl Inner {
         lock(&self.state)
     }
 
-    /// Seconds since 1970.
+    /// Returns the time in seconds since 1970.
     pub(crate) fn now(&self) -> u64 {
         let now = (self.settings.clock)().duration_since(UNIX_EPOCH);
         now.unwrap_or_default().as_secs()

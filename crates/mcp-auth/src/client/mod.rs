@@ -1,4 +1,4 @@
-//! The client's side: [`OAuth`] signs messages in.
+//! The client side: [`OAuth`] obtains tokens and adds them to messages.
 //!
 //! ```no_run
 //! use mcp_auth::OAuth;
@@ -17,18 +17,19 @@
 //! # }
 //! ```
 //!
-//! A server refuses a message, and then:
+//! A sign-in starts when the server rejects a message:
 //!
-//! | Step | is in | and can be replaced by |
+//! | Step | Module | Setting |
 //! | --- | --- | --- |
-//! | What does the server ask for? | `challenge` | [`OAuthBuilder::scopes`] |
-//! | Who gives out tokens for it? | `discovery` | [`OAuthBuilder::resource_metadata`], [`OAuthBuilder::server_metadata`] |
-//! | Who is the client there? | `registration` | [`OAuthBuilder::credentials`], [`OAuthBuilder::client_metadata_url`] |
-//! | Does the user agree? | `consent`, `loopback` | a [`UserAgent`], or another grant |
-//! | What is the token? | `token` | [`OAuthBuilder::service`] |
-//! | Is there one already? | `store`, `renewal` | a [`TokenStore`] |
+//! | read the challenge of the server | `challenge` | [`OAuthBuilder::scopes`] |
+//! | discover the authorization server | `discovery` | [`OAuthBuilder::resource_metadata`], [`OAuthBuilder::server_metadata`] |
+//! | identify the client | `registration` | [`OAuthBuilder::credentials`], [`OAuthBuilder::client_metadata_url`] |
+//! | obtain the user's consent | `sign_in`, `user_agent` | a [`UserAgent`], or another grant |
+//! | request the token | `token` | [`OAuthBuilder::service`] |
+//! | keep and renew tokens | `store`, `sign_in` | a [`TokenStore`] |
 //!
-//! Specification: [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
+//! Specification:
+//! [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
 
 mod builder;
 mod challenge;

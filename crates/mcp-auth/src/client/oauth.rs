@@ -1,4 +1,4 @@
-//! [`OAuth`]: what a client's transport asks for credentials.
+//! [`OAuth`]: the authorizer of a client transport.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,25 +18,26 @@ use crate::error::Error;
 use crate::scopes::Scopes;
 use crate::web::redacted;
 
-/// Signs the messages of a client in to one server.
+/// An OAuth client for one server.
 ///
-/// Given to [`Http::authorize`](mcp_transport_http::Http::authorize) it does nothing until the
-/// server refuses a message. Then it finds out who gives out tokens, registers the client there,
-/// asks the user, and sends the message again; later it renews the token by itself. Clones share
-/// everything, so one of them can be given to several connections to the same server.
+/// It is passed to [`Http::authorize`](mcp_transport_http::Http::authorize) and does nothing until
+/// the server rejects a message. It then discovers the authorization server, registers the client,
+/// asks the user for consent, and has the message sent again. Later it renews the token
+/// automatically. Clones share tokens and state, so several connections to the same server can use
+/// one client.
 #[derive(Clone)]
 pub struct OAuth {
     pub(crate) inner: Arc<Inner>,
 }
 
 impl OAuth {
-    /// Signs in now, before any message is refused, and even if there are tokens.
+    /// Signs in now, before a message is rejected, even if there are tokens.
     ///
     /// # Errors
-    /// There is no token; the error says why.
+    /// Returns an error if no token can be obtained.
     ///
     /// # Cancel safety
-    /// Dropping the future ends the sign-in.
+    /// Dropping the future aborts the sign-in.
     pub async fn sign_in(&self) -> Result<(), Error> {
         self.inner.load().await?;
         self.inner.remove_tokens().await?;
@@ -48,25 +49,26 @@ impl OAuth {
         self.inner.renew(None, &RenewalReason::Requested).await
     }
 
-    /// Forgets the tokens, here and in the store. The authorization server is not told.
+    /// Removes the tokens from memory and from the store. Does not revoke them at the authorization
+    /// server.
     ///
     /// # Errors
-    /// The store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub async fn sign_out(&self) -> Result<(), Error> {
         self.inner.load().await?;
         self.inner.remove_tokens().await
     }
 
-    /// Whether there are tokens; the server may refuse them all the same.
+    /// Returns whether there are tokens. The server may still reject them.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn is_signed_in(&self) -> Result<bool, Error> {
         self.inner.load().await?;
         Ok(self.inner.state().tokens.is_some())
     }
 
-    /// The scopes that were asked for or given, if there are tokens.
+    /// Returns the scopes that were requested or granted, if there are tokens.
     pub fn scopes(&self) -> Option<Scopes> {
         let state = self.inner.state();
         state.tokens.as_ref().map(|tokens| tokens.scopes.clone())
@@ -74,7 +76,7 @@ impl OAuth {
 
     async fn attach(&self, request: &mut request::Parts) -> Result<(), Error> {
         let inner = &self.inner;
-        // Tokens are for one server: nobody else sees them.
+        // Tokens are sent to their own server only.
         if origin(&request.uri) != own_origin(inner) {
             return Ok(());
         }
@@ -102,7 +104,7 @@ impl OAuth {
             TokenType::Bearer => "Bearer",
             TokenType::Dpop => {
                 let key = inner.state().dpop_key.clone();
-                // Without the key nothing proves that the token is ours; the server will say so.
+                // A DPoP token is useless without its key; the server will reject the message.
                 let Some(key) = key else { return Ok(()) };
                 let nonce = inner.nonces.of(&origin(&request.uri));
                 let proof = key.proof(
@@ -136,7 +138,7 @@ impl OAuth {
         let scopes = challenge.as_ref().and_then(Challenge::scopes);
         let error = challenge.as_ref().and_then(|a| a.parameter("error"));
         if error == Some("use_dpop_nonce") && used.is_some() {
-            // The nonce is remembered already.
+            // `responded` has already stored the nonce.
             return Ok(AfterRefusal::SendAgain);
         }
         inner.report(&SignInProgress::Challenged {
@@ -150,15 +152,15 @@ impl OAuth {
                 }
                 RenewalReason::InsufficientScope(challenge)
             }
-            // The server says no to this user, or to this program.
+            // The server denies access to this user or this program.
             _ => return Ok(AfterRefusal::GiveUp),
         };
         inner.renew(used.as_ref(), &reason).await?;
         Ok(AfterRefusal::SendAgain)
     }
 
-    /// Whether the token that was refused is the one that was asked for with all of these scopes:
-    /// then asking again gives the same.
+    /// Returns whether the rejected token was already requested with all of these scopes. Another
+    /// request would return the same token.
     fn has_asked_for(&self, scopes: Option<&Scopes>, used: Option<&Secret>) -> bool {
         let state = self.inner.state();
         let Some(tokens) = &state.tokens else {
@@ -216,7 +218,7 @@ fn own_origin(inner: &Inner) -> String {
     uri.map(|uri| origin(&uri)).unwrap_or_default()
 }
 
-/// The token that a message was sent with.
+/// Returns the token of a sent message.
 fn used(headers: &HeaderMap) -> Option<Secret> {
     let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (_, token) = value.split_once(' ')?;

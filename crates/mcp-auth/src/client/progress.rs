@@ -1,57 +1,61 @@
-//! The steps of a sign-in, for those who want to watch.
+//! The progress of a sign-in, for callbacks and logs.
 
 use std::fmt;
 
-/// One step of a sign-in that was made. It holds no secrets.
+/// A completed step of a sign-in. Contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignInProgress {
-    /// A message was refused, and this is what the server asks for.
+    /// The server rejected a message with a challenge.
     Challenged {
-        /// The scopes in its challenge.
+        /// The scopes of the challenge.
         scopes: Option<String>,
     },
-    /// It is known who gives out tokens.
+    /// The authorization server was discovered.
     Discovered {
-        /// The server, as its tokens name it.
+        /// The resource identifier of the server.
         resource: String,
-        /// Who gives them out.
+        /// The issuer of its tokens.
         issuer: String,
     },
-    /// It is known who the client is to that issuer.
+    /// The client is registered with the issuer.
     Identified {
-        /// Its id there.
+        /// The client id.
         client_id: String,
     },
-    /// The user is asked.
+    /// The user is asked for consent.
     ConsentRequested {
-        /// For these scopes.
+        /// The requested scopes.
         scopes: String,
     },
-    /// There are tokens.
+    /// Tokens were obtained.
     SignedIn {
-        /// The scopes that were asked for or given.
+        /// The scopes that were requested or granted.
         scopes: String,
     },
-    /// There are new tokens, without asking anybody.
+    /// The tokens were renewed without the user.
     Refreshed,
-    /// The refresh token is no longer good.
+    /// The refresh token is no longer valid.
     Expired,
 }
 
 impl fmt::Display for SignInProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Challenged { scopes: None } => f.write_str("the server wants a token"),
+            Self::Challenged { scopes: None } => f.write_str("the server requires a token"),
             Self::Challenged {
                 scopes: Some(scopes),
-            } => write!(f, "the server wants a token for {scopes:?}"),
+            } => write!(f, "the server requires a token with the scopes {scopes:?}"),
             Self::Discovered { resource, issuer } => {
-                write!(f, "tokens for {resource} come from {issuer}")
+                write!(f, "{issuer} issues tokens for {resource}")
             }
-            Self::Identified { client_id } => write!(f, "the client's id there is {client_id:?}"),
-            Self::ConsentRequested { scopes } => write!(f, "the user is asked for {scopes:?}"),
-            Self::SignedIn { scopes } => write!(f, "signed in for {scopes:?}"),
+            Self::Identified { client_id } => write!(f, "the client id is {client_id:?}"),
+            Self::ConsentRequested { scopes } => write!(
+                f,
+                "waiting for the user's consent to \
+             {scopes:?}"
+            ),
+            Self::SignedIn { scopes } => write!(f, "signed in with the scopes {scopes:?}"),
             Self::Refreshed => f.write_str("the token was renewed"),
             Self::Expired => f.write_str("the sign-in has expired"),
         }

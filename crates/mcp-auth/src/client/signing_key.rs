@@ -1,4 +1,4 @@
-//! The little cryptography that a client needs: hashes, random text, signatures.
+//! Private keys, signatures and random text.
 
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use ring::rand::SystemRandom;
@@ -12,20 +12,20 @@ use zeroize::Zeroizing;
 use crate::Secret;
 use crate::error::{Error, ErrorKind};
 
-/// 256 random bits, as base64url: 43 characters.
+/// Returns 256 random bits in base64url (43 characters).
 pub(crate) fn random() -> Result<String, Error> {
     let mut bytes = Zeroizing::new([0_u8; 32]);
     getrandom::fill(&mut *bytes).map_err(|error| {
         Error::caused(
             ErrorKind::Setup,
-            "the system has no random numbers",
+            "the operating system has no source of random numbers",
             Box::new(error),
         )
     })?;
     Ok(BASE64URL_NOPAD.encode(&*bytes))
 }
 
-/// A private key that signs assertions and proofs.
+/// A private key for client assertions and DPoP proofs.
 #[derive(Clone)]
 pub struct SigningKey {
     pair: Arc<Pair>,
@@ -38,17 +38,17 @@ enum Pair {
 }
 
 impl SigningKey {
-    /// Reads a private key in PEM (PKCS #8): an elliptic curve key on P-256 signs with ES256, an
-    /// RSA key of 2,048 bits or more with RS256.
+    /// Reads a private key in PEM (PKCS #8). A P-256 key signs with ES256, an RSA key of at least
+    /// 2,048 bits with RS256.
     ///
     /// # Errors
-    /// It is none of the two. The error says nothing of the key.
+    /// Returns an error for any other input. The error does not quote the key.
     pub fn from_pem(text: &Secret) -> Result<Self, Error> {
         let Some(der) = pem(text.expose(), "PRIVATE KEY").map(Zeroizing::new) else {
             return Err(Error::new(
                 ErrorKind::Setup,
-                "the key is no PEM file with a PRIVATE KEY in it; \
-                 convert it with \"openssl pkcs8 -topk8 -nocrypt\"",
+                "the key is not a PEM file with a PRIVATE KEY block; convert it with \"openssl \
+                 pkcs8 -topk8 -nocrypt\"",
             ));
         };
         Self::from_der(&der)
@@ -62,7 +62,7 @@ impl SigningKey {
             .map_err(|_| {
                 Error::new(
                     ErrorKind::Setup,
-                    "the private key is neither a P-256 key nor an RSA key of 2,048 bits or more",
+                    "the private key is neither a P-256 key nor an RSA key of at least 2,048 bits",
                 )
             })?;
         Ok(Self {
@@ -71,24 +71,25 @@ impl SigningKey {
         })
     }
 
-    /// A fresh P-256 key, and how to keep it.
+    /// Generates a P-256 key. Returns it with its PKCS #8 encoding.
     pub(crate) fn generate() -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
         let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
-        let document = document
-            .map_err(|_| Error::new(ErrorKind::Setup, "the system cannot make a P-256 key"))?;
+        let document =
+            document.map_err(|_| Error::new(ErrorKind::Setup, "cannot generate a P-256 key"))?;
         let der = Zeroizing::new(document.as_ref().to_vec());
         Ok((Self::from_der(&der)?, der))
     }
 
-    /// Names the key in what it signs, for servers that know several of this client.
+    /// Sets the key id (`kid`) of signed tokens, for authorization servers that know several keys
+    /// of this client.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// The name of the algorithm it signs with.
+    /// Returns the name of the signature algorithm.
     pub fn algorithm(&self) -> &'static str {
         match &*self.pair {
             Pair::Es256(_) => "ES256",
@@ -100,12 +101,12 @@ impl SigningKey {
         self.id.as_deref()
     }
 
-    /// The public half, as proofs carry it; only of a P-256 key.
+    /// Returns the public key as a JWK, or `None` if the key is not a P-256 key.
     pub(crate) fn jwk(&self) -> Option<serde_json::Value> {
         let Pair::Es256(pair) = &*self.pair else {
             return None;
         };
-        // An uncompressed point: a byte that says so, and two coordinates.
+        // An uncompressed point: one byte for the format, then two coordinates.
         let point = pair.public_key().as_ref();
         let (x, y) = point.get(1..)?.split_at_checked(32)?;
         Some(serde_json::json!({
@@ -113,10 +114,10 @@ impl SigningKey {
         }))
     }
 
-    /// A JSON Web Token with this header and these claims.
+    /// Returns a signed JSON Web Token.
     ///
     /// # Errors
-    /// The system has no random numbers.
+    /// Returns an error if the operating system has no source of random numbers.
     pub(crate) fn token(
         &self,
         header: &serde_json::Value,
@@ -158,7 +159,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// The bytes of the first PEM block with this label; `None` if there is none or it is broken.
+/// Returns the bytes of the first PEM block with this label, or `None` if there is no valid block.
 ///
 /// [RFC 7468](https://www.rfc-editor.org/rfc/rfc7468).
 fn pem(text: &str, label: &str) -> Option<Vec<u8>> {
@@ -186,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn random_text_is_long_and_never_the_same() {
+    fn random_text_is_long_and_unique() {
         let (one, two) = (random().unwrap(), random().unwrap());
         assert_eq!(one.len(), 43);
         assert_ne!(one, two);
     }
 
     #[test]
-    fn a_token_verifies_with_the_public_half_it_carries() {
+    fn a_token_verifies_with_its_public_key() {
         let (key, der) = SigningKey::generate().unwrap();
         assert_eq!(key.algorithm(), "ES256");
         let again = SigningKey::from_der(&der).unwrap();
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused_and_not_quoted() {
+    fn an_invalid_key_is_rejected_and_not_quoted() {
         for text in [
             "hunter2",
             "-----BEGIN PRIVATE KEY-----\naHVudGVyMg==\n-----END PRIVATE KEY-----",

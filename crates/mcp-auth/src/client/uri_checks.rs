@@ -1,57 +1,57 @@
-//! Addresses that somebody wrote down: in a document, or in a program.
+//! Checks of URLs from metadata documents and from settings.
 
 use url::Url;
 
 use crate::error::{Error, ErrorKind, quoted};
 use crate::web::is_local;
 
-/// An endpoint as a document writes it.
+/// Parses the URL of a metadata field or a setting.
 pub(crate) fn parse_url(text: &str, field: &str) -> Result<Url, Error> {
     Url::parse(text).map_err(|error| {
-        let message = format!("{field} {} is no URL", quoted(text));
+        let message = format!("{field} {} is not a URL", quoted(text));
         Error::caused(ErrorKind::InvalidResponse, message, error)
     })
 }
 
-/// Whether a browser may be sent back there with a code.
+/// Checks that a browser may be redirected to `uri` with an authorization code.
 ///
 /// Specification: authorization, communication security.
 pub(crate) fn check_redirect(uri: &str) -> Result<(), Error> {
     let url = parse_url(uri, "the redirect URI")?;
-    // A scheme of the program's own has a dot in it: RFC 8252, section 7.1.
+    // A custom scheme of a program has a dot in it: RFC 8252, section 7.1.
     let is_own = url.scheme().contains('.');
     if url.scheme() == "https" || is_own || (url.scheme() == "http" && is_local(&url)) {
         return Ok(());
     }
     let uri = quoted(uri);
-    let message = format!("the redirect URI {uri} has to be https, or http on this machine");
+    let message = format!("the redirect URI {uri} must be https, or http on this machine");
     Err(Error::new(ErrorKind::Setup, message))
 }
 
-/// The URL of a document about a client.
+/// Parses the URL of a client metadata document.
 ///
 /// # Errors
-/// It is not one that an authorization server would accept.
+/// Returns an error if authorization servers would reject the URL.
 pub(crate) fn document_url(text: &str) -> Result<Url, Error> {
     let wrong = |why: &str| {
         let message = format!("the client metadata URL {} {why}", quoted(text));
         Err(Error::new(ErrorKind::Setup, message))
     };
     let Ok(url) = Url::parse(text) else {
-        return wrong("is no URL");
+        return wrong("is not a URL");
     };
     if url.scheme() != "https" {
-        return wrong("has to be https");
+        return wrong("must be https");
     }
     if url.path() == "/" {
         return wrong("needs a path, as in https://example.com/client.json");
     }
     if url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
-        return wrong("may have neither a fragment nor credentials");
+        return wrong("must not have a fragment or credentials");
     }
-    // It is the client's id, which is compared to the letter.
+    // The URL is the client id, which is compared byte for byte.
     if url.as_str() != text {
-        return wrong(&format!("is not written as it is compared: {url}"));
+        return wrong(&format!("is not in normal form; write it as {url}"));
     }
     Ok(url)
 }
@@ -62,7 +62,7 @@ mod tests {
 
     // proves: AUTH-029, AUTH-030, M-AUTH-064
     #[test]
-    fn a_client_is_named_by_an_https_url_with_a_path() {
+    fn a_client_metadata_url_is_https_with_a_path() {
         assert!(document_url("https://example.com/client.json").is_ok());
         for (url, advice) in [
             ("http://example.com/client.json", "https"),
@@ -71,7 +71,7 @@ mod tests {
             ("https://user@example.com/c", "credentials"),
             ("https://example.com/c#x", "fragment"),
             ("https://EXAMPLE.com/c", "https://example.com/c"),
-            ("example.com/c", "no URL"),
+            ("example.com/c", "not a URL"),
         ] {
             let error = document_url(url).unwrap_err().to_string();
             assert!(error.contains(advice), "{url}: {error}");
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_is_sent_back_to_this_machine_or_by_tls() {
+    fn a_redirect_uri_is_local_or_uses_tls() {
         for good in [
             "http://127.0.0.1:4711/callback",
             "http://localhost/cb",

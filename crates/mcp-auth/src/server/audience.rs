@@ -1,6 +1,7 @@
-//! Whom a token is for.
+//! The audience of tokens.
 //!
-//! Specification: authorization, canonical server URI; [RFC 9728, section 3.1](https://www.rfc-editor.org/rfc/rfc9728#section-3.1).
+//! Specification: authorization, canonical server URI; [RFC 9728, section
+//! 3.1](https://www.rfc-editor.org/rfc/rfc9728#section-3.1).
 
 use std::fmt;
 
@@ -10,21 +11,20 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::web::is_local;
 use crate::well_known;
 
-/// The server that tokens have to be for: its canonical URI, and whatever else its tokens may call
-/// it.
+/// The audience that tokens must have: the canonical URI of the server, and its aliases.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Audience {
     resource: String,
-    /// How much of `resource` is scheme and authority, which have no case.
+    /// Length of scheme and authority in `resource`, which are compared without regard to case.
     origin: usize,
     aliases: Vec<String>,
 }
 
 impl Audience {
-    /// The server at this URL, which clients reach it by: `https`, or `http` on this machine.
+    /// Creates the audience of the server at this public URL: `https`, or `http` on this machine.
     ///
     /// # Errors
-    /// It is no such URL, or has a query, a fragment or credentials in it.
+    /// Returns an error if the URL has another scheme, a query, a fragment or credentials.
     pub fn new(resource: &str) -> Result<Self, Error> {
         let url = public_url(resource, "the resource")?;
         let resource = well_known::canonical(&url);
@@ -36,26 +36,26 @@ impl Audience {
         })
     }
 
-    /// The same server, and another name that an authorization server has for it.
+    /// Adds an alias: another name that an authorization server uses for this server.
     #[must_use]
     pub fn with_alias(mut self, name: impl Into<String>) -> Self {
         self.aliases.push(name.into());
         self
     }
 
-    /// The canonical URI, without a slash at its end.
+    /// Returns the canonical URI, without a trailing slash.
     pub fn resource(&self) -> &str {
         &self.resource
     }
 
-    /// Whether a token that is for `name` is for this server: its URI, with a slash at the end or
-    /// without, or one of its other names to the letter.
+    /// Returns whether `name` is this server: its URI, with or without a trailing slash, or one of
+    /// its aliases, compared byte for byte.
     pub fn matches(&self, name: &str) -> bool {
         self.is_resource(name) || self.aliases.iter().any(|other| other == name)
     }
 
-    // Nothing is normalized but what has no case: two URIs that some parser takes for the same
-    // were not the same to whoever issued the token.
+    // Only the case of scheme and authority is ignored. Further normalization could accept a URI
+    // that the issuer considers different.
     fn is_resource(&self, name: &str) -> bool {
         let name = name.strip_suffix('/').unwrap_or(name);
         let (own_origin, own_path) = self.resource.split_at(self.origin);
@@ -65,7 +65,7 @@ impl Audience {
         origin.eq_ignore_ascii_case(own_origin) && path == own_path
     }
 
-    /// The path of the server, empty for its root.
+    /// Returns the path of the server, empty for its root.
     pub(crate) fn path(&self) -> &str {
         self.resource.get(self.origin..).unwrap_or_default()
     }
@@ -84,7 +84,7 @@ impl fmt::Debug for Audience {
     }
 }
 
-/// A URL that clients are told.
+/// Parses a URL that clients receive.
 pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
     let wrong = |why: &str| {
         let shown = quoted(text.split('?').next().unwrap_or_default());
@@ -94,19 +94,19 @@ pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
         ))
     };
     let Ok(url) = Url::parse(text) else {
-        return wrong("is no URL; write it as in https://example.com/mcp");
+        return wrong("is not a URL; use a URL such as https://example.com/mcp");
     };
     match url.scheme() {
         "https" => {}
         "http" if is_local(&url) => {}
-        "http" => return wrong("has to be https: tokens would be shown to everybody on the way"),
-        _ => return wrong("has to be https"),
+        "http" => return wrong("must be https, because tokens could be read in transit"),
+        _ => return wrong("must be https"),
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return wrong("may have neither a query nor a fragment");
+        return wrong("must not have a query or a fragment");
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return wrong("may not have credentials in it");
+        return wrong("must not have credentials");
     }
     Ok(url)
 }
@@ -117,7 +117,7 @@ mod tests {
 
     // proves: AUTH-051, AUTH-052, M-AUTH-031
     #[test]
-    fn a_server_is_its_uri_in_any_case_of_the_host_with_or_without_a_slash() {
+    fn an_audience_ignores_host_case_and_a_trailing_slash() {
         let at_path = Audience::new("HTTPS://MCP.Example.com/a/mcp/").unwrap();
         assert_eq!(at_path.resource(), "https://mcp.example.com/a/mcp");
         assert_eq!(at_path.path(), "/a/mcp");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_the_server_is_another() {
+    fn a_similar_uri_is_another_audience() {
         let server = Audience::new("https://mcp.example.com/mcp").unwrap();
         for name in [
             "",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_not_asked_for_in_the_clear() {
+    fn an_audience_without_tls_is_rejected() {
         for (url, advice) in [
             ("http://mcp.example.com/mcp", "https"),
             ("mcp.example.com/mcp", "https"),

@@ -1,4 +1,4 @@
-//! Who calls, as handlers see it.
+//! [`Auth`]: the caller, as a parameter of handlers.
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::RequestContext;
@@ -6,36 +6,37 @@ use mcp_server::{Call, Extraction, FromCall, HandlerError};
 
 use super::identity::Identity;
 
-/// A parameter of a handler: who calls, and what they may do.
+/// A handler parameter with the caller and its permissions.
 ///
-/// Over HTTP that is whoever [`RequireBearer`](super::RequireBearer) has verified; without it the
-/// call is refused, so that nobody is taken for somebody by accident. Over stdio it is the user who
-/// started the server, who has no name and may do everything. The same handler serves both.
+/// Over HTTP, it is the identity that [`RequireBearer`](super::RequireBearer) has verified; without
+/// the layer, the call is rejected, so that a missing layer cannot grant access. Over stdio, it is
+/// the local user who started the server, who has no identity and all permissions. The same handler
+/// works for both.
 ///
 /// ```
 /// use mcp_auth::server::Auth;
 /// use mcp_server::{HandlerError, tool};
 ///
-/// /// Deletes what is kept for the user.
+/// /// Deletes the notes of the user.
 /// #[tool]
-/// fn forget(auth: Auth, /** everything, or only what is old */ all: bool) -> Result<String, HandlerError> {
+/// fn forget(auth: Auth, /** all notes, not only old ones */ all: bool) -> Result<String, HandlerError> {
 ///     if all {
 ///         auth.require("notes:admin")?;
 ///     }
-///     Ok(format!("forgotten for {}", auth.subject().unwrap_or("you")))
+///     Ok(format!("deleted the notes of {}", auth.subject().unwrap_or("the local user")))
 /// }
 ///
-/// assert_eq!(forget(Auth::local(), true).unwrap(), "forgotten for you");
+/// assert_eq!(forget(Auth::local(), true).unwrap(), "deleted the notes of the local user");
 /// ```
 #[derive(Debug, Clone)]
 pub struct Auth {
     identity: Option<Identity>,
-    /// The request; only tests have none.
+    /// The context of the request; `None` only in tests.
     context: Option<RequestContext>,
 }
 
 impl Auth {
-    /// The user at this machine, for tests of handlers.
+    /// Creates the local user, for tests of handlers.
     pub fn local() -> Self {
         Self {
             identity: None,
@@ -43,7 +44,7 @@ impl Auth {
         }
     }
 
-    /// Somebody who was verified, for tests of handlers.
+    /// Creates a verified caller, for tests of handlers.
     pub fn of(identity: Identity) -> Self {
         Self {
             identity: Some(identity),
@@ -51,27 +52,27 @@ impl Auth {
         }
     }
 
-    /// Who calls; `None` for the user at this machine.
+    /// Returns the identity of the caller; `None` for the local user.
     pub fn identity(&self) -> Option<&Identity> {
         self.identity.as_ref()
     }
 
-    /// Who calls, by the name that the issuer has for them; `None` for the user at this machine.
+    /// Returns the issuer's name for the caller; `None` for the local user.
     pub fn subject(&self) -> Option<&str> {
         self.identity().map(Identity::subject)
     }
 
-    /// Whether the call may do what needs `scope`, one or more words. To ask changes nothing: for
-    /// handlers that do less for those who may do less.
+    /// Returns whether the caller has the scopes in `scope`, separated by spaces. Has no effect on
+    /// the response; use it in handlers that do less with fewer permissions.
     pub fn has(&self, scope: &str) -> bool {
         self.identity().is_none_or(|i| i.has(scope))
     }
 
-    /// Demands a scope, one or more words. If it is missing, end the call with the error: the
-    /// client is asked to get it, and may call again.
+    /// Requires the scopes in `scope`, separated by spaces. A handler returns the error, so that
+    /// the client is asked for the missing scopes and can call again.
     ///
     /// # Errors
-    /// The call may not do that.
+    /// Returns an error if the caller lacks a scope.
     pub fn require(&self, scope: &str) -> Result<(), HandlerError> {
         let may = match &self.context {
             Some(context) => context.permits(scope),
@@ -94,12 +95,12 @@ impl<S> FromCall<S> for Auth {
             Some(request) => request.extensions.get::<Identity>(),
             None => context.transport::<Identity>(),
         };
-        // Whoever may do everything is whoever started this process.
+        // Only the user who started this process has all permissions without an identity.
         let is_local = request.is_none() && context.principal().is_none() && context.permits("");
         if identity.is_none() && !is_local {
             return Extraction::End(HandlerError::protocol(ErrorObject::internal(
-                "this server does not know who calls; its author puts \
-                 mcp_auth::server::RequireBearer before it",
+                "the server has no authentication layer: add mcp_auth::server::RequireBearer in \
+                 front of the endpoint",
             )));
         }
         Extraction::Ready(Self {

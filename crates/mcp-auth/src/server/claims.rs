@@ -1,4 +1,4 @@
-//! What is said of a token, by itself or by who issued it, and whether that is enough.
+//! Claims of tokens and their validation.
 //!
 //! Specification: [RFC 9068, section 4](https://www.rfc-editor.org/rfc/rfc9068#section-4);
 //! authorization, token handling.
@@ -11,10 +11,10 @@ use super::audience::Audience;
 use super::identity::Identity;
 use super::verify::Rejection;
 
-/// No clock is further off than this.
+/// Maximum clock skew between the issuer and this server.
 pub(crate) const SKEW: Duration = Duration::from_secs(60);
 
-/// The claims of a token, to be read.
+/// The claims of a token.
 #[derive(Clone, Copy)]
 pub(crate) struct Claims<'a>(&'a Map<String, Value>);
 
@@ -23,7 +23,7 @@ impl<'a> Claims<'a> {
         Self(claims)
     }
 
-    /// A claim that is text; `None` if it is missing.
+    /// Returns a string claim; `None` if it is missing.
     pub(crate) fn text(self, name: &str) -> Result<Option<&'a str>, Rejection> {
         match self.0.get(name) {
             None => Ok(None),
@@ -32,22 +32,22 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// What is said of a token that may be bound to a key of its client.
+    /// Rejects a token that is bound to a key of its client.
     pub(crate) fn check_unbound(self) -> Result<(), Rejection> {
         if self.has("cnf") {
             return Err(Rejection::invalid(
-                "the token is bound to a key and is no bearer token",
+                "the token is bound to a key and cannot be used as a bearer token",
             ));
         }
         Ok(())
     }
 
-    /// Whether the token is for this server.
+    /// Returns whether the token is for this server.
     pub(crate) fn names(self, audience: &Audience) -> bool {
         match self.0.get("aud") {
             Some(Value::String(name)) => audience.matches(name),
             Some(Value::Array(names)) => {
-                // One that is no text makes it a list of something else.
+                // A list with other values is not a list of audiences.
                 let mut names = names.iter().map(Value::as_str);
                 let is_text = names.clone().all(|name| name.is_some());
                 is_text && names.any(|name| name.is_some_and(|name| audience.matches(name)))
@@ -64,12 +64,12 @@ impl<'a> Claims<'a> {
         self.0.contains_key(name)
     }
 
-    /// When the token ends, if it tells.
+    /// Returns the expiry of the token, if it has one.
     pub(crate) fn expires(self) -> Result<Option<SystemTime>, Rejection> {
         self.time("exp")
     }
 
-    /// Checks that the token is good now.
+    /// Checks that the token is valid now.
     pub(crate) fn check_times(self, now: SystemTime, skew: Duration) -> Result<(), Rejection> {
         let expires = self.expires()?;
         if expires.is_some_and(|end| later(end, skew).is_some_and(|end| now >= end)) {
@@ -78,7 +78,7 @@ impl<'a> Claims<'a> {
         let latest = later(now, skew);
         let is_ahead = |time: SystemTime| latest.is_some_and(|latest| time > latest);
         if self.time("nbf")?.is_some_and(is_ahead) {
-            return Err(Rejection::invalid("the token is not good yet"));
+            return Err(Rejection::invalid("the token is not valid yet"));
         }
         if self.time("iat")?.is_some_and(is_ahead) {
             return Err(Rejection::invalid("the token was issued in the future"));
@@ -86,19 +86,19 @@ impl<'a> Claims<'a> {
         Ok(())
     }
 
-    /// Seconds since 1970, perhaps with a fraction, which is nobody's business.
+    /// Returns a time claim: seconds since 1970; a fraction is ignored.
     fn time(self, name: &str) -> Result<Option<SystemTime>, Rejection> {
         let Some(value) = self.0.get(name) else {
             return Ok(None);
         };
-        let unreadable = || Rejection::invalid("the token has a time that cannot be read");
+        let unreadable = || Rejection::invalid("a time claim of the token cannot be read");
         let seconds = value.as_u64().or_else(|| {
             let seconds = value.as_f64()?;
-            // What is exact in a float; clocks do not go further.
+            // Larger integers are not exact in a float.
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                reason = "it is in the range"
+                reason = "the range is checked"
             )]
             (0.0..9_007_199_254_740_992.0)
                 .contains(&seconds)
@@ -109,7 +109,7 @@ impl<'a> Claims<'a> {
         time.map(Some).ok_or_else(unreadable)
     }
 
-    /// The scopes, from `scope` or from what some issuers have in its place.
+    /// Returns the scopes, from `scope`, or from `scp`, which some issuers use.
     fn scopes(self) -> Result<String, Rejection> {
         let value = self.0.get("scope").or_else(|| self.0.get("scp"));
         let list: Option<Vec<&str>> = match value {
@@ -123,7 +123,7 @@ impl<'a> Claims<'a> {
         Ok(list.join(" "))
     }
 
-    /// Who is meant, if all of it is true.
+    /// Returns the identity that the claims describe.
     pub(crate) fn identity(self, issuer: &str, subject: &str) -> Result<Identity, Rejection> {
         let mut identity = Identity::new(issuer, subject).with_scopes(&self.scopes()?);
         let client = match self.text("client_id")? {

@@ -1,4 +1,4 @@
-//! Who is behind a request.
+//! The verified identity of a caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::digest::sha256;
 use crate::scopes::Scopes;
 
-/// Who a verified token speaks for, and what it says of them. The token itself is not in here, and
-/// no handler ever sees it.
+/// The content of a verified token. The token itself is not included, so handlers cannot see it.
 ///
-/// Cloning shares it.
+/// Clones share the content.
 #[derive(Clone)]
 pub struct Identity(Arc<IdentityData>);
 
@@ -28,7 +27,7 @@ struct IdentityData {
 }
 
 impl Identity {
-    /// Somebody whom this issuer calls `subject`.
+    /// Creates the identity of a subject at an issuer.
     pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
         Self(Arc::new(IdentityData {
             issuer: issuer.into(),
@@ -40,28 +39,28 @@ impl Identity {
         }))
     }
 
-    /// The client that acts for them.
+    /// Sets the client that acts for the subject.
     #[must_use]
     pub fn with_client(mut self, client: impl Into<String>) -> Self {
         self.data().client = Some(client.into());
         self
     }
 
-    /// What the token is good for: scopes, separated by spaces.
+    /// Sets the scopes of the token, separated by spaces.
     #[must_use]
     pub fn with_scopes(mut self, scopes: &str) -> Self {
         self.data().scopes = Scopes::parse(scopes);
         self
     }
 
-    /// When the token ends.
+    /// Sets the expiry of the token.
     #[must_use]
     pub fn with_expiry(mut self, expires: SystemTime) -> Self {
         self.data().expires = Some(expires);
         self
     }
 
-    /// Everything that was said of them.
+    /// Sets all claims of the token.
     #[must_use]
     pub fn with_claims(mut self, claims: Map<String, Value>) -> Self {
         self.data().claims = claims;
@@ -72,53 +71,54 @@ impl Identity {
         Arc::make_mut(&mut self.0)
     }
 
-    /// Who vouches for them.
+    /// Returns the issuer of the token.
     pub fn issuer(&self) -> &str {
         &self.0.issuer
     }
 
-    /// Who they are, unique to the issuer.
+    /// Returns the subject, which is unique at its issuer.
     pub fn subject(&self) -> &str {
         &self.0.subject
     }
 
-    /// The client that acts for them, if the token tells.
+    /// Returns the client that acts for the subject, if the token names it.
     pub fn client(&self) -> Option<&str> {
         self.0.client.as_deref()
     }
 
-    /// The scopes of the token, and those that they [imply](super::RequireBearerBuilder::implies).
+    /// Returns the scopes of the token, and the scopes that they
+    /// [imply](super::RequireBearerBuilder::implies).
     pub fn scopes(&self) -> &Scopes {
         &self.0.scopes
     }
 
-    /// Whether every word of `scope` is among the scopes.
+    /// Returns whether all scopes in `scope`, separated by spaces, are granted.
     pub fn has(&self, scope: &str) -> bool {
         let mut words = scope.split_ascii_whitespace();
         words.all(|word| self.0.scopes.contains(word))
     }
 
-    /// When the token ends, if it tells. Each request is verified by itself: a call that runs then
-    /// runs on, and the next request needs another token.
+    /// Returns the expiry of the token, if it has one. Each request is verified separately: a
+    /// running call continues after the expiry, and the next request needs another token.
     pub fn expires(&self) -> Option<SystemTime> {
         self.0.expires
     }
 
-    /// A claim of the token.
+    /// Returns a claim of the token.
     pub fn claim(&self, name: &str) -> Option<&Value> {
         self.0.claims.get(name)
     }
 
-    /// All claims of the token, as they were written.
+    /// Returns all claims of the token.
     pub fn claims(&self) -> &Map<String, Value> {
         &self.0.claims
     }
 
-    /// Whose sessions are theirs: the same for the same issuer, subject and client, and for nobody
-    /// else. A digest, because principals are printed and kept.
+    /// Returns the principal that owns the sessions of this identity: the same for the same issuer,
+    /// subject and client. It is a digest, because principals are logged and stored.
     pub fn principal(&self) -> Principal {
         let data = &*self.0;
-        // An array of strings says where each of them ends.
+        // JSON strings have unambiguous ends.
         let key = json!([data.issuer, data.subject, data.client]);
         Principal::new(sha256(&key.to_string()))
     }

@@ -1,4 +1,4 @@
-//! What an authorization server publishes for those who verify its tokens.
+//! Metadata of issuers, for the verification of tokens.
 //!
 //! Specification: authorization, authorization server metadata discovery.
 
@@ -12,20 +12,20 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::web::{HttpClient, Limits, Reply, redacted};
 use crate::well_known;
 
-/// How much is read of what an issuer says, and for how long.
+/// Limits of requests to issuers.
 pub(crate) const ISSUER_LIMITS: Limits = Limits {
     max_response_bytes: 64 << 10,
     timeout: Duration::from_secs(5),
     max_redirects: 3,
 };
 
-/// An issuer, by its name.
+/// An issuer.
 pub(crate) struct Issuer {
     pub(crate) name: String,
     pub(crate) url: Url,
 }
 
-/// Its document, as far as it matters here.
+/// The metadata of an issuer, as far as the verification needs it.
 #[derive(Deserialize)]
 pub(crate) struct IssuerMetadata {
     issuer: String,
@@ -34,16 +34,16 @@ pub(crate) struct IssuerMetadata {
 }
 
 impl Issuer {
-    /// The issuer of this name, which is a URL and is compared to the letter.
+    /// Creates an issuer from its name: a URL that is compared byte for byte.
     ///
     /// # Errors
-    /// It is no URL that anything may be asked of.
+    /// Returns an error if the name is not a URL that requests can be sent to.
     pub(crate) fn new(name: String) -> Result<Self, Error> {
         let url = public_url(&name, "the issuer")?;
         Ok(Self { name, url })
     }
 
-    /// Its document, from the first place that has one.
+    /// Fetches the metadata from the first well-known URL that has it.
     pub(crate) async fn document(&self, http_client: &HttpClient) -> Result<IssuerMetadata, Error> {
         let mut failed = None;
         for url in well_known::issuer_metadata_urls(&self.url) {
@@ -76,7 +76,7 @@ impl Issuer {
             return Err(Error::new(
                 ErrorKind::Mismatch,
                 format!(
-                    "the metadata at {} is of the issuer {} and not of {}",
+                    "the metadata at {} is of the issuer {}, not of {}",
                     redacted(url),
                     quoted(&document.issuer),
                     quoted(&self.name)
@@ -87,17 +87,20 @@ impl Issuer {
     }
 }
 
-/// The document in a successful reply.
+/// Parses a successful response.
 pub(crate) fn json<T: serde::de::DeserializeOwned>(url: &Url, reply: &Reply) -> Result<T, Error> {
     check(url, reply)?;
     reply.json().map_err(|error| {
-        // What was read is not repeated: it may be anything.
-        let message = format!("{} answers no such document", redacted(url));
+        // The content is not quoted, because it may be anything.
+        let message = format!(
+            "the response of {} is not the expected document",
+            redacted(url)
+        );
         Error::caused(ErrorKind::InvalidResponse, message, error)
     })
 }
 
-/// Whether the request succeeded.
+/// Checks that the request succeeded.
 pub(crate) fn check(url: &Url, reply: &Reply) -> Result<(), Error> {
     if reply.status.is_success() {
         return Ok(());

@@ -1,11 +1,11 @@
-//! The server's side: [`RequireBearer`] lets those alone through who have a token.
+//! The server side: [`RequireBearer`] accepts only requests with a valid token.
 //!
 //! ```no_run
 //! use mcp_auth::server::{Auth, Jwt, require_bearer};
 //! use mcp_server::{Server, tool, tools};
 //! use mcp_transport_http::{Endpoint, Options};
 //!
-//! /// Tells who you are.
+//! /// Returns the name of the caller.
 //! #[tool(scope = "profile")]
 //! fn whoami(auth: Auth) -> String {
 //!     auth.subject().unwrap_or("you").to_owned()
@@ -17,29 +17,30 @@
 //! let server = Server::new("who", "1.0.0").tools(tools![whoami]);
 //! let options = Options::new().allow_host("mcp.example.com");
 //! let app = guard.layer(Endpoint::with_options(server, options)?);
-//! // `app` is a tower service: mount it in hyper, axum or anything else.
+//! // `app` is a tower service: mount it in hyper, axum or any other HTTP server.
 //! # drop(app);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A client that has no token is told where to get one, and one whose token does not cover a tool
-//! is told what to ask for. The server itself gives out no tokens: that is what authorization
-//! servers are for.
+//! A challenge tells an unauthenticated client where to obtain a token, and a client with an
+//! insufficient token which scopes to request. The server does not issue tokens; authorization
+//! servers do.
 //!
-//! | Question | is answered by | or by |
+//! | Check | Default | Alternative |
 //! | --- | --- | --- |
-//! | Is the token good, and whose is it? | [`Jwt`], if it is signed | [`Introspection`], if the issuer has to be asked; any [`Verify`] |
-//! | Is it for this server? | [`Audience`]: the URL of the server | [`RequireBearerBuilder::audience`], if the issuer has another name for it |
-//! | May it call at all? | [`RequireBearerBuilder::scope`] | |
-//! | May it call this tool? | [`Tool::scope`](mcp_server::Tool::scope) | [`Auth::require`], if that depends on the arguments |
-//! | Who is it? | [`Auth`], in a handler | [`Identity`], in the extensions of the request |
-//! | Whose session is it? | the endpoint, by the [`Principal`](mcp_protocol::Principal) | |
+//! | signature, issuer and expiry of the token | [`Jwt`], for signed tokens | [`Introspection`], which asks the issuer; any [`Verify`] |
+//! | audience of the token | [`Audience`]: the URL of the server | [`RequireBearerBuilder::audience`], for another name of the server |
+//! | permission for any call | [`RequireBearerBuilder::scope`] | |
+//! | permission for a tool | [`Tool::scope`](mcp_server::Tool::scope) | [`Auth::require`], if it depends on the arguments |
+//! | identity of the caller | [`Auth`], in a handler | [`Identity`], in the extensions of the request |
+//! | owner of a session | the endpoint, with the [`Principal`](mcp_protocol::Principal) | |
 //!
-//! Behind [`RequireBearer`] there is no token any more: no handler can pass it on by accident, and
-//! a server that calls other servers signs in to them [as a client](crate::client) of its own.
+//! The layer removes the token from the request, so that no handler can forward it by mistake. A
+//! server that calls other servers signs in to them [as a client](crate::client).
 //!
-//! Specification: [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
+//! Specification:
+//! [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
 
 mod audience;
 mod auth;

@@ -1,8 +1,7 @@
-//! Texts that can be read in one way only: JSON that says everything once, and base64 that is
-//! written as it has to be.
+//! Unambiguous decoding: JSON without duplicate names, and canonical base64url.
 //!
-//! Two readers may disagree on which of two members of the same name counts, and then a token means
-//! one thing to whoever signed it and another to us.
+//! Parsers differ in how they treat duplicate names, so a token could mean one thing to its issuer
+//! and another to this server.
 
 use data_encoding::BASE64URL_NOPAD;
 use std::collections::HashSet;
@@ -12,19 +11,19 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads an object; `None` if it is none, or has two members of the same name anywhere in it.
+/// Parses an object; `None` if the text is not an object or has duplicate names at any depth.
 pub(crate) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice::<UniqueNames>(text).ok()?;
     serde_json::from_slice(text).ok()
 }
 
-/// Reads base64url as signed tokens are written: no padding, no other alphabet, and no bits left
-/// over, so that no two texts are the same bytes.
+/// Decodes base64url as signed tokens use it: without padding, other alphabets or nonzero trailing
+/// bits, so that each byte sequence has exactly one encoding.
 pub(crate) fn decode_base64url(text: &str) -> Option<Vec<u8>> {
     BASE64URL_NOPAD.decode(text.as_bytes()).ok()
 }
 
-/// Any JSON in which no object has two members of the same name.
+/// Any JSON without duplicate names.
 struct UniqueNames;
 
 impl<'de> Deserialize<'de> for UniqueNames {
@@ -75,7 +74,7 @@ impl<'de> Visitor<'de> for UniqueNamesVisitor {
         let mut names = HashSet::new();
         while let Some(name) = members.next_key::<String>()? {
             if !names.insert(name) {
-                return Err(A::Error::custom("a name comes twice"));
+                return Err(A::Error::custom("a name is repeated"));
             }
             members.next_value::<UniqueNames>()?;
         }
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_comes_once_however_deep_and_however_it_is_written() {
+    fn duplicate_names_are_rejected_at_any_depth() {
         for text in [
             r#"{"a":1,"a":1}"#,
             r#"{"a":1,"\u0061":2}"#,
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn other_json_than_an_object_is_rejected() {
         let deep = format!("{{\"a\":{}", "[".repeat(1_000));
         for text in [
             "",
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn strictly_there_is_one_text_for_some_bytes() {
+    fn only_canonical_base64url_is_decoded() {
         assert_eq!(decode_base64url("Zm9vYg").unwrap(), b"foob");
         assert_eq!(decode_base64url("").unwrap(), b"");
         for text in ["Zm9vYg==", "Zm9vYh", "-_8=", "+/8", "-_9", "Zm9v\n", "Z"] {

@@ -1,4 +1,4 @@
-//! The seam between who asks for tokens and who understands them.
+//! The interface of token verifiers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,31 +9,31 @@ use super::audience::Audience;
 use super::identity::Identity;
 use crate::Secret;
 
-/// Tells good tokens from bad ones: a [`Jwt`](super::Jwt), an
-/// [`Introspection`](super::Introspection), or a closure `async |token: Secret| ..` of your own.
+/// A token verifier: a [`Jwt`](super::Jwt), an [`Introspection`](super::Introspection), or a
+/// closure `async |token: Secret| ..`.
 ///
-/// A token is good if its issuer is trusted, if it has not ended, and if it was issued for this
-/// server: one that is meant for another server is refused however genuine it is.
+/// A token is valid if its issuer is trusted, it has not expired, and it was issued for this
+/// server. A genuine token for another server must be rejected.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot verify tokens",
-    note = "take a `Jwt`, an `Introspection`, a type of your own that implements `Verify`, or a closure `async |token: Secret| -> Result<Identity, Rejection>`"
+    note = "use a `Jwt`, an `Introspection`, another type that implements `Verify`, or a closure \
+     `async |token: Secret| -> Result<Identity, Rejection>`"
 )]
 pub trait Verify: Send + Sync + 'static {
-    /// Who the token speaks for.
+    /// Verifies a token and returns its identity.
     ///
     /// # Errors
-    /// The token is no good, or that cannot be found out now.
+    /// Returns a rejection if the token is invalid or cannot be verified now.
     ///
     /// # Cancel safety
-    /// The future may be dropped: its request went away.
+    /// The future is dropped if its request is cancelled.
     fn verify<'a>(
         &'a self,
         token: &'a Secret,
         audience: &'a Audience,
     ) -> BoxFuture<'a, Result<Identity, Rejection>>;
 
-    /// Whose tokens are understood, for clients that look for an authorization server. Default:
-    /// it does not say.
+    /// Returns the issuer of the tokens, for the metadata of the server. Default: none.
     fn issuer(&self) -> Option<&str> {
         None
     }
@@ -44,7 +44,7 @@ where
     F: Fn(Secret) -> O + Send + Sync + 'static,
     O: Future<Output = Result<Identity, Rejection>> + Send + 'static,
 {
-    /// A closure knows by itself which server it is for.
+    /// Verifies with the closure, which must check the audience itself.
     fn verify<'a>(
         &'a self,
         token: &'a Secret,
@@ -54,7 +54,7 @@ where
     }
 }
 
-/// Why a token does not open the door.
+/// The reason why a token is not accepted.
 #[derive(Debug)]
 pub struct Rejection(RejectionReason);
 
@@ -65,19 +65,19 @@ pub(crate) enum RejectionReason {
 }
 
 impl Rejection {
-    /// The token is no good. The client is told why (401), so the reason may hold neither the
-    /// token nor anything else that is not for it to know.
+    /// The token is invalid. The client receives the reason with status 401, so the reason must not
+    /// contain the token or other private values.
     pub fn invalid(why: impl Into<Cow<'static, str>>) -> Self {
         Self(RejectionReason::Invalid(why.into()))
     }
 
-    /// Whether the token is good cannot be told now, which is not its fault. The client is told to
-    /// come back later (503); the cause is logged and not shown.
+    /// The token cannot be verified now, for example because the issuer is unreachable. The client
+    /// receives status 503 and may retry. The cause is logged and not sent.
     pub fn unavailable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(RejectionReason::Unavailable(cause.into()))
     }
 
-    /// Whether the same token may be good later.
+    /// Returns whether the same token may be accepted later.
     pub fn is_unavailable(&self) -> bool {
         matches!(self.0, RejectionReason::Unavailable(_))
     }

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// The body of a request to an authorization server: a form, a registration, or nothing.
-/// It prints as its length alone.
+/// The body of a request to an authorization server: a form, a registration, or empty. `Debug`
+/// prints only its length.
 #[derive(Clone, Default)]
 pub struct FormBody(Bytes);
 
@@ -18,7 +18,7 @@ impl FormBody {
         Self(text.into())
     }
 
-    /// What is sent, unless it was sent already. It may hold secrets.
+    /// Returns the content, or an empty slice if it was already sent. It may contain secrets.
     pub fn as_bytes(&self) -> &Bytes {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Requests to servers that nobody vouches for: few, short, and to safe addresses only.
+//! Requests to servers that are not trusted: few, small, and to allowed addresses only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use crate::error::{Error, ErrorKind, quoted};
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("mcp-auth/", env!("CARGO_PKG_VERSION")));
 
-/// How much a server may ask of this client.
+/// Limits of requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Bytes of one response.
+    /// Maximum size of a response body.
     pub(crate) max_response_bytes: usize,
-    /// From the first byte sent to the last one read, redirects included.
+    /// From the first byte sent to the last byte read, redirects included.
     pub(crate) timeout: Duration,
     pub(crate) max_redirects: usize,
 }
@@ -36,7 +36,7 @@ impl Default for Limits {
     }
 }
 
-/// Sends what a sign-in sends.
+/// The HTTP client of sign-ins and token verification.
 #[derive(Clone)]
 pub(crate) struct HttpClient {
     pub(crate) service: Arc<dyn HttpService<FormBody>>,
@@ -44,7 +44,7 @@ pub(crate) struct HttpClient {
     pub(crate) limits: Limits,
 }
 
-/// A response, all of it.
+/// A response with its whole body.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -52,7 +52,7 @@ pub(crate) struct Reply {
 }
 
 impl HttpClient {
-    /// Asks for a document; redirects are followed, to where the guard allows.
+    /// Fetches a document. Follows redirects to addresses that the policy allows.
     pub(crate) async fn get(&self, url: &Url) -> Result<Reply, Error> {
         let follow = async {
             let mut at = url.clone();
@@ -72,8 +72,7 @@ impl HttpClient {
         self.within(url, follow).await
     }
 
-    /// Sends a form or a document. A redirect is not followed: what is sent is secret, and for
-    /// nobody but the one it was meant for.
+    /// Sends a form or a document. Does not follow redirects, because the content is secret.
     pub(crate) async fn post(
         &self,
         url: &Url,
@@ -93,7 +92,7 @@ impl HttpClient {
             return Err(Error::new(
                 ErrorKind::InvalidResponse,
                 format!(
-                    "{} redirects ({}), and credentials are not sent on",
+                    "{} redirects ({}); credentials are not sent to the new address",
                     redacted(url),
                     reply.status
                 ),
@@ -114,7 +113,7 @@ impl HttpClient {
                 let url = redacted(url);
                 Err(Error::new(
                     ErrorKind::Unavailable,
-                    format!("{url} did not answer within {seconds} s"),
+                    format!("{url} did not respond within {seconds} s"),
                 ))
             }
         }
@@ -123,7 +122,7 @@ impl HttpClient {
     async fn send(&self, url: &Url, mut request: Request<FormBody>) -> Result<Reply, Error> {
         self.policy.check(url)?;
         *request.uri_mut() = url.as_str().parse().map_err(|error| {
-            let message = format!("{} cannot be sent to", redacted(url));
+            let message = format!("{} is not a valid request URL", redacted(url));
             Error::caused(ErrorKind::InvalidResponse, message, Box::new(error))
         })?;
         let response = self.service.send(request).await;
@@ -145,7 +144,7 @@ impl HttpClient {
             let max = self.limits.max_response_bytes;
             return Error::new(
                 ErrorKind::InvalidResponse,
-                format!("{url} sends more than the {max} bytes that are read"),
+                format!("the response of {url} has more than {max} bytes"),
             );
         }
         if let Some(refusal) = refusal(&*error) {
@@ -161,12 +160,12 @@ impl HttpClient {
 }
 
 impl Reply {
-    /// Whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     pub(crate) fn is_temporary(&self) -> bool {
         self.status.is_server_error() || matches!(self.status.as_u16(), 408 | 425 | 429)
     }
 
-    /// The document in it.
+    /// Parses the body as JSON.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(&self.body)
     }
@@ -193,12 +192,12 @@ fn next(from: &Url, reply: &Reply) -> Result<Url, Error> {
         let location = quoted(location.split('?').next().unwrap_or_default());
         Error::new(
             ErrorKind::InvalidResponse,
-            format!("{shown} redirects to {location}, which is no address"),
+            format!("{shown} redirects to {location}, which is not a URL"),
         )
     })
 }
 
-/// The guard's own words, somewhere among the causes.
+/// Returns the error of the URL policy among the causes of an error.
 fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     let mut error = Some(error);
     while let Some(current) = error {

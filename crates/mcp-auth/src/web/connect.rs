@@ -11,10 +11,10 @@ use super::body::FormBody;
 use super::resolve::PolicyResolver;
 use crate::error::Error;
 
-/// A client whose every connection goes where the guard allows.
+/// Creates a client that connects only to addresses that the policy allows.
 ///
 /// # Errors
-/// TLS cannot be set up.
+/// Returns an error if TLS cannot be set up.
 pub(crate) fn default_service(
     resolver: PolicyResolver,
     timeout: Duration,
@@ -33,13 +33,13 @@ fn secure(mut tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<
     use rustls_platform_verifier::BuilderVerifierExt;
 
     tcp.enforce_http(false);
-    // A provider of our own: one that is installed for the process belongs to the program.
+    // Uses its own provider: the process-wide default belongs to the program.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(BuilderVerifierExt::with_platform_verifier)
         .map_err(|error| {
-            let message = "the certificates of this system cannot be used";
+            let message = "cannot use the certificates of this system";
             Error::caused(ErrorKind::Setup, message, error)
         })?
         .with_no_client_auth();
@@ -54,14 +54,14 @@ fn secure(mut tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<
 }
 
 #[cfg(not(feature = "tls"))]
-#[expect(clippy::unnecessary_wraps, reason = "with TLS it can fail")]
+#[expect(clippy::unnecessary_wraps, reason = "fails only with TLS")]
 fn secure(tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<FormBody>>, Error> {
     Ok(Box::new(TowerService::new(
         builder().build::<_, FormBody>(tcp),
     )))
 }
 
-/// Nothing is kept open: the few requests of a sign-in are to several hosts, minutes apart.
+/// Keeps no idle connections: the few requests of a sign-in go to several hosts, minutes apart.
 fn builder() -> hyper_util::client::legacy::Builder {
     let mut builder = Client::builder(TokioExecutor::new());
     builder.pool_max_idle_per_host(0);

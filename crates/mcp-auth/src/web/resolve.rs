@@ -1,4 +1,4 @@
-//! From names to addresses, of which only those are left that may be reached.
+//! Name resolution, restricted to allowed addresses.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,16 +11,16 @@ use tower_service::Service;
 
 use super::url_policy::UrlPolicy;
 
-/// Finds the addresses of a host. Default: the system's name service.
+/// Resolves host names. Default: the resolver of the operating system.
 pub trait Resolver: Send + Sync + 'static {
-    /// The addresses of this host.
+    /// Returns the addresses of a host.
     ///
     /// # Errors
-    /// It has none, or they cannot be found now.
+    /// Returns an error if the host has no address or the resolver is not available.
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 
-/// Asks the system.
+/// The resolver of the operating system.
 #[derive(Debug)]
 pub(crate) struct SystemResolver;
 
@@ -33,8 +33,8 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// A resolver for the connector: what it gives out is what is connected to, so a name cannot point
-/// elsewhere between the check and the connection.
+/// The resolver of the connector. It checks the addresses that the connector uses, so that a name
+/// cannot change between the check and the connection (DNS rebinding).
 #[derive(Clone)]
 pub(crate) struct PolicyResolver {
     pub(crate) resolver: Arc<dyn Resolver>,
@@ -55,7 +55,8 @@ impl Service<Name> for PolicyResolver {
         Box::pin(async move {
             let host = name.as_str();
             let found = this.resolver.resolve(host).await?;
-            // One address that is refused spoils them all: nobody has both by accident.
+            // One forbidden address rejects the whole host: a legitimate host does not have both
+            // kinds.
             if let Some(address) = found.iter().find(|i| !this.policy.allows(host, **i)) {
                 return Err(io::Error::other(UrlPolicy::refusal(host, *address)));
             }

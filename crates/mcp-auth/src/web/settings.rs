@@ -1,4 +1,4 @@
-//! How far requests may go, as a program says it.
+//! Settings of the HTTP client.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::resolve::{PolicyResolver, Resolver, SystemResolver};
 use super::url_policy::UrlPolicy;
 use crate::error::{Error, ErrorKind};
 
-/// What requests go through, and where they may go.
+/// The HTTP settings that all builders of this crate share.
 #[derive(Clone)]
 pub(crate) struct HttpSettings {
     pub(crate) allow_private: bool,
@@ -34,7 +34,7 @@ impl HttpSettings {
         }
     }
 
-    /// Sends everything through this service.
+    /// Sends all requests through this service.
     pub(crate) fn set_service<S, B>(&mut self, service: S)
     where
         S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
@@ -46,11 +46,11 @@ impl HttpSettings {
         self.service = Some(Arc::new(TowerService::new(service)));
     }
 
-    /// What asks the server that the program named, and whom that one names.
+    /// Creates the HTTP client for a server and the servers that it names.
     ///
     /// # Errors
-    /// The URL of the server is not one that secrets may be sent to, or it needs TLS and there is
-    /// none.
+    /// Returns an error if the URL is not safe for secrets, or if it needs TLS and TLS is not
+    /// enabled.
     pub(crate) fn build(self, server: &Url) -> Result<HttpClient, Error> {
         let policy = UrlPolicy::new(server, self.allow_private)?;
         let service = match self.service {
@@ -58,8 +58,8 @@ impl HttpSettings {
             None if server.scheme() == "https" && !cfg!(feature = "tls") => {
                 return Err(Error::new(
                     ErrorKind::Setup,
-                    "https needs TLS: enable the feature \"tls\" of mcp-auth, or bring an HTTP \
-                     client of your own with the builder's service()",
+                    "https needs TLS: enable the feature \"tls\" of mcp-auth, or set another \
+                     HTTP client with the builder's service()",
                 ));
             }
             None => {

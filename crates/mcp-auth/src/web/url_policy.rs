@@ -1,10 +1,11 @@
-//! Which addresses may be reached: what a server names is not trusted.
+//! The URL policy: which addresses requests may reach (protection against SSRF).
 //!
-//! A server that says where its metadata is could name the metadata service of a cloud, a router
-//! or a database that only this machine reaches. Nothing is sent to such an address, whether it is
-//! written in the URL, found by the name service, or the end of a redirect.
+//! A server that names the URL of its metadata could name a cloud metadata service, a router, or a
+//! database that only this machine can reach. No request is sent to such an address, whether it is
+//! in the URL, the result of name resolution, or the target of a redirect.
 //!
-//! Specification: [security best practices, SSRF](https://modelcontextprotocol.io/docs/tutorials/security/security_best_practices).
+//! Specification: [security best practices,
+//! SSRF](https://modelcontextprotocol.io/docs/tutorials/security/security_best_practices).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -12,21 +13,21 @@ use url::{Host, Url};
 
 use crate::error::{Error, ErrorKind, quoted};
 
-/// What may be reached, for the client of one server.
+/// The URL policy for the client of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct UrlPolicy {
-    /// The host that the user asked for, which may be anywhere.
+    /// The host of the server, which may have any address except metadata services.
     server_host: String,
-    /// Whether that host is this machine, where everything else may be too.
+    /// Whether that host is this machine. Other hosts may then be this machine too.
     local: bool,
     allow_private: bool,
 }
 
 impl UrlPolicy {
-    /// A guard for the client of this server.
+    /// Creates the policy for the client of a server.
     ///
     /// # Errors
-    /// The URL of the server is not one that tokens may be sent to.
+    /// Returns an error if the URL of the server is not safe for tokens.
     pub(crate) fn new(server: &Url, allow_private: bool) -> Result<Self, Error> {
         let this = Self {
             server_host: server.host_str().unwrap_or_default().to_owned(),
@@ -37,7 +38,7 @@ impl UrlPolicy {
         Ok(this)
     }
 
-    /// Whether something may be sent to this URL, as far as its text tells.
+    /// Checks a URL before name resolution.
     pub(crate) fn check(&self, url: &Url) -> Result<(), Error> {
         let refused = |refusal_reason: &str| {
             let shown = redacted(url);
@@ -48,18 +49,18 @@ impl UrlPolicy {
         };
         match url.scheme() {
             "https" => {}
-            // A loopback address is this machine only if it was this machine that was dialled.
+            // Loopback addresses pass here and are checked below.
             "http" if is_local(url) => {}
             "http" => {
                 return refused(
-                    "is not reached by TLS, and would show tokens to everybody on the way; \
-                     use https (http is for servers on this machine)",
+                    "does not use TLS, so tokens could be read in transit; use https (http is \
+                     only for servers on this machine)",
                 );
             }
-            _ => return refused("is neither https nor http, and is not opened"),
+            _ => return refused("is neither https nor http"),
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return refused("has credentials in it, which do not belong there");
+            return refused("contains credentials; remove them");
         }
         match url.host() {
             None => refused("has no host"),
@@ -86,11 +87,11 @@ impl UrlPolicy {
         ))
     }
 
-    /// Whether this host may be reached at this address.
+    /// Returns whether a host may be reached at an address.
     pub(crate) fn allows(&self, host: &str, address: IpAddr) -> bool {
         match AddressClass::of(address) {
             AddressClass::Public => true,
-            // Credentials of the machine itself: no setting allows that.
+            // Credentials of the machine itself: no setting permits this.
             AddressClass::Metadata => false,
             AddressClass::Local => self.may_be_local(host),
             AddressClass::Private => {
@@ -100,7 +101,7 @@ impl UrlPolicy {
         }
     }
 
-    /// What to say of a host none of whose addresses is allowed.
+    /// Creates the error for a host with a forbidden address.
     pub(crate) fn refusal(host: &str, address: IpAddr) -> Error {
         Error::new(
             ErrorKind::Forbidden,
@@ -113,29 +114,26 @@ impl UrlPolicy {
     }
 }
 
-const LOCAL: &str = "is on this machine, which a server elsewhere may not name";
+const LOCAL: &str = "is on this machine, which only a server on this machine may name";
 
 fn refusal_reason(address: IpAddr) -> &'static str {
     match AddressClass::of(address) {
         AddressClass::Local => LOCAL,
-        AddressClass::Metadata => {
-            "is where machines keep their own credentials, and is never reached"
-        }
+        AddressClass::Metadata => "is a cloud metadata service, which is always forbidden",
         AddressClass::Private => {
-            "is in a private network, which a server may not name; \
-             if it is yours, allow it with allow_private_networks()"
+            "is in a private network; if this is intended, call allow_private_networks()"
         }
-        AddressClass::Public | AddressClass::Nowhere => "is no address of a server",
+        AddressClass::Public | AddressClass::Nowhere => "is not an address of a server",
     }
 }
 
-/// Where an address leads.
+/// The kind of network of an address.
 #[derive(Debug, PartialEq, Eq)]
 enum AddressClass {
     Public,
     Local,
     Private,
-    /// The services of clouds that hand out credentials.
+    /// Cloud metadata services, which hand out credentials.
     Metadata,
     Nowhere,
 }
@@ -154,10 +152,10 @@ impl AddressClass {
             [127, ..] => Self::Local,
             [10, ..] | [192, 168, ..] => Self::Private,
             [172, second, ..] if second & 0xf0 == 16 => Self::Private,
-            // Shared by providers, and benchmarks.
+            // Shared address space of providers, and benchmarks.
             [100, second, ..] if second & 0xc0 == 64 => Self::Private,
             [198, 18 | 19, ..] => Self::Private,
-            // Nothing, documentation, relays, groups, and what is reserved.
+            // Unspecified, documentation, relay, multicast and reserved addresses.
             [0, ..] | [224..=255, ..] => Self::Nowhere,
             [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => {
                 Self::Nowhere
@@ -175,7 +173,7 @@ impl AddressClass {
             [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254] => Self::Metadata,
             [first, ..] if first & 0xfe00 == 0xfc00 => Self::Private,
             [first, ..] if first & 0xff80 == 0xfe80 => Self::Private,
-            // Only this eighth of all addresses has been given out, with documentation in it.
+            // Only 2000::/3 is allocated; it includes addresses for documentation.
             [0x2001, 0x0db8, ..] => Self::Nowhere,
             [first, ..] if first & 0xe000 == 0x2000 => Self::Public,
             _ => Self::Nowhere,
@@ -183,7 +181,7 @@ impl AddressClass {
     }
 }
 
-/// The IPv4 address in an IPv6 one: mapped, compatible, translated (NAT64) or 6to4.
+/// Returns the IPv4 address inside an IPv6 address: mapped, compatible, translated (NAT64) or 6to4.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
@@ -199,7 +197,7 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether a URL names this machine.
+/// Returns whether a URL names this machine.
 pub(crate) fn is_local(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => is_local_name(name),
@@ -214,7 +212,7 @@ fn is_local_name(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// A URL as errors show it: without the query, which may hold secrets.
+/// Formats a URL for an error message, without query and credentials, which may be secret.
 pub(crate) fn redacted(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
@@ -238,7 +236,7 @@ mod tests {
 
     // proves: AUTH-085, SEC-012, SEC-013, M-AUTH-080
     #[test]
-    fn t34_nothing_inside_is_reached_however_it_is_written() {
+    fn t34_private_addresses_are_rejected_in_any_notation() {
         let policy = policy("https://mcp.example.com/mcp");
         for url in [
             "http://as.example.com/",
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_on_this_machine_may_name_others_there() {
+    fn a_local_server_may_name_local_servers() {
         let policy = policy("http://localhost:3000/mcp");
         check(&policy, "http://localhost:4000/").unwrap();
         check(&policy, "http://127.0.0.1:4000/").unwrap();
@@ -296,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_that_was_dialled_may_be_anywhere_but_not_without_tls() {
+    fn the_configured_host_may_be_private_but_needs_tls() {
         let policy = policy("https://10.0.0.5/mcp");
         check(&policy, "https://10.0.0.5:8443/").unwrap();
         check(&policy, "https://10.0.0.6/").unwrap_err();
@@ -310,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn private_networks_can_be_allowed_and_metadata_services_cannot() {
+    fn private_networks_can_be_allowed_but_metadata_services_cannot() {
         let server = Url::parse("https://mcp.example.com").unwrap();
         let policy = UrlPolicy::new(&server, true).unwrap();
         check(&policy, "https://10.0.0.1/").unwrap();

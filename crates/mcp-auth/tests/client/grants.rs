@@ -17,7 +17,7 @@ fn field(net: &Net, at: usize, name: &str) -> String {
 
 // proves: AUTH-076, M-AUTH-051
 #[tokio::test]
-async fn a_program_acts_for_itself_and_asks_for_more_by_itself() {
+async fn client_credentials_sign_in_and_step_up_without_a_user() {
     let net = Net::new();
     let client = Credentials::new("robot").secret("secret");
     let auth = net.client().credentials(client).client_credentials();
@@ -33,7 +33,7 @@ async fn a_program_acts_for_itself_and_asks_for_more_by_itself() {
 }
 
 #[tokio::test]
-async fn a_workload_shows_what_its_platform_says_and_tries_nothing_else() {
+async fn a_workload_signs_in_with_an_assertion_only() {
     let net = Net::new();
     let auth = net.client().credentials(Credentials::new("pod"));
     let auth = auth.workload("platform-jwt".to_owned()).build().unwrap();
@@ -51,7 +51,7 @@ async fn a_workload_shows_what_its_platform_says_and_tries_nothing_else() {
 
 // proves: M-EXT-014
 #[tokio::test]
-async fn an_organisation_speaks_for_its_member() {
+async fn an_enterprise_grant_exchanges_the_identity_token() {
     let net = Net::new();
     net.tokens(|seen| {
         if seen.line.contains("idp.example") {
@@ -81,7 +81,7 @@ async fn an_organisation_speaks_for_its_member() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_bound_to_a_key_is_shown_with_a_proof_of_its_own() {
+async fn a_dpop_token_is_sent_with_a_proof_per_request() {
     let net = Net::new();
     let challenged = AtomicBool::new(false);
     net.tokens(move |seen| {
@@ -105,7 +105,7 @@ async fn a_token_that_is_bound_to_a_key_is_shown_with_a_proof_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_token_for_anybody_does_not_do_where_one_for_a_key_is_needed() {
+async fn a_bearer_token_is_rejected_where_dpop_is_required() {
     let net = Net::new();
     let auth = net.client().require_dpop().build().unwrap();
     let message = sent(&auth).await.unwrap();
@@ -115,7 +115,7 @@ async fn a_token_for_anybody_does_not_do_where_one_for_a_key_is_needed() {
 }
 
 #[tokio::test]
-async fn without_anybody_to_ask_the_error_says_what_to_do() {
+async fn the_error_without_a_grant_names_the_settings() {
     let net = Net::new();
     let auth = OAuth::client(SERVER).service(net.clone()).build().unwrap();
     let message = sent(&auth).await.unwrap();
@@ -130,7 +130,7 @@ async fn without_anybody_to_ask_the_error_says_what_to_do() {
 
 // proves: M-AUTH-072, M-AUTH-073
 #[tokio::test]
-async fn a_server_that_registers_nobody_is_told_so() {
+async fn the_error_without_registration_names_the_setting() {
     let net = Net::new();
     let mut document = metadata(ISSUER);
     document["registration_endpoint"] = json!(null);

@@ -41,7 +41,7 @@ async fn stepped_up(net: &Net, agent: impl UserAgent) -> (Vec<Value>, Vec<String
 }
 
 #[tokio::test]
-async fn a_client_registers_for_all_that_it_may_ever_ask_for() {
+async fn a_client_registers_for_all_known_scopes() {
     let net = publishing(&json!(["openid", "read", "write"]), &json!(["list"]));
     net.registers(Net::repeating);
     let (registered, ids) = stepped_up(&net, net.user()).await;
@@ -53,7 +53,7 @@ async fn a_client_registers_for_all_that_it_may_ever_ask_for() {
 }
 
 #[tokio::test]
-async fn a_client_that_may_not_ask_for_that_is_registered_anew() {
+async fn a_client_whose_scopes_do_not_suffice_registers_again() {
     let net = Net::new();
     net.registers(Net::repeating);
     let (registered, ids) = stepped_up(&net, net.user()).await;
@@ -68,7 +68,7 @@ async fn a_client_that_may_not_ask_for_that_is_registered_anew() {
 }
 
 #[tokio::test]
-async fn where_not_all_of_it_is_given_away_less_is_asked_for() {
+async fn a_refused_registration_is_repeated_with_fewer_scopes() {
     let net = publishing(&json!(["admin"]), &json!([]));
     net.registers(|seen, number| {
         if seen.body.contains("admin") {
@@ -135,7 +135,7 @@ impl AuthorizationSession for Port {
 }
 
 #[tokio::test]
-async fn the_browser_comes_back_to_where_the_client_is_registered() {
+async fn the_redirect_uri_of_the_registration_is_reused() {
     let net = Net::new();
     let next = Arc::new(AtomicU16::new(50_000));
     let ports = Ports {

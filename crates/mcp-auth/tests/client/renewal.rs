@@ -13,7 +13,7 @@ use crate::support::{
 
 // proves: AUTH-055, M-AUTH-035
 #[tokio::test]
-async fn t38_fifty_refusals_are_one_refresh() {
+async fn t38_fifty_rejections_cause_one_refresh() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = Arc::new(signed_in(&auth).await);
@@ -45,7 +45,7 @@ async fn t38_fifty_refusals_are_one_refresh() {
 }
 
 #[tokio::test]
-async fn t38_a_failure_is_told_to_all_who_waited_and_the_token_is_kept() {
+async fn t38_all_waiting_callers_receive_a_failure_and_the_token_is_kept() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = Arc::new(signed_in(&auth).await);
@@ -71,7 +71,7 @@ async fn t38_a_failure_is_told_to_all_who_waited_and_the_token_is_kept() {
 }
 
 #[tokio::test]
-async fn t38_a_refresh_goes_on_without_the_one_who_waited_for_it() {
+async fn t38_a_refresh_continues_without_its_caller() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = signed_in(&auth).await;
@@ -100,7 +100,7 @@ async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 }
 
 #[tokio::test]
-async fn a_grant_that_is_over_is_asked_for_again() {
+async fn an_expired_grant_leads_to_a_new_sign_in() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = signed_in(&auth).await;
@@ -117,7 +117,7 @@ async fn a_grant_that_is_over_is_asked_for_again() {
 
 // proves: AUTH-083, M-AUTH-092
 #[tokio::test]
-async fn a_token_that_is_over_is_renewed_before_it_is_sent_and_rotated_ones_are_kept() {
+async fn an_expired_token_is_renewed_before_it_is_sent_and_rotated_tokens_are_kept() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     signed_in(&auth).await;
@@ -140,7 +140,7 @@ async fn a_token_that_is_over_is_renewed_before_it_is_sent_and_rotated_ones_are_
 
 // proves: M-AUTH-045
 #[tokio::test]
-async fn without_a_refresh_token_the_user_is_asked_when_the_server_says_so() {
+async fn without_a_refresh_token_a_rejection_leads_to_a_sign_in() {
     let net = Net::new();
     let plain = |name: &str| {
         let body = json!({ "access_token": name, "token_type": "Bearer", "expires_in": 60 });
@@ -159,7 +159,7 @@ async fn without_a_refresh_token_the_user_is_asked_when_the_server_says_so() {
 
 // proves: AUTH-061, M-AUTH-040, M-AUTH-055, M-AUTH-056, M-AUTH-074, M-AUTH-075, M-AUTH-076
 #[tokio::test]
-async fn a_server_that_moves_is_followed_and_the_new_one_learns_nothing_of_the_old() {
+async fn a_new_authorization_server_receives_nothing_of_the_old_one() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = signed_in(&auth).await;
@@ -186,7 +186,7 @@ async fn a_server_that_moves_is_followed_and_the_new_one_learns_nothing_of_the_o
 
 // proves: M-AUTH-077
 #[tokio::test]
-async fn credentials_are_not_shown_to_another_server() {
+async fn credentials_are_not_sent_to_another_server() {
     let net = Net::new();
     let client = Credentials::new("by-hand").secret("canary");
     let store = MemoryStore::new();
@@ -220,7 +220,7 @@ async fn credentials_are_not_shown_to_another_server() {
 }
 
 #[tokio::test]
-async fn a_client_that_was_forgotten_is_registered_again() {
+async fn an_unknown_client_registers_again() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = signed_in(&auth).await;
@@ -234,7 +234,7 @@ async fn a_client_that_was_forgotten_is_registered_again() {
 }
 
 #[tokio::test]
-async fn a_new_sign_in_asks_for_what_the_old_one_had() {
+async fn a_new_sign_in_requests_the_previous_scopes() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = sent(&auth).await.unwrap();
@@ -252,7 +252,7 @@ async fn a_new_sign_in_asks_for_what_the_old_one_had() {
 }
 
 #[tokio::test]
-async fn a_server_that_accepts_no_token_does_not_get_one_after_the_other() {
+async fn sign_ins_without_an_accepted_token_are_limited() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let count = AtomicUsize::new(0);
@@ -272,7 +272,7 @@ async fn a_server_that_accepts_no_token_does_not_get_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn an_error_page_in_place_of_the_metadata_does_not_end_a_session() {
+async fn an_error_page_instead_of_metadata_does_not_end_a_sign_in() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = signed_in(&auth).await;

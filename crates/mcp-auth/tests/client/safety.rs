@@ -22,7 +22,7 @@ async fn refused(net: &Net, challenge: &str) -> String {
 
 // proves: SEC-011, SEC-014
 #[tokio::test]
-async fn t34_what_a_server_names_is_not_asked_if_it_is_inside() {
+async fn t34_no_request_goes_to_a_private_address_that_a_server_names() {
     for inside in [
         "http://169.254.169.254/latest",
         "https://169.254.169.254/latest",
@@ -61,7 +61,7 @@ async fn t34_what_a_server_names_is_not_asked_if_it_is_inside() {
 }
 
 #[tokio::test]
-async fn t34_redirects_end_and_credentials_are_not_sent_on() {
+async fn t34_redirects_are_limited_and_never_receive_credentials() {
     let net = Net::new();
     net.redirect(ASM, ASM);
     let error = refused(&net, "Bearer").await;
@@ -75,12 +75,12 @@ async fn t34_redirects_end_and_credentials_are_not_sent_on() {
         "https://elsewhere.example/token",
     );
     let error = refused(&net, "Bearer").await;
-    assert!(error.contains("not sent on"), "{error}");
+    assert!(error.contains("not sent"), "{error}");
     assert!(!net.lines().iter().any(|line| line.contains("elsewhere")));
 }
 
 #[tokio::test]
-async fn t34_the_challenge_names_metadata_of_the_same_origin_or_none() {
+async fn t34_metadata_urls_of_another_origin_are_ignored() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = sent(&auth).await.unwrap();
@@ -90,7 +90,7 @@ async fn t34_the_challenge_names_metadata_of_the_same_origin_or_none() {
 }
 
 #[tokio::test]
-async fn t34_documents_have_a_length() {
+async fn t34_documents_have_a_maximum_size() {
     let net = Net::new();
     net.answer(ASM, 200, &" ".repeat((1 << 20) + 1));
     let error = refused(&net, "Bearer").await;
@@ -112,7 +112,7 @@ impl Resolver for Names {
 }
 
 #[tokio::test]
-async fn t34_a_name_that_leads_inside_is_not_connected_to() {
+async fn t34_a_name_with_a_private_address_is_not_connected_to() {
     // Nothing listens where a guard that fails would connect to.
     for address in [
         "169.254.169.254",
@@ -125,7 +125,7 @@ async fn t34_a_name_that_leads_inside_is_not_connected_to() {
         let auth = OAuth::client("http://localhost:1/mcp").resolver(names);
         let diagnosis = auth.build().unwrap().diagnose().await.to_string();
         assert!(asked.lock().unwrap().contains(&"localhost".to_owned()));
-        let refusals = ["never reached", "no address of a server"];
+        let refusals = ["always forbidden", "not an address of a server"];
         let is_refused = refusals.iter().any(|why| diagnosis.contains(why));
         assert!(is_refused, "{address}: {diagnosis}");
     }
@@ -139,7 +139,7 @@ async fn t34_a_name_that_leads_inside_is_not_connected_to() {
 
 // proves: AUTH-048
 #[tokio::test]
-async fn t35_metadata_for_another_server_is_not_believed() {
+async fn t35_metadata_for_another_server_is_rejected() {
     for resource in [
         "https://evil.example/mcp",
         "https://mcp.example/other",
@@ -159,7 +159,7 @@ async fn t35_metadata_for_another_server_is_not_believed() {
 
 // proves: M-AUTH-062
 #[tokio::test]
-async fn t35_metadata_of_another_issuer_is_not_used() {
+async fn t35_metadata_of_another_issuer_is_rejected() {
     for issuer in [
         "https://evil.example",
         "https://as.example/",
@@ -178,7 +178,7 @@ async fn t35_metadata_of_another_issuer_is_not_used() {
 }
 
 #[tokio::test]
-async fn t35_a_callback_of_another_server_ends_before_the_token() {
+async fn t35_a_callback_of_another_server_is_rejected_before_the_token_request() {
     let net = Net::new();
     let mut document = metadata(ISSUER);
     document["authorization_response_iss_parameter_supported"] = json!(true);
@@ -197,7 +197,7 @@ async fn t35_a_callback_of_another_server_ends_before_the_token() {
 }
 
 #[tokio::test]
-async fn t36_t37_nobody_is_sent_to_a_server_that_cannot_be_trusted_with_it() {
+async fn t36_t37_the_browser_is_not_opened_for_an_unsafe_server() {
     for (field, value) in [
         ("authorization_endpoint", json!("javascript:alert(1)")),
         (
@@ -219,7 +219,7 @@ async fn t36_t37_nobody_is_sent_to_a_server_that_cannot_be_trusted_with_it() {
 
 // proves: AUTH-056, M-AUTH-036
 #[tokio::test]
-async fn t31_a_token_goes_to_its_server_alone_and_never_into_a_url() {
+async fn t31_a_token_is_sent_to_its_server_only_and_never_in_a_url() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     signed_in(&auth).await;
@@ -237,7 +237,7 @@ async fn t31_a_token_goes_to_its_server_alone_and_never_into_a_url() {
 
 // proves: AUTH-086
 #[tokio::test]
-async fn a_browser_is_not_sent_back_in_the_clear() {
+async fn a_redirect_uri_without_tls_is_rejected() {
     use mcp_auth::client::{Callback, CustomUserAgent};
     let net = Net::new();
     let agent = CustomUserAgent::new("http://app.example/callback", |_| async {

@@ -30,7 +30,7 @@ impl<S: Subscriber> Layer<S> for Log {
 
 // proves: AUTH-080, M-AUTH-042, M-AUTH-079
 #[tokio::test]
-async fn t42_nothing_secret_is_logged_printed_or_told() {
+async fn t42_no_secret_appears_in_logs_debug_output_or_requests() {
     let log = Log::default();
     let subscriber = tracing_subscriber::registry().with(log.clone());
     let _guard = tracing::subscriber::set_default(subscriber);

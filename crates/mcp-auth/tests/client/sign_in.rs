@@ -58,7 +58,7 @@ async fn a_refused_message_is_sent_again_with_a_token() {
 
 // proves: AUTH-004, AUTH-040, M-AUTH-007
 #[tokio::test]
-async fn a_client_is_its_document_where_that_is_supported() {
+async fn the_client_id_is_a_metadata_document_where_supported() {
     let net = Net::new();
     let mut document = metadata(ISSUER);
     document["client_id_metadata_document_supported"] = json!(true);
@@ -96,7 +96,7 @@ async fn a_client_with_a_document_may_sign_with_its_key() {
 
 // proves: AUTH-042, M-AUTH-063, M-AUTH-069
 #[tokio::test]
-async fn a_client_that_was_registered_by_hand_is_not_registered_again() {
+async fn a_client_with_credentials_does_not_register() {
     let net = Net::new();
     let mut document = metadata(ISSUER);
     document["token_endpoint_auth_methods_supported"] = json!(["client_secret_basic"]);
@@ -130,7 +130,7 @@ async fn the_url_in_the_challenge_comes_first() {
 
 // proves: AUTH-010, AUTH-024, M-AUTH-012
 #[tokio::test]
-async fn the_documents_are_looked_for_in_order() {
+async fn metadata_urls_are_tried_in_order() {
     let net = Net::new();
     let issuer = "https://as.example/tenant1";
     net.gone(PRM);
@@ -158,7 +158,7 @@ async fn the_documents_are_looked_for_in_order() {
 
 // proves: AUTH-012
 #[tokio::test]
-async fn of_several_issuers_the_first_that_can_be_used_is_taken() {
+async fn the_first_usable_issuer_of_several_is_used() {
     let net = Net::new();
     let (gone, second) = ("https://gone.example", "https://second.example");
     let issuers = json!([gone, second, ISSUER]);
@@ -182,7 +182,7 @@ async fn of_several_issuers_the_first_that_can_be_used_is_taken() {
 
 // proves: AUTH-019, AUTH-020, AUTH-023, AUTH-043, AUTH-044, M-AUTH-015, M-AUTH-016, M-AUTH-018, M-AUTH-044
 #[tokio::test]
-async fn scopes_are_those_of_the_challenge_then_of_the_document_then_none() {
+async fn scopes_come_from_the_challenge_then_from_the_metadata() {
     for (challenge, documented, known, asked) in [
         (
             "Bearer scope=\"x y\"",
@@ -221,7 +221,7 @@ async fn scopes_are_those_of_the_challenge_then_of_the_document_then_none() {
 
 // proves: AUTH-074, AUTH-075, AUTH-077, AUTH-078, M-AUTH-017, M-AUTH-050, M-AUTH-052
 #[tokio::test]
-async fn a_step_up_asks_for_what_there_was_and_more_and_not_twice() {
+async fn a_step_up_adds_scopes_and_is_not_repeated() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = sent(&auth).await.unwrap();
@@ -242,7 +242,7 @@ async fn a_step_up_asks_for_what_there_was_and_more_and_not_twice() {
 }
 
 #[tokio::test]
-async fn a_server_that_always_wants_more_gets_three_tries() {
+async fn step_ups_are_limited_to_three() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let mut message = signed_in(&auth).await;
@@ -261,7 +261,7 @@ async fn a_server_that_always_wants_more_gets_three_tries() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_is_not_about_scopes_is_final() {
+async fn a_403_without_missing_scopes_is_final() {
     let net = Net::new();
     let auth = net.client().build().unwrap();
     let message = signed_in(&auth).await;
@@ -273,7 +273,7 @@ async fn a_refusal_that_is_not_about_scopes_is_final() {
 }
 
 #[tokio::test]
-async fn servers_of_2025_03_26_give_out_their_own_tokens() {
+async fn a_server_of_2025_03_26_issues_its_own_tokens() {
     let net = Net::new();
     net.gone(PRM);
     net.gone(ASM);
@@ -289,7 +289,7 @@ async fn servers_of_2025_03_26_give_out_their_own_tokens() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_is_not_taken_for_an_old_one() {
+async fn an_unreachable_server_is_not_treated_as_2025_03_26() {
     let net = Net::new();
     net.answer(PRM, 503, "");
     let auth = net.client().build().unwrap();
@@ -300,7 +300,7 @@ async fn a_server_that_is_down_is_not_taken_for_an_old_one() {
 }
 
 #[tokio::test]
-async fn a_diagnosis_names_every_url_and_asks_nobody() {
+async fn a_diagnosis_lists_every_url_without_a_sign_in() {
     let net = Net::new();
     net.document(ASM, &metadata("https://other.example"));
     let diagnosis = net.client().build().unwrap().diagnose().await;

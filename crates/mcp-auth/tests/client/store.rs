@@ -30,7 +30,7 @@ impl Drop for Folder {
 }
 
 #[tokio::test]
-async fn a_program_that_starts_again_is_signed_in() {
+async fn a_restarted_program_is_signed_in() {
     let folder = Folder::new("again");
     let net = Net::new();
     let first = net.client().store(folder.store()).build().unwrap();
@@ -52,7 +52,7 @@ async fn a_program_that_starts_again_is_signed_in() {
 }
 
 #[tokio::test]
-async fn t38_two_programs_that_share_a_store_spend_one_refresh_token() {
+async fn t38_two_programs_with_one_store_use_one_refresh_token() {
     let folder = Folder::new("shared");
     let net = Net::new();
     let one = net.client().store(folder.store()).build().unwrap();
@@ -80,7 +80,7 @@ async fn t38_two_programs_that_share_a_store_spend_one_refresh_token() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_file_is_for_its_owner_alone() {
+async fn only_the_owner_can_read_the_file() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("owner");
     let store = folder.store();
@@ -97,7 +97,7 @@ async fn a_file_is_for_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_broken_is_neither_quoted_nor_overwritten() {
+async fn a_broken_file_is_neither_quoted_nor_overwritten() {
     let folder = Folder::new("broken");
     let path = folder.0.join("tokens.json");
     std::fs::write(&path, "{\"a\": \"canary").unwrap();

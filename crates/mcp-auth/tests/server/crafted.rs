@@ -38,24 +38,24 @@ fn hmac(header: &Value, secret: &[u8]) -> String {
     })
 }
 
-const FORM: &str = "the token is no signed JWT";
+const FORM: &str = "the token is not a signed JWT";
 const HEADER: &str = "the header of the token cannot be read";
 const CLAIMS: &str = "the claims of the token cannot be read";
 pub(crate) const ALG: &str = "the algorithm of the token is not allowed";
-const KEY: &str = "the key of the token is not known";
-const SIGNATURE: &str = "the signature of the token is wrong";
+const KEY: &str = "the signing key of the token is unknown";
+const SIGNATURE: &str = "the signature of the token is invalid";
 const ENCODED: &str = "the signature of the token cannot be read";
-const EXTENDED: &str = "the token has extensions that are not understood";
-pub(crate) const TYPE: &str = "the token is of another type";
+const EXTENDED: &str = "the token has critical extensions (crit) that are not supported";
+pub(crate) const TYPE: &str = "the type of the token (typ) is not accepted";
 const FROM: &str = "the token is from another issuer";
 const FOR: &str = "the token is for another audience";
 pub(crate) const EXPIRED: &str = "the token has expired";
-const FOREVER: &str = "the token never expires";
-const EARLY: &str = "the token is not good yet";
+const FOREVER: &str = "the token has no expiry (exp)";
+const EARLY: &str = "the token is not valid yet";
 const FUTURE: &str = "the token was issued in the future";
-const TIME: &str = "the token has a time that cannot be read";
-const SUBJECT: &str = "the token names no subject";
-const BOUND: &str = "the token is bound to a key and is no bearer token";
+const TIME: &str = "a time claim of the token cannot be read";
+const SUBJECT: &str = "the token has no subject (sub)";
+const BOUND: &str = "the token is bound to a key and cannot be used as a bearer token";
 const SCOPES: &str = "the scopes of the token cannot be read";
 
 /// What it is, the token, and why it is refused.

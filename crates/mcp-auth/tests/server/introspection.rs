@@ -32,7 +32,7 @@ fn without(claim: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_issuer_says_who_it_is() {
+async fn an_active_token_has_the_identity_of_the_response() {
     let net = Net::new();
     net.answer(INTROSPECT, 200, &active(&[]));
     let verifier = builder(&net).build().unwrap();
@@ -67,7 +67,7 @@ async fn the_issuer_says_who_it_is() {
 }
 
 #[tokio::test]
-async fn what_the_issuer_says_is_not_enough_by_itself() {
+async fn the_claims_of_an_active_token_are_validated() {
     for (answer, reason) in [
         (json!({ "active": false }), "not active"),
         (json!({}), "not active"),
@@ -83,12 +83,15 @@ async fn what_the_issuer_says_is_not_enough_by_itself() {
         ),
         (without("aud"), "another audience"),
         (active(&[("exp", json!(NOW - 60))]), "expired"),
-        (active(&[("nbf", json!(NOW + 61))]), "not good yet"),
+        (active(&[("nbf", json!(NOW + 61))]), "not valid yet"),
         (active(&[("cnf", json!({}))]), "bound to a key"),
-        (active(&[("token_type", json!("DPoP"))]), "no bearer token"),
+        (
+            active(&[("token_type", json!("DPoP"))]),
+            "not a bearer token",
+        ),
         (
             active(&[("token_type", json!("refresh_token"))]),
-            "no bearer token",
+            "not a bearer token",
         ),
         (active(&[("sub", json!(""))]), "no subject"),
         (active(&[("scope", json!({}))]), "scopes"),
@@ -124,7 +127,7 @@ async fn what_the_issuer_says_is_not_enough_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_issuer_that_cannot_answer_is_no_fault_of_the_token() {
+async fn a_failed_introspection_is_not_an_invalid_token() {
     for status in [500, 401, 404, 200] {
         let net = Net::new();
         net.answer(INTROSPECT, status, &json!("<html>"));
@@ -140,7 +143,7 @@ async fn an_issuer_that_cannot_answer_is_no_fault_of_the_token() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_does_not_know_this_kind_of_token_has_not_issued_it() {
+async fn an_unsupported_token_type_is_an_inactive_token() {
     let net = Net::new();
     let error = json!({ "error": "unsupported_token_type" });
     net.answer(INTROSPECT, 400, &error);
@@ -153,7 +156,7 @@ async fn an_issuer_that_does_not_know_this_kind_of_token_has_not_issued_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_withdrawn_is_good_for_a_minute_at_most() {
+async fn a_revoked_token_is_accepted_for_at_most_a_minute() {
     let net = Net::new();
     net.answer(INTROSPECT, 200, &active(&[]));
     let verifier = builder(&net)
@@ -170,7 +173,7 @@ async fn a_token_that_is_withdrawn_is_good_for_a_minute_at_most() {
 }
 
 #[tokio::test]
-async fn credentials_are_not_shown_to_whoever_a_redirect_names() {
+async fn credentials_are_not_sent_to_the_target_of_a_redirect() {
     let net = Net::new();
     net.answer(INTROSPECT, 302, &json!("https://evil.example/"));
     let error = verify(&builder(&net).build().unwrap(), "opaque")

@@ -26,7 +26,7 @@ async fn plain(service: &Protected<Echo>, method: Method, uri: &str) -> Reply {
 
 // proves: AUTH-013, AUTH-017, AUTH-064, BASE-016, M-AUTH-002, M-AUTH-014, M-AUTH-047, M-AUTH-057
 #[tokio::test]
-async fn who_has_no_token_is_told_where_to_get_one_whatever_is_asked() {
+async fn any_request_without_a_token_receives_a_challenge_with_the_metadata() {
     let echo = Echo::default();
     let service = guarded(&echo);
     for method in ["POST", "GET", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH"] {
@@ -44,7 +44,7 @@ async fn who_has_no_token_is_told_where_to_get_one_whatever_is_asked() {
 
 // proves: AUTH-007, AUTH-011, AUTH-018, M-AUTH-009, M-AUTH-054
 #[tokio::test]
-async fn the_metadata_is_for_everybody() {
+async fn the_metadata_is_public() {
     let builder = RequireBearer::builder(RESOURCE, verifier().build().unwrap());
     let guard = builder
         .authorization_server("https://second.example")
@@ -97,7 +97,7 @@ async fn the_metadata_is_for_everybody() {
 }
 
 #[tokio::test]
-async fn a_beginning_takes_what_every_request_takes_if_nobody_says_otherwise() {
+async fn supported_scopes_default_to_the_required_scopes() {
     let service = guarded(&Echo::default());
     let path = METADATA.strip_prefix("https://mcp.example").unwrap();
     let reply = plain(&service, Method::GET, path).await;
@@ -106,7 +106,7 @@ async fn a_beginning_takes_what_every_request_takes_if_nobody_says_otherwise() {
 
 // proves: AUTH-063, AUTH-081, AUTH-112, M-AUTH-087
 #[tokio::test]
-async fn t31_a_token_goes_no_further_than_the_layer() {
+async fn t31_the_layer_removes_the_token() {
     let echo = Echo::default();
     let service = guarded(&echo);
     let token = token(&[]);
@@ -139,7 +139,7 @@ async fn t31_a_token_goes_no_further_than_the_layer() {
 
 // proves: AUTH-066, M-AUTH-047
 #[tokio::test]
-async fn what_cannot_be_read_is_a_bad_request() {
+async fn a_malformed_authorization_header_is_a_bad_request() {
     let echo = Echo::default();
     let service = guarded(&echo);
     let good = format!("Bearer {}", token(&[]));
@@ -180,7 +180,7 @@ async fn a_token_without_the_scope_of_the_server_is_forbidden() {
 
 // proves: AUTH-067, AUTH-068, AUTH-069, AUTH-070, AUTH-071, M-AUTH-048, M-AUTH-049
 #[tokio::test]
-async fn what_a_handler_needs_in_vain_becomes_a_challenge() {
+async fn a_scope_that_a_handler_misses_becomes_a_challenge() {
     let echo = Echo {
         demands: Some("notes:read notes:write"),
         ..Echo::default()
@@ -209,7 +209,7 @@ async fn what_a_handler_needs_in_vain_becomes_a_challenge() {
 
 // proves: M-AUTH-053
 #[tokio::test]
-async fn a_broad_scope_is_as_good_as_what_it_implies() {
+async fn a_scope_grants_the_scopes_it_implies() {
     let echo = Echo {
         demands: Some("notes:read notes:write"),
         ..Echo::default()
@@ -241,7 +241,7 @@ async fn a_broad_scope_is_as_good_as_what_it_implies() {
 }
 
 #[tokio::test]
-async fn a_challenge_stays_short_however_much_is_granted() {
+async fn a_challenge_stays_short_with_many_granted_scopes() {
     let service = guarded(&Echo::default());
     let many: String = (0..250).map(|at| format!("scope-number-{at} ")).collect();
     let reply = post(&service, &token(&[("scope", json!(many))])).await;
@@ -257,7 +257,7 @@ async fn a_challenge_stays_short_however_much_is_granted() {
 
 // proves: AUTH-110, M-AUTH-086
 #[tokio::test]
-async fn t43_an_outage_is_no_fault_of_the_token_and_nobody_is_told_the_cause() {
+async fn t43_an_outage_is_reported_as_503_without_its_cause() {
     let echo = Echo::default();
     let verify = async |_: Secret| {
         let cause = "connect to /var/run/auth.sock at 10.0.0.7: refused";
@@ -277,7 +277,7 @@ async fn t43_an_outage_is_no_fault_of_the_token_and_nobody_is_told_the_cause() {
 }
 
 #[tokio::test]
-async fn anybody_may_verify_tokens() {
+async fn a_closure_can_verify_tokens() {
     let verify = async |token: Secret| match token.expose() {
         "good" => Ok(Identity::new(ISSUER, "alice").with_scopes("mcp")),
         _ => Err(Rejection::invalid("no \"such\" token\r\nhere")),
@@ -292,7 +292,7 @@ async fn anybody_may_verify_tokens() {
 }
 
 #[tokio::test]
-async fn a_preflight_goes_through_and_takes_nothing_along() {
+async fn a_preflight_is_forwarded_without_its_authorization() {
     let echo = Echo::default();
     let service = guarded(&echo);
     let request = Request::options("/mcp")
@@ -308,7 +308,7 @@ async fn a_preflight_goes_through_and_takes_nothing_along() {
 }
 
 #[test]
-fn a_server_that_nobody_could_get_a_token_for_is_not_built() {
+fn invalid_settings_are_reported_by_build() {
     let jwt = || verifier().build().unwrap();
     let anybody = |_: Secret| std::future::ready(Err(Rejection::invalid("no")));
     for (builder, advice) in [
@@ -319,7 +319,7 @@ fn a_server_that_nobody_could_get_a_token_for_is_not_built() {
             require_bearer(RESOURCE, jwt()).authorization_server("http://as.example"),
             "https",
         ),
-        (require_bearer(RESOURCE, jwt()).scope("a\"b"), "no scope"),
+        (require_bearer(RESOURCE, jwt()).scope("a\"b"), "not a scope"),
         (
             require_bearer(RESOURCE, jwt()).scopes_supported(["offline_access"]),
             "offline_access",

@@ -21,7 +21,7 @@ fn guarded(verifier: JwtBuilder) -> (Echo, Protected<Echo>) {
 
 // proves: AUTH-057, AUTH-058, AUTH-059, AUTH-060, AUTH-062, AUTH-109, AUTH-111, M-AUTH-037, M-AUTH-038, M-AUTH-039, M-AUTH-098
 #[tokio::test]
-async fn t32_tokens_that_are_crafted_open_nothing() {
+async fn t32_crafted_tokens_are_rejected() {
     let (echo, service) = guarded(verifier());
     let all = crafted::all();
     assert!(all.len() >= 60, "{}", all.len());
@@ -38,7 +38,7 @@ async fn t32_tokens_that_are_crafted_open_nothing() {
 }
 
 #[tokio::test]
-async fn good_tokens_come_in_many_shapes() {
+async fn valid_tokens_of_many_forms_are_accepted() {
     let (echo, service) = guarded(verifier());
     let rsa = |alg: &str, how: &'static dyn RsaEncoding| {
         let header = json!({ "alg": alg, "kid": "rsa-any" });
@@ -103,7 +103,7 @@ async fn good_tokens_come_in_many_shapes() {
 }
 
 #[tokio::test]
-async fn less_can_be_allowed() {
+async fn settings_can_restrict_the_accepted_tokens() {
     let (_, service) = guarded(verifier().algorithms([Algorithm::EdDSA]));
     let reply = post(&service, &token(&[])).await;
     assert_eq!(reply.said("error_description"), Some(ALG));
@@ -126,7 +126,7 @@ async fn less_can_be_allowed() {
 }
 
 #[test]
-fn what_cannot_be_is_said_when_it_is_built() {
+fn invalid_verifier_settings_are_reported_by_build() {
     for (builder, advice) in [
         (verifier().skew(Duration::from_secs(61)), "60 s"),
         (verifier().algorithms([]), "algorithms()"),

@@ -1,4 +1,4 @@
-//! From a server to the one that gives out its tokens.
+//! The search for metadata documents.
 
 use url::Url;
 
@@ -10,24 +10,24 @@ use crate::scopes::Scopes;
 use crate::web::{HttpClient, redacted};
 use crate::well_known;
 
-/// More issuers than this are not tried.
+/// Maximum number of issuers that are tried.
 const MAX_ISSUERS: usize = 8;
 
-/// What was found.
+/// The result of a discovery.
 #[derive(Debug, Clone)]
 pub(crate) struct DiscoveryResult {
-    /// The server's name, as its document writes it.
+    /// The resource identifier of the server, as its metadata has it.
     pub(crate) resource: String,
-    /// The server's document; servers of 2025-03-26 have none.
+    /// The metadata of the server; servers of 2025-03-26 have none.
     pub(crate) document: Option<ResourceMetadata>,
     pub(crate) server: ServerMetadata,
-    /// Whether somebody published `server`; otherwise it is what 2025-03-26 takes for granted.
+    /// Whether `server` was published. Otherwise it has the default endpoints of 2025-03-26.
     pub(crate) is_published: bool,
 }
 
 impl DiscoveryResult {
-    /// These scopes, if there are any, and all that are known to be asked for one day: a client
-    /// that was registered for less would have to become another one then.
+    /// Adds all known scopes to `scopes` if it is not empty. A registration covers all of them,
+    /// because a later step-up would otherwise need another client.
     pub(crate) fn scopes_from(&self, scopes: &Scopes) -> Scopes {
         if scopes.is_empty() {
             return Scopes::default();
@@ -39,18 +39,18 @@ impl DiscoveryResult {
     }
 }
 
-/// What is known beforehand.
+/// Documents and preferences from the settings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Presets {
     pub(crate) resource: Option<ResourceMetadata>,
     pub(crate) server: Option<ServerMetadata>,
-    /// The issuer to prefer, if the server has several.
+    /// The preferred issuer, if the server has several.
     pub(crate) issuer: Option<String>,
-    /// Whether servers of 2025-03-26 are looked for.
+    /// Whether servers of 2025-03-26 are excluded.
     pub(crate) require_resource_metadata: bool,
 }
 
-/// Looks for documents, and keeps to the rules for believing them.
+/// A discovery: fetches metadata documents and validates them.
 pub(crate) struct Discovery<'a> {
     pub(crate) http_client: &'a HttpClient,
     pub(crate) server: &'a Url,
@@ -58,7 +58,7 @@ pub(crate) struct Discovery<'a> {
 }
 
 impl Discovery<'_> {
-    /// The way from the server to its authorization server.
+    /// Runs the discovery, from the server to its authorization server.
     pub(crate) async fn run(
         &self,
         challenge: Option<&Challenge>,
@@ -70,13 +70,13 @@ impl Discovery<'_> {
         if self.presets.require_resource_metadata && self.presets.server.is_none() {
             return Err(log.error(
                 ErrorKind::InvalidResponse,
-                "there is no protected resource metadata",
+                "the server has no protected resource metadata",
             ));
         }
         self.legacy(log).await
     }
 
-    /// The server's own document; `None` if it has none.
+    /// Returns the protected resource metadata; `None` if there is none.
     pub(crate) async fn resource(
         &self,
         challenge: Option<&Challenge>,
@@ -104,25 +104,25 @@ impl Discovery<'_> {
         }
     }
 
-    /// The URL in the challenge, if it may be used.
+    /// Returns the metadata URL of the challenge, if it is acceptable.
     fn named(&self, challenge: &Challenge, log: &mut DiscoveryLog) -> Option<Url> {
         let text = challenge.parameter("resource_metadata")?;
         let Ok(url) = self.server.join(text) else {
             log.add(
                 quoted(text).to_string(),
-                "the challenge names it, but it is no URL",
+                "named by the challenge, but not a URL",
             );
             return None;
         };
         if url.origin() != self.server.origin() {
-            let why = "the challenge names it, but it is of another origin than the server";
+            let why = "named by the challenge, but its origin differs from the server's";
             log.add(redacted(&url), why);
             return None;
         }
         Some(url)
     }
 
-    /// A document that is for this server and not for another.
+    /// Checks that a document describes this server.
     ///
     /// Specification: RFC 9728, section 3.3.
     fn checked(&self, document: ResourceMetadata) -> Result<ResourceMetadata, Error> {
@@ -132,7 +132,8 @@ impl Discovery<'_> {
         Err(Error::new(
             ErrorKind::Mismatch,
             format!(
-                "the metadata of {} is for the resource {}; a token for another server is not asked for",
+                "the metadata of {} describes the resource {}; no token is requested for another \
+                 server",
                 redacted(self.server),
                 quoted(&document.resource)
             ),
@@ -154,7 +155,7 @@ impl Discovery<'_> {
             return Ok(found(server.clone()));
         }
         let mut issuers: Vec<&String> = document.authorization_servers.iter().collect();
-        // A client that is known to one of them is known there.
+        // Configured credentials are valid at their own issuer only.
         if let Some(preferred) = &self.presets.issuer {
             issuers.sort_by_key(|issuer| *issuer != preferred);
         }
@@ -173,7 +174,7 @@ impl Discovery<'_> {
         }))
     }
 
-    /// The document of an issuer.
+    /// Returns the metadata of an issuer.
     pub(crate) async fn issuer(
         &self,
         issuer: &str,
@@ -181,17 +182,17 @@ impl Discovery<'_> {
     ) -> Result<ServerMetadata, Error> {
         let Ok(base) = Url::parse(issuer) else {
             let issuer = quoted(issuer);
-            let why = format!("the authorization server {issuer} is no URL");
+            let why = format!("the authorization server {issuer} is not a URL");
             return Err(log.error(ErrorKind::InvalidResponse, &why));
         };
         let mut failed = None;
         for url in well_known::issuer_metadata_urls(&base) {
             match self.document::<ServerMetadata>(&url, log).await {
-                // RFC 8414, section 3.3: identical, to the letter.
+                // RFC 8414, section 3.3: identical, byte for byte.
                 Ok(Some(document)) if document.issuer == issuer => return Ok(document),
                 Ok(Some(document)) => {
                     let said = quoted(&document.issuer);
-                    let why = format!("its issuer is {said} and not {}", quoted(issuer));
+                    let why = format!("its issuer is {said}, not {}", quoted(issuer));
                     log.add(redacted(&url), &why);
                     failed = Some(ErrorKind::Mismatch);
                 }
@@ -206,10 +207,11 @@ impl Discovery<'_> {
         Err(log.error(failed.unwrap_or(ErrorKind::InvalidResponse), &why))
     }
 
-    /// Servers of 2025-03-26 give out their own tokens: their document is at their root, and if
-    /// there is none, their endpoints are where that revision puts them.
+    /// Handles servers of 2025-03-26, which issue their own tokens: the metadata is at the root, or
+    /// the endpoints have default paths.
     ///
-    /// Specification: [2025-03-26, authorization](https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization).
+    /// Specification: [2025-03-26,
+    /// authorization](https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization).
     async fn legacy(&self, log: &mut DiscoveryLog) -> Result<DiscoveryResult, Error> {
         let mut root = self.server.clone();
         root.set_path("");
@@ -228,7 +230,8 @@ impl Discovery<'_> {
         }
         for url in well_known::issuer_metadata_urls(&root) {
             if let Some(mut server) = self.document::<ServerMetadata>(&url, log).await? {
-                // That revision compares no issuer, but one elsewhere is nobody's mistake.
+                // That revision does not compare issuers, but an issuer on another origin is never
+                // legitimate.
                 if Url::parse(&server.issuer).is_ok_and(|p| p.origin() == root.origin()) {
                     return Ok(found(server, true));
                 }
@@ -236,10 +239,10 @@ impl Discovery<'_> {
                     server.issuer = issuer;
                     return Ok(found(server, true));
                 }
-                log.add(redacted(&url), "its issuer is of another origin");
+                log.add(redacted(&url), "its issuer has another origin");
                 return Err(log.error(
                     ErrorKind::Mismatch,
-                    "the server's own metadata cannot be used",
+                    "the metadata of the server cannot be used",
                 ));
             }
         }
@@ -254,7 +257,7 @@ impl Discovery<'_> {
         Ok(found(server, false))
     }
 
-    /// One document: `None` if there is none, an error if it may be there later.
+    /// Fetches one document: `None` if there is none, an error if it may be available later.
     async fn document<T: serde::de::DeserializeOwned>(
         &self,
         url: &Url,
@@ -271,7 +274,7 @@ impl Discovery<'_> {
             log.add(redacted(url), &reply.status.to_string());
             if reply.is_temporary() {
                 let status = reply.status;
-                let message = format!("{} answers {status}; try again later", redacted(url));
+                let message = format!("{} responded with {status}; try again later", redacted(url));
                 return Err(Error::new(ErrorKind::Unavailable, message));
             }
             return Ok(None);
@@ -282,7 +285,7 @@ impl Discovery<'_> {
                 Ok(Some(document))
             }
             Err(error) => {
-                log.add(redacted(url), &format!("no such document: {error}"));
+                log.add(redacted(url), &format!("not a valid document: {error}"));
                 Ok(None)
             }
         }

@@ -1,30 +1,30 @@
-//! The two documents that lead from a server to its tokens.
+//! Metadata documents of servers and authorization servers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::scopes::Scopes;
 
-/// What a server says of itself: who gives out tokens for it, and which scopes there are.
+/// Protected resource metadata: the issuers of a server's tokens, and its scopes.
 ///
 /// Specification: [RFC 9728, section 2](https://www.rfc-editor.org/rfc/rfc9728#section-2).
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct ResourceMetadata {
-    /// The server, as tokens name it. It is sent to the authorization server as it is written.
+    /// The resource identifier of the server. It is sent to the authorization server unchanged.
     pub resource: String,
     /// The issuers of its tokens.
     #[serde(default)]
     pub authorization_servers: Vec<String>,
-    /// What to ask for if no challenge says so.
+    /// The scopes to request if no challenge names any.
     #[serde(default)]
     pub scopes_supported: Option<Vec<String>>,
-    /// Whether every token has to be bound to a key of the client.
+    /// Whether every token must be bound to a key of the client (DPoP).
     #[serde(default)]
     pub dpop_bound_access_tokens_required: bool,
 }
 
 impl ResourceMetadata {
-    /// A document with what it must have.
+    /// Creates a document with the required members.
     pub fn new(resource: impl Into<String>, issuer: impl Into<String>) -> Self {
         Self {
             resource: resource.into(),
@@ -41,41 +41,43 @@ impl ResourceMetadata {
     }
 }
 
-/// What an authorization server says of itself.
+/// Authorization server metadata.
 ///
-/// Specification: [RFC 8414, section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2),
-/// [OpenID Connect Discovery, section 3](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata).
+/// Specification: [RFC 8414, section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2), [OpenID
+/// Connect Discovery, section
+/// 3](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata).
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct ServerMetadata {
-    /// Its name, which is compared to the letter.
+    /// The issuer, compared byte for byte.
     pub issuer: String,
-    /// Where users say yes.
+    /// The endpoint for users' consent.
     pub authorization_endpoint: Option<String>,
-    /// Where tokens are given out.
+    /// The endpoint for tokens.
     pub token_endpoint: Option<String>,
-    /// Where clients register themselves.
+    /// The endpoint for dynamic client registration.
     pub registration_endpoint: Option<String>,
-    /// The scopes it knows.
+    /// The supported scopes.
     pub scopes_supported: Option<Vec<String>>,
-    /// The grants it knows.
+    /// The supported grant types.
     pub grant_types_supported: Option<Vec<String>>,
-    /// How clients may say who they are at the token endpoint.
+    /// The supported client authentication methods of the token endpoint.
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// The kinds of PKCE it knows.
+    /// The supported PKCE methods.
     pub code_challenge_methods_supported: Option<Vec<String>>,
-    /// Whether a URL may stand for a client.
+    /// Whether the URL of a metadata document can be a client id.
     #[serde(default)]
     pub client_id_metadata_document_supported: bool,
-    /// Whether callbacks say which server they are from.
+    /// Whether callbacks have the parameter `iss`.
     #[serde(default)]
     pub authorization_response_iss_parameter_supported: bool,
-    /// The algorithms of proofs of possession, if it binds tokens to keys.
+    /// The signature algorithms of DPoP proofs, if DPoP is supported.
     pub dpop_signing_alg_values_supported: Option<Vec<String>>,
 }
 
 impl ServerMetadata {
-    /// A document with what every grant needs; the rest is set field by field.
+    /// Creates a document with an issuer and a token endpoint; the other fields can be set
+    /// individually.
     pub fn new(issuer: impl Into<String>, token_endpoint: impl Into<String>) -> Self {
         Self {
             issuer: issuer.into(),
@@ -89,7 +91,7 @@ impl ServerMetadata {
     }
 }
 
-/// Whether a list that may be missing has this value.
+/// Returns whether an optional list contains `value`.
 pub(crate) fn lists(list: Option<&[String]>, value: &str) -> bool {
     list.is_some_and(|list| list.iter().any(|known| known == value))
 }

@@ -1,25 +1,25 @@
-//! What was tried, for people who have to find out why it did not work.
+//! The log of a discovery.
 
 use std::fmt;
 
 use crate::error::{Error, ErrorKind};
 
-/// Each URL that was tried, in order, and what came of it.
+/// Each URL that a discovery tried, in order, with its result.
 #[derive(Debug, Clone, Default)]
 pub struct DiscoveryLog(Vec<DiscoveryAttempt>);
 
-/// One try.
+/// A request of a discovery.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DiscoveryAttempt {
     /// The URL, without its query.
     pub url: String,
-    /// Why it was of no use; `None` if it was.
+    /// Why the document cannot be used; `None` if it can.
     pub failure: Option<String>,
 }
 
 impl DiscoveryLog {
-    /// Each of them.
+    /// Returns all requests.
     pub fn attempts(&self) -> &[DiscoveryAttempt] {
         &self.0
     }
@@ -37,7 +37,7 @@ impl DiscoveryLog {
         self.0.push(DiscoveryAttempt { url, failure: None });
     }
 
-    /// An error that tells the whole story.
+    /// Creates an error that lists all requests.
     pub(crate) fn error(&self, kind: ErrorKind, why: &str) -> Error {
         if self.0.is_empty() {
             return Error::new(kind, why);

@@ -1,4 +1,4 @@
-//! A client as one authorization server knows it.
+//! A registered client.
 
 use super::credentials::{AuthMethod, ClientDocument, Credentials};
 use crate::Secret;
@@ -6,25 +6,25 @@ use crate::client::discovery::{ServerMetadata, lists};
 use crate::client::signing_key::SigningKey;
 use crate::scopes::Scopes;
 
-/// A client as one authorization server knows it.
+/// A client that is registered with one authorization server.
 #[derive(Debug, Clone)]
 pub(crate) struct Registration {
-    /// Nobody else is shown this client.
+    /// The client's credentials are sent to this issuer only.
     pub(crate) issuer: String,
     pub(crate) client_id: String,
     pub(crate) secret: Option<Secret>,
     pub(crate) key: Option<SigningKey>,
-    /// What the server said to use; otherwise what it says it supports decides.
+    /// The authentication method of the registration. Without one, the server's metadata decides.
     pub(crate) method: Option<AuthMethod>,
     pub(crate) redirect_uri: Option<String>,
-    /// What it may ask for, if that is not everything.
+    /// The scopes it may request, if they are restricted.
     pub(crate) scopes: Option<Scopes>,
     /// Seconds since 1970.
     pub(crate) expires_at: Option<u64>,
 }
 
 impl Registration {
-    /// A client that was registered by hand.
+    /// Creates a registration from configured credentials.
     pub(crate) fn of(credentials: &Credentials, issuer: &str) -> Self {
         Self {
             issuer: issuer.to_owned(),
@@ -38,7 +38,7 @@ impl Registration {
         }
     }
 
-    /// A client whose id is the URL of a document about it.
+    /// Creates a registration whose client id is the URL of a metadata document.
     pub(crate) fn document(document: &ClientDocument, issuer: &str) -> Self {
         let credentials = Credentials {
             key: document.key.clone(),
@@ -47,7 +47,7 @@ impl Registration {
         Self::of(&credentials, issuer)
     }
 
-    /// How to say who it is to this server.
+    /// Returns the client authentication method for this server.
     pub(crate) fn method(&self, server: &ServerMetadata) -> AuthMethod {
         if let Some(method) = self.method {
             return method;
@@ -58,7 +58,7 @@ impl Registration {
             (Some(_), None) => AuthMethod::Key,
             (Some(_), Some(_)) if has(AuthMethod::Key) => AuthMethod::Key,
             (_, Some(_)) if !has(AuthMethod::Basic) && has(AuthMethod::Post) => AuthMethod::Post,
-            // RFC 8414: what a server supports that says nothing.
+            // RFC 8414: the default of servers that list no methods.
             (_, Some(_)) => AuthMethod::Basic,
             (_, None) => AuthMethod::None,
         }

@@ -1,11 +1,11 @@
-//! What identifies a client to an authorization server.
+//! Credentials of clients.
 
 use url::Url;
 
 use crate::Secret;
 use crate::client::signing_key::SigningKey;
 
-/// A client that an authorization server knows already.
+/// The credentials of a client that is registered with an authorization server.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     pub(crate) client_id: String,
@@ -15,7 +15,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// A client by this id, without a secret.
+    /// Creates credentials with a client id and no secret.
     pub fn new(client_id: impl Into<String>) -> Self {
         Self {
             client_id: client_id.into(),
@@ -25,22 +25,22 @@ impl Credentials {
         }
     }
 
-    /// Its secret.
+    /// Sets the client secret.
     #[must_use]
     pub fn secret(mut self, secret: impl Into<Secret>) -> Self {
         self.secret = Some(secret.into());
         self
     }
 
-    /// The key it signs with instead of having a secret (`private_key_jwt`).
+    /// Sets the key for client authentication by signature (`private_key_jwt`).
     #[must_use]
     pub fn key(mut self, key: SigningKey) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// The issuer that knows it. It is shown to no other; without this, to no other than the one
-    /// the server names first.
+    /// Sets the issuer of the credentials, the only one that receives them. By default, they are
+    /// bound to the first issuer that the server names.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
@@ -48,14 +48,14 @@ impl Credentials {
     }
 }
 
-/// A client that is described by a document.
+/// The metadata document of a client.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientDocument {
     pub(crate) url: Url,
     pub(crate) key: Option<SigningKey>,
 }
 
-/// How a client says who it is at the token endpoint.
+/// A client authentication method of the token endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AuthMethod {
     None,

@@ -1,4 +1,5 @@
-//! The client as an authorization server knows it: by credentials, by a document, by registration.
+//! The registration of a client: configured credentials, a metadata document, or dynamic
+//! registration.
 
 mod client;
 mod credentials;

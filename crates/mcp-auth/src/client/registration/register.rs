@@ -1,4 +1,4 @@
-//! Who the client is to an authorization server.
+//! Dynamic client registration.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
 use crate::web::{HttpClient, Reply, is_local, redacted};
 
-/// What a client tells of itself when it registers.
+/// The description of a client for its registration.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientProfile {
     pub(crate) name: String,
@@ -37,7 +37,7 @@ struct RegistrationError {
     error_description: Option<String>,
 }
 
-/// Registers with a server that has an endpoint for it.
+/// Registers the client at the registration endpoint.
 ///
 /// Specification: [RFC 7591](https://www.rfc-editor.org/rfc/rfc7591).
 pub(crate) async fn register(
@@ -53,7 +53,8 @@ pub(crate) async fn register(
         Error::new(
             ErrorKind::Setup,
             format!(
-                "{} registers no clients; register one there and give its id to OAuth::credentials",
+                "{} does not support dynamic client registration; register a client manually and \
+                 set its id with OAuthBuilder::credentials",
                 quoted(&server.issuer)
             ),
         )
@@ -61,7 +62,8 @@ pub(crate) async fn register(
     let endpoint = parse_url(endpoint, "registration_endpoint")?;
     let kind = application_type(redirect_uri);
     let other = if kind == "native" { "web" } else { "native" };
-    // Servers differ in what they allow for which kind: 2026-07-28 lets the other one be tried.
+    // Servers differ in the redirect URIs they allow for an application type. Revision 2026-07-28
+    // permits an attempt with the other type.
     let first = send(
         http_client,
         server,
@@ -89,7 +91,7 @@ pub(crate) async fn register(
     }
     let registered: RegistrationResponse = reply.json().map_err(|error| {
         let message = format!(
-            "{} registers the client, but gives it no id",
+            "the registration response of {} cannot be read",
             redacted(&endpoint)
         );
         Error::caused(ErrorKind::InvalidResponse, message, error)
@@ -109,7 +111,7 @@ pub(crate) async fn register(
         secret: registered.client_secret,
         key: None,
         redirect_uri: Some(redirect_uri.to_owned()),
-        // Whoever leaves some out does so the next time, too.
+        // A server that restricted the scopes will do so again.
         scopes: registered.scope.map(|_| scopes.clone()),
         expires_at: (expires > 0).then_some(expires),
     })
@@ -142,8 +144,8 @@ async fn send(
         .await
 }
 
-/// A program on somebody's machine keeps no secret, so it wants none; but it takes one where there
-/// is no other way.
+/// Returns the authentication method to request. A program on a user's machine cannot keep a
+/// secret, so it prefers `none`.
 fn requested_method(server: &ServerMetadata) -> AuthMethod {
     let supported = server.token_endpoint_auth_methods_supported.as_deref();
     let has = |method: &AuthMethod| lists(supported, method.name());
@@ -151,7 +153,8 @@ fn requested_method(server: &ServerMetadata) -> AuthMethod {
     known.into_iter().find(has).unwrap_or(AuthMethod::None)
 }
 
-/// OpenID Connect Registration: who receives the callback.
+/// Returns the application type of OpenID Connect Registration, which depends on the receiver of
+/// the callback.
 fn application_type(redirect_uri: &str) -> &'static str {
     match Url::parse(redirect_uri) {
         Ok(url) if url.scheme() == "https" && !is_local(&url) => "web",
@@ -181,7 +184,8 @@ fn refused(endpoint: &Url, reply: &Reply, redirect_uri: &str) -> Error {
     Error::new(
         ErrorKind::InvalidResponse,
         format!(
-            "{endpoint} does not register a client with the redirect URI {} ({status}){said}",
+            "{endpoint} rejected the registration of a client with the redirect URI {} \
+             ({status}){said}",
             quoted(redirect_uri)
         ),
     )
@@ -214,7 +218,7 @@ mod tests {
 
     // proves: M-AUTH-071
     #[test]
-    fn programs_are_native_and_sites_are_web() {
+    fn the_application_type_depends_on_the_redirect_uri() {
         assert_eq!(application_type("http://127.0.0.1:4711/callback"), "native");
         assert_eq!(application_type("http://localhost:3000/callback"), "native");
         assert_eq!(application_type("com.example.app:/callback"), "native");

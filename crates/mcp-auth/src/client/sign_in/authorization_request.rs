@@ -1,7 +1,8 @@
-//! The request that a user says yes to, and the answer that comes back.
+//! The authorization request, to which the user consents, and its callback.
 //!
-//! Specification: authorization code protection and open redirection; [RFC 7636](https://www.rfc-editor.org/rfc/rfc7636)
-//! (PKCE), [RFC 9207](https://www.rfc-editor.org/rfc/rfc9207) (who answers).
+//! Specification: authorization code protection and open redirection; [RFC
+//! 7636](https://www.rfc-editor.org/rfc/rfc7636) (PKCE), [RFC
+//! 9207](https://www.rfc-editor.org/rfc/rfc9207) (issuer of the callback).
 
 use url::Url;
 
@@ -16,7 +17,7 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::{UrlPolicy, redacted};
 
-/// One request for consent, and everything that its answer is checked against.
+/// An authorization request and the values that its callback is checked against.
 pub(crate) struct AuthorizationRequest {
     pub(crate) url: Url,
     state: Secret,
@@ -25,17 +26,18 @@ pub(crate) struct AuthorizationRequest {
     expects_iss: bool,
 }
 
-/// A code, and what proves that it was this client who asked for it.
+/// An authorization code and its PKCE verifier.
 pub(crate) struct AuthorizationCode {
     pub(crate) code: Secret,
     pub(crate) verifier: Secret,
 }
 
 impl AuthorizationRequest {
-    /// A request for these scopes.
+    /// Creates a request for these scopes.
     ///
     /// # Errors
-    /// The authorization server does not protect codes, or its endpoint is no safe address.
+    /// Returns an error if the authorization server does not support PKCE, or if its endpoint is
+    /// not a safe address.
     pub(crate) fn new(
         policy: &UrlPolicy,
         found: &DiscoveryResult,
@@ -45,21 +47,21 @@ impl AuthorizationRequest {
     ) -> Result<Self, Error> {
         let server = &found.server;
         let issuer = &server.issuer;
-        // MUST refuse to proceed if the metadata does not say that S256 is known.
+        // The specification requires clients to abort if the metadata does not list S256.
         let methods = server.code_challenge_methods_supported.as_deref();
         if found.is_published && !lists(methods, "S256") {
             return Err(Error::new(
                 ErrorKind::InvalidResponse,
                 format!(
-                    "{} does not protect authorization codes: its metadata does not list S256 in \
-                     code_challenge_methods_supported, and without it nobody is sent there",
+                    "{} does not support PKCE: its metadata does not list S256 in \
+                     code_challenge_methods_supported; the sign-in is aborted",
                     quoted(issuer)
                 ),
             ));
         }
         let endpoint = server.authorization_endpoint.as_deref().ok_or_else(|| {
             let issuer = quoted(issuer);
-            let message = format!("{issuer} has no authorization_endpoint to send the user to");
+            let message = format!("the metadata of {issuer} has no authorization_endpoint");
             Error::new(ErrorKind::InvalidResponse, message)
         })?;
         let mut url = checked_endpoint(policy, endpoint)?;
@@ -79,7 +81,7 @@ impl AuthorizationRequest {
                 query.append_pair("scope", &scopes.to_string());
             }
             if scopes.contains(OFFLINE_ACCESS) {
-                // OpenID Connect Core, section 11: without it, the scope is ignored.
+                // OpenID Connect Core, section 11: without `prompt=consent` the scope is ignored.
                 query.append_pair("prompt", "consent");
             }
         }
@@ -92,35 +94,35 @@ impl AuthorizationRequest {
         })
     }
 
-    /// The code in the answer to this request, and in no other.
+    /// Returns the code of the callback of this request.
     ///
     /// # Errors
-    /// The answer is not to this request, is of another server, or says no.
+    /// Returns an error if the callback belongs to another request or another server, or reports an
+    /// error.
     pub(crate) fn accept(self, callback: &Callback) -> Result<AuthorizationCode, Error> {
         let mismatch = |why: &str| {
             let issuer = quoted(&self.issuer);
-            let message = format!("the callback is not the answer of {issuer}: {why}");
+            let message = format!("the callback does not belong to the request to {issuer}: {why}");
             Err(Error::new(ErrorKind::Mismatch, message))
         };
         if callback.repeats() {
-            return mismatch("it says the same thing twice");
+            return mismatch("it repeats a parameter");
         }
         match callback.parameter("state") {
             None => return mismatch("it has no state"),
             Some(state) if state != self.state.expose() => {
-                return mismatch("its state is not the one that was sent");
+                return mismatch("its state differs from the state of the request");
             }
             Some(_) => {}
         }
-        // Compared to the letter, before anything else in it is looked at, errors included.
+        // The issuer is compared byte for byte, before anything else of the callback is used,
+        // errors included.
         match callback.parameter("iss") {
             None if self.expects_iss => {
-                return mismatch(
-                    "it does not say who answers (iss), which this server always does",
-                );
+                return mismatch("it has no iss, although this server always sends it");
             }
             Some(iss) if iss != self.issuer => {
-                return mismatch(&format!("it is from {}", quoted(iss)));
+                return mismatch(&format!("its iss is {}", quoted(iss)));
             }
             _ => {}
         }
@@ -133,7 +135,10 @@ impl AuthorizationRequest {
                 _ => ErrorKind::Denied,
             };
             let issuer = quoted(&self.issuer);
-            return Err(Error::new(kind, format!("{issuer} says no: {said}")));
+            return Err(Error::new(
+                kind,
+                format!("{issuer} denied the request: {said}"),
+            ));
         }
         match callback.parameter("code").filter(|code| !code.is_empty()) {
             Some(code) => Ok(AuthorizationCode {
@@ -145,8 +150,8 @@ impl AuthorizationRequest {
     }
 }
 
-/// The address to send a user to: somebody may hand it to a program that opens it, and nothing in
-/// it may mean anything to a shell.
+/// Checks the URL to open for the user. A program may pass it to a shell by mistake, so it must not
+/// contain characters with a meaning there.
 fn checked_endpoint(policy: &UrlPolicy, endpoint: &str) -> Result<Url, Error> {
     let url = parse_url(endpoint, "authorization_endpoint")?;
     policy.check(&url)?;
@@ -154,8 +159,8 @@ fn checked_endpoint(policy: &UrlPolicy, endpoint: &str) -> Result<Url, Error> {
     if !endpoint.chars().all(is_plain) || url.fragment().is_some() {
         let shown = redacted(&url);
         let message = format!(
-            "the authorization_endpoint {shown} has characters that no such address has; \
-             nobody is sent there"
+            "the authorization_endpoint {shown} has characters that are not safe in a URL; the \
+             browser is not opened"
         );
         return Err(Error::new(ErrorKind::Forbidden, message));
     }
@@ -196,7 +201,7 @@ mod tests {
 
     // proves: AUTH-046, AUTH-087, AUTH-089, AUTH-097, M-AUTH-082
     #[test]
-    fn the_request_has_what_it_must_have() {
+    fn the_authorization_request_has_the_required_parameters() {
         let one = request(&found()).unwrap();
         for (name, value) in [
             ("p", "1"),
@@ -225,7 +230,7 @@ mod tests {
             let error = request(&found).err().unwrap().to_string();
             assert!(error.contains("S256"), "{error}");
         }
-        // A server of 2025-03-26 that publishes nothing has to know it.
+        // A server of 2025-03-26 without metadata is required to support PKCE.
         let mut silent = found();
         silent.server.code_challenge_methods_supported = None;
         silent.is_published = false;
@@ -234,7 +239,7 @@ mod tests {
 
     // proves: SEC-016, SEC-017, SEC-018, SEC-021
     #[test]
-    fn t36_nobody_is_sent_to_an_address_that_does_more_than_open() {
+    fn t36_unsafe_authorization_endpoints_are_rejected() {
         for endpoint in [
             "javascript:alert(1)",
             "file:///etc/passwd",
@@ -273,7 +278,7 @@ mod tests {
 
     // proves: AUTH-098, M-AUTH-084
     #[test]
-    fn t33_a_code_for_another_request_is_not_taken() {
+    fn t33_the_code_of_another_request_is_rejected() {
         let code = answer(&found(), "code=x&state=STATE").unwrap();
         assert_eq!(code.code.expose(), "x");
         for query in [
@@ -293,7 +298,7 @@ mod tests {
 
     // proves: M-AUTH-019, M-AUTH-022, M-AUTH-023, M-AUTH-024, M-AUTH-025, M-AUTH-026
     #[test]
-    fn t35_the_server_that_answers_is_the_one_that_was_asked() {
+    fn t35_a_callback_of_another_issuer_is_rejected() {
         let mut naming = found();
         naming.server.authorization_response_iss_parameter_supported = true;
         let good = "code=x&state=STATE&iss=https%3A%2F%2Fas.example";
@@ -320,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_is_told_in_the_words_of_the_server() {
+    fn a_denial_quotes_the_server() {
         let error = answer(
             &found(),
             "error=access_denied&error_description=not+today&state=STATE",

@@ -1,6 +1,7 @@
-//! An organisation's word for its member.
+//! The assertion of an organisation for its user.
 //!
-//! Specification: [enterprise-managed authorization](https://github.com/modelcontextprotocol/ext-auth).
+//! Specification: [enterprise-managed
+//! authorization](https://github.com/modelcontextprotocol/ext-auth).
 
 use super::grant::Enterprise;
 use crate::Secret;
@@ -15,7 +16,8 @@ use crate::scopes::Scopes;
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
 impl Inner {
-    /// The identity provider's word for the user, to the server's authorization server.
+    /// Exchanges the user's identity token at the identity provider for an assertion to the
+    /// server's authorization server.
     ///
     /// Specification: enterprise-managed authorization, token exchange.
     pub(crate) async fn assertion(
@@ -62,10 +64,10 @@ impl Inner {
             other => Err(Error::new(
                 ErrorKind::InvalidResponse,
                 format!(
-                    "the identity provider {} gives out {} where an assertion for another server \
-                     was asked for",
+                    "the identity provider {} issued a token of type {}; an ID-JAG assertion was \
+                     requested",
                     quoted(&enterprise.issuer),
-                    quoted(other.unwrap_or("nothing it has a name for"))
+                    quoted(other.unwrap_or("(no type)"))
                 ),
             )),
         }

@@ -1,12 +1,11 @@
-//! A sign-in from its first step to its last.
+//! The steps of a sign-in.
 //!
 //! ```text
-//! challenge ─► discover ─► identify ─► (ask the user) ─► token
-//!              Found       Registration  Code             TokenSet
+//! challenge ─► discovery ───────► registration ─► (consent) ─────────► token
+//!              DiscoveryResult    Registration    AuthorizationCode    TokenSet
 //! ```
 //!
-//! Each step takes what the one before it gives, and can be skipped by what the program says
-//! beforehand.
+//! Each step uses the result of the previous step. A setting of the builder can replace a step.
 
 use tokio::time::timeout;
 
@@ -26,16 +25,16 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::redacted;
 
-/// What a sign-in is for.
+/// Why the client signs in, and what it had before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SignInRequest {
     pub(crate) challenge: Option<Challenge>,
-    /// The scopes of the tokens there were, and who gave those out.
+    /// Issuer and scopes of the previous tokens.
     pub(crate) before: Option<(String, Scopes)>,
 }
 
 impl Inner {
-    /// New tokens, whatever it takes.
+    /// Runs a sign-in and returns the new tokens.
     pub(crate) async fn sign_in(&self, request: &SignInRequest) -> Result<TokenSet, Error> {
         let found = self.discover(request.challenge.as_ref()).await?;
         let scopes = self.scopes(request, &found);
@@ -57,7 +56,7 @@ impl Inner {
                     .as_ref()
                     .is_err_and(|a| a.kind() == ErrorKind::UnknownClient)
                 {
-                    // The next sign-in registers anew.
+                    // The next sign-in registers the client again.
                     self.remove_client(&client.issuer).await?;
                 }
                 (client, answer?)
@@ -98,7 +97,7 @@ impl Inner {
         Ok(tokens)
     }
 
-    /// First step: who gives out tokens.
+    /// Step 1: discovers the authorization server.
     pub(crate) async fn discover(
         &self,
         challenge: Option<&Challenge>,
@@ -119,15 +118,15 @@ impl Inner {
         Ok(found)
     }
 
-    /// Second step, for clients that were registered by hand.
+    /// Step 2, for clients with configured credentials.
     fn client_by_hand(&self, found: &DiscoveryResult) -> Result<Registration, Error> {
         let issuer = &found.server.issuer;
         let Some(credentials) = &self.settings.credentials else {
             return Err(Error::new(
                 ErrorKind::Setup,
                 format!(
-                    "a client that acts for itself has to be known to {}; \
-                     give its credentials with OAuth::credentials",
+                    "the grant needs a client that is registered with {}; set its credentials \
+                     with OAuthBuilder::credentials",
                     quoted(issuer)
                 ),
             ));
@@ -137,7 +136,7 @@ impl Inner {
         Ok(client)
     }
 
-    /// Credentials belong to one issuer, for good.
+    /// Binds the configured credentials to an issuer. They are never sent to another one.
     fn bind_credentials(
         &self,
         credentials: &Credentials,
@@ -152,8 +151,9 @@ impl Inner {
             return Err(Error::new(
                 ErrorKind::Mismatch,
                 format!(
-                    "the client {} belongs to {}, and the server now names {}; it is not shown \
-                     there. Register a client there, or find out why the server changed",
+                    "the client {} belongs to {}, but the server now names the issuer {}, which \
+                     must not receive its credentials. Register a client with the new issuer, or \
+                     find out why the server changed",
                     quoted(&credentials.client_id),
                     quoted(owner),
                     quoted(issuer)
@@ -164,7 +164,8 @@ impl Inner {
         Ok(Registration::of(credentials, issuer))
     }
 
-    /// A visit that ends where the client is registered, if it is.
+    /// Starts an authorization session, with the redirect URI of an earlier registration if there
+    /// is one.
     async fn start_session(
         &self,
         agent: &dyn UserAgent,
@@ -177,7 +178,8 @@ impl Inner {
         }
     }
 
-    /// Second step, for clients that act for a user: by hand, by document, by registration.
+    /// Step 2, for clients that act for a user: configured credentials, a metadata document, or
+    /// dynamic registration.
     async fn client_of_user(
         &self,
         found: &DiscoveryResult,
@@ -222,7 +224,7 @@ impl Inner {
         });
     }
 
-    /// Third step: the user says yes, and the code that says so becomes a token.
+    /// Step 3: obtains the user's consent and exchanges the authorization code for a token.
     async fn ask(
         &self,
         found: &DiscoveryResult,
@@ -247,7 +249,7 @@ impl Inner {
         let callback = asked.map_err(|_| {
             let minutes = self.settings.consent_timeout.as_secs() / 60;
             Error::user_agent(format!(
-                "nobody answered the request for consent within {minutes} minutes"
+                "the user did not respond to the request for consent within {minutes} minutes"
             ))
         })??;
         let code = request.accept(&callback)?;
@@ -259,7 +261,7 @@ impl Inner {
         self.redeem(found, client, dpop_key, form).await
     }
 
-    /// Last step.
+    /// Last step: sends the token request.
     pub(crate) async fn redeem(
         &self,
         found: &DiscoveryResult,
@@ -278,13 +280,13 @@ impl Inner {
         endpoint.ask(form).await
     }
 
-    /// Which scopes to ask for: what the program says, what the challenge says, what the server's
-    /// document says, and none otherwise; and what there was before.
+    /// Returns the scopes to request: those of the settings, of the challenge, or of the server's
+    /// metadata, in this order, and the scopes of the previous tokens.
     ///
     /// Specification: authorization, scope selection strategy.
     fn scopes(&self, request: &SignInRequest, found: &DiscoveryResult) -> Scopes {
         let challenged = request.challenge.as_ref().and_then(Challenge::scopes);
-        // What there was is had again, unless it was of somebody else.
+        // The previous scopes count only for the same issuer.
         let before = request.before.as_ref();
         let before = before.filter(|(issuer, _)| *issuer == found.server.issuer);
         let before = before.map(|(_, scopes)| scopes).filter(|x| !x.is_empty());
@@ -297,14 +299,14 @@ impl Inner {
         let all = before.cloned().unwrap_or_default().union(&chosen);
         let for_user = matches!(self.settings.grant, Grant::User(_));
         let offline = self.settings.offline && for_user && found.server.knows_scope(OFFLINE_ACCESS);
-        // Alone it would take the place of what the server gives by default.
+        // Alone it would replace the default scopes of the authorization server.
         if offline && !all.is_empty() {
             return all.with(OFFLINE_ACCESS);
         }
         all
     }
 
-    /// A key, if tokens are to be bound to one.
+    /// Returns a key if tokens have to be bound to one.
     async fn dpop_key_for(
         &self,
         found: &DiscoveryResult,
@@ -322,7 +324,7 @@ impl Inner {
         self.settings.require_dpop || document.is_some_and(|d| d.dpop_bound_access_tokens_required)
     }
 
-    /// What is kept of an answer.
+    /// Creates the token set of a token response.
     fn tokens(
         &self,
         answer: TokenResponse,
@@ -335,12 +337,13 @@ impl Inner {
         match answer.kind {
             TokenType::Bearer if self.needs_dpop(found) => {
                 let message = format!(
-                    "{issuer} gives out a token that anybody can use, where one that is bound to a key was asked for"
+                    "{issuer} issued a bearer token, but a token that is bound to a key (DPoP) \
+                     was requested"
                 );
                 return Err(Error::new(ErrorKind::InvalidResponse, message));
             }
             TokenType::Dpop if !has_key => {
-                let message = format!("{issuer} binds the token to a key, and was shown none");
+                let message = format!("{issuer} issued a DPoP token, but the request had no key");
                 return Err(Error::new(ErrorKind::InvalidResponse, message));
             }
             _ => {}
@@ -351,7 +354,8 @@ impl Inner {
             kind: answer.kind,
             refresh: answer.refresh,
             expires_at: answer.expires_in.map(|seconds| TokenSet::end(now, seconds)),
-            // What was asked for counts even if less was given, so that it is not asked for again.
+            // Requested scopes count even if fewer were granted, so that the client does not
+            // request them again.
             scopes: scopes.union(&answer.scopes.unwrap_or_default()),
             issuer: found.server.issuer.clone(),
             resource: found.resource.clone(),
@@ -363,8 +367,9 @@ impl Inner {
         Error::new(
             ErrorKind::Setup,
             format!(
-                "{} wants a token of {}, and nobody can be asked for one; say who with \
-                 OAuth::user_agent, or act for the program itself with OAuth::client_credentials",
+                "{} requires a token of {}, but no grant is configured; set \
+                 OAuthBuilder::user_agent, or OAuthBuilder::client_credentials to act for the \
+                 program itself",
                 redacted(&self.server),
                 quoted(&found.server.issuer)
             ),
@@ -372,6 +377,8 @@ impl Inner {
     }
 }
 
+/// Creates a token request with an assertion.
+///
 /// Specification: [RFC 7523, section 2.1](https://www.rfc-editor.org/rfc/rfc7523#section-2.1).
 fn bearer_form(assertion: crate::Secret, found: &DiscoveryResult, scopes: &Scopes) -> TokenRequest {
     TokenRequest::new("urn:ietf:params:oauth:grant-type:jwt-bearer")

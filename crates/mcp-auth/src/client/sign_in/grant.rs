@@ -1,4 +1,4 @@
-//! In whose name tokens are asked for, and on what grounds.
+//! Grants: how a client obtains tokens.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,36 +10,38 @@ use crate::client::registration::Credentials;
 use crate::client::user_agent::UserAgent;
 use crate::error::Error;
 
-/// Why an authorization server should give out tokens.
+/// How a client obtains tokens.
 #[derive(Clone)]
 pub(crate) enum Grant {
-    /// Nobody was named who could be asked.
+    /// No grant is configured.
     Unset,
-    /// A user says yes.
+    /// A user gives consent (authorization code).
     User(Arc<dyn UserAgent>),
-    /// The client acts for itself.
+    /// The client acts for itself (client credentials).
     Client,
-    /// A workload shows what its platform says of it.
+    /// A workload presents an assertion of its platform.
     Assertion(Arc<dyn AssertionSource>),
-    /// An organisation decides for its members.
+    /// An organisation authorizes its users.
     Enterprise(Arc<Enterprise>),
 }
 
 impl Grant {
-    /// Whether a new token costs nobody's time.
+    /// Returns whether a new token can be obtained without a user.
     pub(crate) fn is_silent(&self) -> bool {
         !matches!(self, Self::Unset | Self::User(_))
     }
 }
 
-/// Says who a program or a person is, signed by somebody the authorization server trusts.
+/// A source of assertions: signed statements about a program or a user that the authorization
+/// server trusts.
 ///
-/// A [`Secret`] or a string is one that never changes; platforms that renew theirs implement it.
+/// [`Secret`] and `String` are sources of a constant assertion. Implement the trait for a platform
+/// that renews its assertions.
 pub trait AssertionSource: Send + Sync + 'static {
-    /// An assertion for this audience, the issuer of the tokens.
+    /// Returns an assertion for this audience, the issuer of the tokens.
     ///
     /// # Errors
-    /// There is none now.
+    /// Returns an error if there is no assertion now.
     fn assertion<'a>(&'a self, audience: &'a str) -> BoxFuture<'a, Result<Secret, Error>>;
 }
 
@@ -55,24 +57,26 @@ impl AssertionSource for String {
     }
 }
 
-/// The extension that a client declares which signs in as
-/// [itself](super::OAuthBuilder::client_credentials).
+/// The extension that a client with [client credentials](super::OAuthBuilder::client_credentials)
+/// declares.
 ///
 /// Specification: [client credentials](https://github.com/modelcontextprotocol/ext-auth).
 pub const CLIENT_CREDENTIALS_EXTENSION: &str = "io.modelcontextprotocol/oauth-client-credentials";
 
-/// The extension that a client declares which signs in by an [`Enterprise`].
+/// The extension that a client with an [`Enterprise`] grant declares.
 ///
-/// Specification: [enterprise-managed authorization](https://github.com/modelcontextprotocol/ext-auth).
+/// Specification: [enterprise-managed
+/// authorization](https://github.com/modelcontextprotocol/ext-auth).
 pub const ENTERPRISE_EXTENSION: &str = "io.modelcontextprotocol/enterprise-managed-authorization";
 
-/// A user who signed in to their organisation, which decides what they may use.
+/// A user of an organisation whose identity provider authorizes access.
 ///
-/// The organisation's identity provider exchanges the user's identity token for an assertion to
-/// the server's authorization server, which exchanges that for an access token. The user is asked
-/// nothing.
+/// The identity provider exchanges the user's identity token for an assertion to the server's
+/// authorization server, which exchanges the assertion for an access token. The user is not asked
+/// for consent.
 ///
-/// Specification: [enterprise-managed authorization](https://github.com/modelcontextprotocol/ext-auth).
+/// Specification: [enterprise-managed
+/// authorization](https://github.com/modelcontextprotocol/ext-auth).
 pub struct Enterprise {
     pub(crate) issuer: String,
     pub(crate) token_endpoint: Option<String>,
@@ -81,8 +85,8 @@ pub struct Enterprise {
 }
 
 impl Enterprise {
-    /// The identity provider by its issuer, the client as it is known there, and the user's
-    /// identity token.
+    /// Creates the grant from the issuer of the identity provider, the client's credentials there,
+    /// and the user's identity token.
     pub fn new(
         issuer: impl Into<String>,
         client: Credentials,
@@ -96,7 +100,7 @@ impl Enterprise {
         }
     }
 
-    /// Where the identity provider exchanges tokens. Without it, its metadata is asked for.
+    /// Sets the token endpoint of the identity provider. Without it, the endpoint is discovered.
     #[must_use]
     pub fn token_endpoint(mut self, url: impl Into<String>) -> Self {
         self.token_endpoint = Some(url.into());

@@ -1,4 +1,4 @@
-//! A sign-in from its first request to its tokens, and their renewal.
+//! Sign-ins, from the challenge to the tokens, and the renewal of tokens.
 
 mod authorization_request;
 mod enterprise;

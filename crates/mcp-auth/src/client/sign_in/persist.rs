@@ -1,4 +1,4 @@
-//! What is kept in a store, under which names.
+//! Storage of tokens, keys and registrations.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::scopes::Scopes;
 use crate::well_known::canonical;
 
-/// More issuers than a server has in its life.
+/// Maximum number of registrations in memory.
 const MAX_CLIENTS: usize = 64;
 
 #[derive(Deserialize)]
@@ -33,12 +33,12 @@ impl Inner {
         format!("key {}", canonical(&self.server))
     }
 
-    /// Clients are kept by their issuer, and shown to no other.
+    /// Registrations are stored per issuer.
     fn client_name(issuer: &str) -> String {
         format!("client {issuer}")
     }
 
-    /// Asks the store, once. What it has and cannot be read is as good as nothing.
+    /// Reads the store once. Unreadable entries are treated as missing.
     pub(crate) async fn load(&self) -> Result<(), Error> {
         if self.state().is_loaded {
             return Ok(());
@@ -52,7 +52,7 @@ impl Inner {
             if self.settings.credentials.is_some() {
                 state.credentials_issuer = tokens.as_ref().map(|tokens| tokens.issuer.clone());
             }
-            // A token that is bound to a key is of no use without it.
+            // A DPoP token is useless without its key.
             let has_key = dpop_key.is_some();
             state.tokens = tokens.filter(|t| has_key || t.kind == TokenType::Bearer);
             state.dpop_key = dpop_key;
@@ -60,7 +60,7 @@ impl Inner {
         Ok(())
     }
 
-    /// What the store has, if it is for this client.
+    /// Returns the stored tokens if they belong to this client.
     pub(crate) async fn load_tokens(&self) -> Result<Option<TokenSet>, Error> {
         let Some(text) = self.store.load(&self.tokens_name()).await? else {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Inner {
         match TokenSet::from_text(&text) {
             Ok(tokens) => Ok(Some(tokens).filter(|tokens| self.is_own(tokens))),
             Err(error) => {
-                tracing::warn!(%error, "signing in again");
+                tracing::warn!(%error, "the stored tokens cannot be read, signing in again");
                 Ok(None)
             }
         }
@@ -90,7 +90,7 @@ impl Inner {
         self.store.remove(&self.tokens_name()).await
     }
 
-    /// The key of proofs; a new one if there is none.
+    /// Returns the DPoP key. Generates and stores one if there is none.
     pub(crate) async fn dpop_key(&self) -> Result<DpopKey, Error> {
         if let Some(key) = self.state().dpop_key.clone() {
             return Ok(key);
@@ -103,7 +103,7 @@ impl Inner {
         Ok(key)
     }
 
-    /// The client as this issuer knows it, from an earlier registration.
+    /// Returns the stored registration with this issuer.
     pub(crate) async fn load_client(&self, issuer: &str) -> Result<Option<Registration>, Error> {
         if let Some(client) = self.state().clients.get(issuer) {
             return Ok(Some(client.clone()));
@@ -112,7 +112,10 @@ impl Inner {
             return Ok(None);
         };
         let Ok(stored) = serde_json::from_str::<StoredClient>(text.expose()) else {
-            tracing::warn!(issuer, "what the store has is no client, registering again");
+            tracing::warn!(
+                issuer,
+                "the stored registration cannot be read, registering again"
+            );
             return Ok(None);
         };
         Ok(Some(Registration {
@@ -130,8 +133,8 @@ impl Inner {
         }))
     }
 
-    /// Forgets a registration that the issuer has forgotten; true if there was one, and not
-    /// credentials that somebody gave to this program.
+    /// Removes a registration that the issuer does not know any more. Returns whether there was
+    /// one; configured credentials are not removed.
     pub(crate) async fn remove_client(&self, issuer: &str) -> Result<bool, Error> {
         self.state().clients.remove(issuer);
         let name = Self::client_name(issuer);

@@ -1,5 +1,4 @@
-//! New tokens instead of old ones: once for everybody who waits for them, in this process and in
-//! others.
+//! Renewal of tokens, once for all concurrent callers in this process and in others.
 
 use std::sync::Arc;
 
@@ -15,32 +14,32 @@ use crate::client::registration::Registration;
 use crate::client::token::{TokenRequest, TokenSet, TokenType};
 use crate::error::{Error, ErrorKind};
 
-/// Sign-ins in a row whose tokens the server does not accept, and step-ups in a row after which no
-/// message succeeds.
+/// Maximum number of successive sign-ins without an accepted token, and of successive step-ups
+/// without a successful message.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// The right to get new tokens, unless a task has it.
+/// The lock for obtaining tokens; `None` while a task holds it.
 type RenewalLock = Option<OwnedMutexGuard<()>>;
 
 /// Why new tokens are needed.
 #[derive(Debug, Clone)]
 pub(crate) enum RenewalReason {
-    /// The program wants to be signed in.
+    /// The program called `sign_in`.
     Requested,
-    /// The token is over, as far as this client knows.
+    /// The token has expired by the client's clock.
     Expired,
-    /// The server refused a message.
+    /// The server rejected a message with 401.
     Unauthorized(Option<Challenge>),
-    /// The server wants more scopes.
+    /// The server requires more scopes.
     InsufficientScope(Challenge),
 }
 
 impl Inner {
-    /// Gets new tokens, unless somebody else did since `used` was sent.
+    /// Obtains new tokens, unless another caller obtained some since `used` was sent.
     ///
     /// # Cancel safety
-    /// A renewal that has begun goes on without its caller, because a refresh token may be good
-    /// for one use only. A sign-in that waits for a user ends.
+    /// A renewal that has started continues without its caller, because a refresh token may be
+    /// valid for one use only. A sign-in that waits for a user is aborted.
     pub(crate) async fn renew(
         self: &Arc<Self>,
         used: Option<&Secret>,
@@ -53,7 +52,7 @@ impl Inner {
         }
         {
             let state = self.state();
-            // Whoever was waited for has tried for all.
+            // The caller that held the lock failed for all who waited.
             if let Some(error) = state
                 .failure
                 .as_ref()
@@ -63,14 +62,14 @@ impl Inner {
             }
         }
         let done = self.renew_locked(&mut lock, used, reason).await;
-        // Before the next one looks, who waits for `lock`.
+        // `lock` is released after this, so that the next caller sees the result.
         let mut state = self.state();
         state.renewals += 1;
         state.failure = done.as_ref().err().cloned();
         done
     }
 
-    /// Whether there are other tokens now than the ones that were used.
+    /// Returns whether the current tokens differ from the used one and are valid.
     fn is_replaced(&self, used: Option<&Secret>) -> bool {
         let state = self.state();
         let tokens = state.tokens.as_ref();
@@ -106,7 +105,7 @@ impl Inner {
             }
         }
         if matches!(reason, RenewalReason::Expired) && !self.settings.grant.is_silent() {
-            // Nobody is asked before the server says that it has to be.
+            // The user is not asked before the server rejects a message.
             return Ok(());
         }
         self.count_attempt(is_step_up)?;
@@ -118,14 +117,16 @@ impl Inner {
         self.save_tokens(tokens).await
     }
 
-    /// A token that was just renewed and is refused all the same is not renewed again.
+    /// Returns whether the refresh token may be used. A token that was just renewed and is rejected
+    /// is not renewed again.
     fn may_refresh(&self, tokens: &TokenSet, reason: &RenewalReason) -> bool {
         let is_untried = self.state().is_untried;
         tokens.refresh.is_some()
             && !(is_untried && matches!(reason, RenewalReason::Unauthorized(_)))
     }
 
-    /// Counts a sign-in, so that a server that accepts nothing does not get one after the other.
+    /// Counts a sign-in and fails at the limit, so that a server that accepts no token does not
+    /// cause endless sign-ins.
     fn count_attempt(&self, is_step_up: bool) -> Result<(), Error> {
         let mut state = self.state();
         let count = if is_step_up {
@@ -138,8 +139,8 @@ impl Inner {
             return Err(Error::new(
                 ErrorKind::Denied,
                 format!(
-                    "{server} accepted none of the last {MAX_ATTEMPTS} tokens, and is not tried \
-                     with another; OAuth::sign_in starts over"
+                    "{server} rejected the last {MAX_ATTEMPTS} tokens, so there is no further \
+                     attempt; call OAuth::sign_in to start over"
                 ),
             ));
         }
@@ -148,16 +149,16 @@ impl Inner {
     }
 }
 
-/// A renewal that goes on when nobody waits for it any more.
+/// A renewal that continues without its caller.
 struct Refresh {
     inner: Arc<Inner>,
     used: Option<Secret>,
     challenge: Option<Challenge>,
-    /// Whether the server is asked first who gives out its tokens now.
+    /// Whether to check first that the server still names the same issuer.
     check_issuer: bool,
 }
 
-/// Runs it in a task of its own, which holds what its caller held; true if there are good tokens now.
+/// Runs the renewal in a task that takes over the lock. Returns whether there are valid tokens now.
 async fn run_in_task(lock: &mut RenewalLock, work: Refresh) -> Result<bool, Error> {
     let guard = lock.take();
     let task = tokio::spawn(async move { (guard, work.run().await) });
@@ -167,7 +168,7 @@ async fn run_in_task(lock: &mut RenewalLock, work: Refresh) -> Result<bool, Erro
             done
         }
         Err(error) => {
-            let message = "renewing the token was interrupted";
+            let message = "the task that renews the token was aborted";
             Err(Error::caused(ErrorKind::Unavailable, message, error))
         }
     }
@@ -176,7 +177,7 @@ async fn run_in_task(lock: &mut RenewalLock, work: Refresh) -> Result<bool, Erro
 impl Refresh {
     async fn run(self) -> Result<bool, Error> {
         let inner = &self.inner;
-        // Other programs with the same store wait here, and find what this one got.
+        // Other programs with the same store wait here and then use the tokens of this one.
         let _lock = inner.store.lock(&inner.tokens_name()).await?;
         let stored = inner.load_tokens().await?;
         if let Some(stored) = stored.filter(|stored| self.is_newer(stored)) {
@@ -213,7 +214,7 @@ impl Refresh {
         }
     }
 
-    /// Whether the store has something newer than what this process knows.
+    /// Returns whether the stored tokens are newer than those in memory.
     fn is_newer(&self, stored: &TokenSet) -> bool {
         let state = self.inner.state();
         let known = state.tokens.as_ref().map(|tokens| &tokens.access);
@@ -223,7 +224,7 @@ impl Refresh {
             && !stored.is_expired(self.inner.now())
     }
 
-    /// Renewed tokens; `None` if they belong to a server that is not asked any more.
+    /// Returns renewed tokens, or `None` if the server no longer names the issuer of the old ones.
     async fn refreshed(&self, old: &TokenSet) -> Result<Option<TokenSet>, Error> {
         let inner = &self.inner;
         let Some(refresh) = old.refresh.clone() else {
@@ -235,7 +236,7 @@ impl Refresh {
             Some(found) if !self.check_issuer || self.is_current(&old.issuer).await => found,
             _ => inner.discover(self.challenge.as_ref()).await?,
         };
-        // Tokens and clients are for the one who gave them out, and are not shown to another.
+        // Tokens and registrations are sent to their own issuer only.
         if found.server.issuer != old.issuer || found.resource != old.resource {
             return Ok(None);
         }
@@ -256,14 +257,15 @@ impl Refresh {
         let now = inner.now();
         Ok(Some(TokenSet {
             access: answer.access,
-            // One that is not replaced stays good.
+            // A refresh token that is not replaced remains valid.
             refresh: answer.refresh.or_else(|| old.refresh.clone()),
             expires_at: answer.expires_in.map(|seconds| TokenSet::end(now, seconds)),
             ..old.clone()
         }))
     }
 
-    /// Whether the server still names this issuer. If it does not say now, it is taken at its word.
+    /// Returns whether the server still names this issuer. An unreachable server counts as
+    /// unchanged.
     async fn is_current(&self, issuer: &str) -> bool {
         let inner = &self.inner;
         let discovery = Discovery {
@@ -284,7 +286,7 @@ impl Refresh {
 }
 
 impl Inner {
-    /// The client that tokens were given to.
+    /// Returns the client that the tokens were issued to.
     async fn client_for(&self, tokens: &TokenSet) -> Result<Option<Registration>, Error> {
         if let Some(credentials) = &self.settings.credentials {
             return Ok(Some(Registration::of(credentials, &tokens.issuer)));

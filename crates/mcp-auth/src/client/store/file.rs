@@ -1,4 +1,4 @@
-//! A store in a file.
+//! A token store in a file.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -15,23 +15,23 @@ use super::token_store::{StoreLock, TokenStore};
 use crate::Secret;
 use crate::error::{Error, ErrorKind};
 
-/// A file with tokens is not longer; what is longer is not read.
+/// Maximum size of the file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// How often to look whether a lock is free, and how long: a renewal takes three requests.
+/// Poll interval and timeout of the lock file. A renewal takes three requests.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// Keeps tokens in one file that only its owner may read. It is replaced as a whole, and programs
-/// that share it wait for each other.
+/// A token store in a file that only its owner can read. Each change replaces the whole file.
+/// Programs that share the file wait for each other.
 ///
-/// Beside the file is one that ends in `.lock`, which has nothing in it and stays there.
+/// Two empty lock files, whose names end in `.lock`, remain beside the file.
 #[derive(Debug, Clone)]
 pub struct FileStore {
     path: PathBuf,
 }
 
 impl FileStore {
-    /// A store in this file, which need not exist; the folder has to.
+    /// Creates a store in this file. The file need not exist; its folder must.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -50,17 +50,17 @@ impl FileStore {
         let path = self.path.display();
         Error::caused(
             ErrorKind::Store,
-            format!("tokens cannot be kept in {path}: {error}"),
+            format!("the token store {path} failed: {error}"),
             error,
         )
     }
 
-    /// Changes what is kept, alone.
+    /// Changes the file under a lock.
     async fn change(
         &self,
         change: impl FnOnce(&mut Entries) + Send + 'static,
     ) -> Result<(), Error> {
-        // A lock of its own: the one for renewals may be held by whoever calls this.
+        // A separate lock, because the caller may hold the lock for renewals.
         let _lock = self.lock_file("write").await?;
         self.run_blocking(move |path| {
             let mut all = read(path)?;
@@ -125,14 +125,14 @@ fn read(path: &Path) -> io::Result<Entries> {
         metadata => metadata?.len(),
     };
     if length > MAX_FILE_BYTES {
-        return Err(io::Error::other("the file is too long to be a store"));
+        return Err(io::Error::other("the file is too large for a token store"));
     }
     let text = Zeroizing::new(fs::read(path)?);
-    // What is wrong with it may quote it.
-    serde_json::from_slice(&text).map_err(|_| io::Error::other("the file is no store of tokens"))
+    // The error of the parser might quote a token.
+    serde_json::from_slice(&text).map_err(|_| io::Error::other("the file is not a token store"))
 }
 
-/// Writes another file and puts it in the place of the first: whoever reads sees one or the other.
+/// Writes a temporary file and renames it, so that readers see the old or the new content.
 fn write(path: &Path, all: &Entries) -> io::Result<()> {
     let text = Zeroizing::new(serde_json::to_vec_pretty(all).map_err(io::Error::other)?);
     let mut temporary = path.as_os_str().to_owned();
@@ -148,7 +148,7 @@ fn write(path: &Path, all: &Entries) -> io::Result<()> {
     fs::rename(&temporary, path)
 }
 
-/// For files that only their owner may read.
+/// Returns options for files that only their owner can read.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -157,7 +157,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// The lock, if nobody has it; the system gives it back when its holder ends.
+/// Returns the lock if it is free. The operating system releases it when its holder ends.
 #[cfg(unix)]
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{FlockOperation, flock};
@@ -170,7 +170,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The lock, if nobody has it; the system gives it back when its holder ends.
+/// Returns the lock if it is free. The operating system releases it when its holder ends.
 #[cfg(windows)]
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
     use std::os::windows::fs::OpenOptionsExt;
@@ -189,7 +189,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// No lock: this system has none that ends with its holder.
+/// Does not lock: this operating system has no lock that ends with its holder.
 #[cfg(not(any(unix, windows)))]
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
     private().create(true).truncate(false).open(path).map(Some)

@@ -1,4 +1,4 @@
-//! A store that ends with the program.
+//! A token store in memory.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,13 +11,13 @@ use crate::Secret;
 use crate::error::Error;
 use crate::sync::lock;
 
-/// Keeps tokens in memory: the user signs in once for each run of the program. Clones share what
-/// they keep.
+/// A token store in memory: the user signs in once per run of the program. Clones share their
+/// content.
 #[derive(Clone, Default)]
 pub struct MemoryStore(Arc<Mutex<HashMap<String, Secret>>>);
 
 impl MemoryStore {
-    /// An empty one.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! Where tokens are kept between two runs of a program.
+//! The interface of token stores.
 
 use std::any::Any;
 use std::fmt;
@@ -8,52 +8,53 @@ use mcp_protocol::BoxFuture;
 use crate::Secret;
 use crate::error::Error;
 
-/// Keeps text under names: a file, the system's keychain, a database.
+/// Storage for text under names: a file, the keychain of the system, a database.
 ///
-/// What is kept lets whoever reads it act for the user. Names are not secret: they hold the URLs
-/// of servers and authorization servers.
+/// The content permits its reader to act for the user, so it must be protected. Names are not
+/// secret: they contain the URLs of servers and authorization servers.
 pub trait TokenStore: Send + Sync + 'static {
-    /// What is kept under this name.
+    /// Returns the text with this name; `None` if there is none.
     ///
     /// # Errors
-    /// It cannot be read; see [`Error::store`]. Nothing kept is no error.
+    /// Returns an error if the store cannot be read; see [`Error::store`].
     fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, Error>>;
 
-    /// Keeps this from now on, instead of what was there: all of it or nothing.
+    /// Replaces the text with this name atomically.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if the store cannot be written.
     fn save<'a>(&'a self, name: &'a str, text: &'a Secret) -> BoxFuture<'a, Result<(), Error>>;
 
-    /// Forgets what is kept under this name.
+    /// Removes the text with this name.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns an error if the store cannot be written.
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Error>>;
 
-    /// Waits until no other user of the store, in this process or another, has this lock; it is
-    /// held until it is dropped. Tokens are renewed under it, so that programs that share a store
-    /// do not spend each other's refresh tokens. Default: nobody else uses the store.
+    /// Waits until no other user of the store, in this process or another, holds this lock. The
+    /// lock is held until it is dropped. Tokens are renewed under it, so that programs that share a
+    /// store do not use each other's refresh tokens. Default: no lock, for stores that are not
+    /// shared.
     ///
     /// # Errors
-    /// The lock is held by somebody else for too long.
+    /// Returns an error if the lock is held by another user for too long.
     fn lock<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, Result<StoreLock, Error>> {
         Box::pin(async { Ok(StoreLock::none()) })
     }
 }
 
-/// Held as long as nobody else may renew tokens.
+/// A lock of a [`TokenStore`], released on drop.
 pub struct StoreLock(
-    #[expect(dead_code, reason = "what it does is being dropped")] Option<Box<dyn Any + Send>>,
+    #[expect(dead_code, reason = "held only to be dropped")] Option<Box<dyn Any + Send>>,
 );
 
 impl StoreLock {
-    /// A lock that locks nothing.
+    /// Creates a lock without effect.
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// A lock that is given back when `guard` is dropped.
+    /// Creates a lock that is released when `guard` is dropped.
     pub fn new(guard: impl Send + 'static) -> Self {
         Self(Some(Box::new(guard)))
     }

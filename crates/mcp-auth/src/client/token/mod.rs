@@ -1,4 +1,4 @@
-//! Tokens: what is kept of them, and how they are asked for.
+//! Tokens: requests, responses, DPoP proofs, and what is stored.
 
 mod proof;
 mod request;

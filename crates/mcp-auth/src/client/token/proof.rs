@@ -1,4 +1,4 @@
-//! Proofs of possession (DPoP): a token that was stolen is of no use without the client's key.
+//! DPoP proofs: a stolen token is useless without the client's key.
 //!
 //! Specification: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449).
 
@@ -18,12 +18,12 @@ use crate::sync::lock;
 
 pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
-/// The two servers of a sign-in, and a few from before.
+/// Maximum number of nonces: a sign-in has two servers, the others are left from earlier ones.
 const MAX_NONCES: usize = 8;
-/// No nonce is longer than this; a longer one is not sent back.
+/// Maximum size of a nonce. Larger ones are ignored.
 const MAX_NONCE_BYTES: usize = 1_024;
 
-/// A key, and the proofs it makes.
+/// A key and the proofs it signs.
 #[derive(Debug, Clone)]
 pub(crate) struct DpopKey {
     key: SigningKey,
@@ -44,16 +44,15 @@ impl DpopKey {
     pub(crate) fn from_text(text: &Secret) -> Result<Self, Error> {
         let der = BASE64URL_NOPAD.decode(text.expose().as_bytes());
         let der = der.ok().map(Zeroizing::new);
-        let der = der.ok_or_else(|| {
-            Error::new(ErrorKind::Store, "what the store has is no key of a proof")
-        })?;
+        let der =
+            der.ok_or_else(|| Error::new(ErrorKind::Store, "the stored DPoP key cannot be read"))?;
         Ok(Self {
             key: SigningKey::from_der(&der)?,
             der: Arc::new(der),
         })
     }
 
-    /// A proof for one request, and for the token it carries, if it carries one.
+    /// Returns a proof for one request, bound to the token that the request carries, if any.
     pub(crate) fn proof(
         &self,
         method: &str,
@@ -75,7 +74,7 @@ impl DpopKey {
     }
 }
 
-/// The newest nonce of each server, as long as there are few servers.
+/// The newest nonce of each server.
 #[derive(Debug, Default)]
 pub(crate) struct Nonces(Mutex<VecDeque<(String, String)>>);
 
@@ -86,7 +85,7 @@ impl Nonces {
         found.map(|(_, nonce)| nonce.clone())
     }
 
-    /// Remembers the nonce in a response, if there is one; true if it is a new one.
+    /// Stores the nonce of a response. Returns whether it is new.
     pub(crate) fn take(&self, origin: &str, headers: &HeaderMap) -> bool {
         let nonce = headers.get(NONCE).and_then(|g| g.to_str().ok());
         let Some(nonce) = nonce.filter(|n| !n.is_empty() && n.len() <= MAX_NONCE_BYTES) else {
@@ -106,7 +105,7 @@ impl Nonces {
     }
 }
 
-/// Whose nonces a URL needs.
+/// Returns the origin of a URL, the key of its nonces.
 pub(crate) fn origin(uri: &http::Uri) -> String {
     let scheme = uri.scheme_str().unwrap_or_default();
     let host = uri.host().unwrap_or_default().to_ascii_lowercase();
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn nonces_are_remembered_for_their_server_and_not_for_ever() {
+    fn nonces_are_kept_per_server_and_limited() {
         let nonces = Nonces::default();
         let headers = |nonce: &str| HeaderMap::from_iter([(NONCE, nonce.parse().unwrap())]);
         assert!(nonces.take("a", &headers("1")));

@@ -1,7 +1,8 @@
 //! Requests to a token endpoint.
 //!
-//! Specification: [RFC 6749, section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3) (who
-//! asks), [RFC 7523](https://www.rfc-editor.org/rfc/rfc7523) (who asks, by signature).
+//! Specification: [RFC 6749, section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)
+//! (client authentication), [RFC 7523](https://www.rfc-editor.org/rfc/rfc7523) (client
+//! authentication by signature).
 
 use data_encoding::BASE64;
 use http::header::{AUTHORIZATION, HeaderValue};
@@ -20,10 +21,10 @@ use crate::error::{Error, ErrorKind};
 use crate::web::{HttpClient, Reply};
 
 const FORM: &str = "application/x-www-form-urlencoded";
-/// What an assertion about a client is good for, in seconds.
+/// Lifetime of a client assertion, in seconds.
 const ASSERTION_LIFETIME: u64 = 60;
 
-/// What is asked.
+/// The form of a token request.
 pub(crate) struct TokenRequest(Vec<(&'static str, Secret)>);
 
 impl TokenRequest {
@@ -52,7 +53,7 @@ impl TokenRequest {
     }
 }
 
-/// A token endpoint, and who asks there.
+/// A token endpoint and the client that uses it.
 pub(crate) struct TokenEndpoint<'a> {
     pub(crate) http_client: &'a HttpClient,
     pub(crate) server: &'a ServerMetadata,
@@ -63,16 +64,16 @@ pub(crate) struct TokenEndpoint<'a> {
 }
 
 impl TokenEndpoint<'_> {
-    /// Asks, and once more if the server wants a proof with a nonce.
+    /// Sends a token request, and repeats it once if the server requires a nonce.
     ///
     /// # Errors
-    /// The server refuses or cannot be reached; [`TokenError`] tells which.
+    /// Returns an error if the server cannot be reached or rejects the request; see [`TokenError`].
     pub(crate) async fn ask(&self, form: TokenRequest) -> Result<TokenResponse, Error> {
-        // Credentials are for the server that gave them out.
+        // Credentials are sent to their own issuer only.
         if self.client.issuer != self.server.issuer {
             return Err(Error::new(
                 ErrorKind::Mismatch,
-                "a client of one authorization server is not shown to another",
+                "the credentials belong to another authorization server and are not sent",
             ));
         }
         let url = self.server.token_endpoint.as_deref().unwrap_or_default();
@@ -110,7 +111,7 @@ impl TokenEndpoint<'_> {
         Ok(reply)
     }
 
-    /// Says who asks.
+    /// Adds the client authentication.
     fn identified(&self, form: TokenRequest) -> Result<(TokenRequest, Option<HeaderValue>), Error> {
         let id = self.client.client_id.as_str();
         let secret = self.client.secret.as_ref().map_or("", Secret::expose);
@@ -121,7 +122,7 @@ impl TokenEndpoint<'_> {
                 Ok((form, None))
             }
             AuthMethod::Basic => {
-                // Each part is encoded as in a form, so that a colon divides them.
+                // Each part is form-encoded, so that the colon is unambiguous.
                 let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
                 let both = Secret::new(format!("{}:{}", part(id), part(secret)));
                 let value =
@@ -146,7 +147,7 @@ impl TokenEndpoint<'_> {
         let key = self.client.key.as_ref().ok_or_else(|| {
             Error::new(
                 ErrorKind::Setup,
-                "private_key_jwt needs a key; give one with Credentials::key",
+                "private_key_jwt needs a key; set one with Credentials::key",
             )
         })?;
         let mut header = json!({ "typ": "JWT", "alg": key.algorithm() });
@@ -165,12 +166,12 @@ impl TokenEndpoint<'_> {
     }
 }
 
-/// A header value that prints as nothing.
+/// Returns a header value that is marked as sensitive.
 pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_str(text).map_err(|_| {
         Error::new(
             ErrorKind::InvalidResponse,
-            "a token has characters that may not stand in a header",
+            "a token has characters that are not valid in a header",
         )
     })?;
     value.set_sensitive(true);

@@ -1,4 +1,4 @@
-//! What a token endpoint answers.
+//! Responses of a token endpoint.
 
 use serde::Deserialize;
 use url::Url;
@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
 use crate::web::{Reply, redacted};
 
-/// Tokens.
+/// The content of a successful token response.
 #[derive(Debug)]
 pub(crate) struct TokenResponse {
     pub(crate) access: Secret,
@@ -17,7 +17,7 @@ pub(crate) struct TokenResponse {
     pub(crate) refresh: Option<Secret>,
     pub(crate) expires_in: Option<u64>,
     pub(crate) scopes: Option<Scopes>,
-    /// What the token is, where it may be something else than an access token.
+    /// The type of the issued token in a token exchange.
     pub(crate) issued: Option<String>,
 }
 
@@ -26,13 +26,13 @@ struct TokenResponseBody {
     access_token: Secret,
     token_type: Option<String>,
     refresh_token: Option<Secret>,
-    // Some send a string or a fraction; how long a token lasts is not worth failing for.
+    // Some servers send a string or a fraction. An unreadable value is ignored.
     expires_in: Option<serde_json::Value>,
     scope: Option<String>,
     issued_token_type: Option<String>,
 }
 
-/// A refusal in the words of OAuth.
+/// An OAuth error response.
 #[derive(Debug, Deserialize)]
 pub(crate) struct TokenError {
     error: String,
@@ -63,10 +63,10 @@ impl TokenError {
 
     fn advice(&self) -> &'static str {
         match &*self.error {
-            "invalid_client" => "; it does not know this client, or not by this secret",
-            "invalid_target" => "; it does not give out tokens for this server",
+            "invalid_client" => "; the client id or its credentials are not valid there",
+            "invalid_target" => "; it does not issue tokens for this server",
             "unsupported_grant_type" | "unauthorized_client" => {
-                "; this client may not get tokens in this way"
+                "; this client may not use this grant"
             }
             _ => "",
         }
@@ -74,12 +74,12 @@ impl TokenError {
 }
 
 impl TokenResponse {
-    /// Reads a response, whatever it is.
+    /// Reads a token response.
     pub(crate) fn read(url: &Url, reply: &Reply) -> Result<Self, Error> {
         let url = redacted(url);
         let status = reply.status;
         if reply.is_temporary() {
-            let message = format!("{url} gives out no tokens now ({status}); try again later");
+            let message = format!("{url} cannot issue tokens now ({status}); try again later");
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
         if let Some(refusal) = TokenError::of(reply) {
@@ -87,18 +87,18 @@ impl TokenResponse {
             let said = format!("{} {said}", refusal.error);
             let said = quoted(&said);
             let advice = refusal.advice();
-            let message = format!("{url} gives out no token ({status}), it says {said}{advice}");
+            let message = format!("{url} issued no token ({status}) and reported {said}{advice}");
             return Err(Error::new(refusal.kind(), message));
         }
         if !status.is_success() {
-            let message = format!("{url} gives out no token ({status})");
+            let message = format!("{url} issued no token ({status})");
             return Err(Error::new(ErrorKind::InvalidResponse, message));
         }
-        // The cause of the error might quote a token.
+        // The error of the parser might quote a token.
         let body: TokenResponseBody = reply.json().map_err(|_| {
             Error::new(
                 ErrorKind::InvalidResponse,
-                format!("what {url} answers is no token"),
+                format!("the response of {url} is not a token response"),
             )
         })?;
         Self::checked(body, &url)
@@ -108,20 +108,20 @@ impl TokenResponse {
         let named = body.token_type.as_deref().unwrap_or("Bearer");
         let kind = match named {
             it if it.eq_ignore_ascii_case("DPoP") => TokenType::Dpop,
-            // "N_A" is what an exchange says of a token that is no access token.
+            // "N_A" is the type of a token that is not an access token, in a token exchange.
             it if it.eq_ignore_ascii_case("Bearer") || it.eq_ignore_ascii_case("N_A") => {
                 TokenType::Bearer
             }
             other => {
                 let other = quoted(other);
-                let message =
-                    format!("{url} gives out a token of type {other}, which is not known");
+                let message = format!("{url} issued a token of the unknown type {other}");
                 return Err(Error::new(ErrorKind::InvalidResponse, message));
             }
         };
         let text = body.access_token.expose();
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let message = format!("the token from {url} has characters that no token has");
+            let message =
+                format!("the token of {url} has characters that are not valid in a token");
             return Err(Error::new(ErrorKind::InvalidResponse, message));
         }
         Ok(Self {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn lifetimes_are_read_however_they_are_written() {
+    fn lifetimes_are_read_in_any_notation() {
         for (body, seconds) in [
             ("60", Some(60)),
             ("\"60\"", Some(60)),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn t42_an_answer_that_cannot_be_read_is_not_quoted() {
+    fn t42_an_unreadable_response_is_not_quoted() {
         for body in [
             r#"{"access_token":"canary","token_type":7}"#,
             r#"{"access_token":"canary\n","token_type":"Bearer"}"#,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_whether_it_is_for_good() {
+    fn an_error_response_decides_the_kind_of_error() {
         assert!(read(503, "").unwrap_err().is_temporary());
         assert!(
             read(429, r#"{"error":"slow_down"}"#)

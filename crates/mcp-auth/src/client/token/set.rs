@@ -1,4 +1,4 @@
-//! The tokens of one server, and how they are kept.
+//! The tokens of one server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -7,10 +7,10 @@ use crate::Secret;
 use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
 
-/// How many seconds early, at most.
+/// Maximum number of seconds by which a token is renewed before it expires.
 const EXPIRY_MARGIN: u64 = 30;
 
-/// How a token is shown to the server.
+/// The authentication scheme of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TokenType {
     Bearer,
@@ -18,7 +18,7 @@ pub(crate) enum TokenType {
     Dpop,
 }
 
-/// Everything that belongs to one sign-in.
+/// The tokens of one sign-in.
 #[derive(Debug, Clone)]
 pub(crate) struct TokenSet {
     pub(crate) access: Secret,
@@ -26,9 +26,9 @@ pub(crate) struct TokenSet {
     pub(crate) refresh: Option<Secret>,
     /// Seconds since 1970.
     pub(crate) expires_at: Option<u64>,
-    /// What was asked for, which a step-up adds to.
+    /// The requested scopes, to which a step-up adds.
     pub(crate) scopes: Scopes,
-    /// Who gave it out, for which server and to which client.
+    /// The issuer, the server and the client of the tokens.
     pub(crate) issuer: String,
     pub(crate) resource: String,
     pub(crate) client_id: String,
@@ -47,13 +47,13 @@ struct StoredTokens {
 }
 
 impl TokenSet {
-    /// Whether it is of no use any more.
+    /// Returns whether the access token has expired.
     pub(crate) fn is_expired(&self, now: u64) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }
 
-    /// When to stop using a token that lasts so long: a little early, so that it does not end on
-    /// the way.
+    /// Returns when to stop using a token with this lifetime: slightly early, so that it does not
+    /// expire in transit.
     pub(crate) fn end(now: u64, seconds: u64) -> u64 {
         now.saturating_add(seconds - EXPIRY_MARGIN.min(seconds / 2))
     }
@@ -74,9 +74,9 @@ impl TokenSet {
     }
 
     pub(crate) fn from_text(text: &Secret) -> Result<Self, Error> {
-        // What is wrong with it may quote it.
+        // The error of the parser might quote a token.
         let stored: StoredTokens = serde_json::from_str(text.expose())
-            .map_err(|_| Error::new(ErrorKind::Store, "what the store has is no set of tokens"))?;
+            .map_err(|_| Error::new(ErrorKind::Store, "the stored tokens cannot be read"))?;
         Ok(Self {
             access: stored.access_token,
             kind: stored.token_type,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_comes_back() {
+    fn stored_tokens_are_restored_unchanged() {
         let again = TokenSet::from_text(&set().to_text()).unwrap();
         assert_eq!(again.access.expose(), "access-canary");
         assert_eq!(again.kind, TokenType::Dpop);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn t42_neither_prints_nor_errors_hold_tokens() {
+    fn t42_neither_debug_output_nor_errors_contain_tokens() {
         assert!(!format!("{:?}", set()).contains("canary"));
         let broken = Secret::new("{\"access_token\": \"canary\", \"scope\": canary}");
         let error = TokenSet::from_text(&broken).unwrap_err();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_over_before_it_ends() {
+    fn a_token_is_renewed_before_it_expires() {
         assert_eq!(TokenSet::end(1_000, 3_600), 4_570);
         assert_eq!(TokenSet::end(1_000, 10), 1_005);
         assert_eq!(TokenSet::end(u64::MAX, u64::MAX), u64::MAX);

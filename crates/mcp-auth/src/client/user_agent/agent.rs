@@ -1,4 +1,4 @@
-//! How a user is sent to the authorization server.
+//! User agents: how a user reaches the authorization server.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use mcp_protocol::BoxFuture;
 use super::callback::Callback;
 use crate::error::Error;
 
-/// Takes the user to the authorization server, and brings back what the browser brings back.
+/// Opens the authorization server for the user and receives the callback.
 ///
-/// For programs with a terminal there is [`Loopback`](super::Loopback); for those who have a
-/// redirect URI of their own, [`CustomUserAgent`].
+/// Use [`Loopback`](super::Loopback) in programs on the user's machine, and [`CustomUserAgent`] in
+/// programs with their own redirect URI.
 pub trait UserAgent: Send + Sync + 'static {
-    /// Gets ready for one visit. The redirect URI has to be known before the user leaves, because
-    /// the client is registered with it.
+    /// Starts an authorization session. Its redirect URI must be known before the browser is
+    /// opened, because the client is registered with it.
     fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>>;
 
-    /// Gets ready for another visit, where the client is registered with this redirect URI. If the
-    /// visit has another one, the client is registered anew, and a server takes it for another
-    /// client, to which nothing belongs that was begun before. Default: [`start_session`](Self::start_session).
+    /// Starts an authorization session for a client that is registered with this redirect URI. With
+    /// another redirect URI, the client is registered again, and authorization servers treat it as
+    /// a different client. Default: [`start_session`](Self::start_session).
     fn start_session_at<'a>(
         &'a self,
         _redirect_uri: &'a str,
@@ -27,25 +27,24 @@ pub trait UserAgent: Send + Sync + 'static {
     }
 }
 
-/// One visit to an authorization server.
+/// One trip of the user's browser to the authorization server and back.
 pub trait AuthorizationSession: Send + 'static {
-    /// Where the authorization server sends the browser back to: `https`, or `http` on this
-    /// machine.
+    /// Returns the URL that the authorization server redirects the browser to: `https`, or `http`
+    /// on this machine.
     fn redirect_uri(&self) -> &str;
 
-    /// Shows this URL to the user and waits for the browser to come back. Dropping the future ends
-    /// the visit.
+    /// Opens the URL for the user and waits for the callback. Dropping the future aborts the
+    /// session.
     ///
-    /// The URL was made safe to open, but it is not made for a shell: hand it to the system as one
+    /// The URL is safe to open, but it is not quoted for a shell: pass it to the system as one
     /// argument.
     ///
     /// # Errors
-    /// The user could not be asked, or went away; see [`Error::user_agent`].
+    /// Returns an error if the user cannot be reached or cancels; see [`Error::user_agent`].
     fn open<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>>;
 }
 
-/// A redirect URI that the program receives by itself, and a function that takes the user there
-/// and back.
+/// A user agent made of a redirect URI and a function that opens a URL and waits for the callback.
 pub struct CustomUserAgent<F> {
     uri: String,
     open: F,
@@ -56,7 +55,7 @@ where
     F: Fn(String) -> V + Clone + Send + Sync + 'static,
     V: Future<Output = Result<Callback, Error>> + Send + 'static,
 {
-    /// `open` is given the URL to show to the user, and waits for the browser to come to `uri`.
+    /// Creates a user agent. `open` receives the URL to open and returns the callback at `uri`.
     pub fn new(uri: impl Into<String>, open: F) -> Self {
         Self {
             uri: uri.into(),

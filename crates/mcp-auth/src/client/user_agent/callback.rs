@@ -1,4 +1,4 @@
-//! What comes back from the user's browser.
+//! Callbacks: redirects of the browser back to the client.
 
 use std::fmt;
 
@@ -6,15 +6,16 @@ use url::form_urlencoded;
 
 use crate::Secret;
 
-/// More parameters than any server sends; the rest is not read.
+/// Maximum number of parameters that are read.
 const MAX_PARAMETERS: usize = 32;
 
-/// The parameters of a redirect back to the client. It prints as nothing: it may hold a code.
+/// The parameters of a redirect back to the client. `Debug` does not print them, because they may
+/// contain a code.
 #[derive(Clone)]
 pub struct Callback(Vec<(String, Secret)>);
 
 impl Callback {
-    /// Reads the URL that the browser was sent back to, or its query alone.
+    /// Reads the URL that the browser was redirected to, or only its query.
     pub fn parse(url: &str) -> Self {
         let query = url.split_once('?').map_or(url, |(_, query)| query);
         let query = query.split('#').next().unwrap_or_default();
@@ -29,7 +30,7 @@ impl Callback {
         found.map(|(_, value)| value.expose())
     }
 
-    /// Whether something that counts is there more than once: RFC 6749, section 3.1.
+    /// Returns whether a relevant parameter is repeated: RFC 6749, section 3.1.
     pub(crate) fn repeats(&self) -> bool {
         ["code", "state", "iss", "error"].iter().any(|name| {
             let named = self.0.iter().filter(|(known, _)| known == name);
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_and_its_query_say_the_same() {
+    fn a_url_and_its_query_are_parsed_alike() {
         for text in ["http://h/cb?code=a%20b&state=s#x", "code=a+b&state=s"] {
             let callback = Callback::parse(text);
             assert_eq!(callback.parameter("code"), Some("a b"));

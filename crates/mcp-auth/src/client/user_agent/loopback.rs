@@ -1,4 +1,4 @@
-//! A place for the browser to come back to, for programs that run on the user's machine.
+//! A callback receiver on the loopback interface, for programs on the user's machine.
 //!
 //! Specification: [RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3).
 
@@ -21,27 +21,27 @@ use super::callback::Callback;
 use crate::error::{Error, ErrorKind};
 
 const PATH: &str = "/callback";
-/// A request of a browser is shorter, headers included.
+/// Maximum size of a request, headers included.
 const MAX_REQUEST_BYTES: usize = 16 << 10;
-/// How long a connection may take to say what it wants.
+/// Timeout for reading a request and for writing its response.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Connections that want something else: icons, curious programs, pages that guess.
+/// Maximum number of connections; some are from icons, port scanners and pages that guess.
 const MAX_CONNECTIONS: usize = 64;
 
 type Open = dyn Fn(&str) + Send + Sync;
 
-/// Opens a page in the user's browser, and waits on a port of this machine for it to come back.
+/// A user agent that receives the callback on a port of the loopback interface.
 ///
-/// The port is chosen by the system and open for one visit only; the next visit has the same one,
-/// if nobody else took it.
+/// The system chooses the port, which is open during one session. Later sessions use the same port
+/// if it is free.
 #[derive(Clone)]
 pub struct Loopback {
     open: Arc<Open>,
 }
 
 impl Loopback {
-    /// `open` shows a URL to the user: it prints it, or starts a browser. Give it to the system as
-    /// one argument, never to a shell.
+    /// Creates a user agent. `open` shows a URL to the user: it prints the URL or opens a browser.
+    /// Pass the URL to the system as one argument, never to a shell.
     pub fn new(open: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             open: Arc::new(open),
@@ -50,7 +50,7 @@ impl Loopback {
 }
 
 impl Loopback {
-    /// A visit that ends at this port; nought leaves the choice to the system.
+    /// Starts a session at this port; with 0, the system chooses one.
     async fn at(&self, port: u16) -> io::Result<Box<dyn AuthorizationSession>> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
@@ -66,7 +66,7 @@ impl UserAgent for Loopback {
     fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
         Box::pin(async move {
             self.at(0).await.map_err(|error| {
-                let message = "no port of this machine can be opened for the browser to come back";
+                let message = "cannot open a port on this machine for the callback";
                 Error::caused(ErrorKind::Setup, message, error)
             })
         })
@@ -82,7 +82,7 @@ impl UserAgent for Loopback {
             {
                 return Ok(session);
             }
-            // Somebody else has it now.
+            // Another program uses the port.
             self.start_session().await
         })
     }
@@ -112,24 +112,25 @@ impl AuthorizationSession for LoopbackSession {
             let mut listening = JoinSet::new();
             listening.spawn(listen(self.listener, state, found));
             (self.open)(url);
-            // Ends when the listener gives up; dropping `listening` ends the listener.
+            // The channel closes when the listener gives up. Dropping `listening` ends the
+            // listener.
             callback.recv().await.ok_or_else(|| {
                 Error::user_agent(
-                    "too many requests came to the port for the browser, and none was its answer",
+                    "too many requests without a valid callback arrived at the callback port",
                 )
             })
         })
     }
 }
 
-/// The port of a redirect URI of this kind.
+/// Returns the port of a redirect URI of this user agent.
 fn port(redirect_uri: &str) -> Option<u16> {
     let rest = redirect_uri.strip_prefix("http://127.0.0.1:")?;
     rest.strip_suffix(PATH)?.parse().ok()
 }
 
-/// Waits for the browser. Connections have turns of their own: browsers open some that they do
-/// not use.
+/// Accepts connections until a callback arrives. Connections are served concurrently, because
+/// browsers open some without using them.
 async fn listen(listener: TcpListener, state: Arc<str>, found: mpsc::Sender<Callback>) {
     let mut connections = JoinSet::new();
     for _ in 0..MAX_CONNECTIONS {
@@ -147,21 +148,21 @@ async fn listen(listener: TcpListener, state: Arc<str>, found: mpsc::Sender<Call
     while connections.join_next().await.is_some() {}
 }
 
-/// What one connection brings, if it is the browser's.
+/// Reads one connection and returns its callback.
 async fn callback(mut stream: TcpStream, state: &str) -> Option<Callback> {
     let target = timeout(CONNECTION_TIMEOUT, read(&mut stream))
         .await
         .ok()?
         .ok()??;
     let callback = Callback::parse(&target);
-    // A page that guessed the port does not know the state, and does not end the wait.
+    // A page that guessed the port does not know the state and does not end the wait.
     let is_path = target.split('?').next() == Some(PATH);
     let is_ours = is_path && callback.parameter("state") == Some(state);
     let _ = timeout(CONNECTION_TIMEOUT, answer(&mut stream, is_ours)).await;
     is_ours.then_some(callback)
 }
 
-/// The state in a request for consent, which always has one.
+/// Returns the state of an authorization request.
 fn state(url: &str) -> String {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let mut all = form_urlencoded::parse(query.as_bytes());
@@ -171,7 +172,7 @@ fn state(url: &str) -> String {
         .unwrap_or_default()
 }
 
-/// What a connection asks for; `None` if that is no request of a browser.
+/// Reads the target of a request; `None` if it is not a request of a browser.
 async fn read(stream: &mut TcpStream) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     let mut piece = [0_u8; 2_048];
@@ -194,7 +195,7 @@ fn target(request: &str) -> Option<String> {
     is_request.then(|| target.to_owned())
 }
 
-/// Nothing of the request is in the answer, so nothing in it can do anything.
+/// Writes the response. It quotes nothing of the request, so it cannot be used for an injection.
 async fn answer(stream: &mut TcpStream, ours: bool) -> io::Result<()> {
     let (status, text) = if ours {
         (
@@ -202,10 +203,7 @@ async fn answer(stream: &mut TcpStream, ours: bool) -> io::Result<()> {
             "Done. You can close this window and go back to the program.",
         )
     } else {
-        (
-            "404 Not Found",
-            "This is not the page that the program waits for.",
-        )
+        ("404 Not Found", "This page is not the expected callback.")
     };
     let page =
         format!("<!doctype html><meta charset=\"utf-8\"><title>Sign-in</title><p>{text}</p>");
@@ -237,12 +235,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn strangers_do_not_end_the_wait_and_see_nothing_of_it() {
+    async fn foreign_connections_do_not_end_the_session() {
         let session = Loopback::new(|_| {}).start_session().await.unwrap();
         let uri = session.redirect_uri().to_owned();
         assert!(uri.starts_with("http://127.0.0.1:"));
         let visiting = tokio::spawn(async move { session.open("https://as/?state=s1").await });
-        // A connection that says nothing keeps nobody waiting.
+        // A silent connection does not block the others.
         let port = uri.rsplit(':').next().unwrap();
         let port = port.strip_suffix(PATH).unwrap();
         let silent = TcpStream::connect(format!("127.0.0.1:{port}")).await;
@@ -264,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_is_opened_again_unless_somebody_else_has_it() {
+    async fn a_port_is_reused_if_it_is_free() {
         let agent = Loopback::new(|_| {});
         let first = agent.start_session().await.unwrap();
         let uri = first.redirect_uri().to_owned();

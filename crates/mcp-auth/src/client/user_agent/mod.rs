@@ -1,4 +1,4 @@
-//! The user's browser: how it is sent to the authorization server, and the callback.
+//! User agents and callbacks.
 
 mod agent;
 mod callback;

@@ -1,4 +1,4 @@
-//! What a response carries: what the server behind says, or what is said in its place.
+//! Response bodies of a protected service.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-/// The body of a response: that of the service behind, or a text of [`RequireBearer`].
+/// The body of a response: of the inner service, or a text of [`RequireBearer`].
 ///
 /// [`RequireBearer`]: super::RequireBearer
 pub struct Body<B>(BodyKind<B>);
@@ -72,7 +72,7 @@ impl<B> fmt::Debug for Body<B> {
     }
 }
 
-/// A body of one piece.
+/// A body with a single chunk.
 #[derive(Debug, Clone, Default)]
 pub struct TextBody(Bytes);
 

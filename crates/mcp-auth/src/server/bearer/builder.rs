@@ -1,4 +1,4 @@
-//! What a program says of the server it protects.
+//! The builder of [`RequireBearer`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,21 +13,22 @@ use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::{Audience, public_url};
 use crate::server::verify::Verify;
 
-/// Protects the server at this URL: [`RequireBearer::builder`] by another name.
+/// Returns a builder for the protection of the server at this URL; the same as
+/// [`RequireBearer::builder`].
 pub fn require_bearer(resource: impl Into<String>, verifier: impl Verify) -> RequireBearerBuilder {
     RequireBearer::builder(resource, verifier)
 }
 
 impl RequireBearer {
-    /// Describes the server at this URL, as clients reach it from outside, and who verifies its
+    /// Returns a builder. `resource` is the public URL of the server; `verifier` verifies its
     /// tokens.
     pub fn builder(resource: impl Into<String>, verifier: impl Verify) -> RequireBearerBuilder {
         RequireBearerBuilder::new(resource.into(), verifier)
     }
 }
 
-/// Describes a protected server; see [`require_bearer`](super::require_bearer).
-#[must_use = "it does nothing until it is built"]
+/// A builder for [`RequireBearer`]; see [`require_bearer`](super::require_bearer).
+#[must_use = "a builder has no effect until build() is called"]
 pub struct RequireBearerBuilder {
     resource: String,
     verifier: Arc<dyn Verify>,
@@ -55,58 +56,58 @@ impl RequireBearerBuilder {
         }
     }
 
-    /// Another name that the authorization server has for this server, such as
-    /// `api://my-server`: tokens for that are for this server too. For authorization servers that
-    /// know nothing of resource indicators.
+    /// Accepts tokens with this audience too, a name such as `api://my-server` of an authorization
+    /// server that does not support resource indicators.
     pub fn audience(mut self, name: impl Into<String>) -> Self {
         self.audiences.push(name.into());
         self
     }
 
-    /// An issuer that clients can get tokens from. The one of the verifier is known already, if it
-    /// has one.
+    /// Adds an issuer to the metadata of the server. The issuer of the verifier is included
+    /// automatically.
     pub fn authorization_server(mut self, issuer: impl Into<String>) -> Self {
         self.servers.push(issuer.into());
         self
     }
 
-    /// Demands these scopes, separated by spaces, of every request. What only some tools take is
-    /// said [there](mcp_server::Tool::scope).
+    /// Requires these scopes, separated by spaces, for every request. Scopes of a single tool are
+    /// set with [`Tool::scope`](mcp_server::Tool::scope).
     pub fn scope(mut self, scopes: impl Into<String>) -> Self {
         self.scopes.push(scopes.into());
         self
     }
 
-    /// The scopes that clients ask for if no challenge says which: as few as a beginning takes.
-    /// Default: those of [`scope`](Self::scope).
+    /// Sets the scopes that clients request if no challenge names any; keep them minimal. Default:
+    /// those of [`scope`](Self::scope).
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported.extend(scopes.into_iter().map(Into::into));
         self
     }
 
-    /// Says that a token with the scope `broad` may do all that needs `narrow`, one or more words.
+    /// Declares that a token with the scope `broad` has the scopes in `narrow`, separated by
+    /// spaces.
     pub fn implies(mut self, broad: impl Into<String>, narrow: impl Into<String>) -> Self {
         self.implied.push((broad.into(), narrow.into()));
         self
     }
 
-    /// What the server is called where users are asked.
+    /// Sets the name of the server for consent pages.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Where people read about the server.
+    /// Sets the URL of the documentation of the server.
     pub fn documentation(mut self, url: impl Into<String>) -> Self {
         self.documentation = Some(url.into());
         self
     }
 
-    /// The layer.
+    /// Builds the layer.
     ///
     /// # Errors
-    /// Something that was said cannot be: an address that is not `https` (or `http` on this
-    /// machine), a scope that is none, or no authorization server at all.
+    /// Returns an error if a URL is not `https` (or `http` on this machine), a scope is malformed,
+    /// or there is no authorization server.
     pub fn build(self) -> Result<RequireBearer, Error> {
         let mut audience = Audience::new(&self.resource)?;
         for name in self.audiences {
@@ -123,8 +124,7 @@ impl RequireBearerBuilder {
         if servers.is_empty() {
             return Err(Error::new(
                 ErrorKind::Setup,
-                "clients have to know who gives out tokens; name an issuer with \
-                 authorization_server()",
+                "the server has no authorization server; add an issuer with authorization_server()",
             ));
         }
         let required = scopes(&self.scopes)?;
@@ -163,19 +163,19 @@ impl RequireBearerBuilder {
     }
 }
 
-/// A set of scopes that somebody wrote down.
+/// Parses the scopes of a setting.
 fn scopes(texts: &[String]) -> Result<Scopes, Error> {
     let text = texts.join(" ");
     let scopes = Scopes::parse(&text);
     for word in text.split_ascii_whitespace() {
         if !scopes.contains(word) {
-            let message = format!("{} is no scope", quoted(word));
+            let message = format!("{} is not a scope", quoted(word));
             return Err(Error::new(ErrorKind::Setup, message));
         }
-        // 2026-07-28, authorization, refresh tokens: no server is in need of that.
+        // 2026-07-28, authorization, refresh tokens: a server must not require this scope.
         if word == OFFLINE_ACCESS {
-            let message = "offline_access is between clients and authorization servers; \
-                           a server does not ask for it";
+            let message = "offline_access is a scope between clients and authorization servers; \
+             a server cannot require it";
             return Err(Error::new(ErrorKind::Setup, message));
         }
     }

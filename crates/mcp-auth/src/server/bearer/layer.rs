@@ -1,4 +1,4 @@
-//! The layer that lets those alone through who have a token.
+//! The authentication layer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,27 +6,26 @@ use std::sync::Arc;
 use super::metadata::Metadata;
 use super::policy::Policy;
 
-/// A tower layer that lets those requests through that have a good token, and tells the others
-/// how to get one.
+/// A tower layer that accepts only requests with a valid token and answers all others with a
+/// challenge.
 ///
-/// - A request without a token, or with a bad one, is answered with 401 and a challenge that leads
-///   to the metadata; one whose token lacks a scope with 403 and the scopes it takes; one that
-///   cannot be understood with 400. If tokens cannot be verified now, that is 503, not 401.
-/// - A request with a good token loses its `Authorization` header and gets a
-///   [`Principal`], a [`Grant`] and an [`Identity`] in its extensions. The token goes no further.
-/// - If a handler then turns out to need more than is granted, as with [`Tool::scope`] or
-///   [`Auth::require`], the response becomes 403 with the scopes it takes, unless it is a stream
-///   already.
-/// - The [metadata](Metadata) is answered to everybody.
-/// - A CORS preflight is passed on: it has no token and does nothing. A layer that answers it
-///   belongs before this one, so that pages can read the refusals too.
+/// - A request without a token or with an invalid token receives 401 and a challenge that leads to
+///   the metadata; a request whose token lacks a scope receives 403 and the required scopes; a
+///   malformed request receives 400. If tokens cannot be verified now, the status is 503, not 401.
+/// - The layer removes the `Authorization` header of an accepted request and adds a [`Principal`],
+///   a [`Grant`] and an [`Identity`] to its extensions. The token is not forwarded.
+/// - If a handler requires more scopes, with [`Tool::scope`] or [`Auth::require`], the response
+///   becomes 403 with the required scopes, unless it is already an event stream.
+/// - The [metadata](Metadata) is public.
+/// - A CORS preflight is forwarded, because it has no token and no effect. Place a CORS layer in
+///   front of this one, so that pages can read the challenges too.
 ///
-/// Each request is verified by itself, whatever session it belongs to, and a session can be used
-/// only by the principal that opened it. A stream that is open when its token ends stays open:
-/// what is sent on it was asked for while the token was good.
+/// Each request is verified separately, whatever its session, and a session can be used only by the
+/// principal that opened it. A stream stays open after its token expires, because its request was
+/// made with a valid token.
 ///
-/// The service behind may be any tower service over HTTP requests whose responses have a body that
-/// bytes can stand in for.
+/// The inner service may be any tower service over HTTP requests whose response body can be built
+/// from bytes.
 ///
 /// [`Principal`]: mcp_protocol::Principal
 /// [`Grant`]: mcp_protocol::Grant
@@ -37,8 +36,8 @@ use super::policy::Policy;
 pub struct RequireBearer(pub(super) Arc<Policy>);
 
 impl RequireBearer {
-    /// The metadata, for routers that have to be told its paths. What is protected answers it too,
-    /// where requests for it get there.
+    /// Returns the metadata, for routers that mount it at its own paths. The protected service also
+    /// serves it.
     pub fn metadata(&self) -> Metadata {
         self.0.metadata.clone()
     }

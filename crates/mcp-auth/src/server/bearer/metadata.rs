@@ -1,4 +1,4 @@
-//! What the server says of itself to clients that have no token yet.
+//! The metadata of a protected server.
 //!
 //! Specification: [RFC 9728, sections 2 and 3](https://www.rfc-editor.org/rfc/rfc9728#section-2).
 
@@ -23,8 +23,8 @@ use crate::server::audience::Audience;
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
-/// Serves the metadata of a protected server: a tower service, for routers that send only some
-/// paths to what [`RequireBearer`](super::RequireBearer) protects. It answers at any path.
+/// The metadata of a protected server, as a tower service. Use it with routers that send only some
+/// paths to the service behind [`RequireBearer`](super::RequireBearer). It responds at any path.
 ///
 /// ```
 /// # use mcp_auth::server::RequireBearer;
@@ -59,12 +59,12 @@ impl Metadata {
         }))
     }
 
-    /// Its address, as clients are told it.
+    /// Returns the public URL of the metadata.
     pub fn url(&self) -> &str {
         &self.0.url
     }
 
-    /// The paths it is looked for at: with the path of the server, and the one for a whole host.
+    /// Returns the paths of the metadata: with the path of the server, and for the whole host.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         let own = self.0.path.as_str();
         std::iter::once(own).chain((own != WELL_KNOWN).then_some(WELL_KNOWN))
@@ -74,7 +74,7 @@ impl Metadata {
         path.starts_with(WELL_KNOWN) && self.paths().any(|own| own == path)
     }
 
-    /// There is nothing secret in it, so any page may read it.
+    /// Returns the response. It is public, so pages of any origin may read it.
     pub(super) fn answer(&self, method: &Method) -> Response<TextBody> {
         let mut response = Response::new(TextBody::default());
         let mut set = |name: HeaderName, value: &'static str| {
@@ -92,7 +92,7 @@ impl Metadata {
             }
             Method::OPTIONS => {
                 set(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-                // Clients send the revision along.
+                // Clients send `MCP-Protocol-Version`.
                 set(ACCESS_CONTROL_ALLOW_HEADERS, "*");
                 set(ACCESS_CONTROL_MAX_AGE, "86400");
                 *response.status_mut() = StatusCode::NO_CONTENT;

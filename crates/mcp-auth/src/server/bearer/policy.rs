@@ -1,4 +1,4 @@
-//! The rules of a protected server: which requests are admitted, and what the others are answered.
+//! The policy of a protected server: which requests are accepted, and with which permissions.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ use crate::server::audience::Audience;
 use crate::server::identity::Identity;
 use crate::server::verify::{RejectionReason, Verify};
 
-/// More bytes of scopes that are granted already are not repeated in a challenge.
+/// Maximum number of bytes of granted scopes that a challenge repeats.
 const MAX_REPEATED_BYTES: usize = 2_048;
 
 pub(super) struct Policy {
     pub(super) audience: Audience,
     pub(super) verifier: Arc<dyn Verify>,
-    /// What every request takes.
+    /// The scopes that every request requires.
     pub(super) required: Scopes,
-    /// Which scopes are as good as others, too.
+    /// Scopes that imply other scopes.
     pub(super) implied: Vec<(Scopes, Scopes)>,
     pub(super) metadata: Metadata,
 }
 
-/// What a request that was let through may do.
+/// The permissions of an accepted request.
 pub(super) struct Admission {
     grant: Grant,
     /// The scopes of its token.
@@ -45,9 +45,9 @@ impl Policy {
         }
     }
 
-    /// Whether a request may pass, and what it may do then; `None` for what needs no permission.
+    /// Verifies a request and returns its permissions; `None` for a request that needs none.
     pub(super) async fn admit(&self, parts: &mut Parts) -> Result<Option<Admission>, Refusal> {
-        // Whoever stands before this layer does not decide who the user is.
+        // Components in front of this layer must not set the identity.
         parts.extensions.remove::<Principal>();
         parts.extensions.remove::<Grant>();
         parts.extensions.remove::<Identity>();
@@ -77,12 +77,12 @@ impl Policy {
         Ok(Some(Admission { grant, granted }))
     }
 
-    /// What is granted, and what that implies.
+    /// Returns the granted scopes and those that they imply.
     ///
     /// Specification: 2026-07-28, authorization, scope challenge handling.
     fn with_implied(&self, granted: &Scopes) -> Scopes {
         let mut all = granted.clone();
-        // One may imply another that implies a third: no chain is longer than the list.
+        // Implications may form a chain, which is at most as long as the list.
         for _ in &self.implied {
             for (broad, narrow) in &self.implied {
                 if all.contains_all(broad) {
@@ -93,8 +93,8 @@ impl Policy {
         all
     }
 
-    /// What to ask for next: what every request takes, what this one takes, and what there is
-    /// already, so that nothing is lost by asking.
+    /// Returns the scopes of a challenge: those of every request, the missing ones, and the granted
+    /// ones, so that the new token keeps them.
     fn step_up(&self, granted: &Scopes, missing: &str) -> Scopes {
         let needed = self.required.union(&Scopes::parse(missing));
         let mut room = MAX_REPEATED_BYTES;
@@ -115,13 +115,13 @@ impl Policy {
         response
     }
 
-    /// Turns an answer into a challenge, if what it answers turned out to take more scopes. What it
-    /// says stays: it answers a message.
+    /// Turns a response into a challenge if the handler required more scopes. The body stays,
+    /// because it is the response to a message.
     pub(super) fn challenge<B>(&self, admitted: &Admission, response: &mut Response<B>) {
         let Some(missing) = admitted.grant.missing() else {
             return;
         };
-        // What failed for another reason is not mended by a token.
+        // Another token does not help if the request failed for another reason.
         if response.status().is_server_error() || is_stream(response.headers()) {
             return;
         }

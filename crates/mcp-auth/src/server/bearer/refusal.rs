@@ -1,7 +1,7 @@
-//! Why a request is not let through, and how the client is told.
+//! Refusals: why a request is not accepted, and the response.
 //!
-//! Specification: authorization, error handling and scope challenge handling;
-//! [RFC 6750, section 3](https://www.rfc-editor.org/rfc/rfc6750#section-3).
+//! Specification: authorization, error handling and scope challenge handling; [RFC 6750, section
+//! 3](https://www.rfc-editor.org/rfc/rfc6750#section-3).
 
 use std::borrow::Cow;
 
@@ -12,30 +12,30 @@ use serde_json::json;
 use super::body::TextBody;
 use crate::scopes::Scopes;
 
-/// More of a description than this is not sent.
+/// Maximum number of characters of a description.
 const MAX_DESCRIPTION_CHARS: usize = 200;
 
-/// Why not.
+/// Why a request is not accepted.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// There is no token.
+    /// The request has no token.
     Missing,
-    /// There is something in the place of a token.
+    /// The `Authorization` header is malformed.
     Malformed(&'static str),
-    /// The token is no good.
+    /// The token is invalid.
     Invalid(Cow<'static, str>),
-    /// The token is good, but not for this: it takes these scopes.
+    /// The token lacks some of these scopes.
     Scope(Scopes),
-    /// Nobody can tell now.
+    /// The token cannot be verified now.
     Unavailable,
 }
 
-/// What a challenge says of the server.
+/// The properties of the server that a challenge contains.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChallengeContext<'a> {
-    /// Where its metadata is.
+    /// The URL of the metadata.
     pub(super) metadata: &'a str,
-    /// What every request takes.
+    /// The scopes that every request requires.
     pub(super) scopes: &'a Scopes,
 }
 
@@ -49,7 +49,8 @@ impl Refusal {
         }
     }
 
-    /// The code, which a request without any token does not get: it made no mistake.
+    /// Returns the OAuth error code. A request without a token has none, because it is not an
+    /// error.
     fn code(&self) -> Option<&'static str> {
         match self {
             Self::Missing => None,
@@ -65,7 +66,7 @@ impl Refusal {
             Self::Missing => "send an access token for this server".into(),
             Self::Malformed(why) => (*why).into(),
             Self::Invalid(why) => printable(why).into(),
-            Self::Scope(scopes) => printable(&format!("this takes the scopes {scopes}")).into(),
+            Self::Scope(scopes) => printable(&format!("this requires the scopes {scopes}")).into(),
             Self::Unavailable => "tokens cannot be verified now, try again later".into(),
         }
     }
@@ -77,14 +78,14 @@ impl Refusal {
         }
     }
 
-    /// The `WWW-Authenticate` header.
+    /// Returns the value of `WWW-Authenticate`.
     pub(super) fn challenge(&self, context: ChallengeContext<'_>) -> HeaderValue {
         let mut text = "Bearer ".to_owned();
         let mut add = |name: &str, value: &str| {
             if !text.ends_with(' ') {
                 text.push_str(", ");
             }
-            // None of the values has a quote or a backslash in it.
+            // No value contains a quote or a backslash.
             text.extend([name, "=\"", value, "\""]);
         };
         if let Some(code) = self.code() {
@@ -100,7 +101,7 @@ impl Refusal {
             .unwrap_or(HeaderValue::from_static("Bearer"))
     }
 
-    /// The whole response.
+    /// Returns the response.
     pub(super) fn response(&self, context: ChallengeContext<'_>) -> Response<TextBody> {
         let mut body = json!({
             "error": self.code().unwrap_or("unauthorized"),
@@ -128,7 +129,7 @@ impl Refusal {
     }
 }
 
-/// What may stand in a quoted string without being escaped, and not too much of it.
+/// Replaces characters that are not valid in a quoted string, and clips the text.
 fn printable(text: &str) -> String {
     let chars = text.chars().take(MAX_DESCRIPTION_CHARS);
     let keep = |c: char| c == ' ' || (c.is_ascii_graphic() && c != '"' && c != '\\');
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_says_what_is_wrong_and_what_to_do() {
+    fn a_challenge_has_error_scope_and_metadata() {
         let scopes = Scopes::parse("a b");
         let challenge = |refusal: &Refusal| {
             let value = refusal.challenge(context(&scopes));
@@ -161,14 +162,14 @@ mod tests {
         assert_eq!(
             challenge(&Refusal::Scope(Scopes::parse("c"))),
             format!(
-                "Bearer error=\"insufficient_scope\", \
-                 error_description=\"this takes the scopes c\", scope=\"c\", {metadata}"
+                "Bearer error=\"insufficient_scope\", error_description=\"this requires the \
+                 scopes c\", scope=\"c\", {metadata}"
             )
         );
     }
 
     #[test]
-    fn nothing_breaks_out_of_a_header() {
+    fn a_description_cannot_inject_a_header() {
         let nasty = "a\" \\ b\r\nSet-Cookie: x=1\u{e9}\0, Basic realm=\"";
         let refusal = Refusal::Invalid(nasty.repeat(100).into());
         let none = Scopes::default();

@@ -1,4 +1,4 @@
-//! The service that the layer makes.
+//! The service of the layer.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -12,7 +12,7 @@ use tower_service::Service;
 use super::body::{Body, TextBody};
 use super::layer::RequireBearer;
 
-/// A service behind [`RequireBearer`].
+/// A service that is protected by [`RequireBearer`].
 #[derive(Clone)]
 pub struct Protected<S> {
     inner: S,
@@ -24,19 +24,19 @@ impl<S> Protected<S> {
         Self { inner, layer }
     }
 
-    /// The service behind.
+    /// Returns the inner service.
     pub fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service behind, without protection.
+    /// Returns the inner service, without protection.
     pub fn into_inner(self) -> S {
         self.inner
     }
 }
 
 impl RequireBearer {
-    /// The service with this layer before it, as [`Layer::layer`] makes it.
+    /// Wraps a service, like [`Layer::layer`].
     pub fn layer<S>(&self, inner: S) -> Protected<S> {
         Protected::new(inner, self.clone())
     }
@@ -75,7 +75,7 @@ where
             let answer = metadata.answer(request.method());
             return Box::pin(std::future::ready(own(answer)));
         }
-        // The clone is not ready yet; the one that is, is used.
+        // The clone may not be ready; the original is.
         let clone = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, clone);
         Box::pin(async move {

@@ -1,7 +1,7 @@
-//! The token of a request, found in the one place where it may be.
+//! The bearer token of a request.
 //!
-//! Specification: authorization, token requirements;
-//! [RFC 6750, section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1).
+//! Specification: authorization, token requirements; [RFC 6750, section
+//! 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1).
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
@@ -9,20 +9,20 @@ use http::request::Parts;
 use super::refusal::Refusal;
 use crate::Secret;
 
-/// Takes the token off the request, so that nobody behind sees it.
+/// Removes the token from the request, so that the inner service does not see it.
 pub(super) fn take(parts: &mut Parts) -> Result<Secret, Refusal> {
     let in_query = names_token(parts.uri.query().unwrap_or_default());
     let mut values = parts.headers.get_all(AUTHORIZATION).iter();
     let (first, second) = (values.next(), values.next());
     let Some(value) = first else {
-        // One that is in the address is in logs too, and is not looked at.
+        // A token in the URL is ignored, because URLs appear in logs.
         return Err(Refusal::Missing);
     };
     if second.is_some() || in_query {
         return Err(Refusal::Malformed("send one token, in one header"));
     }
     let Ok(text) = value.to_str() else {
-        return Err(Refusal::Malformed("the Authorization header is no text"));
+        return Err(Refusal::Malformed("the Authorization header is not text"));
     };
     let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
     if !scheme.eq_ignore_ascii_case("Bearer") {
@@ -39,7 +39,7 @@ pub(super) fn take(parts: &mut Parts) -> Result<Secret, Refusal> {
     Ok(token)
 }
 
-/// RFC 6750, section 2.3 has a place for tokens in the query, which MCP forbids.
+/// Returns whether the query has a token. RFC 6750, section 2.3 permits this, MCP forbids it.
 fn names_token(query: &str) -> bool {
     let mut pairs = query.split('&');
     pairs.any(|pair| pair.split('=').next() == Some("access_token"))
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_malformed_or_no_token_at_all() {
+    fn other_headers_are_malformed_or_have_no_token() {
         for (uri, headers) in [
             ("/mcp", &["Bearer"][..]),
             ("/mcp", &["Bearer "]),

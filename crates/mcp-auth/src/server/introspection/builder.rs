@@ -1,4 +1,4 @@
-//! What a program says of an issuer that is asked about tokens.
+//! The builder of [`Introspection`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::error::{Error, ErrorKind, quoted};
 use crate::server::issuer::{ISSUER_LIMITS, Issuer};
 use crate::web::{BoxError, FormBody, HttpSettings, Resolver};
 
-/// Describes who is asked about tokens; see [`Introspection::builder`].
-#[must_use = "it does nothing until it is built"]
+/// A builder for [`Introspection`]; see [`Introspection::builder`].
+#[must_use = "a builder has no effect until build() is called"]
 pub struct IntrospectionBuilder {
     issuer: String,
     id: String,
@@ -33,7 +33,7 @@ pub struct IntrospectionBuilder {
 }
 
 impl Introspection {
-    /// Asks this issuer, which knows this server by an id and a secret.
+    /// Returns a builder for an issuer, with the credentials of this server there.
     pub fn builder(
         issuer: impl Into<String>,
         id: impl Into<String>,
@@ -58,47 +58,48 @@ impl IntrospectionBuilder {
         }
     }
 
-    /// Where to ask, for issuers without metadata.
+    /// Sets the introspection endpoint, for issuers without metadata.
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         self.endpoint = Some(url.into());
         self
     }
 
-    /// Sends the credentials in the form (`client_secret_post`) rather than in a header
+    /// Sends the credentials in the form (`client_secret_post`) instead of a header
     /// (`client_secret_basic`).
     pub fn credentials_in_form(mut self) -> Self {
         self.in_form = true;
         self
     }
 
-    /// Accepts answers that do not say whom the token is for. Only for issuers that call a token
-    /// active to the server it was issued for and to nobody else; of any other issuer, tokens for
-    /// its other servers would be accepted.
+    /// Accepts introspection responses without an audience. Use it only with an issuer that reports
+    /// a token as active solely to the server it was issued for; with any other issuer, tokens for
+    /// other servers would be accepted.
     pub fn audience_optional(mut self) -> Self {
         self.require_audience = false;
         self
     }
 
-    /// For how long a good token is not asked about again. Default, and most, 60 s.
+    /// Sets how long an active token is cached. Default and maximum: 60 s.
     pub fn cache_ttl(mut self, ttl: Duration) -> Self {
         self.cache_ttl = ttl;
         self
     }
 
-    /// Lets the issuer name places in private networks. The services that hand out the credentials
-    /// of machines stay out of reach.
+    /// Allows an issuer in a private network. Cloud metadata services, which hand out credentials
+    /// of machines, remain forbidden.
     pub fn allow_private_networks(mut self) -> Self {
         self.http_settings.allow_private = true;
         self
     }
 
-    /// Finds addresses in this way instead of asking the system. They are checked all the same.
+    /// Sets the resolver of host names. Its addresses are checked like those of the default
+    /// resolver, the resolver of the operating system.
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.http_settings.resolver = Arc::new(resolver);
         self
     }
 
-    /// Sends requests through this instead of the HTTP client that comes with this crate; see
+    /// Sets the HTTP client, a tower service, instead of the built-in one; see
     /// [`JwtBuilder::service`](crate::server::JwtBuilder::service).
     pub fn service<S, B>(mut self, service: S) -> Self
     where
@@ -112,22 +113,22 @@ impl IntrospectionBuilder {
         self
     }
 
-    /// What time it is. Default: what the system says.
+    /// Sets the clock. Default: the system clock.
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// The verifier.
+    /// Builds the verifier.
     ///
     /// # Errors
-    /// Something that was said cannot be, such as an issuer that is not reached by TLS.
+    /// Returns an error if a setting is invalid, for example if the issuer is not `https`.
     pub fn build(self) -> Result<Introspection, Error> {
         let issuer = Issuer::new(self.issuer)?;
         let endpoint = match self.endpoint {
             None => None,
             Some(text) => Some(Url::parse(&text).map_err(|error| {
-                let message = format!("the endpoint {} is no URL", quoted(&text));
+                let message = format!("the introspection endpoint {} is not a URL", quoted(&text));
                 Error::caused(ErrorKind::Setup, message, error)
             })?),
         };

@@ -1,7 +1,7 @@
-//! What was said of tokens, for a few moments.
+//! The cache of introspection responses.
 //!
-//! It is found by a digest of the token: tokens are not kept. A token that is asked about already
-//! is not asked about twice at once.
+//! Its keys are digests, so tokens are not stored. Concurrent requests for the same token share one
+//! request to the issuer.
 
 use std::collections::HashMap;
 use std::collections::hash_map;
@@ -17,34 +17,35 @@ use crate::error::{Error, ErrorKind};
 use crate::server::identity::Identity;
 use crate::sync::lock;
 
-/// For how long what is said of a good token is remembered, unless told otherwise, and at most.
+/// Default and maximum time for which an active token is cached.
 pub(crate) const MAX_TTL: Duration = Duration::from_secs(60);
-/// The same of a bad token, which may only be too new for the issuer's other half.
+/// Time for which an inactive token is cached. It is short, because a new token may not have
+/// reached all servers of the issuer.
 const INACTIVE_TTL: Duration = Duration::from_secs(3);
-/// For how long a failure stands before somebody tries again.
+/// Backoff after a failed request.
 const BACKOFF: Duration = Duration::from_secs(2);
-/// Tokens that are remembered.
+/// Maximum number of cached tokens.
 const MAX_ENTRIES: usize = 1_000;
-/// Questions to the issuer at once. The others wait.
+/// Maximum number of concurrent requests to the issuer. Further requests wait.
 const MAX_CONCURRENT: usize = 32;
-/// For how long they wait.
+/// How long a request waits for its turn.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What was said of a token.
+/// The result of an introspection.
 #[derive(Clone)]
 pub(crate) enum Outcome {
     Active(Identity),
-    /// The reason is for the client.
+    /// The reason, for the client.
     Inactive(String),
 }
 
 type IntrospectionResult = Result<Outcome, Error>;
 type CacheEntry = Arc<AsyncMutex<Option<(IntrospectionResult, Instant)>>>;
 
-/// What was said of tokens.
+/// The cache.
 pub(crate) struct Cache {
     entries: Mutex<HashMap<String, CacheEntry>>,
-    /// Held by who asks.
+    /// One permit for each request to the issuer.
     requests: Semaphore,
     ttl: Duration,
 }
@@ -58,7 +59,7 @@ impl Cache {
         }
     }
 
-    /// What was said of a token, or what is said if it is asked now.
+    /// Returns the cached result for a token, or runs the introspection.
     pub(crate) async fn get<F>(
         &self,
         token: &Secret,
@@ -82,7 +83,7 @@ impl Cache {
             Ok(Outcome::Active(_)) => self.ttl,
             Ok(Outcome::Inactive(_)) => INACTIVE_TTL,
             Err(error) => {
-                tracing::debug!(%error, "a token could not be asked about");
+                tracing::debug!(%error, "token introspection failed");
                 BACKOFF
             }
         };
@@ -102,12 +103,12 @@ impl Cache {
     }
 }
 
-/// Forgets what is over; if nothing is, anything that nobody waits for.
+/// Removes expired entries; if there are none, any entry without waiting requests.
 fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
     let now = Instant::now();
     let is_idle = |entry: &CacheEntry| Arc::strong_count(entry) == 1;
     let is_expired = |entry: &CacheEntry| {
-        // Locked means asked about.
+        // A locked entry has a running request.
         let cached = entry.try_lock();
         cached.is_ok_and(|k| k.as_ref().is_none_or(|(_, until)| now >= *until))
     };
@@ -123,7 +124,7 @@ fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
 fn busy() -> Error {
     Error::new(
         ErrorKind::Unavailable,
-        "too many tokens are asked about at once",
+        "too many concurrent token introspections",
     )
 }
 
@@ -140,7 +141,7 @@ mod tests {
         Ok(Outcome::Inactive("no".to_owned()))
     }
 
-    /// Asks, and says how often the issuer was asked so far.
+    /// Looks up a token and returns the number of requests to the issuer so far.
     async fn asked(
         cache: &Cache,
         token: &str,
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_said_is_remembered_for_moments() {
+    async fn results_are_cached_for_a_short_time() {
         for (say, moments) in [
             (
                 active as fn() -> IntrospectionResult,
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn fifty_requests_with_one_token_are_one_permit() {
+    async fn fifty_requests_with_one_token_cause_one_introspection() {
         let (cache, count) = (Arc::new(Cache::new(MAX_TTL)), Arc::new(AtomicUsize::new(0)));
         let all: Vec<_> = (0..50)
             .map(|_| {
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tokens_that_somebody_makes_up_do_not_pile_up() {
+    async fn forged_tokens_do_not_fill_the_cache() {
         let (cache, count) = (Cache::new(MAX_TTL), AtomicUsize::new(0));
         asked(&cache, "real", active, &count).await;
         tokio::time::advance(Duration::from_secs(1)).await;
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_permit_that_was_given_up_is_asked_by_the_next() {
+    async fn a_cancelled_introspection_is_repeated_by_the_next_request() {
         let (cache, count) = (Cache::new(MAX_TTL), AtomicUsize::new(0));
         let token = "a".into();
         let given_up = cache.get(&token, std::future::pending);

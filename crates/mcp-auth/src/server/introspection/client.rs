@@ -1,4 +1,4 @@
-//! One question to an issuer.
+//! Introspection requests to an issuer.
 
 use data_encoding::BASE64;
 use http::StatusCode;
@@ -16,31 +16,31 @@ use crate::web::{HttpClient, Reply, redacted};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Who is asked, and by whom.
+/// An introspection endpoint and the credentials of this server there.
 pub(crate) struct IntrospectionClient {
     pub(crate) issuer: Issuer,
-    /// Where; found out when it is first needed.
+    /// The endpoint; discovered on first use.
     pub(crate) endpoint: Mutex<Option<Url>>,
     pub(crate) id: String,
     pub(crate) secret: Secret,
-    /// Whether the credentials are in the form rather than in a header.
+    /// Whether the credentials are sent in the form instead of a header.
     pub(crate) in_form: bool,
     pub(crate) http_client: HttpClient,
 }
 
 impl IntrospectionClient {
-    /// What the issuer says of a token.
+    /// Returns the introspection response for a token.
     pub(crate) async fn introspect(&self, token: &Secret) -> Result<Map<String, Value>, Error> {
         let url = self.endpoint().await?;
         let (form, headers) = self.request(token)?;
         let reply = self.http_client.post(&url, FORM, &headers, form).await?;
         if is_unsupported(&reply) {
-            // An answer that does not say that the token is active.
+            // An empty response does not say that the token is active.
             return Ok(Map::new());
         }
         check(&url, &reply)?;
         parse_object(&reply.body).ok_or_else(|| {
-            let message = format!("{} answers no JSON object", redacted(&url));
+            let message = format!("the response of {} is not a JSON object", redacted(&url));
             Error::new(ErrorKind::InvalidResponse, message)
         })
     }
@@ -73,20 +73,24 @@ impl IntrospectionClient {
                 .append_pair("client_secret", self.secret.expose());
             return Ok((form.finish(), Vec::new()));
         }
-        // Each part is encoded as in a form, so that a colon divides them.
+        // Each part is form-encoded, so that the colon is unambiguous.
         let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
         let both = Secret::new(format!("{}:{}", part(&self.id), part(self.secret.expose())));
         let basic = Secret::new(format!("Basic {}", BASE64.encode(both.expose().as_bytes())));
         let mut value = HeaderValue::from_str(basic.expose()).map_err(|error| {
-            Error::caused(ErrorKind::Setup, "the credentials fit no header", error)
+            Error::caused(
+                ErrorKind::Setup,
+                "the credentials are not valid in a header",
+                error,
+            )
         })?;
         value.set_sensitive(true);
         Ok((form.finish(), vec![(AUTHORIZATION, value)]))
     }
 }
 
-/// Whether the issuer gives out no tokens of this kind to ask about, such as signed ones: RFC 7009, section 2.2.1,
-/// which some heed here too.
+/// Returns whether the issuer does not support introspection of this type of token: RFC 7009,
+/// section 2.2.1, which some issuers apply here too.
 fn is_unsupported(reply: &Reply) -> bool {
     let error = parse_object(&reply.body).and_then(|mut body| body.remove("error"));
     reply.status == StatusCode::BAD_REQUEST

@@ -1,4 +1,4 @@
-//! Tokens that only their issuer can read (token introspection).
+//! Token introspection, for tokens that only their issuer can read.
 //!
 //! Specification: [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662).
 

@@ -1,6 +1,4 @@
-//! Tokens that only their issuer understands.
-//!
-//! Specification: [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662).
+//! The verifier for token introspection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,12 +15,11 @@ use crate::server::claims::{Claims, SKEW};
 use crate::server::identity::Identity;
 use crate::server::verify::{Rejection, Verify};
 
-/// Verifies tokens by asking who issued them.
+/// A verifier that asks the issuer about each token.
 ///
-/// What the issuer says is checked as the claims of a signed token are: that it is the issuer, that
-/// this server is in the audience, that the token has not ended, and that it is not bound to a key.
-/// It is remembered for a few moments, so that a token that is withdrawn opens the door for at most
-/// a minute more.
+/// The response is validated like the claims of a signed token: issuer, audience, expiry, and no
+/// binding to a key. Results are cached, so a revoked token is accepted for at most one more
+/// minute.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcp_auth::server::Error> {
@@ -40,7 +37,7 @@ pub struct Introspection(pub(super) Arc<Inner>);
 
 pub(super) struct Inner {
     pub(super) client: IntrospectionClient,
-    /// Whether an answer has to say whom the token is for.
+    /// Whether a response must have an audience.
     pub(super) require_audience: bool,
     pub(super) clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     pub(super) cache: Cache,
@@ -54,7 +51,7 @@ impl Introspection {
             Outcome::Active(identity) => identity,
             Outcome::Inactive(why) => return Err(Rejection::invalid(why)),
         };
-        // What depends on the moment and on the server is not remembered.
+        // Time and audience are checked for each request and are not cached.
         let claims = Claims::new(identity.claims());
         claims.check_times((this.clock)(), SKEW)?;
         let is_for_anybody = !this.require_audience && !claims.has("aud");
@@ -75,7 +72,7 @@ impl Inner {
         })
     }
 
-    /// Who the token speaks for, if the issuer says that it is good.
+    /// Returns the identity of a token that the issuer reports as active.
     fn check(&self, claims: Claims<'_>) -> Result<Identity, Rejection> {
         let issuer = &self.client.issuer.name;
         if !claims.is_true("active") {
@@ -86,10 +83,10 @@ impl Inner {
         }
         claims.check_unbound()?;
         let kind = claims.text("token_type")?.unwrap_or("Bearer");
-        // Some say here which of their tokens it is.
+        // Some issuers put the kind of token here.
         let kinds = ["bearer", "access_token"];
         if !kinds.iter().any(|i| i.eq_ignore_ascii_case(kind)) {
-            return Err(Rejection::invalid("the token is no bearer token"));
+            return Err(Rejection::invalid("the token is not a bearer token"));
         }
         let subject = match claims.text("sub")? {
             // A client that acts for itself is its own subject.
@@ -97,7 +94,7 @@ impl Inner {
             subject => subject,
         };
         let Some(subject) = subject.filter(|s| !s.is_empty()) else {
-            return Err(Rejection::invalid("the token names no subject"));
+            return Err(Rejection::invalid("the token has no subject (sub)"));
         };
         claims.identity(issuer, subject)
     }

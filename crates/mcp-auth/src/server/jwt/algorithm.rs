@@ -1,4 +1,4 @@
-//! What tokens are signed with.
+//! Signature algorithms of tokens.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use ring::signature::{
     RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, VerificationAlgorithm,
 };
 
-/// How a token is signed. All of them are asymmetric: a server that can verify a token cannot make
-/// one, and a public key cannot be mistaken for a shared secret.
+/// A signature algorithm. All of them are asymmetric: a server that can verify a token cannot
+/// create one, and a public key cannot be mistaken for a shared secret.
 ///
 /// Specification: [RFC 7518, section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,7 +36,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All there are.
+    /// All algorithms.
     pub const ALL: [Self; 9] = [
         Self::ES256,
         Self::ES384,
@@ -49,7 +49,7 @@ impl Algorithm {
         Self::PS512,
     ];
 
-    /// Its name in tokens and keys.
+    /// Returns the name in tokens and keys.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ES256 => "ES256",
@@ -64,14 +64,14 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm of this name, to the letter.
+    /// Returns the algorithm with this name, compared byte for byte.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        // RFC 9864 gives the one curve of EdDSA that is in use its own name.
+        // RFC 9864 names the only curve of EdDSA that is in use.
         let name = if name == "Ed25519" { "EdDSA" } else { name };
         Self::ALL.into_iter().find(|i| i.as_str() == name)
     }
 
-    /// The family of its keys.
+    /// Returns the family of its keys.
     pub(crate) const fn family(self) -> Family {
         match self {
             Self::ES256 => Family::P256,
@@ -81,7 +81,7 @@ impl Algorithm {
         }
     }
 
-    /// How a signature on a curve is verified.
+    /// Returns the verification algorithm of an elliptic curve.
     pub(crate) fn of_curve(self) -> Option<&'static dyn VerificationAlgorithm> {
         Some(match self {
             Self::ES256 => &ECDSA_P256_SHA256_FIXED,
@@ -91,7 +91,7 @@ impl Algorithm {
         })
     }
 
-    /// How a signature by RSA is verified: with keys of 2,048 to 8,192 bits.
+    /// Returns the verification parameters of RSA, for keys of 2,048 to 8,192 bits.
     pub(crate) fn of_rsa(self) -> Option<&'static RsaParameters> {
         Some(match self {
             Self::RS256 => &RSA_PKCS1_2048_8192_SHA256,
@@ -111,7 +111,7 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// What kind of key it is.
+/// A family of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     P256,

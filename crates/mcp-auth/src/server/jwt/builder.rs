@@ -1,4 +1,4 @@
-//! What a program says of an issuer.
+//! The builder of [`Jwt`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::server::claims::SKEW;
 use crate::server::issuer::{ISSUER_LIMITS, Issuer};
 use crate::web::{BoxError, FormBody, HttpSettings, Resolver};
 
-/// Bytes of a token, unless told otherwise.
+/// Default maximum size of a token.
 const DEFAULT_MAX_TOKEN_BYTES: usize = 8 << 10;
 
-/// Describes the tokens of an issuer; see [`Jwt::builder`].
-#[must_use = "it does nothing until it is built"]
+/// A builder for [`Jwt`]; see [`Jwt::builder`].
+#[must_use = "a builder has no effect until build() is called"]
 pub struct JwtBuilder {
     issuer: String,
     algorithms: Vec<Algorithm>,
@@ -38,15 +38,16 @@ pub struct JwtBuilder {
 }
 
 impl Jwt {
-    /// Verifies the tokens of this issuer, with the keys that its metadata leads to.
+    /// Creates a verifier for the tokens of an issuer, with the keys that its metadata names.
     ///
     /// # Errors
-    /// The issuer is no `https` URL (or `http` on this machine), or `https` is not built in.
+    /// Returns an error if the issuer is not an `https` URL (or `http` on this machine), or if it
+    /// needs TLS and TLS is not enabled.
     pub fn new(issuer: impl Into<String>) -> Result<Self, Error> {
         Self::builder(issuer).build()
     }
 
-    /// The same, with something to say about it.
+    /// Returns a builder for a verifier with other settings.
     pub fn builder(issuer: impl Into<String>) -> JwtBuilder {
         JwtBuilder::new(issuer.into())
     }
@@ -68,67 +69,68 @@ impl JwtBuilder {
         }
     }
 
-    /// Allows these algorithms and no others. Default: all there are.
+    /// Sets the allowed algorithms. Default: all.
     pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
         self.algorithms = algorithms.into_iter().collect();
         self
     }
 
-    /// The keys themselves. Nothing is fetched then.
+    /// Sets the keys. No keys are fetched then.
     pub fn keys(mut self, keys: Jwks) -> Self {
         self.static_keys = Some(keys);
         self
     }
 
-    /// Where the keys are, for issuers without metadata.
+    /// Sets the URL of the keys, for issuers without metadata.
     pub fn jwks_uri(mut self, url: impl Into<String>) -> Self {
         self.uri = Some(url.into());
         self
     }
 
-    /// Accepts only tokens that say they are access tokens (`typ` is `at+jwt`). By default a token
-    /// may also be a `JWT`, or say nothing: many issuers do not tell access tokens from others.
+    /// Accepts only tokens with the type `at+jwt`. By default, the type may also be `JWT` or
+    /// missing, because many issuers do not mark access tokens.
     pub fn require_at_jwt(mut self) -> Self {
         self.require_at_jwt = true;
         self
     }
 
-    /// How far the issuer's clock may be off. Default, and most, 60 s.
+    /// Sets the tolerated clock skew of the issuer. Default and maximum: 60 s.
     pub fn skew(mut self, skew: Duration) -> Self {
         self.skew = skew;
         self
     }
 
-    /// Sets how many bytes a token may have. Default 8 KiB.
+    /// Sets the maximum size of a token in bytes. Default: 8 KiB.
     pub fn max_token_bytes(mut self, bytes: usize) -> Self {
         self.max_token_bytes = bytes;
         self
     }
 
-    /// For how long keys are not looked at again, and for how long they are used if the issuer
-    /// does not answer. Default 10 minutes and 24 hours. What the issuer says of caching is not
-    /// considered.
+    /// Sets how long keys are cached before they are fetched again, and how long they are used
+    /// while the issuer is unreachable. Default: 10 minutes and 24 hours. Cache headers of the
+    /// issuer are ignored.
     pub fn jwks_cache(mut self, ttl: Duration, max_stale: Duration) -> Self {
         self.cache_lifetimes = CacheLifetimes { ttl, max_stale };
         self
     }
 
-    /// Lets the issuer name places in private networks. The services that hand out the credentials
-    /// of machines stay out of reach.
+    /// Allows an issuer in a private network. Cloud metadata services, which hand out credentials
+    /// of machines, remain forbidden.
     pub fn allow_private_networks(mut self) -> Self {
         self.http_settings.allow_private = true;
         self
     }
 
-    /// Finds addresses in this way instead of asking the system. They are checked all the same.
+    /// Sets the resolver of host names. Its addresses are checked like those of the default
+    /// resolver, the resolver of the operating system.
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.http_settings.resolver = Arc::new(resolver);
         self
     }
 
-    /// Sends requests through this instead of the HTTP client that comes with this crate. It has
-    /// to keep away from addresses in private networks by itself: only what is written in a URL is
-    /// checked before a request is given to it. It may not follow redirects.
+    /// Sets the HTTP client, a tower service, instead of the built-in one. The URL of a request is
+    /// checked before the service receives it. The service itself must reject addresses of private
+    /// networks after name resolution, and it must not follow redirects.
     pub fn service<S, B>(mut self, service: S) -> Self
     where
         S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
@@ -141,23 +143,23 @@ impl JwtBuilder {
         self
     }
 
-    /// What time it is. Default: what the system says.
+    /// Sets the clock. Default: the system clock.
     pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// The verifier. Keys are fetched when the first token comes.
+    /// Builds the verifier. Keys are fetched when the first token arrives.
     ///
     /// # Errors
-    /// Something that was said cannot be, such as an issuer that is not reached by TLS.
+    /// Returns an error if a setting is invalid, for example if the issuer is not `https`.
     pub fn build(self) -> Result<Jwt, Error> {
         let setup = |why: &str| Err(Error::new(ErrorKind::Setup, why));
         if self.skew > SKEW {
-            return setup("no clock is off by more than 60 s; set skew() to less");
+            return setup("the clock skew is more than 60 s; set a smaller value with skew()");
         }
         if self.algorithms.is_empty() {
-            return setup("without algorithms() no token is good; allow one");
+            return setup("no algorithm is allowed; set at least one with algorithms()");
         }
         let issuer = Issuer::new(self.issuer)?;
         let name = issuer.name.clone();
@@ -190,7 +192,7 @@ impl JwtBuilder {
 
 fn parse_uri(text: &str) -> Result<Url, Error> {
     Url::parse(text).map_err(|error| {
-        let message = format!("the jwks_uri {} is no URL", quoted(text));
+        let message = format!("the jwks_uri {} is not a URL", quoted(text));
         Error::caused(ErrorKind::Setup, message, error)
     })
 }

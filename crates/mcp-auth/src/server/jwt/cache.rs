@@ -1,10 +1,9 @@
-//! The keys of an issuer, kept.
+//! The cache of an issuer's keys.
 //!
-//! Tokens come by the thousand and keys change by the month, so keys are kept. Whoever is first to
-//! need them fetches them, and everybody else waits for that one request. Keys that are no longer
-//! fresh are used while new ones are fetched behind the scenes, so that an issuer may be down for
-//! hours and nobody notices. A token that names an unknown key may mean that there is a new one, or
-//! that somebody makes up tokens: such a token causes a request at most once a minute.
+//! Concurrent requests share one fetch. Keys older than `ttl` are still used while new ones are
+//! fetched in the background, so an issuer may be unreachable for hours without an effect. A token
+//! with an unknown key may mean that the issuer has a new key, or that the token is forged: such
+//! tokens cause at most one fetch per minute.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -18,17 +17,17 @@ use crate::error::Error;
 use crate::server::verify::Rejection;
 use crate::sync::lock;
 
-/// For how long a failure stands before somebody tries again.
+/// Backoff after a failed fetch.
 const BACKOFF: Duration = Duration::from_secs(5);
-/// How often tokens with unknown keys may cause a request.
+/// Minimum interval between fetches because of unknown keys.
 const UNKNOWN_KEY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// For how long keys are kept.
+/// How long keys are cached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CacheLifetimes {
-    /// Younger than this they are not looked at again.
+    /// Age after which keys are fetched again.
     pub(crate) ttl: Duration,
-    /// Older than this they are not used.
+    /// Age after which keys are not used any more.
     pub(crate) max_stale: Duration,
 }
 
@@ -41,7 +40,7 @@ impl Default for CacheLifetimes {
     }
 }
 
-/// Keys, and the way to newer ones.
+/// A cache of keys.
 #[derive(Clone)]
 pub(crate) struct Cache(Arc<Inner>);
 
@@ -49,30 +48,30 @@ struct Inner {
     source: Source,
     lifetimes: CacheLifetimes,
     state: Mutex<State>,
-    /// Held by whoever fetches.
+    /// Held during a fetch.
     fetch_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
 struct State {
     keys: Option<(Jwks, Instant)>,
-    /// Why there are no newer keys, if the last attempt failed.
+    /// The error and time of the last fetch, if it failed.
     failure: Option<(Error, Instant)>,
-    /// When a token with an unknown key last caused a request.
+    /// When a token with an unknown key last caused a fetch.
     unknown_key_fetch: Option<Instant>,
-    /// How many requests have ended.
+    /// Number of completed fetches.
     fetches: u64,
 }
 
 impl State {
-    /// Keys that may be used, and whether they are fresh.
+    /// Returns keys that may be used, and whether they are younger than `ttl`.
     fn usable(&self, lifetimes: CacheLifetimes) -> Option<(&Jwks, bool)> {
         let (keys, since) = self.keys.as_ref()?;
         let age = since.elapsed();
         (age < lifetimes.max_stale).then_some((keys, age < lifetimes.ttl))
     }
 
-    /// A failure that is too young to try again.
+    /// Returns the last error while the backoff lasts.
     fn recent_failure(&self) -> Option<&Error> {
         let (error, since) = self.failure.as_ref()?;
         (since.elapsed() < BACKOFF).then_some(error)
@@ -93,10 +92,10 @@ impl Cache {
         lock(&self.0.state)
     }
 
-    /// The keys, fetched if there are none.
+    /// Returns the keys. Fetches them if there are none.
     ///
     /// # Errors
-    /// There are none and they cannot be had now.
+    /// Returns a rejection if there are no keys and they cannot be fetched now.
     pub(crate) async fn keys(&self) -> Result<Jwks, Rejection> {
         let fetches_before = {
             let state = self.state();
@@ -124,11 +123,11 @@ impl Cache {
         self.fetch(turn).await
     }
 
-    /// The keys, fetched anew because a token names one that is not among them; `None` if that
-    /// was done a moment ago.
+    /// Fetches the keys again because a token names an unknown key; `None` if the last such fetch
+    /// is too recent.
     ///
     /// # Errors
-    /// Whether there is such a key cannot be found out now.
+    /// Returns a rejection if the keys cannot be fetched now.
     pub(crate) async fn keys_for_unknown(&self) -> Result<Option<Jwks>, Rejection> {
         let fetches_before = self.state().fetches;
         let turn = Arc::clone(&self.0.fetch_lock).lock_owned().await;
@@ -150,7 +149,8 @@ impl Cache {
         self.fetch(turn).await.map(Some)
     }
 
-    /// Fetches in a task of its own: whoever asked may go away, and others wait for the same.
+    /// Fetches the keys in a separate task, because other callers wait for the result even if this
+    /// one is dropped.
     async fn fetch(&self, turn: OwnedMutexGuard<()>) -> Result<Jwks, Rejection> {
         let this = self.clone();
         let fetched = tokio::spawn(async move { this.fly(turn).await });
@@ -162,7 +162,7 @@ impl Cache {
     }
 
     fn refresh_in_background(&self) {
-        // Whoever holds it does just that.
+        // The holder of the lock is already fetching.
         let Ok(turn) = Arc::clone(&self.0.fetch_lock).try_lock_owned() else {
             return;
         };

@@ -1,8 +1,8 @@
 //! The public keys of an issuer.
 //!
-//! Specification: [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517) (what a key set is),
-//! [RFC 7518, section 6](https://www.rfc-editor.org/rfc/rfc7518#section-6) and
-//! [RFC 8037](https://www.rfc-editor.org/rfc/rfc8037) (what is in a key).
+//! Specification: [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517) (key sets), [RFC 7518, section
+//! 6](https://www.rfc-editor.org/rfc/rfc7518#section-6) and [RFC
+//! 8037](https://www.rfc-editor.org/rfc/rfc8037) (key parameters).
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,17 +15,17 @@ use super::algorithm::{Algorithm, Family};
 use crate::error::{Error, ErrorKind};
 use crate::server::strict::{decode_base64url, parse_object};
 
-/// More keys than any issuer has; the rest is not read.
+/// Maximum number of keys that are read.
 const MAX_KEYS: usize = 32;
 
-/// A set of public keys, from a text such as `{"keys": [..]}`. Keys that verify no signature that
-/// is understood here are left out. Cloning shares it.
+/// A JSON Web Key Set, such as `{"keys": [..]}`. Keys that cannot verify a supported signature are
+/// ignored. Clones share the keys.
 #[derive(Clone)]
 pub struct Jwks(Arc<[Key]>);
 
 struct Key {
     id: Option<String>,
-    /// The only algorithm it is for, if it says so.
+    /// The only algorithm that the key may be used with, if it names one.
     only: Option<Algorithm>,
     material: Material,
 }
@@ -35,20 +35,20 @@ enum Material {
     Rsa(RsaPublicKeyComponents<Vec<u8>>),
 }
 
-/// What a set of keys says of a signature.
+/// The result of a signature check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignatureCheck {
     Valid,
     Invalid,
-    /// There is no such key.
+    /// The set has no matching key.
     UnknownKey,
 }
 
 impl Jwks {
-    /// Reads a key set.
+    /// Parses a key set.
     ///
     /// # Errors
-    /// It is no key set, or holds no key that can be used.
+    /// Returns an error if the text is not a key set or has no usable key.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         Self::read(text.as_bytes())
     }
@@ -57,10 +57,15 @@ impl Jwks {
         let unusable = |why| Err(Error::new(ErrorKind::InvalidResponse, why));
         let set = parse_object(text);
         let Some(Value::Array(keys)) = set.as_ref().and_then(|set| set.get("keys")) else {
-            return unusable("the key set is no JSON object with an array of keys");
+            return unusable("the key set is not a JSON object with an array of keys");
         };
         if keys.len() > MAX_KEYS {
-            tracing::warn!(keys = keys.len(), most = MAX_KEYS, "a key set is too long");
+            tracing::warn!(
+                keys = keys.len(),
+                most = MAX_KEYS,
+                "the key set has too many keys, \
+             some are ignored"
+            );
         }
         let keys: Arc<[Key]> = keys.iter().take(MAX_KEYS).filter_map(Key::read).collect();
         if keys.is_empty() {
@@ -69,8 +74,7 @@ impl Jwks {
         Ok(Self(keys))
     }
 
-    /// Whether a signature is by one of these keys. A token that names no key can be verified only
-    /// where there is no choice.
+    /// Checks a signature. A token without a key id is checked only if exactly one key matches.
     pub(crate) fn check(
         &self,
         id: Option<&str>,
@@ -115,7 +119,7 @@ impl Key {
     fn read(value: &Value) -> Option<Self> {
         let key = value.as_object()?;
         let text = |name| key.get(name).map(Value::as_str);
-        // A member that is not what it should be spoils the key.
+        // An invalid member invalidates the key.
         let id = match text("kid") {
             None => None,
             Some(id) => Some(id?.to_owned()),
@@ -176,7 +180,7 @@ impl Material {
                 if x.len() != length || y.len() != length {
                     return None;
                 }
-                // An uncompressed point: a byte that says so, and two coordinates.
+                // An uncompressed point: one byte for the format, then two coordinates.
                 Some(Self::Point(family, [vec![4], x, y].concat()))
             }
             "OKP" if curve()? == "Ed25519" => {
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_sign_nothing_are_left_out() {
+    fn keys_that_cannot_verify_are_ignored() {
         let bad = [
             json!("no key"),
             json!({ "kty": "oct", "k": "c2VjcmV0", "kid": "secret" }),
@@ -258,20 +262,20 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_bounded() {
+    fn a_key_set_has_a_maximum_size() {
         let many = vec![point(); 1_000];
         assert_eq!(read(&many).unwrap().0.len(), MAX_KEYS);
     }
 
     #[test]
-    fn what_is_no_set_is_refused() {
+    fn an_invalid_key_set_is_rejected() {
         for text in ["", "[]", "{}", r#"{"keys":{}}"#, r#"{"keys":[],"keys":[]}"#] {
             assert!(Jwks::from_json(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn a_key_is_found_by_its_name_or_because_it_is_the_only_one() {
+    fn a_key_is_found_by_its_id_or_as_the_only_match() {
         let check = |keys: &Jwks, id, algorithm| keys.check(id, algorithm, b"", b"");
         let other = with(point(), "kid", json!("b"));
         let one = read(&[point()]).unwrap();

@@ -1,4 +1,4 @@
-//! Where the keys of an issuer come from.
+//! The source of an issuer's keys.
 
 use url::Url;
 
@@ -10,7 +10,7 @@ use crate::web::HttpClient;
 /// Fetches the keys of an issuer.
 pub(crate) struct Source {
     pub(crate) issuer: Issuer,
-    /// Where its keys are; otherwise its document says so.
+    /// The URL of the keys; otherwise the metadata names it.
     pub(crate) keys: Option<Url>,
     pub(crate) http_client: HttpClient,
 }

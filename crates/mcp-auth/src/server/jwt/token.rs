@@ -1,7 +1,7 @@
-//! A signed token, taken apart.
+//! The parts of a signed token.
 //!
-//! Specification: [RFC 7515, section 5.2](https://www.rfc-editor.org/rfc/rfc7515#section-5.2),
-//! [RFC 8725](https://www.rfc-editor.org/rfc/rfc8725) (what to look out for).
+//! Specification: [RFC 7515, section 5.2](https://www.rfc-editor.org/rfc/rfc7515#section-5.2), [RFC
+//! 8725](https://www.rfc-editor.org/rfc/rfc8725) (best practices).
 
 use serde_json::{Map, Value};
 
@@ -9,22 +9,22 @@ use super::algorithm::Algorithm;
 use crate::server::strict::{decode_base64url, parse_object};
 use crate::server::verify::Rejection;
 
-/// A token as it was sent. Nothing in it is true until its signature is verified.
+/// A parsed token. Its content is not trusted until the signature is verified.
 pub(crate) struct Token<'a> {
     pub(crate) algorithm: Algorithm,
-    /// The name of the key it is signed with.
+    /// The id of the signing key.
     pub(crate) key: Option<String>,
-    /// The type it says to be of, in lower case and without `application/`.
+    /// The type, in lower case and without `application/`.
     pub(crate) kind: Option<String>,
     pub(crate) claims: Map<String, Value>,
-    /// What is signed.
+    /// The signed bytes.
     pub(crate) message: &'a [u8],
     pub(crate) signature: Vec<u8>,
 }
 
 impl<'a> Token<'a> {
-    /// Takes a token apart. Keys and addresses of keys in its header are not looked at: a token
-    /// does not say how it is to be verified, and its algorithm has to be one of `allowed`.
+    /// Parses a token. Keys and key URLs in the header are ignored: a token must not choose how it
+    /// is verified. Its algorithm must be in `allowed`.
     pub(crate) fn read(text: &'a str, allowed: &[Algorithm]) -> Result<Self, Rejection> {
         let bad = |why: &'static str| Rejection::invalid(why);
         let parts = text.rsplit_once('.').and_then(|(message, signature)| {
@@ -32,12 +32,14 @@ impl<'a> Token<'a> {
             (!claims.contains('.')).then_some((message, header, claims, signature))
         });
         let Some((message, header, claims, signature)) = parts else {
-            return Err(bad("the token is no signed JWT"));
+            return Err(bad("the token is not a signed JWT"));
         };
         let header = decode_base64url(header).and_then(|d| parse_object(&d));
         let header = header.ok_or_else(|| bad("the header of the token cannot be read"))?;
         if header.contains_key("crit") {
-            return Err(bad("the token has extensions that are not understood"));
+            return Err(bad(
+                "the token has critical extensions (crit) that are not supported",
+            ));
         }
         let text = |name: &str| match header.get(name) {
             None => Ok(None),

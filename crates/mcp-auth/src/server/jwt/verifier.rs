@@ -1,6 +1,4 @@
-//! Tokens that are signed.
-//!
-//! Specification: [RFC 9068](https://www.rfc-editor.org/rfc/rfc9068).
+//! The verifier for signed tokens.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,12 +17,12 @@ use crate::server::claims::Claims;
 use crate::server::identity::Identity;
 use crate::server::verify::{Rejection, Verify};
 
-/// Verifies tokens that an issuer signs, with its public keys.
+/// A verifier for tokens that an issuer signs, with the issuer's public keys.
 ///
-/// A token is good if it is a compact JWS over a JSON object, signed with one of the algorithms
-/// that are allowed by the key it names; if its issuer is this one to the letter; if this server is
-/// in its audience; if it ends, and has not ended; and if it names a subject. A token that is bound
-/// to a key of its client is no bearer token and is refused.
+/// A token is valid if it is a compact JWS over a JSON object, signed by the key it names with an
+/// allowed algorithm; if its issuer is equal to this one, byte for byte; if this server is in its
+/// audience; if it has an expiry in the future; and if it has a subject. A token that is bound to a
+/// key of its client is not a bearer token and is rejected.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcp_auth::server::Error> {
@@ -34,7 +32,7 @@ use crate::server::verify::{Rejection, Verify};
 /// let narrow = Jwt::builder("https://issuer.example")
 ///     .jwks_uri("https://issuer.example/keys")
 ///     .algorithms([Algorithm::ES256])
-///     .strict()
+///     .require_at_jwt()
 ///     .build()?;
 /// # drop((simple, narrow));
 /// # Ok(())
@@ -46,7 +44,7 @@ pub struct Jwt(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     pub(super) issuer: String,
     pub(super) algorithms: Vec<Algorithm>,
-    /// Whether a token has to say that it is an access token.
+    /// Whether the type of a token must be `at+jwt`.
     pub(super) require_at_jwt: bool,
     pub(super) skew: Duration,
     pub(super) max_token_bytes: usize,
@@ -68,8 +66,8 @@ impl Jwt {
         }
         let token = Token::read(text, &this.algorithms)?;
         this.check_kind(token.kind.as_deref())?;
-        // The claims come before the signature, so that a token of somebody else's makes nobody
-        // fetch keys. Until the signature is verified they are good for nothing but a refusal.
+        // Claims are checked before the signature, so that foreign tokens cause no fetch of keys.
+        // Until the signature is verified, claims can only lead to a rejection.
         let claims = Claims::new(&token.claims);
         if claims.text("iss")? != Some(&this.issuer) {
             return Err(Rejection::invalid("the token is from another issuer"));
@@ -79,11 +77,11 @@ impl Jwt {
         }
         claims.check_times((this.clock)(), this.skew)?;
         if !claims.has("exp") {
-            return Err(Rejection::invalid("the token never expires"));
+            return Err(Rejection::invalid("the token has no expiry (exp)"));
         }
         let subject = claims.text("sub")?.filter(|subject| !subject.is_empty());
         let Some(subject) = subject else {
-            return Err(Rejection::invalid("the token names no subject"));
+            return Err(Rejection::invalid("the token has no subject (sub)"));
         };
         claims.check_unbound()?;
         let identity = claims.identity(&this.issuer, subject)?;
@@ -98,11 +96,11 @@ impl Jwt {
         match this.check(check).await? {
             SignatureCheck::Valid => Ok(identity.with_claims(token.claims)),
             SignatureCheck::Invalid => {
-                Err(Rejection::invalid("the signature of the token is wrong"))
+                Err(Rejection::invalid("the signature of the token is invalid"))
             }
-            SignatureCheck::UnknownKey => {
-                Err(Rejection::invalid("the key of the token is not known"))
-            }
+            SignatureCheck::UnknownKey => Err(Rejection::invalid(
+                "the signing key of the token is unknown",
+            )),
         }
     }
 }
@@ -113,11 +111,13 @@ impl Inner {
             Some("at+jwt") => Ok(()),
             // Older issuers do not tell access tokens from others; the audience does.
             None | Some("jwt") if !self.require_at_jwt => Ok(()),
-            _ => Err(Rejection::invalid("the token is of another type")),
+            _ => Err(Rejection::invalid(
+                "the type of the token (typ) is not accepted",
+            )),
         }
     }
 
-    /// What the keys say, newer ones if those there are do not know.
+    /// Checks the signature. Fetches newer keys if the key is unknown.
     async fn check(
         &self,
         check: impl Fn(&Jwks) -> SignatureCheck,
