@@ -90,7 +90,7 @@ fn yes_or_no_fields_keep_both_defaults() {
 
 // proves: ELIC-022, ELIC-023, ELIC-024, ELIC-025, ELIC-026, M-DEPR-007
 #[test]
-fn five_kinds_of_choice_are_told_apart_and_survive() {
+fn five_kinds_of_choice_are_distinguished_and_round_trip() {
     use PrimitiveSchemaDefinition as Field;
     let single = field(r#"{"type":"string","title":"T","enum":["a","b"],"default":"a"}"#);
     assert!(matches!(single, Field::UntitledSingleSelectEnum(_)));
@@ -130,7 +130,7 @@ fn a_form_of_2025_06_18_parses() {
 }
 
 #[test]
-fn a_foreign_field_is_kept_and_one_without_type_is_an_error() {
+fn an_unknown_field_is_kept_and_a_field_without_type_is_an_error() {
     let raw = field(r#"{"default":"red","type":"colour"}"#);
     assert_eq!(
         raw,
@@ -207,7 +207,7 @@ fn an_unknown_mode_is_kept() {
 
 // proves: SCHEMA-033
 #[test]
-fn answers_of_every_kind_survive() {
+fn responses_of_every_kind_round_trip() {
     let text = r#"{"action":"accept","content":{"a":1.5,"b":true,"c":"x","d":["a","b"],"e":3,"f":18446744073709551615}}"#;
     survives::<ElicitResult>(text);
     let result: ElicitResult = serde_json::from_str(text).unwrap();
@@ -223,7 +223,7 @@ fn answers_of_every_kind_survive() {
 }
 
 #[test]
-fn three_actions_and_no_content_but_for_a_form() {
+fn only_an_accepted_form_has_content() {
     let answers = [
         ElicitResult::accept(None),
         ElicitResult::decline(),
@@ -249,7 +249,7 @@ fn three_actions_and_no_content_but_for_a_form() {
 
 // proves: SCHEMA-009
 #[test]
-fn the_error_that_demands_a_url_has_typed_data() {
+fn the_error_that_requires_a_url_has_typed_data() {
     let data = json!({"elicitations": [
         {"mode": "url", "message": "m", "url": "https://example.test", "elicitationId": "e1"}
     ]});
@@ -263,7 +263,7 @@ fn the_error_that_demands_a_url_has_typed_data() {
 }
 
 #[test]
-fn a_completion_without_its_id_is_refused() {
+fn a_completion_without_its_id_is_rejected() {
     assert!(error_of::<ElicitationCompleteNotificationParams>("{}").contains("elicitationId"));
 }
 

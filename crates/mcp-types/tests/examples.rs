@@ -68,7 +68,7 @@ fn examples(dir: &Path) -> BTreeMap<String, Vec<(String, String)>> {
 
 // proves: M-BASE-026
 #[test]
-fn every_example_comes_back_equal_and_valid() {
+fn every_example_round_trips_and_is_valid() {
     let Some(dir) = schema_dir() else { return };
     let examples = examples(&dir);
     if examples.is_empty() {
@@ -133,7 +133,7 @@ fn examples_of_errors_have_the_codes_of_the_envelope() {
 
 /// The examples of questions stand in the answers of other requests, too.
 #[test]
-fn examples_of_questions_are_input_requests() {
+fn examples_of_input_requests_decode() {
     let Some(dir) = schema_dir() else { return };
     let examples = examples(&dir);
     for definition in ["CreateMessageRequest", "ElicitRequest", "ListRootsRequest"] {

@@ -35,7 +35,7 @@ fn prefixes_are_labels_before_one_slash() {
 
 // proves: BASE-032, M-META-022
 #[test]
-fn prefixes_of_the_protocol_are_told_by_their_second_label() {
+fn prefixes_of_the_protocol_are_recognized_by_their_second_label() {
     for key in [
         "dev.mcp/x",
         "io.modelcontextprotocol/x",
@@ -65,7 +65,7 @@ fn names_begin_and_end_with_a_letter_or_digit() {
 
 // proves: BASE-028, M-META-018
 #[test]
-fn foreign_values_under_reserved_keys_pass_through() {
+fn invalid_values_under_reserved_keys_pass_through() {
     let text = r#"{"name":"t","_meta":{"io.modelcontextprotocol/later":[1,null],"io.modelcontextprotocol/related-task":7,"progressToken":{}}}"#;
     survives::<CallToolRequestParams>(text);
     let params: CallToolRequestParams = serde_json::from_str(text).unwrap();
@@ -117,7 +117,7 @@ fn progress_is_written_as_it_was_counted() {
 }
 
 #[test]
-fn unknown_capabilities_come_back() {
+fn unknown_capabilities_round_trip() {
     let client = r#"{"experimental":{"a":{"b":1}},"roots":{"listChanged":true},"x-foo":{"a":1}}"#;
     survives::<ClientCapabilities>(client);
     let capabilities: ClientCapabilities = serde_json::from_str(client).unwrap();

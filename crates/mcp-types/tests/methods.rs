@@ -14,7 +14,7 @@ fn answer<R: Request>(params: &R::Params, answer: &str) -> (String, R::Result) {
 }
 
 #[test]
-fn a_marker_ties_a_method_to_its_types() {
+fn a_method_marker_has_its_types() {
     let params = mcp_types::CallToolRequestParams::new("t");
     let (sent, result): (_, CallToolResult) =
         answer::<CallToolRequest>(&params, r#"{"content":[]}"#);
@@ -28,7 +28,7 @@ fn a_marker_ties_a_method_to_its_types() {
 }
 
 #[test]
-fn optional_params_are_those_the_schema_lets_out() {
+fn optional_params_follow_the_schema() {
     let optional = [
         PingRequest::PARAMS_OPTIONAL,
         ListToolsRequest::PARAMS_OPTIONAL,

@@ -81,7 +81,7 @@ fn a_result_that_is_always_complete_refuses_another_kind() {
 }
 
 #[test]
-fn every_result_says_its_kind_first() {
+fn every_result_has_its_type_first() {
     let complete = serde_json::to_string(&CallToolResult::new(vec![])).unwrap();
     assert_eq!(complete, r#"{"resultType":"complete","content":[]}"#);
     let empty = serde_json::to_string(&modern::EmptyResult::new()).unwrap();
@@ -91,7 +91,7 @@ fn every_result_says_its_kind_first() {
 }
 
 #[test]
-fn absent_null_and_empty_are_three_things() {
+fn absent_null_and_empty_are_distinguished() {
     let absent = r#"{"resultType":"input_required"}"#;
     let empty = r#"{"resultType":"input_required","inputRequests":{}}"#;
     let [absent, empty] = [absent, empty].map(|text| {
@@ -141,7 +141,7 @@ fn cache_hints_are_read_leniently_and_always_written() {
 }
 
 #[test]
-fn a_question_is_told_by_its_method_wherever_it_stands() {
+fn an_input_request_is_distinguished_by_its_method_at_any_position() {
     let text = r#"{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://a"}}"#;
     survives::<InputRequest>(text);
     let swapped = r#"{"params":{"mode":"url","message":"m","url":"https://a"},"method":"elicitation/create"}"#;
@@ -160,7 +160,7 @@ fn a_question_is_told_by_its_method_wherever_it_stands() {
 }
 
 #[test]
-fn a_question_without_what_it_needs_is_refused() {
+fn an_input_request_without_required_members_is_rejected() {
     let missing = error_of::<InputRequest>(r#"{"method":"elicitation/create"}"#);
     assert!(missing.contains("missing field `params`"), "{missing}");
     let nameless = error_of::<InputRequest>(r#"{"params":{}}"#);
@@ -174,7 +174,7 @@ fn a_question_without_what_it_needs_is_refused() {
 }
 
 #[test]
-fn an_answer_is_told_by_what_only_its_method_answers() {
+fn an_input_response_is_distinguished_by_its_members() {
     let read = |text: &str| serde_json::from_str::<InputResponse>(text).unwrap();
     assert!(matches!(
         read(r#"{"action":"decline"}"#),
@@ -196,7 +196,7 @@ fn an_answer_is_told_by_what_only_its_method_answers() {
 }
 
 #[test]
-fn a_request_that_does_not_say_who_asks_is_refused_by_name() {
+fn a_request_without_client_metadata_is_rejected_with_the_missing_key() {
     let (pointer, message) = refusal::<CallToolRequestParams>(r#"{"name":"t"}"#);
     assert_eq!((&*pointer, &*message), ("", "missing field `_meta`"));
     let (pointer, message) =
@@ -209,7 +209,7 @@ fn a_request_that_does_not_say_who_asks_is_refused_by_name() {
 }
 
 #[test]
-fn the_keys_of_metadata_are_those_of_the_types() {
+fn metadata_keys_match_the_types() {
     let meta = meta()
         .with_client_info(Implementation::new("c", "1"))
         .with_log_level(LoggingLevel::Info)
@@ -267,7 +267,7 @@ fn unknown_kinds_of_notification_stay_in_the_filter() {
 }
 
 #[test]
-fn what_a_revision_does_not_know_is_left_out_on_the_way_to_it() {
+fn members_that_a_revision_does_not_have_are_omitted() {
     let schema = json!({"type": "object"});
     let tool: mcp_types::Tool = serde_json::from_value(
         json!({"name": "t", "inputSchema": schema, "execution": {"taskSupport": "optional"}}),
@@ -296,7 +296,7 @@ fn what_a_revision_does_not_know_is_left_out_on_the_way_to_it() {
 }
 
 #[test]
-fn methods_have_one_name_and_their_own_directions() {
+fn methods_have_one_name_and_fixed_directions() {
     assert_eq!(
         SubscriptionsListenRequest::METHOD,
         method::SUBSCRIPTIONS_LISTEN

@@ -9,7 +9,7 @@ use crate::support::{error_of, survives};
 
 // proves: SAMP-012
 #[test]
-fn one_block_and_many_come_back_in_their_shape() {
+fn one_block_and_many_blocks_keep_their_form() {
     let contents = [
         r#"{"type":"text","text":"a"}"#,
         r#"[{"type":"text","text":"a"}]"#,
@@ -44,7 +44,7 @@ fn one_block_and_many_come_back_in_their_shape() {
 
 // proves: SAMP-013, M-SAMP-020
 #[test]
-fn the_stop_reason_is_an_open_word() {
+fn the_stop_reason_is_an_open_enum() {
     let known = [
         (StopReason::EndTurn, "endTurn"),
         (StopReason::StopSequence, "stopSequence"),
@@ -63,7 +63,7 @@ fn the_stop_reason_is_an_open_word() {
 
 // proves: SAMP-026
 #[test]
-fn a_result_may_ask_for_several_tools() {
+fn a_result_may_use_several_tools() {
     let text = r#"{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"a","input":{"x":1},"_meta":{"k":1}},{"type":"tool_use","id":"2","name":"b","input":{}}],"model":"m","stopReason":"toolUse"}"#;
     survives::<CreateMessageResult>(text);
     let result: CreateMessageResult = serde_json::from_str(text).unwrap();
@@ -91,7 +91,7 @@ fn an_absent_tool_choice_leaves_it_to_the_model() {
 }
 
 #[test]
-fn a_foreign_block_keeps_its_object() {
+fn an_unknown_block_keeps_its_object() {
     let text = r#"{"role":"user","content":[{"type":"resource","uri":"a"}]}"#;
     survives::<SamplingMessage>(text);
     let message: SamplingMessage = serde_json::from_str(text).unwrap();

@@ -14,7 +14,7 @@ const MEMBERS: &str = r#""taskId":"t","status":"working","createdAt":"2025-11-25
 
 // proves: SCHEMA-018, TASK-049
 #[test]
-fn a_task_without_limit_says_so() {
+fn a_task_without_a_ttl_has_null() {
     let task = Task::new(
         "t",
         TaskStatus::Working,
@@ -56,7 +56,7 @@ fn inline_params_carry_meta_too() {
 }
 
 #[test]
-fn the_payload_is_whatever_the_request_answers() {
+fn the_payload_is_the_result_of_the_request() {
     survives::<GetTaskPayloadResult>(r#"{"_meta":{"a":1},"content":[],"isError":false}"#);
 }
 
@@ -73,7 +73,7 @@ fn typed(kind: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_flat_task_keeps_what_its_status_brings_along() {
+fn a_flat_task_keeps_the_members_of_its_status() {
     for text in [
         flat(
             "working",
@@ -108,7 +108,7 @@ fn a_flat_task_keeps_what_its_status_brings_along() {
 }
 
 #[test]
-fn a_created_task_says_that_it_is_one() {
+fn a_created_task_has_its_result_type() {
     let text = flat("working", "");
     survives::<modern::CreateTaskResult>(&typed("task", &text));
     for other in [text.clone(), typed("complete", &text)] {

@@ -14,7 +14,7 @@ fn tool(text: &str) -> Tool {
 
 // proves: TOOL-039
 #[test]
-fn a_result_that_does_not_say_failed_is_a_success() {
+fn a_result_without_is_error_is_a_success() {
     let silent: CallToolResult = serde_json::from_str(r#"{"content":[]}"#).unwrap();
     assert_eq!((silent.is_error, silent.is_error()), (None, false));
     let failed: CallToolResult = serde_json::from_str(r#"{"content":[],"isError":true}"#).unwrap();
@@ -161,7 +161,7 @@ fn icons_of_unsafe_origin_parse_and_are_dropped() {
 
 // proves: RES-018
 #[test]
-fn a_resource_keeps_all_it_says_about_itself() {
+fn a_resource_keeps_all_members() {
     survives::<Resource>(
         r#"{"uri":"file:///a","name":"n","title":"t","description":"d","mimeType":"text/plain","icons":[{"src":"data:,"}],"size":4294967297,"annotations":{"priority":1}}"#,
     );

@@ -31,7 +31,7 @@ fn arm(text: &str) -> &'static str {
 
 // proves: SCHEMA-024, SCHEMA-028, TOOL-022, TOOL-023
 #[test]
-fn five_block_types_come_back_with_their_annotations() {
+fn five_block_types_round_trip_with_annotations() {
     for (text, expected) in
         BLOCKS
             .iter()
@@ -45,7 +45,7 @@ fn five_block_types_come_back_with_their_annotations() {
 
 // proves: SCHEMA-024
 #[test]
-fn an_unknown_block_keeps_everything_and_its_neighbours() {
+fn an_unknown_block_keeps_all_members_and_its_neighbours() {
     let text = r#"{"content":[{"type":"text","text":"a"},{"depth":[1,null],"type":"hologram"}]}"#;
     let result: CallToolResult = serde_json::from_str(text).unwrap();
     assert_eq!(
@@ -75,7 +75,7 @@ fn the_discriminator_may_come_anywhere() {
 }
 
 #[test]
-fn a_missing_discriminator_is_named_with_what_was_expected() {
+fn the_error_of_a_missing_discriminator_names_the_expected_values() {
     for text in ["{}", r#"{"text":"a"}"#] {
         let error = error_of::<ContentBlock>(text);
         let expected = "missing member `type` of ContentBlock, expected one of `text`, `image`, `audio`, `resource_link`, `resource`";
@@ -102,7 +102,7 @@ fn a_discriminator_of_the_wrong_type_is_named() {
 }
 
 #[test]
-fn a_bad_arm_says_what_is_wrong_with_it() {
+fn the_error_of_a_variant_names_its_member() {
     for text in [
         r#"{"type":"image","data":""}"#,
         r#"{"data":"","type":"image"}"#,
@@ -149,7 +149,7 @@ fn an_embedded_resource_is_nested_and_its_annotations_are_not() {
 }
 
 #[test]
-fn resource_contents_are_told_by_their_payload() {
+fn resource_contents_are_distinguished_by_their_payload() {
     let text = r#"{"contents":[{"uri":"a:b","text":""},{"uri":"a:b","mimeType":"x/y","blob":""},{"later":1,"uri":"a:b"}]}"#;
     let result: ReadResourceResult = serde_json::from_str(text).unwrap();
     assert!(matches!(result.contents[0], ResourceContents::Text(_)));
@@ -170,7 +170,7 @@ fn resource_contents_are_told_by_their_payload() {
 
 // proves: SCHEMA-036, M-COMP-002
 #[test]
-fn a_completion_reference_goes_by_its_type() {
+fn a_completion_reference_is_distinguished_by_its_type() {
     let text = r#"{"ref":{"type":"ref/prompt","name":"p","title":"P"},"argument":{"name":"a","value":"b"}}"#;
     let params: CompleteRequestParams = serde_json::from_str(text).unwrap();
     assert!(matches!(params.reference, CompletionReference::Prompt(_)));
@@ -195,7 +195,7 @@ fn prompt_content_is_one_block() {
 
 // proves: RES-021, M-RES-023
 #[test]
-fn a_foreign_role_is_kept() {
+fn an_unknown_role_is_kept() {
     let text =
         r#"{"uri":"a:b","name":"n","annotations":{"audience":["user","assistant","auditor"]}}"#;
     survives::<Resource>(text);
@@ -208,7 +208,7 @@ fn a_foreign_role_is_kept() {
 }
 
 #[test]
-fn the_constant_comes_first_and_is_not_asked_for() {
+fn the_constant_comes_first_and_is_not_a_parameter() {
     assert_eq!(
         serde_json::to_string(&TextContent::new("a")).unwrap(),
         r#"{"type":"text","text":"a"}"#

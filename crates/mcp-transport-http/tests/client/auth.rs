@@ -82,7 +82,7 @@ async fn pair(tokens: Tokens) -> Pair {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_that_is_sent_is_authorized_where_it_is_sent_to() {
+async fn every_request_is_authorized_for_its_target() {
     let mut pair = pair(Tokens::default()).await;
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     let seen = pair.server.expect(method::INITIALIZE).await;
@@ -104,7 +104,7 @@ async fn everything_that_is_sent_is_authorized_where_it_is_sent_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_message_is_sent_again_if_the_authorizer_wants_it() {
+async fn a_rejected_message_is_sent_again_if_the_authorizer_decides_so() {
     for status in [401, 403] {
         let tokens = Tokens::default();
         let mut pair = pair(tokens.clone()).await.opened(Some(SESSION)).await;
@@ -134,7 +134,7 @@ async fn a_refused_message_is_sent_again_if_the_authorizer_wants_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_authorizer_that_gives_up_leaves_the_refusal() {
+async fn the_rejection_remains_if_the_authorizer_gives_up() {
     let tokens = Tokens(Arc::new(State {
         stubborn: true,
         ..State::default()
@@ -157,12 +157,12 @@ async fn a_message_that_cannot_be_authorized_is_not_sent() {
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     assert_eq!(failure(opening).await, "the user has not logged in");
     pair.server
-        .is_left_alone_for(std::time::Duration::from_secs(60))
+        .receives_nothing_for(std::time::Duration::from_secs(60))
         .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn headers_and_a_token_stand_on_every_message() {
+async fn headers_and_a_token_are_sent_with_every_message() {
     let (wire, server) = wire();
     let http = Http::new(URL).unwrap().service(wire).options(quiet());
     let http = http

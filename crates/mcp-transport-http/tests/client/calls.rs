@@ -13,12 +13,12 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 // proves: HTTP-007, HTTP-008, HTTP-009, HTTP-010, HTTP-067
 #[tokio::test(start_paused = true)]
-async fn every_message_is_a_post_of_its_own_that_takes_both_forms() {
+async fn every_message_is_a_separate_post_that_accepts_both_media_types() {
     let mut pair = Pair::new(quiet()).await;
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     let mut seen = vec![pair.server.next().await];
     // Nothing else is tried first, and nothing beside it.
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
     let headers = seen[0].head.headers.clone();
     seen.pop().unwrap().open(Some(SESSION), "2025-11-25");
     opening.await.unwrap().unwrap().unwrap();
@@ -57,7 +57,7 @@ async fn every_message_is_a_post_of_its_own_that_takes_both_forms() {
 
 // proves: HTTP-055, HTTP-062, HTTP-063
 #[tokio::test(start_paused = true)]
-async fn what_was_agreed_stands_on_everything_after_the_handshake() {
+async fn session_and_revision_are_sent_after_the_handshake() {
     let mut pair = Pair::new(ClientOptions::new()).await;
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     let seen = pair.server.expect(method::INITIALIZE).await;
@@ -113,7 +113,7 @@ async fn a_server_without_sessions_gets_no_session_id() {
 
 // proves: HTTP-016, M-HTTP-017
 #[tokio::test(start_paused = true)]
-async fn both_forms_of_an_answer_are_read() {
+async fn both_media_types_of_a_response_are_read() {
     let mut pair = Pair::open(quiet()).await;
     for json_type in ["application/json", "Application/JSON; charset=utf-8"] {
         let call = pair.call(method::TOOLS_LIST);
@@ -152,7 +152,7 @@ async fn both_forms_of_an_answer_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_is_an_answer() {
+async fn an_error_is_a_response() {
     let mut pair = Pair::open(quiet()).await;
     for status in [200, 400, 500] {
         let call = pair.call(method::TOOLS_CALL);
@@ -190,20 +190,20 @@ async fn dropping_a_call_cancels_it_on_the_wire() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_needs_no_cancelling_is_not_cancelled() {
+async fn completed_calls_are_not_cancelled() {
     let mut pair = Pair::new(quiet()).await;
     // The handshake may not be cancelled.
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     let seen = pair.server.expect(method::INITIALIZE).await;
     opening.abort();
     seen.abandoned().await;
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 
     let mut pair = pair.opened(Some(SESSION)).await;
     // A call that was never polled, and one that was answered.
     drop(pair.link.request(method::TOOLS_CALL, None));
     pair.headers_of(method::TOOLS_CALL).await;
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -256,7 +256,7 @@ async fn too_many_calls_at_once_fail_here() {
 
 // proves: HTTP-053
 #[tokio::test(start_paused = true)]
-async fn a_session_id_that_may_not_be_used_is_refused() {
+async fn an_invalid_session_id_is_rejected() {
     for (id, problem) in [
         ("has space", "byte 3"),
         ("tab\there", "byte 3"),

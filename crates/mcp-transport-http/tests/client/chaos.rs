@@ -128,7 +128,7 @@ impl Vandal {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_call_ends_once_whatever_the_server_does() {
+async fn every_call_ends_exactly_once_for_any_server() {
     let mut answered = 0;
     for seed in 1..=RUNS {
         let mut pair = Pair::open(quiet_but_listening()).await;

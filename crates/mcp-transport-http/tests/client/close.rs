@@ -20,7 +20,7 @@ fn close(pair: &Pair) -> JoinHandle<()> {
 
 // proves: HTTP-060, HTTP-061
 #[tokio::test(start_paused = true)]
-async fn closing_ends_the_session_once_whatever_the_server_thinks_of_it() {
+async fn closing_ends_the_session_once_whatever_the_server_responds() {
     for status in [200, 202, 204, 405, 404, 500] {
         let mut pair = Pair::open(quiet()).await;
         let both = [close(&pair), close(&pair)];
@@ -34,7 +34,7 @@ async fn closing_ends_the_session_once_whatever_the_server_thinks_of_it() {
         assert_eq!(pair.connection.closed().await.to_string(), LOCAL);
         assert_eq!(pair.notes.next().await, Heard::Closed(LOCAL.into()));
         drop(pair.connection);
-        pair.server.is_left_alone_for(HOUR).await;
+        pair.server.receives_nothing_for(HOUR).await;
         assert!(pair.notes.is_empty());
     }
 }
@@ -66,7 +66,7 @@ async fn pending_calls_fail_at_once_and_later_ones_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_takes_no_longer_than_it_may() {
+async fn closing_has_a_timeout() {
     let options = quiet().with_close_timeout(Duration::from_secs(6));
     let mut pair = Pair::open(options).await;
     pair.notify("notifications/stuck");
@@ -83,7 +83,7 @@ async fn closing_takes_no_longer_than_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_before_the_end_is_sent_before_it() {
+async fn queued_notifications_are_sent_before_the_session_ends() {
     let mut pair = Pair::open(quiet()).await;
     pair.notify("notifications/first");
     pair.notify("notifications/second");
@@ -97,7 +97,7 @@ async fn what_was_said_before_the_end_is_sent_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_heard_after_the_end() {
+async fn no_message_is_delivered_after_closing() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     let stream = pair.server.expect_get().await.stream();
     settle().await;
@@ -130,7 +130,7 @@ async fn dropping_the_connection_ends_it_in_the_background() {
 }
 
 #[test]
-fn dropping_the_connection_after_its_runtime_is_no_harm() {
+fn the_connection_can_be_dropped_after_its_runtime() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -149,7 +149,7 @@ fn dropping_the_connection_after_its_runtime_is_no_harm() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_left_of_a_connection() {
+async fn a_dropped_connection_leaves_no_tasks() {
     let (wire, server) = wire();
     let http = http(wire, ClientOptions::new());
     let (ear, mut notes) = ear();

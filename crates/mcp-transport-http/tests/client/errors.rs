@@ -12,7 +12,7 @@ use crate::support::*;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_names_the_server_the_status_what_it_says_and_what_to_do() {
+async fn the_error_of_a_rejection_has_server_status_body_and_advice() {
     for (status, advice) in [
         (400, "400 Bad Request"),
         (401, "Http::bearer"),
@@ -37,12 +37,12 @@ async fn a_refusal_names_the_server_the_status_what_it_says_and_what_to_do() {
         );
         assert!(error.contains(r#""not\ntoday (code -32000)""#), "{error}");
         assert!(error.contains(advice), "{error}");
-        pair.server.is_left_alone_for(HOUR).await;
+        pair.server.receives_nothing_for(HOUR).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_refusal_says_is_shown_on_one_line_and_cut() {
+async fn the_body_of_a_rejection_is_clipped_to_one_line() {
     let mut pair = Pair::open(quiet()).await;
     let challenge = (
         "www-authenticate",
@@ -68,7 +68,7 @@ async fn what_a_refusal_says_is_shown_on_one_line_and_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_for_another_request_is_not_the_answer() {
+async fn an_error_for_another_request_is_ignored() {
     let mut pair = Pair::open(quiet()).await;
     for id in [json!(null), json!(99), json!("2")] {
         let call = pair.call(method::TOOLS_CALL);
@@ -81,7 +81,7 @@ async fn an_error_for_another_request_is_not_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_success_that_is_no_answer_is_an_error_that_says_why() {
+async fn a_success_without_a_response_is_an_error_with_the_reason() {
     let json_type = ("content-type", "application/json");
     for (status, header, body, problem) in [
         (202, json_type, "{}", "202 Accepted"),
@@ -127,13 +127,13 @@ async fn a_success_that_is_no_answer_is_an_error_that_says_why() {
         seen.respond(status, &[header], body);
         let error = failure(call).await;
         assert!(error.contains(problem), "{error}");
-        pair.server.is_left_alone_for(HOUR).await;
+        pair.server.receives_nothing_for(HOUR).await;
         pair.headers_of(method::PING).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_of_nobody_ends_the_call_whose_stream_it_is_on() {
+async fn an_error_without_an_id_ends_the_call_of_its_stream() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_CALL);
     let stream = pair.server.expect(method::TOOLS_CALL).await.stream();
@@ -146,7 +146,7 @@ async fn an_error_of_nobody_ends_the_call_whose_stream_it_is_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_too_busy_is_asked_again_once_when_it_says() {
+async fn a_busy_server_is_retried_once_after_its_delay() {
     let mut pair = Pair::open(quiet()).await;
     for status in [429, 503] {
         let busy =
@@ -170,12 +170,12 @@ async fn a_server_that_is_too_busy_is_asked_again_once_when_it_says() {
                 "{error}"
             );
         }
-        pair.server.is_left_alone_for(HOUR).await;
+        pair.server.receives_nothing_for(HOUR).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_cannot_be_reached_is_a_failure_of_that_call() {
+async fn an_unreachable_server_fails_only_that_call() {
     let mut pair = Pair::open(quiet()).await;
     for name in [method::TOOLS_CALL, method::TOOLS_LIST] {
         let call = pair.call(name);
@@ -208,7 +208,7 @@ async fn a_404_without_a_session_is_a_wrong_url() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused_before_it_is_sent() {
+fn an_invalid_message_is_rejected_before_it_is_sent() {
     let http = || Http::new(URL).unwrap();
     for (name, value, advice) in [
         ("mcp-session-id", "x", "set by the protocol"),

@@ -20,7 +20,7 @@ fn answer(id: &serde_json::Value, bytes: usize) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_at_the_limit_passes_in_either_form() {
+async fn a_response_of_the_maximum_size_is_accepted_in_both_media_types() {
     for over in [0, 1] {
         let mut pair = pair().await;
         for json in [true, false] {
@@ -45,7 +45,7 @@ async fn an_answer_at_the_limit_passes_in_either_form() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_says_it_is_too_long_is_not_read() {
+async fn a_body_with_an_excessive_content_length_is_not_read() {
     let mut pair = pair().await;
     let call = pair.call(method::TOOLS_CALL);
     let seen = pair.server.expect(method::TOOLS_CALL).await;
@@ -71,7 +71,7 @@ async fn flood(stream: Stream, piece: &[u8]) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_each_shape_ends_the_call_and_not_the_connection() {
+async fn excessive_responses_end_the_call_but_not_the_connection() {
     let json_type = [("content-type", "application/json")];
     let event_type = [("content-type", "text/event-stream")];
     // What stands in the channel was not read.
@@ -98,7 +98,7 @@ async fn a_flood_of_each_shape_ends_the_call_and_not_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_a_refusal_is_cut() {
+async fn the_body_of_a_rejection_is_limited() {
     let mut pair = pair().await;
     for _ in 0..2 {
         let call = pair.call(method::TOOLS_CALL);
@@ -112,7 +112,7 @@ async fn a_flood_of_a_refusal_is_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn comments_without_end_cost_nothing() {
+async fn endless_comments_use_no_memory() {
     let mut pair = pair().await;
     let call = pair.call(method::TOOLS_CALL);
     let seen = pair.server.expect(method::TOOLS_CALL).await;
@@ -128,7 +128,7 @@ async fn comments_without_end_cost_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_is_too_long_does_not_come_again_and_again() {
+async fn an_oversized_event_is_not_requested_repeatedly() {
     let options = quiet_but_listening().with_max_message_bytes(1_000);
     let mut pair = Pair::open(options).await;
     let stream = pair.server.expect_get().await.stream();

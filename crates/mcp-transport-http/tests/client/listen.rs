@@ -20,7 +20,7 @@ fn heard(n: u32) -> Heard {
 
 // proves: HTTP-031, HTTP-032
 #[tokio::test(start_paused = true)]
-async fn listening_begins_once_the_server_knows_that_the_handshake_is_complete() {
+async fn listening_starts_after_the_handshake_is_complete() {
     let mut pair = Pair::new(quiet_but_listening()).await;
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     pair.server
@@ -28,10 +28,12 @@ async fn listening_begins_once_the_server_knows_that_the_handshake_is_complete()
         .await
         .open(Some(SESSION), "2025-11-25");
     opening.await.unwrap().unwrap().unwrap();
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
     pair.notify(method::NOTIFICATIONS_INITIALIZED);
     let seen = pair.server.expect(method::NOTIFICATIONS_INITIALIZED).await;
-    pair.server.is_left_alone_for(Duration::from_secs(1)).await;
+    pair.server
+        .receives_nothing_for(Duration::from_secs(1))
+        .await;
     seen.accept();
     let listening = pair.server.expect_get().await;
     assert_eq!(listening.header("accept"), Some("text/event-stream"));
@@ -43,14 +45,14 @@ async fn listening_begins_once_the_server_knows_that_the_handshake_is_complete()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_call_gives_listening_a_lead_but_not_for_long() {
+async fn the_first_call_waits_briefly_for_the_listening_stream() {
     for (answered, lead) in [(true, 0), (false, 3)] {
         let options = quiet_but_listening().with_listen_wait(Duration::from_secs(3));
         let mut pair = Pair::open(options).await;
         let call = pair.call(method::TOOLS_CALL);
         let listening = pair.server.expect_get().await;
         pair.server
-            .is_left_alone_for(Duration::from_millis(2_999))
+            .receives_nothing_for(Duration::from_millis(2_999))
             .await;
         let began = Instant::now();
         let (_stream, _pending) = match answered {
@@ -70,17 +72,17 @@ async fn the_first_call_gives_listening_a_lead_but_not_for_long() {
 
 // proves: HTTP-034
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_outside_calls_is_fine() {
+async fn a_server_without_a_standalone_stream_is_accepted() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     pair.server.expect_get().await.status(405);
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
     pair.headers_of(method::TOOLS_CALL).await;
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
     assert!(pair.notes.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_breaks_off_goes_on_where_it_was() {
+async fn an_interrupted_stream_is_resumed() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     let stream = pair.server.expect_get().await.stream();
     stream.event("g/1", &note(1)).await;
@@ -101,7 +103,7 @@ async fn a_stream_that_breaks_off_goes_on_where_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silent_streams_that_are_cut_after_a_while_are_opened_again_for_ever() {
+async fn silent_streams_are_reopened_without_a_limit() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     for _ in 0..100 {
         let stream = pair.server.expect_get().await.stream();
@@ -112,7 +114,7 @@ async fn silent_streams_that_are_cut_after_a_while_are_opened_again_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_cannot_be_reached_is_left_alone_until_a_call_reaches_it() {
+async fn listening_pauses_until_a_call_reaches_the_server() {
     let mut pair = Pair::open(quiet_but_listening().with_max_reconnects(4, 100)).await;
     // The first try, and four more.
     for n in 0..5 {
@@ -123,7 +125,7 @@ async fn a_server_that_cannot_be_reached_is_left_alone_until_a_call_reaches_it()
             _ => drop(seen.stream()),
         }
     }
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
     pair.headers_of(method::PING).await;
     let stream = pair.server.expect_get().await.stream();
     stream.event("", &note(1)).await;
@@ -131,7 +133,7 @@ async fn a_server_that_cannot_be_reached_is_left_alone_until_a_call_reaches_it()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_ends_listening_and_nothing_else() {
+async fn a_rejection_ends_only_the_listening() {
     for status in [400, 401, 403, 404, 500, 501, 200] {
         let pair = Pair::new(quiet_but_listening()).await;
         // Without a session a 404 is a refusal like any other.
@@ -146,7 +148,7 @@ async fn a_refusal_ends_listening_and_nothing_else() {
         } else {
             seen.status(status);
         }
-        pair.server.is_left_alone_for(HOUR).await;
+        pair.server.receives_nothing_for(HOUR).await;
         let call = pair.call(method::PING);
         pair.server.expect(method::PING).await.answer(&json!({}));
         result(call).await;
@@ -154,16 +156,16 @@ async fn a_refusal_ends_listening_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_no_stream_ends_listening() {
+async fn a_response_that_is_not_a_stream_ends_listening() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     pair.server.expect_get().await.json_body(200, &note(1));
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
     pair.headers_of(method::PING).await;
     assert!(pair.notes.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_know_the_event_any_more_is_listened_to_anew() {
+async fn an_unknown_event_id_restarts_listening() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     let stream = pair.server.expect_get().await.stream();
     stream.event("old", &note(1)).await;
@@ -177,7 +179,7 @@ async fn a_server_that_does_not_know_the_event_any_more_is_listened_to_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn questions_outside_calls_are_answered() {
+async fn server_requests_outside_calls_are_answered() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     let stream = pair.server.expect_get().await.stream();
     let question = json!({"jsonrpc": "2.0", "id": 1, "method": "roots/list"});
@@ -191,7 +193,7 @@ async fn questions_outside_calls_are_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_outside_calls_reaches_its_call() {
+async fn a_response_on_the_standalone_stream_reaches_its_call() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     let stream = pair.server.expect_get().await.stream();
     let call = pair.call(method::TOOLS_CALL);
@@ -207,7 +209,7 @@ async fn an_answer_outside_calls_reaches_its_call() {
 
 // proves: HTTP-040
 #[tokio::test(start_paused = true)]
-async fn nobody_listens_after_the_end_of_the_connection() {
+async fn listening_ends_with_the_connection() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     let stream = pair.server.expect_get().await.stream();
     settle().await;
@@ -216,5 +218,5 @@ async fn nobody_listens_after_the_end_of_the_connection() {
     stream.abandoned().await;
     pair.server.next().await.status(200);
     closing.await.unwrap().unwrap();
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }

@@ -11,7 +11,7 @@ use crate::support::*;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[tokio::test(start_paused = true)]
-async fn notifications_are_sent_one_after_the_other() {
+async fn notifications_are_sent_in_order() {
     let mut pair = Pair::open(quiet()).await;
     for n in 0..5 {
         let params = format!("{{\"n\":{n}}}");
@@ -24,13 +24,15 @@ async fn notifications_are_sent_one_after_the_other() {
         let seen = pair.server.next().await;
         assert_eq!(seen.json()["params"]["n"], n);
         // The next one waits until this one is accepted.
-        pair.server.is_left_alone_for(Duration::from_secs(1)).await;
+        pair.server
+            .receives_nothing_for(Duration::from_secs(1))
+            .await;
         seen.accept();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_does_not_overtake_what_was_said_before_it() {
+async fn a_call_does_not_overtake_earlier_notifications() {
     let mut pair = Pair::open(quiet()).await;
     pair.notify(method::NOTIFICATIONS_ROOTS_LIST_CHANGED);
     let call = pair.call(method::TOOLS_LIST);
@@ -39,7 +41,9 @@ async fn a_call_does_not_overtake_what_was_said_before_it() {
         .server
         .expect(method::NOTIFICATIONS_ROOTS_LIST_CHANGED)
         .await;
-    pair.server.is_left_alone_for(Duration::from_secs(1)).await;
+    pair.server
+        .receives_nothing_for(Duration::from_secs(1))
+        .await;
     seen.accept();
     let mut both = [pair.server.next().await, pair.server.next().await];
     both.sort_by_key(|seen| seen.json()["method"].to_string());
@@ -51,7 +55,7 @@ async fn a_call_does_not_overtake_what_was_said_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_notification_nobody_accepts_holds_calls_up_for_a_limited_time() {
+async fn a_blocked_notification_delays_calls_for_a_limited_time() {
     let limit = Duration::from_secs(7);
     let mut pair = Pair::open(quiet().with_delivery_timeout(limit)).await;
     pair.notify("notifications/test");
@@ -66,21 +70,21 @@ async fn a_notification_nobody_accepts_holds_calls_up_for_a_limited_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_notification_that_broke_on_the_way_is_sent_once_more() {
+async fn an_interrupted_notification_is_sent_again_once() {
     let mut pair = Pair::open(quiet()).await;
     pair.notify("notifications/test");
     drop(pair.server.expect("notifications/test").await);
     pair.server.expect("notifications/test").await.refuse();
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
     // One that was refused is not sent again.
     pair.notify("notifications/test");
     pair.server.expect("notifications/test").await.status(400);
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
     pair.headers_of(method::PING).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_answers_a_notification_with_a_stream_does_not_hold_it_up() {
+async fn a_stream_in_response_to_a_notification_does_not_block_the_queue() {
     let mut pair = Pair::open(quiet()).await;
     pair.notify("notifications/test");
     let stream = pair.server.expect("notifications/test").await.stream();
@@ -91,7 +95,7 @@ async fn a_server_that_answers_a_notification_with_a_stream_does_not_hold_it_up(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_be_lost_gives_way_when_too_much_waits() {
+async fn droppable_notifications_are_dropped_from_a_full_queue() {
     let limits = MuxLimits::default().with_queue_bytes(1_000);
     let mut pair = Pair::open(quiet().with_limits(limits)).await;
     let big = format!("{{\"text\":\"{}\"}}", "x".repeat(400));
@@ -127,5 +131,5 @@ async fn what_may_be_lost_gives_way_when_too_much_waits() {
         names,
         ["first", "lossy", "lossy", "lossy", "always", "always"]
     );
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }

@@ -10,7 +10,7 @@ fn to(seen: Seen, status: u16, location: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_redirect_within_the_origin_takes_the_message_along() {
+async fn a_redirect_within_the_origin_keeps_the_message() {
     for status in [307, 308] {
         let mut pair = Pair::open(quiet()).await;
         let call = pair.call(method::TOOLS_CALL);
@@ -77,7 +77,7 @@ async fn every_redirect_of_a_get_within_the_origin_is_followed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn redirects_in_a_circle_end() {
+async fn redirect_loops_end() {
     let mut pair = Pair::open(quiet().with_max_redirects(3)).await;
     let call = pair.call(method::TOOLS_CALL);
     for _ in 0..4 {
@@ -92,7 +92,7 @@ async fn redirects_in_a_circle_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_redirect_to_nowhere_is_an_error() {
+async fn a_redirect_to_an_invalid_url_is_an_error() {
     let mut pair = Pair::open(quiet()).await;
     for location in ["", "mailto:a@b", "http://", "/a b"] {
         let call = pair.call(method::TOOLS_CALL);

@@ -27,7 +27,7 @@ async fn reopen(server: &mut Server) {
 
 // proves: HTTP-059
 #[tokio::test(start_paused = true)]
-async fn a_call_that_does_no_harm_is_repeated_in_a_new_session() {
+async fn a_safe_call_is_repeated_in_a_new_session() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_LIST);
     let lost = pair.server.expect(method::TOOLS_LIST).await;
@@ -67,7 +67,7 @@ async fn a_tool_is_not_called_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_forgotten_while_a_stream_is_resumed_is_renewed_too() {
+async fn a_session_lost_during_a_resume_is_reinitialized() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_CALL);
     let stream = pair.server.expect(method::TOOLS_CALL).await.stream();
@@ -80,7 +80,7 @@ async fn a_session_that_is_forgotten_while_a_stream_is_resumed_is_renewed_too() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn everybody_who_notices_waits_for_one_new_session() {
+async fn concurrent_calls_wait_for_one_reinitialization() {
     let mut pair = Pair::open(quiet()).await;
     let mut calls = Vec::new();
     let mut seen = Vec::new();
@@ -97,7 +97,9 @@ async fn everybody_who_notices_waits_for_one_new_session() {
         seen.status(404);
     }
     calls.push(pair.call(method::TOOLS_LIST));
-    pair.server.is_left_alone_for(Duration::from_secs(1)).await;
+    pair.server
+        .receives_nothing_for(Duration::from_secs(1))
+        .await;
     opening.open(Some(NEXT), "2025-11-25");
     pair.server
         .expect(method::NOTIFICATIONS_INITIALIZED)
@@ -111,11 +113,11 @@ async fn everybody_who_notices_waits_for_one_new_session() {
     for call in calls {
         result(call).await;
     }
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_notices_late_finds_the_new_session() {
+async fn a_late_failure_uses_the_new_session() {
     let mut pair = Pair::open(quiet()).await;
     let late = pair.call(method::TOOLS_LIST);
     let late_seen = pair.server.expect(method::TOOLS_LIST).await;
@@ -141,7 +143,7 @@ async fn a_second_loss_of_one_call_is_an_error() {
     }
     let error = failure(call).await;
     assert!(error.contains("lost the session"), "{error}");
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -185,7 +187,7 @@ async fn level_and_subscriptions_are_restored_before_anything_else() {
         .await
         .answer(&json!({}));
     result(call).await;
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -221,7 +223,7 @@ async fn listening_moves_to_the_new_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_notification_is_said_again_in_the_new_session() {
+async fn a_notification_is_repeated_in_the_new_session() {
     let mut pair = Pair::open(quiet()).await;
     pair.notify(method::NOTIFICATIONS_ROOTS_LIST_CHANGED);
     pair.server
@@ -245,11 +247,11 @@ async fn a_notification_is_said_again_in_the_new_session() {
         .await
         .status(404);
     reopen(&mut pair.server).await;
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_to_a_forgotten_question_opens_a_new_session() {
+async fn a_response_to_a_lost_session_causes_reinitialization() {
     let mut pair = Pair::open(quiet_but_listening()).await;
     let stream = pair.server.expect_get().await.stream();
     stream
@@ -258,11 +260,11 @@ async fn an_answer_to_a_forgotten_question_opens_a_new_session() {
     pair.server.next().await.status(404);
     reopen(&mut pair.server).await;
     pair.server.expect_get().await.status(405);
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn opening_again_is_tried_for_a_while() {
+async fn reinitialization_is_retried_for_a_limited_time() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_LIST);
     pair.server.expect(method::TOOLS_LIST).await.status(404);
@@ -321,7 +323,7 @@ async fn another_revision_ends_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_handshake_ends_the_connection() {
+async fn a_rejected_handshake_ends_the_connection() {
     for status in [400, 401, 404] {
         let mut pair = Pair::open(quiet()).await;
         let reason = ends(&mut pair, async |server| {
@@ -346,7 +348,7 @@ async fn a_refused_handshake_ends_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_come_back_ends_the_connection() {
+async fn a_server_that_stays_unreachable_ends_the_connection() {
     let mut pair = Pair::open(quiet().with_max_reconnects(3, 10)).await;
     ends(&mut pair, async |server| {
         for _ in 0..4 {
@@ -379,11 +381,11 @@ async fn closing_does_not_wait_for_a_new_session() {
     Connection::close(&*pair.connection).await.unwrap();
     assert_eq!(failure(call).await, "connection closed by this side");
     stuck.abandoned().await;
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_session_that_is_not_ready_is_ended_too() {
+async fn an_incomplete_new_session_is_ended_too() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_LIST);
     pair.server.expect(method::TOOLS_LIST).await.status(404);
@@ -401,7 +403,7 @@ async fn a_new_session_that_is_not_ready_is_ended_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_session_takes_a_place_among_the_calls() {
+async fn a_reinitialization_counts_against_the_limit_of_calls() {
     let limits = MuxLimits::default().with_outgoing(1);
     let mut pair = Pair::open(quiet().with_limits(limits)).await;
     let call = pair.call(method::TOOLS_LIST);

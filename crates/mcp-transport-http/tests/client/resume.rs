@@ -24,7 +24,7 @@ macro_rules! streaming {
 
 // proves: HTTP-019, HTTP-020, HTTP-022, HTTP-047, HTTP-050
 #[tokio::test(start_paused = true)]
-async fn a_closed_connection_is_polled_for_the_rest_after_the_time_the_server_wants() {
+async fn a_closed_stream_is_resumed_after_the_retry_delay_of_the_server() {
     let mut pair = Pair::open(quiet()).await;
     let (call, id, stream) = streaming!(pair, method::TOOLS_CALL, "id: s/1\ndata:\n\n");
     let ended = Instant::now();
@@ -55,11 +55,11 @@ async fn a_closed_connection_is_polled_for_the_rest_after_the_time_the_server_wa
     assert_eq!(result(call).await, json!({"done": true}));
     assert!(matches!(pair.notes.next().await, Heard::Notification(..)));
     assert!(pair.notes.is_empty());
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_that_was_cut_off_counts_and_its_event_does_not() {
+async fn a_truncated_retry_field_counts_but_its_event_does_not() {
     let mut pair = Pair::open(quiet()).await;
     let (call, id, stream) = streaming!(
         pair,
@@ -77,7 +77,7 @@ async fn a_retry_that_was_cut_off_counts_and_its_event_does_not() {
 
 // proves: HTTP-047
 #[tokio::test(start_paused = true)]
-async fn whatever_fails_on_the_way_back_is_tried_again_and_the_request_never() {
+async fn any_failed_resume_is_retried_but_the_request_is_not() {
     let mut pair = Pair::open(quiet()).await;
     let (call, id, stream) = streaming!(pair, method::TOOLS_CALL, "id: 1\ndata:\n\n");
     stream.cut().await;
@@ -104,7 +104,7 @@ async fn whatever_fails_on_the_way_back_is_tried_again_and_the_request_never() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tries_without_news_end_in_an_error() {
+async fn resume_attempts_without_progress_end_in_an_error() {
     let mut pair = Pair::open(quiet().with_max_reconnects(4, 100)).await;
     let (call, _, stream) = streaming!(pair, method::TOOLS_LIST, "id: 1\ndata:\n\n");
     drop(stream);
@@ -124,11 +124,11 @@ async fn tries_without_news_end_in_an_error() {
         "{error}"
     );
     assert!(error.contains("may have run"), "{error}");
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn tries_with_news_are_limited_too() {
+async fn resume_attempts_with_progress_are_limited_too() {
     let mut pair = Pair::open(quiet().with_max_reconnects(3, 20)).await;
     let (call, _, stream) = streaming!(pair, method::TOOLS_CALL, "retry: 0\nid: 0\ndata:\n\n");
     drop(stream);
@@ -138,11 +138,11 @@ async fn tries_with_news_are_limited_too() {
     }
     let error = failure(call).await;
     assert!(error.contains("within 20 reconnects"), "{error}");
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_may_not_be_resumed_is_a_clear_error() {
+async fn a_stream_that_cannot_be_resumed_is_a_clear_error() {
     for (status, text) in [(405, "405"), (400, "400"), (401, "401"), (204, "204")] {
         let mut pair = Pair::open(quiet()).await;
         let (call, _, stream) = streaming!(pair, method::TOOLS_CALL, "id: 1\ndata:\n\n");
@@ -152,12 +152,12 @@ async fn a_stream_that_may_not_be_resumed_is_a_clear_error() {
         assert!(error.contains(text), "{error}");
         assert!(error.contains("tools/call"), "{error}");
         assert!(error.contains("may have run"), "{error}");
-        pair.server.is_left_alone_for(HOUR).await;
+        pair.server.receives_nothing_for(HOUR).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_lost_without_an_id_is_asked_for_again_once_if_that_does_no_harm() {
+async fn a_lost_response_without_an_event_id_is_requested_again_if_safe() {
     type Lose = fn(Seen);
     let ways: [Lose; 4] = [
         drop,
@@ -192,12 +192,12 @@ async fn an_answer_lost_without_an_id_is_asked_for_again_once_if_that_does_no_ha
             let error = failure(call).await;
             assert!(error.contains(&format!("{name} may have run")), "{error}");
         }
-        pair.server.is_left_alone_for(HOUR).await;
+        pair.server.receives_nothing_for(HOUR).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_handshake_is_tried_twice_and_its_stream_resumed_in_its_session() {
+async fn the_handshake_is_retried_once_and_its_stream_is_resumed() {
     let mut pair = Pair::new(quiet()).await;
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     drop(pair.server.expect(method::INITIALIZE).await);
@@ -231,11 +231,11 @@ async fn dropping_a_call_that_waits_to_resume_cancels_it() {
     let cancelled = pair.server.expect(method::NOTIFICATIONS_CANCELLED).await;
     assert_eq!(cancelled.json()["params"]["requestId"], id);
     cancelled.accept();
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_malformed_answer_is_an_error_and_not_a_reason_to_come_back() {
+async fn a_malformed_response_is_an_error_and_is_not_resumed() {
     let broken = [
         "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":}}",
         "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{},\"error\":{\"code\":1,\"message\":\"\"}}",
@@ -258,12 +258,12 @@ async fn a_malformed_answer_is_an_error_and_not_a_reason_to_come_back() {
             let error = failure(call).await;
             assert!(error.contains("malformed response"), "{error}");
         }
-        pair.server.is_left_alone_for(HOUR).await;
+        pair.server.receives_nothing_for(HOUR).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn noise_before_a_good_answer_is_tolerated() {
+async fn invalid_events_before_a_response_are_tolerated() {
     let mut pair = Pair::open(quiet()).await;
     let (call, id, stream) = streaming!(pair, method::TOOLS_LIST, "data: hello\n\n");
     stream.answer("", &id, &json!({})).await;

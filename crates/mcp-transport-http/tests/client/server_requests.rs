@@ -43,7 +43,7 @@ fn waiting() -> (Ear, Notes, Arc<Notify>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_takes_waiting_holds_nothing_up() {
+async fn a_slow_handler_blocks_nothing() {
     let (ear, notes, told) = waiting();
     let (mut pair, stream) = asking(quiet_but_listening(), (ear, notes)).await;
     stream.event("", &question("a")).await;
@@ -63,7 +63,7 @@ async fn an_answer_that_takes_waiting_holds_nothing_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_was_taken_back_is_not_answered() {
+async fn a_cancelled_server_request_is_not_answered() {
     let (ear, notes, told) = waiting();
     let (mut pair, stream) = asking(quiet_but_listening(), (ear, notes)).await;
     stream.event("", &question(1)).await;
@@ -73,7 +73,7 @@ async fn a_question_that_was_taken_back_is_not_answered() {
     stream.event("", &cancelled).await;
     settle().await;
     told.notify_one();
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
     // Its id is free again.
     stream.event("", &question(1)).await;
     told.notify_one();
@@ -81,7 +81,7 @@ async fn a_question_that_was_taken_back_is_not_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_is_asked_twice_at_once_is_answered_once() {
+async fn a_duplicate_server_request_is_answered_once() {
     let (ear, notes, told) = waiting();
     let (mut pair, stream) = asking(quiet_but_listening(), (ear, notes)).await;
     stream.event("", &question(1)).await;
@@ -89,11 +89,11 @@ async fn a_question_that_is_asked_twice_at_once_is_answered_once() {
     settle().await;
     told.notify_one();
     pair.server.next().await.accept();
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_takes_too_long_is_answered_for() {
+async fn a_handler_timeout_is_answered_with_an_error() {
     let (ear, notes, _told) = waiting();
     let ear = ear.with_deadline(Duration::from_secs(9));
     let (mut pair, stream) = asking(quiet_but_listening(), (ear, notes)).await;
@@ -106,7 +106,7 @@ async fn a_handler_that_takes_too_long_is_answered_for() {
 }
 
 #[tokio::test]
-async fn a_blocking_handler_has_a_thread_of_its_own_and_they_are_limited() {
+async fn blocking_handlers_have_a_limited_number_of_threads() {
     let (release, blocked) = std::sync::mpsc::channel::<()>();
     let blocked = Arc::new(Mutex::new(blocked));
     let (ear, notes) = ear();
@@ -139,7 +139,7 @@ async fn a_blocking_handler_has_a_thread_of_its_own_and_they_are_limited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn questions_past_the_limit_are_refused_and_pings_are_not() {
+async fn server_requests_above_the_limit_are_rejected_but_pings_are_not() {
     let (ear, notes, told) = waiting();
     let limits = MuxLimits::default().with_incoming(2);
     let options = quiet_but_listening().with_limits(limits);
@@ -158,7 +158,7 @@ async fn questions_past_the_limit_are_refused_and_pings_are_not() {
     assert_eq!(last.json()["id"], 4);
     settle().await;
     pair.server
-        .is_left_alone_for(Duration::from_millis(1))
+        .receives_nothing_for(Duration::from_millis(1))
         .await;
     refused.accept();
     last.accept();
@@ -180,7 +180,7 @@ async fn questions_past_the_limit_are_refused_and_pings_are_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_meant_as_a_question_is_refused_with_its_id() {
+async fn a_malformed_server_request_is_rejected_with_its_id() {
     let (mut pair, stream) = asking(quiet_but_listening(), ear()).await;
     stream
         .event("", &json!({"jsonrpc": "2.0", "id": 7, "method": 5}))
@@ -194,11 +194,11 @@ async fn what_was_meant_as_a_question_is_refused_with_its_id() {
         .event("", &json!({"jsonrpc": "2.0", "method": 5}))
         .await;
     stream.event("", &json!(["a", "b"])).await;
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_can_refuse() {
+async fn a_handler_can_return_an_error() {
     let (ear, notes) = ear();
     let ear =
         ear.answering(|request, _| Reply::error(ErrorObject::method_not_found(&request.method)));
@@ -241,5 +241,5 @@ async fn the_end_of_the_connection_ends_the_handlers() {
     let end = pair.server.next().await;
     assert_eq!(end.head.method, http::Method::DELETE);
     end.status(405);
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }

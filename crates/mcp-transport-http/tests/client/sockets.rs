@@ -159,7 +159,7 @@ async fn call_often(link: &Arc<dyn Link>, times: usize) {
 }
 
 #[tokio::test]
-async fn a_thousand_calls_take_one_connection() {
+async fn a_thousand_calls_use_one_connection() {
     let peer = Peer::new(polite).await;
     let (connection, link) = peer.connect(ClientOptions::new()).await;
     call_often(&link, 1_000).await;
@@ -169,7 +169,7 @@ async fn a_thousand_calls_take_one_connection() {
 }
 
 #[tokio::test]
-async fn a_thousand_streams_take_one_connection() {
+async fn a_thousand_streams_use_one_connection() {
     let script = |head: &str, message: Option<Value>| match message {
         Some(message) if message.get("id").is_some() => Do::Say(stream_response(&answer(&message))),
         message => polite(head, message),
@@ -181,7 +181,7 @@ async fn a_thousand_streams_take_one_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn threads_do_not_make_many_more_connections() {
+async fn concurrent_threads_use_few_connections() {
     let peer = Peer::new(polite).await;
     let (_connection, link) = peer.connect(ClientOptions::new()).await;
     call_often(&link, 1_000).await;
@@ -190,7 +190,7 @@ async fn threads_do_not_make_many_more_connections() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_up_between_calls_is_called_again() {
+async fn a_connection_closed_between_calls_is_replaced() {
     let script = |_: &str, message: Option<Value>| match message {
         Some(message) => Do::Cut(json_response("", &answer(&message))),
         None => Do::Cut(accepted()),
@@ -229,7 +229,7 @@ async fn a_connection_that_breaks_before_during_or_after_the_answer() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_said_at_once() {
+async fn a_refused_connection_fails_immediately() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -244,7 +244,7 @@ async fn nobody_there_is_said_at_once() {
 }
 
 #[tokio::test]
-async fn dropping_a_call_hangs_up() {
+async fn dropping_a_call_closes_its_connection() {
     let (tell, mut told) = mpsc::channel(1);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -280,7 +280,7 @@ fn lines<'a>(head: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn no_value_makes_a_second_header() {
+async fn a_value_cannot_inject_a_header() {
     for byte in 0..=255_u8 {
         let char = char::from(byte);
         let script = move |_: &str, message: Option<Value>| {
@@ -321,7 +321,7 @@ async fn no_value_makes_a_second_header() {
 }
 
 #[tokio::test]
-async fn no_event_id_makes_a_second_header() {
+async fn an_event_id_cannot_inject_a_header() {
     for byte in 0..=255_u8 {
         let script = move |head: &str, message: Option<Value>| {
             if head.starts_with("GET") {

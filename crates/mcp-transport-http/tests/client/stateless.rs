@@ -46,7 +46,7 @@ async fn a_stateless_request_has_its_own_headers_beside_a_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn headers_of_arguments_and_the_id_go_with_the_request() {
+async fn header_parameters_are_sent_with_the_request() {
     let mut pair = Pair::new(quiet()).await;
     let id = SentId::new();
     assert_eq!(id.get(), None);
@@ -70,11 +70,11 @@ async fn headers_of_arguments_and_the_id_go_with_the_request() {
     let calling = call(&pair, method::TOOLS_CALL, None, bad);
     let error = failure(calling).await;
     assert!(error.contains("Mcp-Param-A"), "{error}");
-    pair.server.is_left_alone_for(PATIENCE / 2).await;
+    pair.server.receives_nothing_for(PATIENCE / 2).await;
 }
 
 #[test]
-fn what_repeats_the_body_is_not_for_others_to_set() {
+fn standard_headers_cannot_be_overridden() {
     for name in ["mcp-method", "Mcp-Name", "mcp-param-region"] {
         let error = Http::new(URL).unwrap().header(name, "x").unwrap_err();
         assert!(error.to_string().contains("protocol"), "{error}");
@@ -82,7 +82,7 @@ fn what_repeats_the_body_is_not_for_others_to_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_server_that_was_too_busy_is_asked_again() {
+async fn only_a_busy_server_is_retried() {
     let mut pair = Pair::new(quiet()).await;
     let busy = [("retry-after", "2")];
     let listing = call(&pair, method::TOOLS_LIST, None, Extras::default());
@@ -101,12 +101,14 @@ async fn only_a_server_that_was_too_busy_is_asked_again() {
     let calling = tool(&pair);
     pair.server.expect(method::TOOLS_CALL).await.refuse();
     assert!(calling.await.unwrap().is_err());
-    pair.server.is_left_alone_for(Duration::from_secs(60)).await;
+    pair.server
+        .receives_nothing_for(Duration::from_secs(60))
+        .await;
 }
 
 // proves: M-HTTP-012, M-HTTP-026, M-HTTP-063
 #[tokio::test(start_paused = true)]
-async fn nothing_is_answered_resumed_or_cancelled_by_a_message() {
+async fn the_stateless_revision_sends_no_responses_resumes_or_cancellations() {
     let mut pair = Pair::new(quiet()).await;
     let calling = tool(&pair);
     let stream = pair.server.expect(method::TOOLS_CALL).await.stream();
@@ -126,11 +128,11 @@ async fn nothing_is_answered_resumed_or_cancelled_by_a_message() {
     stream.abandoned().await;
     let closing = pair.connection.close();
     closing.await.unwrap();
-    pair.server.is_left_alone_for(PATIENCE / 2).await;
+    pair.server.receives_nothing_for(PATIENCE / 2).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_for_nobody_is_for_the_only_one_who_asked() {
+async fn an_error_without_an_id_ends_the_only_request() {
     let mut pair = Pair::new(quiet()).await;
     for status in [200, 400] {
         let calling = tool(&pair);

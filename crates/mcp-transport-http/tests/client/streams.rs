@@ -11,7 +11,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 // proves: HTTP-018
 #[tokio::test(start_paused = true)]
-async fn events_without_a_message_are_passed_over() {
+async fn events_without_a_message_are_ignored() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_CALL);
     let seen = pair.server.expect(method::TOOLS_CALL).await;
@@ -30,7 +30,7 @@ async fn events_without_a_message_are_passed_over() {
 
 // proves: HTTP-024
 #[tokio::test(start_paused = true)]
-async fn what_comes_before_the_answer_is_heard_in_order() {
+async fn messages_before_the_response_are_delivered_in_order() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_CALL);
     let seen = pair.server.expect(method::TOOLS_CALL).await;
@@ -95,7 +95,7 @@ async fn several_streams_are_read_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_on_the_stream_of_another_call_reaches_its_call() {
+async fn a_response_on_the_stream_of_another_call_reaches_its_call() {
     let mut pair = Pair::open(quiet()).await;
     let first = pair.call(method::TOOLS_CALL);
     let first_seen = pair.server.expect(method::TOOLS_CALL).await;
@@ -109,11 +109,11 @@ async fn an_answer_on_the_stream_of_another_call_reaches_its_call() {
     stream.answer("", &second_id, &json!({"n": 2})).await;
     assert_eq!(result(second).await, json!({"n": 2}));
     // Nothing was cancelled: both were answered.
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_follows_the_answer_is_heard_and_does_not_hold_it_up() {
+async fn messages_after_the_response_are_delivered_without_delaying_it() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_CALL);
     let seen = pair.server.expect(method::TOOLS_CALL).await;
@@ -129,11 +129,11 @@ async fn what_follows_the_answer_is_heard_and_does_not_hold_it_up() {
     );
     // A server that does not end the stream is not waited for.
     stream.abandoned().await;
-    pair.server.is_left_alone_for(HOUR).await;
+    pair.server.receives_nothing_for(HOUR).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn batches_are_read_where_the_revision_knows_them() {
+async fn batches_are_read_in_revisions_with_batches() {
     let (wire, server) = wire();
     let (ear, notes) = ear();
     let pair = Pair::with(http(wire, quiet()), server, (ear.with_batches(), notes)).await;
@@ -162,7 +162,7 @@ async fn batches_are_read_where_the_revision_knows_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn batches_are_refused_where_the_revision_does_not_know_them() {
+async fn batches_are_rejected_in_revisions_without_batches() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_LIST);
     let seen = pair.server.expect(method::TOOLS_LIST).await;
@@ -173,7 +173,7 @@ async fn batches_are_refused_where_the_revision_does_not_know_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_panics_spoils_nothing() {
+async fn a_panic_in_a_handler_affects_nothing_else() {
     let (wire, server) = wire();
     let (ear, notes) = ear();
     let ear = ear.answering(|_, _| panic!("a bug of the host"));

@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// Checks that nothing is sent for this long.
-    pub(crate) async fn is_left_alone_for(&mut self, time: Duration) {
+    pub(crate) async fn receives_nothing_for(&mut self, time: Duration) {
         if let Ok(Some(seen)) = timeout(time, self.0.recv()).await {
             panic!("unexpected {seen:?}");
         }
