@@ -128,7 +128,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     type Value = ElicitValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a form answer: string, number, boolean or array of strings")
+        f.write_str("a form value: string, number, boolean or array of strings")
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<ElicitValue, E> {
@@ -153,7 +153,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<ElicitValue, E> {
         let number = Number::from_f64(number)
-            .ok_or_else(|| E::custom("a form answer is a finite number"))?;
+            .ok_or_else(|| E::custom("a number in a form must be finite"))?;
         Ok(ElicitValue::Number(number))
     }
 

@@ -12,7 +12,10 @@ pub const TASKS_UPDATE: &str = "tasks/update";
 
 /// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "a connection has two sides")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a connection has exactly two peers"
+)]
 pub enum Direction {
     /// From the client to the server.
     ClientToServer,

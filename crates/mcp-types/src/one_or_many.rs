@@ -13,7 +13,7 @@ use serde::ser::{Serialize, Serializer};
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "one or many, there is no third shape"
+    reason = "the value is either one block or a list of blocks"
 )]
 pub enum OneOrMany<T> {
     /// A single object.

@@ -1,4 +1,4 @@
-//! Forms, URL requests and answers.
+//! Forms, URL requests and their responses.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The examples that the specification ships with 2026-07-28, through its types and against its schema.
+//! The examples of the specification for 2026-07-28, decoded into the types and validated against
+//! the schema.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +16,7 @@ use crate::support::{RoundTrip, Schema, forget_mode_of_forms, round_trip, schema
 
 const REVISION: &str = "2026-07-28";
 
-/// Definitions that mcp-jsonrpc decodes: the object of an error, and the whole answer.
+/// Definitions that mcp-jsonrpc decodes: the error object and the error response.
 const ERRORS: &[(&str, RoundTrip)] = &[
     ("HeaderMismatchError", answer::<Value>),
     ("InternalError", round_trip::<ErrorObject>),
@@ -32,10 +33,10 @@ const ERRORS: &[(&str, RoundTrip)] = &[
     ),
 ];
 
-/// The one example without the cache hints that its result must have; they are read as defaults, and written.
+/// The one example without the required cache hints. They are read as defaults and written.
 const WITHOUT_HINTS: &str = "ReadResourceResultResponse/read-resource-result-response.json";
 
-/// The round trip of an error answer, its data through their type.
+/// Round trip of an error response with typed data.
 fn answer<D: serde::Serialize + serde::de::DeserializeOwned>(
     text: &str,
 ) -> Result<String, serde_json::Error> {
@@ -50,7 +51,7 @@ fn answer<D: serde::Serialize + serde::de::DeserializeOwned>(
     serde_json::to_string(&message)
 }
 
-/// File name and text of every example, by the definition it is of; none where the folder is not here.
+/// Name and text of every example, by definition; empty if the folder is not present.
 fn examples(dir: &Path) -> BTreeMap<String, Vec<(String, String)>> {
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     let paths = |folder: &Path| {
@@ -89,7 +90,11 @@ fn every_example_round_trips_and_is_valid() {
             let mut expected: Value = serde_json::from_str(original).unwrap();
             forget_mode_of_forms(&mut expected);
             if at == WITHOUT_HINTS {
-                assert!(expected["result"].get("ttlMs").is_none(), "{at} is mended");
+                assert!(
+                    expected["result"].get("ttlMs").is_none(),
+                    "{at} is fixed in the \
+                 examples: remove the exception"
+                );
                 expected["result"]["ttlMs"] = 0.into();
                 expected["result"]["cacheScope"] = "private".into();
             }
@@ -131,7 +136,7 @@ fn examples_of_errors_have_the_codes_of_the_envelope() {
     }
 }
 
-/// The examples of questions stand in the answers of other requests, too.
+/// Examples of input requests also occur inside other results.
 #[test]
 fn examples_of_input_requests_decode() {
     let Some(dir) = schema_dir() else { return };
@@ -142,7 +147,7 @@ fn examples_of_input_requests_decode() {
             let at = format!("{definition}/{file}");
             assert!(!matches!(question, InputRequest::Unknown(_)), "{at}");
             let mut expected: Value = serde_json::from_str(text).unwrap();
-            // An id has no place in a question; one of the examples has one all the same.
+            // An input request has no id, but one of the examples has.
             expected.as_object_mut().unwrap().remove("id");
             forget_mode_of_forms(&mut expected);
             assert_eq!(serde_json::to_value(question).unwrap(), expected, "{at}");

@@ -1,12 +1,13 @@
-//! Random JSON that a schema definition allows.
+//! Random JSON that a schema definition permits.
 //!
-//! The choices come from a list of numbers that proptest draws and shrinks, so a failure shrinks to small JSON.
+//! The choices come from a list of numbers that proptest draws and shrinks, so a failure shrinks to
+//! small JSON.
 
 use serde_json::{Map, Number, Value, json};
 
 use crate::support::Schema;
 
-/// Draws values for definitions of one schema.
+/// Generates values for the definitions of one schema.
 pub(crate) struct Generator<'a> {
     schema: &'a Schema,
     choices: &'a [u32],
@@ -14,7 +15,7 @@ pub(crate) struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
-    /// Starts a list of choices.
+    /// Creates a generator with a list of choices.
     pub(crate) fn new(schema: &'a Schema, choices: &'a [u32]) -> Self {
         Self {
             schema,
@@ -23,7 +24,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// A value below `bound`; zero once the list is used up, so that every value ends.
+    /// Returns a value below `bound`; zero after the end of the list, so that every value is
+    /// finite.
     fn below(&mut self, bound: usize) -> usize {
         let choice = self.choices.get(self.next).copied().unwrap_or(0);
         self.next += 1;
@@ -34,7 +36,7 @@ impl<'a> Generator<'a> {
         self.below(2) == 1
     }
 
-    /// A value that fits the schema.
+    /// Returns a value that the schema permits.
     pub(crate) fn value(&mut self, schema: &Value) -> Value {
         if let Some(reference) = schema["$ref"].as_str() {
             return self.value(self.schema.resolve(reference));
@@ -77,7 +79,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Ids and tokens, the only integers of a union of types, may be negative; counts may not.
+    /// Ids and tokens, the only integers in a union of types, may be negative; counts may not.
     fn integer(&mut self, negative: bool) -> Value {
         let magnitude = [0, 1, 42, 4_294_967_296, 9_007_199_254_740_993, i64::MAX];
         let number = magnitude[self.below(magnitude.len())];

@@ -1,4 +1,4 @@
-//! What the types promise, tested from outside.
+//! Tests of the types through their public interface.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 

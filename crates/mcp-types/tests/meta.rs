@@ -1,4 +1,4 @@
-//! Metadata, its keys, capabilities, and the rule that absent is absent.
+//! Metadata, its keys, capabilities, and absent members.
 
 use mcp_types::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, InitializeRequestParams,
@@ -173,7 +173,7 @@ fn null_reads_as_absent_and_is_never_written() {
             .iter()
             .filter(|(_, member)| member.is_null());
         let nulls: Vec<_> = nulls.map(|(member, _)| member.as_str()).collect();
-        // Null is a value of the first two, and of the last since 2026-07-28.
+        // Null is a valid value of the first two, and of the last since 2026-07-28.
         let allowed = nulls.iter().all(|member| {
             matches!(
                 (*name, *member),

@@ -1,4 +1,4 @@
-//! What the types of 2026-07-28 promise beyond the round trip.
+//! Properties of the types of 2026-07-28 beyond the round trip.
 
 use mcp_types::v2026_07_28::{
     self as modern, CacheScope, CallToolOutcome, CallToolRequestParams, CallToolResult,
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::support::{error_of, survives};
 
-/// Where decoding fails, and why.
+/// Returns where decoding fails, and why.
 #[track_caller]
 fn refusal<T: DeserializeOwned>(text: &str) -> (String, String) {
     match mcp_jsonrpc::decode::<T>(text) {
@@ -51,7 +51,7 @@ fn the_kind_of_a_result_picks_the_arm_wherever_it_stands() {
     for text in [
         format!(r#"{{"resultType":"complete",{content}}}"#),
         format!(r#"{{{content},"resultType":"complete"}}"#),
-        // Servers of older revisions do not say.
+        // Servers of older revisions do not send it.
         format!(r#"{{{content}}}"#),
     ] {
         let outcome: CallToolOutcome = serde_json::from_str(&text).unwrap();

@@ -19,7 +19,7 @@ fn definition<'a>(schema: &'a Schema, name: &str) -> Option<&'a Value> {
     schema.definitions().get(name).copied()
 }
 
-/// Draws values of a definition and hands them to `check`.
+/// Generates values of a definition and passes them to `check`.
 fn for_all(schema: &Schema, name: &str, check: impl Fn(Value) -> Result<(), TestCaseError>) {
     let definition = definition(schema, name).unwrap();
     let config = Config {
@@ -36,7 +36,7 @@ fn for_all(schema: &Schema, name: &str, check: impl Fn(Value) -> Result<(), Test
     }
 }
 
-/// The JSON without the members an empty result drops.
+/// The JSON without the members that an empty result drops.
 fn expected(name: &str, mut value: Value) -> Value {
     forget_mode_of_forms(&mut value);
     if let ("EmptyResult", Value::Object(members)) = (name, &mut value) {
@@ -52,7 +52,7 @@ fn is_valid(validator: &Validator, value: &Value) -> Result<(), TestCaseError> {
     }
 }
 
-/// The JSON with the kind that a result has; the schema says no more than that it is a string.
+/// The JSON with the type of its result; the schema only requires a string.
 fn of_its_kind(name: &str, mut value: Value) -> Value {
     let result = if name.ends_with("ResultResponse") {
         &mut value["result"]
@@ -104,7 +104,7 @@ fn every_definition_of_2026_07_28_round_trips_and_is_valid() {
     check_all("2026-07-28", generated_table_2026_07_28::TABLE);
 }
 
-/// Older revisions are subsets: what a peer of one sends decodes into the same types and loses nothing.
+/// Older revisions are subsets: their messages decode into the same types without a loss.
 #[test]
 fn older_revisions_decode_into_the_same_types() {
     let Some(dir) = schema_dir() else { return };
@@ -129,12 +129,12 @@ fn older_revisions_decode_into_the_same_types() {
     }
 }
 
-/// Definitions that the older schemas use as a base of others, not as a message part.
+/// Returns whether the older schemas use the definition only as a base of others.
 fn is_base(name: &str) -> bool {
     matches!(name, "ResourceContents")
 }
 
-/// The examples the specification ships with 2026-07-28 decode into the canonical types.
+/// The examples of the specification for 2026-07-28 decode into the canonical types.
 #[test]
 fn examples_of_2026_07_28_decode() {
     let Some(dir) = schema_dir() else { return };

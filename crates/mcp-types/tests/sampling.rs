@@ -1,4 +1,4 @@
-//! Sampling: one block or many, tool calls, open words.
+//! Sampling: one or many blocks, tool calls, open enums.
 
 use mcp_types::{
     CreateMessageRequestParams, CreateMessageResult, OneOrMany, SamplingMessage,

@@ -1,4 +1,4 @@
-//! Reading the official schema, and decoding followed by encoding.
+//! Access to the official schema, and round trips.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,19 +12,19 @@ use serde_json::Value;
 /// Decodes a JSON text and encodes it again.
 pub(crate) type RoundTrip = fn(&str) -> Result<String, serde_json::Error>;
 
-/// The round trip of one type, over text as it comes from a peer.
+/// Round trip of one type, from text as a peer sends it.
 pub(crate) fn round_trip<T: Serialize + DeserializeOwned>(
     text: &str,
 ) -> Result<String, serde_json::Error> {
     serde_json::to_string(&serde_json::from_str::<T>(text)?)
 }
 
-/// The round trip of a request: its envelope stays, its params go through their type.
+/// Round trip of a request: the envelope is kept, the params are decoded into their type.
 pub(crate) fn request<R: Request>(text: &str) -> Result<String, serde_json::Error> {
     message::<R::Params>(text, R::METHOD, R::PARAMS_OPTIONAL)
 }
 
-/// The round trip of a notification.
+/// Round trip of a notification.
 pub(crate) fn notification<N: Notification>(text: &str) -> Result<String, serde_json::Error> {
     message::<N::Params>(text, N::METHOD, N::PARAMS_OPTIONAL)
 }
@@ -42,7 +42,7 @@ fn message<P: Serialize + DeserializeOwned>(
     serde_json::to_string(&message)
 }
 
-/// The round trip of an answer.
+/// Round trip of a response.
 pub(crate) fn response<R: Request>(text: &str) -> Result<String, serde_json::Error> {
     let mut message: JsonObject = serde_json::from_str(text)?;
     through::<R::Result>(&mut message, "result")?;
@@ -58,7 +58,7 @@ fn through<T: Serialize + DeserializeOwned>(
     Ok(())
 }
 
-/// Asserts that the type gives back this JSON, whatever the order of its members; `3` and `3.0` differ.
+/// Asserts that the type preserves this JSON in any member order; `3` and `3.0` differ.
 #[track_caller]
 pub(crate) fn survives<T: Serialize + DeserializeOwned>(text: &str) {
     let [before, after]: [Value; 2] =
@@ -66,7 +66,7 @@ pub(crate) fn survives<T: Serialize + DeserializeOwned>(text: &str) {
     assert_eq!(after, before);
 }
 
-/// The text of the error that decoding ends in.
+/// Returns the text of a decoding error.
 #[track_caller]
 pub(crate) fn error_of<T: DeserializeOwned>(text: &str) -> String {
     match serde_json::from_str::<T>(text) {
@@ -75,7 +75,7 @@ pub(crate) fn error_of<T: DeserializeOwned>(text: &str) -> String {
     }
 }
 
-/// The folder of the official schemas, if it is on this machine; says so where it is not.
+/// Returns the folder of the official schemas. Prints a note if it is not present.
 pub(crate) fn schema_dir() -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let places = [
@@ -95,7 +95,7 @@ pub(crate) fn schema_dir() -> Option<PathBuf> {
     found
 }
 
-/// One schema file, its definitions under whichever keyword.
+/// A schema file with its definitions.
 pub(crate) struct Schema {
     /// The whole file.
     pub(crate) whole: Value,
@@ -103,7 +103,7 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// Reads the schema of a revision, if it is on this machine.
+    /// Reads the schema of a revision, if it is present.
     pub(crate) fn load(dir: &Path, revision: &str) -> Option<Self> {
         let text = fs::read_to_string(dir.join(revision).join("schema.json")).ok()?;
         let whole: Value = serde_json::from_str(&text).unwrap();
@@ -115,7 +115,7 @@ impl Schema {
         Some(Self { whole, keyword })
     }
 
-    /// The definitions by name.
+    /// Returns the definitions by name.
     pub(crate) fn definitions(&self) -> BTreeMap<&str, &Value> {
         let definitions = self.whole[self.keyword].as_object().unwrap();
         definitions
@@ -124,14 +124,15 @@ impl Schema {
             .collect()
     }
 
-    /// What a `$ref` points to.
+    /// Returns the target of a `$ref`.
     pub(crate) fn resolve(&self, reference: &str) -> &Value {
         self.whole
             .pointer(reference.strip_prefix('#').unwrap())
             .unwrap()
     }
 
-    /// The schema without room for unknown members: merged definitions keep only those they list.
+    /// Returns the schema without unknown members: merged definitions keep only the members they
+    /// list.
     pub(crate) fn closed(&self, part: &Value) -> Value {
         let mut part = part["$ref"]
             .as_str()
@@ -141,7 +142,7 @@ impl Schema {
         part
     }
 
-    /// A validator for one definition.
+    /// Returns a validator for one definition.
     pub(crate) fn validator(&self, name: &str) -> jsonschema::Validator {
         let mut root = self.whole.clone();
         root["$ref"] = format!("#/{}/{name}", self.keyword).into();
@@ -149,7 +150,7 @@ impl Schema {
     }
 }
 
-/// Members the schema allows and the types leave out on purpose, see `overrides.toml`.
+/// Removes members that the schema permits and the types omit on purpose, see `overrides.toml`.
 pub(crate) fn forget_mode_of_forms(value: &mut Value) {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! Tasks, where null is a value.
+//! Tasks, in which null is a value.
 
 use mcp_types::v2026_07_28 as modern;
 use mcp_types::{
@@ -67,7 +67,7 @@ fn flat(status: &str, rest: &str) -> String {
     )
 }
 
-/// The text with this kind of result in front.
+/// The text with this result type in front.
 fn typed(kind: &str, text: &str) -> String {
     format!(r#"{{"resultType":"{kind}",{}"#, &text[1..])
 }
@@ -93,7 +93,7 @@ fn a_flat_task_keeps_the_members_of_its_status() {
     }
     let unsaid = flat("working", "").replace(r#","ttlMs":null"#, "");
     assert!(error_of::<modern::Task>(&unsaid).contains("missing field `ttlMs`"));
-    // What a tree would round, or sort, stays as it was written.
+    // Members that a JSON tree would round or sort are kept as written.
     let exact = flat(
         "completed",
         r#","result":{"z":12345678901234567890123,"a":1.0}"#,
@@ -115,12 +115,12 @@ fn a_created_task_has_its_result_type() {
         let error = error_of::<modern::CreateTaskResult>(&other);
         assert!(error.contains("is `task`"), "{error}");
     }
-    // Out of a tree, too: that is what a client has in hand for a result it did not expect.
+    // Decoding from a JSON tree works too: a client has one for a result it did not expect.
     let tree: serde_json::Value =
         serde_json::from_str(&typed("task", &flat("completed", r#","result":{"x":1}"#))).unwrap();
     let created: modern::CreateTaskResult = serde_json::from_value(tree).unwrap();
     assert_eq!(created.task.result.unwrap().get(), r#"{"x":1}"#);
-    // Published examples of failed tasks have the wrong kind; they are read all the same.
+    // Published examples of failed tasks have the wrong result type; they are read anyway.
     let got: modern::GetTaskResult =
         serde_json::from_str(&typed("task", &flat("failed", ""))).unwrap();
     assert_eq!(got.task.status, TaskStatus::Failed);

@@ -1,4 +1,4 @@
-//! Unions: which arm, what is kept, what the errors say.
+//! Unions: the variant, unknown members, and error texts.
 
 use mcp_types::{
     AudioContent, BlobResourceContents, CallToolResult, CompleteRequestParams, CompletionReference,

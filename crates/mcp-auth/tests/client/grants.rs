@@ -1,4 +1,4 @@
-//! Clients that act for themselves, for an organisation, or with a key.
+//! Grants without a user, and DPoP.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -76,7 +76,7 @@ async fn an_enterprise_grant_exchanges_the_identity_token() {
     assert_eq!(field(&net, 1, "assertion"), "id-jag");
     let redeemed = net.redeemed();
     assert!(!format!("{:?}", redeemed[1]).contains("identity"));
-    // The user is sent nowhere, and nobody is registered.
+    // No browser is opened, and no client is registered.
     assert!(net.visits().is_empty() && net.registrations().is_empty());
 }
 

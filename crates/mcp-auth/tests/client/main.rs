@@ -1,4 +1,4 @@
-//! The client's side against a scripted server and a scripted authorization server.
+//! Tests of the client against a scripted server and a scripted authorization server.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 

@@ -1,4 +1,5 @@
-//! Who the client is, from one sign-in to the next: whoever has another id has other sessions, too.
+//! Registrations across sign-ins. Authorization servers and sessions depend on the client id, so a
+//! client keeps its registration.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -11,7 +12,7 @@ use crate::support::{ASM, ISSUER, Net, PRM, SERVER, metadata, refuse, sent};
 
 const MORE: &str = "Bearer error=\"insufficient_scope\", scope=\"write\"";
 
-/// An authorization server with these scopes, and a server with those.
+/// A network whose authorization server supports `scopes` and whose server documents `documented`.
 fn publishing(scopes: &Value, documented: &Value) -> Net {
     let net = Net::new();
     let mut document = metadata(ISSUER);
@@ -26,7 +27,8 @@ fn publishing(scopes: &Value, documented: &Value) -> Net {
     net
 }
 
-/// Signs in for `read`, then for `write`; the clients that were registered, and who asked.
+/// Signs in for `read`, then for `write`. Returns the registrations and the client ids of the token
+/// requests.
 async fn stepped_up(net: &Net, agent: impl UserAgent) -> (Vec<Value>, Vec<String>) {
     let auth = net.client().user_agent(agent).build().unwrap();
     let message = sent(&auth).await.unwrap();
@@ -48,7 +50,7 @@ async fn a_client_registers_for_all_known_scopes() {
     assert_eq!(registered.len(), 1);
     assert_eq!(registered[0]["scope"], "read list openid write");
     assert_eq!(ids, ["client-1"; 2]);
-    // The user is not asked for all of it.
+    // The user is asked for one scope only.
     assert_eq!(net.visits()[0]["scope"], "read");
 }
 
@@ -61,7 +63,7 @@ async fn a_client_whose_scopes_do_not_suffice_registers_again() {
     assert_eq!(registered[1]["scope"], "read write");
     assert_eq!(ids, ["client-1", "client-2"]);
 
-    // Who says nothing of scopes keeps nobody from asking for them.
+    // A server without a list of scopes does not restrict them.
     let net = Net::new();
     let (_, ids) = stepped_up(&net, net.user()).await;
     assert_eq!(ids, ["client-1"; 2]);
@@ -91,7 +93,7 @@ async fn a_refused_registration_is_repeated_with_fewer_scopes() {
     assert_eq!(scopes, ["read admin", "read"]);
 }
 
-/// A user agent that has another redirect URI each time, unless it is asked for one.
+/// A user agent with a new redirect URI for each session, unless one is requested.
 struct Ports {
     net: Net,
     next: Arc<AtomicU16>,

@@ -1,4 +1,4 @@
-//! Tokens that expire, are refused, or belong to somebody who is gone.
+//! Tokens that expire or are rejected, and authorization servers that change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,7 +63,7 @@ async fn t38_all_waiting_callers_receive_a_failure_and_the_token_is_kept() {
     }
     assert_eq!(net.redeemed().len(), 2);
     assert_eq!(net.visits().len(), 1);
-    // Nothing was forgotten: the next try renews.
+    // The tokens were kept: the next attempt renews them.
     net.tokens(|_| token("token-2"));
     refuse(&auth, &message, 401, "Bearer").await.unwrap();
     assert_eq!(shown(&sent(&auth).await.unwrap()), Some("token-2"));
@@ -77,7 +77,7 @@ async fn t38_a_refresh_continues_without_its_caller() {
     let message = signed_in(&auth).await;
     net.tokens(|_| token("token-2"));
     {
-        // Begun, and dropped in the middle.
+        // Started, then dropped during the refresh.
         let mut refusing = Box::pin(refuse(&auth, &message, 401, "Bearer"));
         let polled = futures_poll(&mut refusing).await;
         assert!(polled.is_none());
@@ -87,7 +87,7 @@ async fn t38_a_refresh_continues_without_its_caller() {
     assert_eq!(shown(&sent(&auth).await.unwrap()), Some("token-2"));
 }
 
-/// What a future gives at once, after its tasks were started.
+/// Polls a future once after its tasks were started.
 async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     let polled = std::future::poll_fn(|cx| {
         let polled = std::pin::Pin::new(&mut *future).poll(cx);
@@ -110,7 +110,7 @@ async fn an_expired_grant_leads_to_a_new_sign_in() {
     });
     refuse(&auth, &message, 401, "Bearer").await.unwrap();
     assert_eq!(net.visits().len(), 2);
-    // The client is still known.
+    // The registration was kept.
     assert_eq!(net.registrations().len(), 1);
     assert_eq!(shown(&sent(&auth).await.unwrap()), Some("token-2"));
 }
@@ -206,7 +206,7 @@ async fn credentials_are_not_sent_to_another_server() {
     let error = refuse(&auth, &message, 401, "Bearer").await.unwrap_err();
     assert!(error.to_string().contains("belongs to"), "{error}");
     assert!(error.to_string().contains(ISSUER), "{error}");
-    // Nor by a program that starts again.
+    // A restarted program does not send them either.
     let again = net
         .client()
         .credentials(client)

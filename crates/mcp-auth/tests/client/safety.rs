@@ -1,4 +1,4 @@
-//! Servers that lie.
+//! Malicious servers.
 
 use std::io;
 use std::net::IpAddr;
@@ -97,7 +97,7 @@ async fn t34_documents_have_a_maximum_size() {
     assert!(error.contains("1048576"), "{error}");
 }
 
-/// Gives out addresses in turn, and remembers who was asked for.
+/// A resolver that returns addresses in turn and records the names.
 struct Names(Mutex<Vec<IpAddr>>, Arc<Mutex<Vec<String>>>);
 
 impl Resolver for Names {
@@ -113,7 +113,7 @@ impl Resolver for Names {
 
 #[tokio::test]
 async fn t34_a_name_with_a_private_address_is_not_connected_to() {
-    // Nothing listens where a guard that fails would connect to.
+    // No program listens at the addresses that a broken policy would connect to.
     for address in [
         "169.254.169.254",
         "::ffff:169.254.169.254",

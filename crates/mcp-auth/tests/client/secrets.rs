@@ -1,4 +1,4 @@
-//! What must not be seen, at any level of logging.
+//! Secrets do not appear at any log level.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -34,8 +34,7 @@ async fn t42_no_secret_appears_in_logs_debug_output_or_requests() {
     let log = Log::default();
     let subscriber = tracing_subscriber::registry().with(log.clone());
     let _guard = tracing::subscriber::set_default(subscriber);
-    // Where another test comes to an event for the first time just now, `tracing` may take it for
-    // one that nobody wants: so all are come to once, and then looked at again.
+    // `tracing` may disable an event that is first reached while another test has no subscriber. So the test reaches all events once before it records them.
     let first = Net::new();
     first.callback("code=c&state=STATE");
     first.tokens(|_| token("t"));

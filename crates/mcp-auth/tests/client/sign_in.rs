@@ -1,4 +1,4 @@
-//! From a refusal to a token.
+//! Sign-ins, from the rejection of a message to the token.
 
 use mcp_auth::client::{Credentials, SigningKey};
 use mcp_transport_http::AfterRefusal;
@@ -8,7 +8,7 @@ use crate::support::{
     ASM, BACK, ISSUER, Net, PRM, SERVER, metadata, refuse, sent, shown, signed_in,
 };
 
-/// A key that signs nothing but this test.
+/// A private key for this test only.
 const KEY: &str = "-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgc/xUMpM4H31uE+ov
 9HsUDJr/P7EnYIOoz6veXGN6XlShRANCAARL+1dkA33wRv09+R9V9GOXgPfkovpv
@@ -152,7 +152,7 @@ async fn metadata_urls_are_tried_in_order() {
             format!("GET {last}"),
         ]
     );
-    // As the document writes it.
+    // The resource identifier is sent as the metadata has it.
     assert_eq!(net.visits()[0]["resource"], "https://mcp.example");
 }
 
@@ -173,7 +173,7 @@ async fn the_first_usable_issuer_of_several_is_used() {
     assert_eq!(redeemed.len(), 1);
     assert_eq!(redeemed[0].line, "POST https://second.example/token");
 
-    // One where the client is known already comes first.
+    // An issuer with configured credentials is preferred.
     let known = Credentials::new("by-hand").issuer(ISSUER);
     signed_in(&net.client().credentials(known).build().unwrap()).await;
     let redeemed = net.redeemed();
@@ -233,7 +233,7 @@ async fn a_step_up_adds_scopes_and_is_not_repeated() {
     let after = refuse(&auth, &message, 403, more).await.unwrap();
     assert_eq!(after, AfterRefusal::SendAgain);
     assert_eq!(net.visits()[1]["scope"], "read write");
-    // The server asks for the same again: asking the user again would change nothing.
+    // The server requires the same scopes again: another consent would change nothing.
     let message = sent(&auth).await.unwrap();
     assert_eq!(shown(&message), Some("token-2"));
     let after = refuse(&auth, &message, 403, more).await.unwrap();

@@ -1,4 +1,4 @@
-//! What is kept between two runs of a program, and between two programs.
+//! Tokens that are stored between two runs of a program, or shared by two programs.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use mcp_auth::client::{FileStore, TokenStore};
 
 use crate::support::{Net, refuse, sent, shown, signed_in, token};
 
-/// A folder of this test's own, which ends with it.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -37,7 +37,7 @@ async fn a_restarted_program_is_signed_in() {
     signed_in(&first).await;
     let second = net.client().store(folder.store()).build().unwrap();
     assert_eq!(shown(&sent(&second).await.unwrap()), Some("token-1"));
-    // Renewed by the client that is known already.
+    // Renewed with the stored registration.
     net.wait(3_600);
     net.tokens(|_| token("token-2"));
     assert_eq!(shown(&sent(&second).await.unwrap()), Some("token-2"));

@@ -1,4 +1,4 @@
-//! Tokens that nobody should be let in with.
+//! Crafted tokens that must be rejected.
 
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, RSA_PKCS1_SHA256, RSA_PSS_SHA256,
@@ -12,14 +12,14 @@ pub(crate) fn headed(changes: &[(&str, Value)]) -> String {
     KEYS.ec.token(&with(header(), changes), &claims())
 }
 
-/// A token of the issuer without some claim.
+/// A token of the issuer without a claim.
 pub(crate) fn without(claim: &str) -> String {
     let mut claims = claims();
     claims.as_object_mut().unwrap().remove(claim);
     KEYS.ec.token(&header(), &claims)
 }
 
-/// A token whose header says one thing and whose signature is another.
+/// A token whose signature is created by `sign`, whatever its header says.
 pub(crate) fn signed(header: &Value, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
     let message = format!(
         "{}.{}",
@@ -30,7 +30,7 @@ pub(crate) fn signed(header: &Value, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> Str
     format!("{message}.{}", encode(&signature))
 }
 
-/// As if the public key were a shared secret.
+/// A signature that uses the public key as a shared secret.
 fn hmac(header: &Value, secret: &[u8]) -> String {
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret);
     signed(header, |message| {
@@ -58,10 +58,10 @@ const SUBJECT: &str = "the token has no subject (sub)";
 const BOUND: &str = "the token is bound to a key and cannot be used as a bearer token";
 const SCOPES: &str = "the scopes of the token cannot be read";
 
-/// What it is, the token, and why it is refused.
+/// The name of the case, the token, and the reason of its rejection.
 pub(crate) type Case = (&'static str, String, &'static str);
 
-/// All of them.
+/// All cases.
 pub(crate) fn all() -> Vec<Case> {
     [malformed(), confused(), forged(), misdirected()].concat()
 }
@@ -266,7 +266,7 @@ fn forged() -> Vec<Case> {
     ]
 }
 
-/// The signature as certificates have it, by a key of its own: its form is refused either way.
+/// A DER signature of another key; its form is rejected in any case.
 fn der(message: &[u8]) -> Vec<u8> {
     let random = ring::rand::SystemRandom::new();
     let how = &ECDSA_P256_SHA256_ASN1_SIGNING;

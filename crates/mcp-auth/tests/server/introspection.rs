@@ -1,4 +1,4 @@
-//! Tokens that the issuer is asked about.
+//! Token introspection.
 
 use std::time::Duration;
 

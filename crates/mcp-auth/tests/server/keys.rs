@@ -1,4 +1,4 @@
-//! Keys that are fetched, kept, and changed.
+//! Fetching, caching and rotation of keys.
 
 use std::io;
 use std::net::IpAddr;
@@ -39,7 +39,7 @@ async fn fifty_concurrent_tokens_cause_one_fetch_of_keys() {
     let jwt = verifier(&net);
     assert!(
         net.all().is_empty(),
-        "nothing is asked before a token comes"
+        "nothing is fetched before a token arrives"
     );
     let all: Vec<_> = (0..50)
         .map(|_| {
@@ -64,7 +64,7 @@ async fn stale_keys_are_used_during_a_fetch() {
     advance(Duration::from_secs(600)).await;
     net.hold(true);
     for _ in 0..50 {
-        // Nobody waits for the issuer, who does not answer.
+        // The issuer does not respond, but the cached keys are used.
         verify(&jwt, &token(&[])).await.unwrap();
     }
     let next = Key::p256();
@@ -73,7 +73,7 @@ async fn stale_keys_are_used_during_a_fetch() {
     let new = next.token(&with(header(), &[("kid", json!("ec-2"))]), &claims());
     verify(&jwt, &new).await.unwrap();
     assert_eq!(net.count(JWKS), 2);
-    // What the issuer no longer publishes is no longer good.
+    // A key that is no longer published is not accepted.
     let error = verify(&jwt, &token(&[])).await.unwrap_err();
     assert_eq!(error.to_string(), "the signing key of the token is unknown");
 }
@@ -93,7 +93,7 @@ async fn unknown_keys_cause_one_fetch_per_minute() {
         assert_eq!(net.count(JWKS), 1 + minute);
         advance(Duration::from_secs(60)).await;
     }
-    // Tokens that are for somebody else cause none.
+    // Tokens for other servers cause no fetch.
     for (claim, value) in [("iss", "https://evil.example"), ("aud", "x"), ("sub", "")] {
         let claims = with(claims(), &[(claim, json!(value))]);
         let token = KEYS
@@ -147,7 +147,7 @@ async fn a_failed_fetch_is_not_an_invalid_token() {
         tokio::task::yield_now().await;
     }
     assert_eq!(net.count(JWKS), 3);
-    // There may be such a key by now.
+    // The issuer may have the key by now.
     assert!(
         verify(&jwt, &named("new"))
             .await
@@ -161,7 +161,7 @@ async fn a_failed_fetch_is_not_an_invalid_token() {
             .is_unavailable()
     );
     assert_eq!(net.count(JWKS), 4);
-    // Keys that nobody confirmed for a day are not good any more.
+    // Keys that were not confirmed for a day are not used.
     advance(Duration::from_secs(24 * 3_600)).await;
     assert!(
         verify(&jwt, &token(&[]))
@@ -235,7 +235,7 @@ async fn t34_keys_are_not_fetched_from_private_addresses() {
     }
 }
 
-/// Whatever is asked for is where machines keep their credentials.
+/// A resolver that returns the address of a metadata service for every name.
 struct Rebound(Arc<AtomicUsize>);
 
 impl Resolver for Rebound {
@@ -289,7 +289,7 @@ async fn keys_can_be_fetched_without_metadata() {
     let jwt = builder.clock(now).build().unwrap();
     verify(&jwt, &token(&[])).await.unwrap();
     assert_eq!(net.all(), [JWKS]);
-    // OpenID providers have their document elsewhere.
+    // OpenID providers have their metadata at another path.
     let net = Net::new();
     net.answer(ASM, 404, &json!({}));
     net.answer(

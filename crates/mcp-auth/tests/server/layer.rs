@@ -1,4 +1,4 @@
-//! What the layer lets through, and what it says to the others.
+//! Accepted requests, and the challenges for all others.
 
 use http::header::{AUTHORIZATION, RETRY_AFTER};
 use http::{Method, Request};
@@ -82,14 +82,14 @@ async fn the_metadata_is_public() {
         assert_eq!(reply.headers["allow"], "GET, HEAD, OPTIONS");
     }
     assert_eq!(echo.count(), 0);
-    // What every request takes and what a beginning takes are two things.
+    // Required scopes and supported scopes are independent.
     let reply = plain(&service, Method::GET, "/mcp").await;
     assert_eq!(reply.said("scope"), Some("mcp"));
     let mut alone = guard.metadata();
     let response = alone.call(Request::get("/any").body(()).unwrap()).await;
     assert_eq!(response.unwrap().status(), 200);
 
-    // A server at the root of its host has one place for it.
+    // A server at the root of its host has one metadata path.
     let guard = require_bearer("https://mcp.example", verifier().build().unwrap());
     let metadata = guard.build().unwrap().metadata();
     let paths: Vec<&str> = metadata.paths().collect();
@@ -112,7 +112,7 @@ async fn t31_the_layer_removes_the_token() {
     let token = token(&[]);
     let request = Request::post("/mcp")
         .header(AUTHORIZATION, format!("Bearer {token}"))
-        // Whoever sends this does not decide who they are.
+        // The sender of a request cannot set its identity.
         .extension(Principal::new("root"))
         .extension(Grant::new(["everything"]))
         .extension(Identity::new("i", "root"));
@@ -170,7 +170,7 @@ async fn a_token_without_the_scope_of_the_server_is_forbidden() {
         let reply = post(&service, &token).await;
         assert_eq!(reply.status, 403);
         assert_eq!(reply.said("error"), Some("insufficient_scope"));
-        // What there is already is not lost by asking for more.
+        // The granted scopes are repeated, so that the new token keeps them.
         assert_eq!(reply.said("scope"), Some("mcp notes:read"));
         assert_eq!(reply.said("resource_metadata"), Some(METADATA));
         assert_eq!(reply.json()["scope"], "mcp notes:read");
@@ -235,7 +235,7 @@ async fn a_scope_grants_the_scopes_it_implies() {
                 .has("mcp notes:read")
         );
     }
-    // What is asked for next is what was granted, not what that implies.
+    // The challenge repeats the granted scopes, not the implied ones.
     let reply = post(&service, &token(&[("scope", json!("other"))])).await;
     assert_eq!(reply.said("scope"), Some("mcp other"));
 }

@@ -1,4 +1,4 @@
-//! The server half, from outside.
+//! Tests of the server side through its public interface.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! A network in memory that can fail, lie and be late.
+//! A network in memory that can fail, delay and forge responses.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -24,12 +24,12 @@ pub(crate) struct Net(Arc<Inner>);
 struct Inner {
     answers: Mutex<HashMap<String, (u16, String)>>,
     seen: Mutex<Vec<(String, Request<String>)>>,
-    /// Requests wait while it is down.
+    /// Requests wait while this is false.
     open: watch::Sender<bool>,
 }
 
 impl Net {
-    /// An issuer as it should be.
+    /// A network with a correct issuer.
     pub(crate) fn new() -> Self {
         let this = Self(Arc::new(Inner {
             answers: Mutex::default(),
@@ -54,7 +54,7 @@ impl Net {
         self.0.open.send_replace(!held);
     }
 
-    /// How often something was asked of this URL.
+    /// Returns the number of requests to a URL.
     pub(crate) fn count(&self, url: &str) -> usize {
         let seen = self.0.seen.lock().unwrap();
         seen.iter().filter(|(at, _)| at == url).count()

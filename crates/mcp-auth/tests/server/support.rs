@@ -1,4 +1,4 @@
-//! Keys that sign anything, tokens as they should be, and a service that tells what reaches it.
+//! Signing keys, valid tokens, and a service that records its requests.
 
 use std::convert::Infallible;
 use std::future::{Ready, poll_fn, ready};
@@ -31,10 +31,10 @@ pub(crate) fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(NOW)
 }
 
-/// An RSA key of 2,048 bits in PKCS #8, made for these tests: this library makes none.
+/// An RSA key of 2,048 bits in PKCS #8, for tests only: the library cannot generate RSA keys.
 pub(crate) const RSA: &[u8] = include_bytes!("rsa.der");
 
-/// base64url without padding.
+/// Encodes base64url without padding.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut text = String::new();
@@ -105,7 +105,7 @@ impl Key {
         key
     }
 
-    /// Signs; `rsa` is how, if it is an RSA key.
+    /// Signs a message; `rsa` is the padding of an RSA key.
     pub(crate) fn sign(&self, message: &[u8], rsa: &'static dyn RsaEncoding) -> Vec<u8> {
         let random = SystemRandom::new();
         match self {
@@ -119,7 +119,7 @@ impl Key {
         }
     }
 
-    /// A token with this header and these claims, however little sense they make.
+    /// Creates a token with any header and claims.
     pub(crate) fn token(&self, header: &Value, claims: &Value) -> String {
         self.raw(&header.to_string(), &claims.to_string())
     }
@@ -135,7 +135,7 @@ impl Key {
     }
 }
 
-/// The keys of the issuer: one of each kind, and the set that it publishes.
+/// One key of each kind, and the key set that the issuer publishes.
 pub(crate) struct Keys {
     pub(crate) ec: Key,
     pub(crate) ec384: Key,
@@ -161,7 +161,7 @@ impl Keys {
     }
 }
 
-/// The claims of a good token.
+/// The claims of a valid token.
 pub(crate) fn claims() -> Value {
     json!({
         "iss": ISSUER, "aud": RESOURCE, "sub": "alice", "client_id": "client-1",
@@ -169,12 +169,12 @@ pub(crate) fn claims() -> Value {
     })
 }
 
-/// The header of a good token.
+/// The header of a valid token.
 pub(crate) fn header() -> Value {
     json!({ "alg": "ES256", "kid": "ec-1", "typ": "at+jwt" })
 }
 
-/// A good token with other claims in place of, or besides, its own.
+/// A valid token with changed or additional claims.
 pub(crate) fn token(changes: &[(&str, Value)]) -> String {
     KEYS.ec.token(&header(), &with(claims(), changes))
 }
@@ -186,17 +186,17 @@ pub(crate) fn with(mut object: Value, changes: &[(&str, Value)]) -> Value {
     object
 }
 
-/// A verifier that has the keys and stands still in time.
+/// A verifier with the keys and a fixed clock.
 pub(crate) fn verifier() -> JwtBuilder {
     let keys = Jwks::from_json(&KEYS.set().to_string()).unwrap();
     Jwt::builder(ISSUER).keys(keys).clock(now)
 }
 
-/// A service that tells what reached it, and answers what it is told to.
+/// A service that records its requests and returns a configured response.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Echo {
     pub(crate) seen: Arc<Mutex<Vec<Parts>>>,
-    /// Demanded of every request, as a handler would.
+    /// The scope that each call requires, as a handler would.
     pub(crate) demands: Option<&'static str>,
     pub(crate) kind: Option<&'static str>,
 }
@@ -233,7 +233,7 @@ impl Service<Request<String>> for Echo {
     }
 }
 
-/// A response, all of it.
+/// A response with its whole body.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
@@ -247,7 +247,7 @@ impl Reply {
         value.map_or("", |value| value.to_str().unwrap())
     }
 
-    /// A parameter of the challenge.
+    /// Returns a parameter of the challenge.
     pub(crate) fn said(&self, name: &str) -> Option<&str> {
         let (_, rest) = self.challenge().split_once(&format!("{name}=\""))?;
         rest.split('"').next()
@@ -273,7 +273,7 @@ pub(crate) async fn send(service: &Protected<Echo>, request: Request<String>) ->
     }
 }
 
-/// Posts with this token.
+/// Sends a POST with a token.
 pub(crate) async fn post(service: &Protected<Echo>, token: &str) -> Reply {
     let request = Request::post("/mcp").header(AUTHORIZATION, format!("Bearer {token}"));
     send(service, request.body("{}".to_owned()).unwrap()).await

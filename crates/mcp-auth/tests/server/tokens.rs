@@ -1,4 +1,4 @@
-//! Tokens that are refused, and tokens that are not.
+//! Accepted and rejected tokens.
 
 use std::time::Duration;
 

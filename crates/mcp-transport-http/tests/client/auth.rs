@@ -1,4 +1,4 @@
-//! Credentials.
+//! Authorization.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::*;
 
-/// Counts the tokens it has given out; each is bound to the method and the path.
+/// An authorizer that counts its tokens. Each token is bound to the method and the path.
 #[derive(Default, Clone)]
 struct Tokens(Arc<State>);
 
@@ -114,7 +114,7 @@ async fn a_rejected_message_is_sent_again_if_the_authorizer_decides_so() {
         let id = seen.id();
         seen.respond(status, &[("dpop-nonce", "n1")], "");
         let again = pair.server.expect(method::TOOLS_CALL).await;
-        // Nothing ran, so it is the same request still.
+        // The server did not execute the request, so it keeps its id.
         assert_eq!(again.id(), id);
         assert_eq!(again.header("authorization"), Some("POST /mcp 1"));
         again.answer(&json!({}));
@@ -124,7 +124,8 @@ async fn a_rejected_message_is_sent_again_if_the_authorizer_decides_so() {
         assert_eq!(*tokens.0.nonces.lock().unwrap(), ["n1"]);
 
         let call = pair.call(method::TOOLS_LIST);
-        // A token, more scopes, a nonce: three reasons to send it again, and no fourth.
+        // Three reasons to send a message again (a token, more scopes, a nonce), and no fourth
+        // attempt.
         for _ in 0..4 {
             pair.server.expect(method::TOOLS_LIST).await.status(status);
         }

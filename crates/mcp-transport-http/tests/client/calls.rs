@@ -1,4 +1,4 @@
-//! Calls as the server sees them.
+//! The requests of calls.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn every_message_is_a_separate_post_that_accepts_both_media_types() {
     let mut pair = Pair::new(quiet()).await;
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     let mut seen = vec![pair.server.next().await];
-    // Nothing else is tried first, and nothing beside it.
+    // The client sends nothing else.
     pair.server.receives_nothing_for(HOUR).await;
     let headers = seen[0].head.headers.clone();
     seen.pop().unwrap().open(Some(SESSION), "2025-11-25");
@@ -63,7 +63,7 @@ async fn session_and_revision_are_sent_after_the_handshake() {
     let seen = pair.server.expect(method::INITIALIZE).await;
     assert_eq!(seen.header("mcp-session-id"), None);
     assert_eq!(seen.header("mcp-protocol-version"), None);
-    // The server has its own idea of the revision.
+    // The server negotiates another revision.
     seen.open(Some(SESSION), "2025-03-26");
     opening.await.unwrap().unwrap().unwrap();
     pair.connection.negotiated("2025-03-26");
@@ -130,7 +130,7 @@ async fn both_media_types_of_a_response_are_read() {
         let seen = pair.server.expect(method::TOOLS_LIST).await;
         let id = seen.id();
         let stream = seen.stream_with(&[("content-type", stream_type)]);
-        // One byte at a time, as the worst proxy would have it.
+        // One byte at a time, as the worst proxy would send it.
         let event = format!(
             "data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\ndata: \"result\":{{\"form\":2}}}}\n\n"
         );
@@ -139,7 +139,7 @@ async fn both_media_types_of_a_response_are_read() {
         }
         assert_eq!(result(call).await, json!({"form": 2}));
     }
-    // A JSON body in pieces.
+    // A JSON body in several chunks.
     let call = pair.call(method::TOOLS_LIST);
     let seen = pair.server.expect(method::TOOLS_LIST).await;
     let body = json!({"jsonrpc": "2.0", "id": seen.id(), "result": {"form": 3}}).to_string();
@@ -192,7 +192,7 @@ async fn dropping_a_call_cancels_it_on_the_wire() {
 #[tokio::test(start_paused = true)]
 async fn completed_calls_are_not_cancelled() {
     let mut pair = Pair::new(quiet()).await;
-    // The handshake may not be cancelled.
+    // The handshake cannot be cancelled.
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     let seen = pair.server.expect(method::INITIALIZE).await;
     opening.abort();
@@ -200,7 +200,7 @@ async fn completed_calls_are_not_cancelled() {
     pair.server.receives_nothing_for(HOUR).await;
 
     let mut pair = pair.opened(Some(SESSION)).await;
-    // A call that was never polled, and one that was answered.
+    // A call that was never polled, and a completed call.
     drop(pair.link.request(method::TOOLS_CALL, None));
     pair.headers_of(method::TOOLS_CALL).await;
     pair.server.receives_nothing_for(HOUR).await;
@@ -274,7 +274,7 @@ async fn an_invalid_session_id_is_rejected() {
         assert!(error.contains(problem), "{error}");
         assert!(id.is_empty() || !error.contains(id), "{error}");
     }
-    // Every character that may be used, and as long as a signed token.
+    // Every permitted character, and the length of a signed token.
     let all: String = (0x21..=0x7E_u8).map(char::from).collect();
     let mut pair = Pair::new(quiet()).await.opened(Some(&all.repeat(5))).await;
     let headers = pair.headers_of(method::PING).await;

@@ -1,4 +1,5 @@
-//! Everything at once: whatever a server does, every call ends, once, and nothing is left.
+//! Random failures: for any behavior of the server, every call ends exactly once, and nothing
+//! leaks.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::support::*;
 const CALLS: u64 = 60;
 const RUNS: u64 = 60;
 
-/// A stream of numbers that is the same for the same seed.
+/// A deterministic sequence of random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -25,12 +26,12 @@ impl Dice {
     }
 }
 
-/// A server that loses, forgets and breaks what it can.
+/// A server that randomly loses, forgets and interrupts.
 struct Vandal {
     dice: Dice,
-    /// What a client may come back for, by event id.
+    /// Responses that a client can resume, by event id.
     streams: HashMap<String, Value>,
-    /// How often a call was seen.
+    /// How often a call was received.
     seen: HashMap<Value, u32>,
     sessions: u32,
 }
@@ -104,7 +105,7 @@ impl Vandal {
 
     async fn resume(&mut self, seen: Seen) {
         let Some(event) = seen.header("last-event-id").map(str::to_owned) else {
-            // The stream for what is said outside calls.
+            // The standalone stream.
             return match self.dice.roll(3) {
                 0 => drop(seen.stream()),
                 1 => seen.refuse(),
@@ -160,7 +161,7 @@ async fn every_call_ends_exactly_once_for_any_server() {
         }
         for (n, call) in calls {
             let ended = timeout(Duration::from_secs(3_600), call).await;
-            // An answer must be the one to this call.
+            // A response must belong to this call.
             if let Ok(Ok(Ok(answer))) = ended.unwrap_or_else(|_| panic!("call {n} of run {seed}")) {
                 assert_eq!(answer.decode::<Value>().unwrap(), json!({"n": n}));
                 answered += 1;
@@ -183,6 +184,6 @@ async fn every_call_ends_exactly_once_for_any_server() {
             );
         }
     }
-    // Some runs end early, because no new session is to be had; most do not.
+    // Some runs end early because reinitialization fails; most do not.
     assert!(answered > RUNS * CALLS / 3, "{answered} answers");
 }

@@ -58,7 +58,7 @@ async fn pending_calls_fail_at_once_and_later_ones_too() {
         pair.link.notify("n", None, always).unwrap_err().to_string(),
         LOCAL
     );
-    // Nothing is cancelled one by one: the session ends.
+    // Calls are not cancelled individually: the session ends.
     let end = pair.server.next().await;
     assert_eq!(end.head.method, http::Method::DELETE);
     end.status(200);

@@ -1,4 +1,4 @@
-//! What people read when something is refused.
+//! Error texts.
 
 use std::time::Duration;
 
@@ -160,7 +160,7 @@ async fn a_busy_server_is_retried_once_after_its_delay() {
         let error = failure(call).await;
         assert!(error.contains("try again in 1 s"), "{error}");
 
-        // Not a tool, and not after a long time.
+        // A tool call is not retried, and neither is a call with a long delay.
         for (name, after) in [(method::TOOLS_CALL, "1"), (method::TOOLS_LIST, "6")] {
             let call = pair.call(name);
             busy(pair.server.expect(name).await, after);
@@ -195,7 +195,7 @@ async fn a_404_without_a_session_is_a_wrong_url() {
     let mut pair = Pair::new(quiet()).await;
     let opening = spawn(pair.link.request(method::INITIALIZE, Some(initialize())));
     pair.server.expect(method::INITIALIZE).await.status(404);
-    // It may be a server of 2024-11-05, and is asked.
+    // The client probes for a server of 2024-11-05.
     #[cfg(feature = "legacy")]
     pair.server.expect_get().await.status(404);
     let error = failure(opening).await;

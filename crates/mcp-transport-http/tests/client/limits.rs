@@ -1,4 +1,4 @@
-//! A hostile server gets no more memory than it may have.
+//! Memory limits against hostile servers.
 
 use mcp_types::method;
 use serde_json::json;
@@ -12,7 +12,7 @@ async fn pair() -> Pair {
     Pair::open(quiet().with_max_message_bytes(LIMIT)).await
 }
 
-/// An answer of exactly this many bytes.
+/// A response with exactly this many bytes.
 fn answer(id: &serde_json::Value, bytes: usize) -> String {
     let empty = json!({"jsonrpc": "2.0", "id": id, "result": {"x": ""}}).to_string();
     let filler = "x".repeat(bytes - empty.len());
@@ -60,12 +60,12 @@ async fn a_body_with_an_excessive_content_length_is_not_read() {
     stream.abandoned().await;
 }
 
-/// Writes until nobody reads; how much was taken.
+/// Writes until the client stops reading. Returns how much was accepted.
 async fn flood(stream: Stream, piece: &[u8]) -> usize {
     let mut taken = 0;
     while stream.try_raw(piece.to_vec()).await {
         taken += piece.len();
-        assert!(taken < 1 << 30, "no end in sight");
+        assert!(taken < 1 << 30, "the client reads without a limit");
     }
     taken
 }
@@ -74,7 +74,7 @@ async fn flood(stream: Stream, piece: &[u8]) -> usize {
 async fn excessive_responses_end_the_call_but_not_the_connection() {
     let json_type = [("content-type", "application/json")];
     let event_type = [("content-type", "text/event-stream")];
-    // What stands in the channel was not read.
+    // The content of the channel was not read.
     let queued = 65 * 10_000;
     for (headers, start) in [
         (json_type, "{\"jsonrpc\":\"2.0\",\"result\":\""),
@@ -103,7 +103,7 @@ async fn the_body_of_a_rejection_is_limited() {
     for _ in 0..2 {
         let call = pair.call(method::TOOLS_CALL);
         let seen = pair.server.expect(method::TOOLS_CALL).await;
-        // Of any length.
+        // Of any size.
         seen.respond(500, &[], "x".repeat(10_000_000));
         let error = failure(call).await;
         assert!(error.len() < 1_000, "{error}");

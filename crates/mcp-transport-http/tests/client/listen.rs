@@ -1,4 +1,4 @@
-//! What is said outside calls.
+//! The standalone stream.
 
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ async fn silent_streams_are_reopened_without_a_limit() {
 #[tokio::test(start_paused = true)]
 async fn listening_pauses_until_a_call_reaches_the_server() {
     let mut pair = Pair::open(quiet_but_listening().with_max_reconnects(4, 100)).await;
-    // The first try, and four more.
+    // The first attempt and four more.
     for n in 0..5 {
         let seen = pair.server.expect_get().await;
         match n % 3 {
@@ -136,11 +136,11 @@ async fn listening_pauses_until_a_call_reaches_the_server() {
 async fn a_rejection_ends_only_the_listening() {
     for status in [400, 401, 403, 404, 500, 501, 200] {
         let pair = Pair::new(quiet_but_listening()).await;
-        // Without a session a 404 is a refusal like any other.
+        // Without a session, a 404 is an ordinary rejection.
         let mut pair = pair.opened(None).await;
         let seen = pair.server.expect_get().await;
         if status == 500 {
-            // A fault of the server may pass; it is tried again, but not for ever.
+            // A server error may be temporary: it is retried a limited number of times.
             seen.status(status);
             for _ in 0..8 {
                 pair.server.expect_get().await.status(status);
@@ -200,7 +200,7 @@ async fn a_response_on_the_standalone_stream_reaches_its_call() {
     let seen = pair.server.expect(method::TOOLS_CALL).await;
     stream.answer("", &seen.id(), &json!({"n": 1})).await;
     assert_eq!(result(call).await, json!({"n": 1}));
-    // One that nobody waits for is no harm.
+    // A response without a waiting call is ignored.
     stream.answer("", &json!(99), &json!({})).await;
     stream.answer("", &json!("1"), &json!({})).await;
     stream.event("", &note(1)).await;

@@ -1,4 +1,4 @@
-//! Everything that is logged by any test.
+//! The log of all tests.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, Once};
@@ -9,7 +9,7 @@ use tracing_subscriber::{Layer, registry};
 
 static LOG: Mutex<String> = Mutex::new(String::new());
 
-/// Writes every event down, whatever its level.
+/// A subscriber that records every event of any level.
 struct Recorder;
 
 struct Fields<'a>(&'a mut String);
@@ -28,14 +28,14 @@ impl<S: tracing::Subscriber> Layer<S> for Recorder {
     }
 }
 
-/// Starts recording, for the whole process: a recorder of one thread misses what another has
-/// decided not to log.
+/// Starts recording for the whole process: a subscriber of one thread misses events that another
+/// thread has disabled.
 pub(crate) fn record() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| tracing::subscriber::set_global_default(registry().with(Recorder)).unwrap());
 }
 
-/// What was logged so far.
+/// Returns the log so far.
 pub(crate) fn log() -> String {
     LOG.lock().unwrap().clone()
 }

@@ -1,5 +1,5 @@
-//! The client's transport against scripted servers: in memory with the clock under control, and
-//! on real sockets.
+//! The client transport against scripted servers: in memory with a paused clock, and on real
+//! sockets.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 

@@ -1,4 +1,4 @@
-//! What is said in order is heard in order.
+//! The order of notifications and calls.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn notifications_are_sent_in_order() {
     for n in 0..5 {
         let seen = pair.server.next().await;
         assert_eq!(seen.json()["params"]["n"], n);
-        // The next one waits until this one is accepted.
+        // The next notification waits until this one is accepted.
         pair.server
             .receives_nothing_for(Duration::from_secs(1))
             .await;
@@ -48,7 +48,7 @@ async fn a_call_does_not_overtake_earlier_notifications() {
     let mut both = [pair.server.next().await, pair.server.next().await];
     both.sort_by_key(|seen| seen.json()["method"].to_string());
     let [later, list] = both;
-    // It does not wait for what was said after it.
+    // A call does not wait for later notifications.
     list.answer(&json!({}));
     result(call).await;
     later.accept();
@@ -76,7 +76,7 @@ async fn an_interrupted_notification_is_sent_again_once() {
     drop(pair.server.expect("notifications/test").await);
     pair.server.expect("notifications/test").await.refuse();
     pair.server.receives_nothing_for(HOUR).await;
-    // One that was refused is not sent again.
+    // A rejected notification is not sent again.
     pair.notify("notifications/test");
     pair.server.expect("notifications/test").await.status(400);
     pair.server.receives_nothing_for(HOUR).await;
@@ -104,7 +104,7 @@ async fn droppable_notifications_are_dropped_from_a_full_queue() {
             .notify(name, Some(big.as_bytes()), delivery)
             .unwrap();
     };
-    // The first is taken at once, so it does not wait.
+    // The first is sent at once and does not wait in the queue.
     send("notifications/first", Delivery::Always);
     settle().await;
     for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! A client that writes down what it hears, and the two ends together.
+//! A recording client, and a client with its scripted server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::support::{PATIENCE, SESSION, Server, URL, Wire, wire};
 
-/// What a client heard.
+/// A message that the client received.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Heard {
     Notification(String, Option<Value>),
@@ -27,7 +27,7 @@ pub(crate) enum Heard {
 
 type OnQuestion = dyn Fn(&Question<'_>, Exchange) -> Reply + Send + Sync;
 
-/// A client's side: writes down what it hears, and answers with `on_question`.
+/// The handler of a client: records messages, and answers server requests with `on_question`.
 pub(crate) struct Ear {
     heard: mpsc::Sender<Heard>,
     batches: bool,
@@ -78,12 +78,15 @@ impl Ear {
     }
 
     fn note(&self, heard: Heard) {
-        // Some tests do not listen.
+        // Some tests do not read the messages.
         let full = matches!(
             self.heard.try_send(heard),
             Err(mpsc::error::TrySendError::Full(_))
         );
-        assert!(!full, "more was heard than any test wants");
+        assert!(
+            !full,
+            "the client received more messages than a test expects"
+        );
     }
 }
 
@@ -114,7 +117,7 @@ impl Inbound for Ear {
     }
 }
 
-/// A client, a server, and what the client hears.
+/// A client, its server, and the messages that the client received.
 pub(crate) struct Pair {
     pub(crate) connection: Arc<dyn Connection>,
     pub(crate) link: Arc<dyn Link>,
@@ -122,8 +125,7 @@ pub(crate) struct Pair {
     pub(crate) notes: Notes,
 }
 
-/// The options of most tests: no stream for what is said outside calls, and waits of half their
-/// bound.
+/// The options of most tests: no standalone stream, and half of the default timeouts.
 pub(crate) fn quiet() -> ClientOptions {
     ClientOptions::new()
         .without_listening()
@@ -150,7 +152,7 @@ impl Pair {
         }
     }
 
-    /// A pair that has shaken hands over a session.
+    /// A pair with an open session.
     pub(crate) async fn open(options: ClientOptions) -> Self {
         Self::new(options).await.opened(Some(SESSION)).await
     }
@@ -167,7 +169,7 @@ impl Pair {
         self
     }
 
-    /// A call that runs on its own.
+    /// Starts a call in a task.
     pub(crate) fn call(&self, method: &'static str) -> JoinHandle<Result<Answer, CallError>> {
         spawn(self.link.request(method, None))
     }
@@ -177,7 +179,7 @@ impl Pair {
         self.link.notify(method, None, always).unwrap();
     }
 
-    /// Calls, answers, and gives the request that was seen.
+    /// Completes a call and returns the headers of its request.
     pub(crate) async fn headers_of(&mut self, method: &'static str) -> HeaderMap {
         let call = self.call(method);
         let seen = self.server.expect(method).await;
@@ -197,13 +199,13 @@ pub(crate) fn spawn(call: Call) -> JoinHandle<Result<Answer, CallError>> {
     tokio::spawn(call)
 }
 
-/// The result of a call.
+/// Returns the result of a call.
 pub(crate) async fn result(call: JoinHandle<Result<Answer, CallError>>) -> Value {
     let answer = call.await.unwrap().unwrap().unwrap();
     answer.decode().unwrap()
 }
 
-/// What a call that failed says.
+/// Returns the error text of a failed call.
 pub(crate) async fn failure(call: JoinHandle<Result<Answer, CallError>>) -> String {
     match call.await.unwrap() {
         Err(error) => error.to_string(),
@@ -211,14 +213,14 @@ pub(crate) async fn failure(call: JoinHandle<Result<Answer, CallError>>) -> Stri
     }
 }
 
-/// Lets everything run that can.
+/// Runs all ready tasks.
 pub(crate) async fn settle() {
     for _ in 0..32 {
         tokio::task::yield_now().await;
     }
 }
 
-/// As [`quiet`], with a stream for what is said outside calls.
+/// Like [`quiet`], with a standalone stream.
 pub(crate) fn quiet_but_listening() -> ClientOptions {
     ClientOptions::new().with_random(|| 1 << 63)
 }

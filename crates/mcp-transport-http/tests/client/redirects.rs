@@ -1,4 +1,4 @@
-//! Servers that point elsewhere.
+//! Redirects.
 
 use mcp_types::method;
 use serde_json::json;
@@ -99,7 +99,7 @@ async fn a_redirect_to_an_invalid_url_is_an_error() {
         let seen = pair.server.expect(method::TOOLS_CALL).await;
         if location.is_empty() {
             seen.status(307);
-            // An empty reference is this very place.
+            // An empty reference is the same URL.
             for _ in 0..5 {
                 pair.server.expect(method::TOOLS_CALL).await.status(307);
             }

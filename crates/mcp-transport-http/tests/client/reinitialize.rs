@@ -1,4 +1,4 @@
-//! Servers that forget the session.
+//! Reinitialization after the server has lost the session.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::support::*;
 const HOUR: Duration = Duration::from_secs(3_600);
 const NEXT: &str = "session-0815";
 
-/// Plays the server that opens a new session.
+/// Responds to the handshake of a new session.
 async fn reopen(server: &mut Server) {
     let seen = server.expect(method::INITIALIZE).await;
     assert_eq!(seen.header("mcp-session-id"), None);
@@ -48,7 +48,7 @@ async fn a_safe_call_is_repeated_in_a_new_session() {
 async fn a_tool_is_not_called_again() {
     let mut pair = Pair::open(quiet()).await;
     let call = pair.call(method::TOOLS_CALL);
-    // Whatever the body says.
+    // The status decides, whatever the body is.
     let seen = pair.server.expect(method::TOOLS_CALL).await;
     let error = json!({"code": -32001, "message": "Session not found"});
     let id = seen.id();
@@ -92,7 +92,7 @@ async fn concurrent_calls_wait_for_one_reinitialization() {
         seen.status(404);
     }
     let opening = pair.server.expect(method::INITIALIZE).await;
-    // More of them notice while the session is being opened; a new call waits.
+    // More calls fail while the session is being opened; a new call waits.
     for seen in seen {
         seen.status(404);
     }
@@ -159,7 +159,7 @@ async fn level_and_subscriptions_are_restored_before_anything_else() {
         pair.server.expect(name).await.answer(&json!({}));
         result(call).await;
     }
-    // One that was refused is none.
+    // A rejected subscription is not a subscription.
     let refused = pair.link.request(
         method::RESOURCES_SUBSCRIBE,
         Some(br#"{"uri":"a:3"}"#.to_vec()),
@@ -177,7 +177,7 @@ async fn level_and_subscriptions_are_restored_before_anything_else() {
     let level = pair.server.expect(method::LOGGING_SET_LEVEL).await;
     assert_eq!(level.json()["params"], json!({"level": "debug"}));
     assert_eq!(level.header("mcp-session-id"), Some(NEXT));
-    // What cannot be restored is no reason to give up.
+    // A failure to restore does not end the connection.
     level.status(400);
     let subscription = pair.server.expect(method::RESOURCES_SUBSCRIBE).await;
     assert_eq!(subscription.json()["params"], json!({"uri": "a:2"}));
@@ -192,7 +192,7 @@ async fn level_and_subscriptions_are_restored_before_anything_else() {
 
 #[tokio::test(start_paused = true)]
 async fn listening_moves_to_the_new_session() {
-    // Noticed by a call, while the old stream is still open.
+    // A call notices the loss while the old stream is still open.
     let mut pair = Pair::open(quiet_but_listening()).await;
     let old = pair.server.expect_get().await.stream();
     old.raw("id: 5\ndata:\n\n").await;
@@ -209,7 +209,7 @@ async fn listening_moves_to_the_new_session() {
     assert_eq!(again.header("last-event-id"), None);
     old.abandoned().await;
 
-    // Noticed by the stream itself.
+    // The standalone stream notices the loss.
     again.status(404);
     reopen(&mut pair.server).await;
     let stream = pair.server.expect_get().await.stream();
@@ -237,7 +237,8 @@ async fn a_notification_is_repeated_in_the_new_session() {
         .await;
     assert_eq!(again.header("mcp-session-id"), Some(NEXT));
     again.accept();
-    // What belonged to the old session is not: nobody there knows the request.
+    // Responses and cancellations of the old session are not repeated: the new one does not know
+    // the requests.
     let call = pair.call(method::TOOLS_CALL);
     let seen = pair.server.expect(method::TOOLS_CALL).await;
     call.abort();
@@ -271,7 +272,7 @@ async fn reinitialization_is_retried_for_a_limited_time() {
     pair.server.expect(method::INITIALIZE).await.refuse();
     drop(pair.server.expect(method::INITIALIZE).await);
     pair.server.expect(method::INITIALIZE).await.status(502);
-    // The handshake is one piece.
+    // The handshake is repeated as a whole.
     pair.server
         .expect(method::INITIALIZE)
         .await
@@ -288,7 +289,7 @@ async fn reinitialization_is_retried_for_a_limited_time() {
     result(call).await;
 }
 
-/// A connection whose new session cannot be had: how it ends.
+/// Returns how a connection ends if reinitialization fails.
 async fn ends(pair: &mut Pair, play: impl AsyncFnOnce(&mut Server)) -> String {
     let calls = [pair.call(method::TOOLS_LIST), pair.call(method::TOOLS_CALL)];
     for _ in 0..2 {
@@ -312,7 +313,7 @@ async fn another_revision_ends_the_connection() {
         seen.open(Some(NEXT), "2025-03-26");
     })
     .await;
-    // The session that nobody wanted is ended.
+    // The unused session is ended.
     let end = pair.server.next().await;
     assert_eq!(end.head.method, http::Method::DELETE);
     assert_eq!(end.header("mcp-session-id"), Some(NEXT));

@@ -1,4 +1,4 @@
-//! Streams that break off.
+//! Interrupted streams.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::support::*;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// A call whose stream has seen this event.
+/// A call whose stream has received this event.
 macro_rules! streaming {
     ($pair:ident, $method:expr, $event:expr) => {{
         let call = $pair.call($method);
@@ -44,7 +44,7 @@ async fn a_closed_stream_is_resumed_after_the_retry_delay_of_the_server() {
     let ended = Instant::now();
     stream.cut().await;
 
-    // The wish holds for the stream, not for one connection.
+    // The retry delay applies to the stream, not to one connection.
     let again = pair.server.expect_get().await;
     assert_eq!(ended.elapsed(), Duration::from_millis(1_500));
     assert_eq!(again.header("last-event-id"), Some("s/3"));
@@ -94,7 +94,7 @@ async fn any_failed_resume_is_retried_but_the_request_is_not() {
             2 => again.status(503),
             3 => again.status(409),
             4 => again.status(502),
-            // No news: the place to go on from is the same.
+            // No new event: the stream resumes at the same one.
             5 => drop(again.stream()),
             _ => again.stream().answer("", &id, &json!({})).await,
         }
@@ -111,7 +111,7 @@ async fn resume_attempts_without_progress_end_in_an_error() {
     for n in 0..4 {
         let again = pair.server.expect_get().await;
         match n % 3 {
-            // A stream that says how long to wait, and one that repeats where it is.
+            // A stream that sets the retry delay, and a stream that repeats an event.
             0 => again.stream().raw("retry: 10\n\n").await,
             1 => again.stream().raw("id: 1\ndata:\n\n").await,
             _ => drop(again.stream()),
@@ -163,7 +163,7 @@ async fn a_lost_response_without_an_event_id_is_requested_again_if_safe() {
         drop,
         |seen| drop(seen.stream()),
         |seen| seen.half(&[("content-type", "application/json")], "{\"jsonrpc\":"),
-        // An id that was taken back is none.
+        // An id that was reset cannot be resumed.
         |seen| {
             let stream = "id: 1\ndata:\n\nid\ndata:\n\n";
             seen.half(&[("content-type", "text/event-stream")], stream);
@@ -176,7 +176,7 @@ async fn a_lost_response_without_an_event_id_is_requested_again_if_safe() {
         let first_id = first.id();
         lose(first);
         let second = pair.server.expect(method::TOOLS_LIST).await;
-        // An id is never used twice.
+        // Each attempt has a new id.
         assert_ne!(second.id(), first_id);
         second.answer(&json!({"n": 2}));
         assert_eq!(result(call).await, json!({"n": 2}));

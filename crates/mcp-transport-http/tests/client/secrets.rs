@@ -1,4 +1,4 @@
-//! What is secret is printed nowhere.
+//! Secrets are not printed.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::log::log;
 use crate::support::*;
 
 const SECRETS: [&str; 6] = [
-    // What the other tests use, whose log is the same.
+    // The other tests use the same session id and log.
     SESSION,
     "canary-session",
     "canary-token",
@@ -49,9 +49,10 @@ async fn secrets_are_in_no_log_no_error_and_no_url() {
         "http://server.test/mcp?key=canary-query"
     );
     assert_eq!(listening.header("referer"), None);
-    // Whoever prints a request, a service of the host perhaps, prints none of them.
+    // The `Debug` output of a request does not contain secrets, for example in a custom HTTP
+    // client.
     check("headers", &format!("{:?}", listening.head.headers));
-    // A server may say what it likes.
+    // The server may repeat secrets in its responses.
     let quote = format!("what is {}?", SECRETS[1..5].join(" or "));
     listening.respond(500, &[("www-authenticate", &quote)], quote.clone());
 

@@ -1,4 +1,4 @@
-//! Questions of the server.
+//! Server requests.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::support::*;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// A pair with a stream on which the server can ask.
+/// A pair with a stream for server requests.
 async fn asking(options: ClientOptions, ear: (Ear, Notes)) -> (Pair, Stream) {
     let (wire, server) = wire();
     let pair = Pair::with(http(wire, options), server, ear).await;
@@ -27,7 +27,7 @@ fn question(id: impl Into<Value>) -> Value {
     json!({"jsonrpc": "2.0", "id": id.into(), "method": "elicitation/create", "params": {}})
 }
 
-/// A handler that waits until it is told.
+/// A handler that waits for a notification of the test.
 fn waiting() -> (Ear, Notes, Arc<Notify>) {
     let told = Arc::new(Notify::new());
     let (ear, notes) = ear();
@@ -74,7 +74,7 @@ async fn a_cancelled_server_request_is_not_answered() {
     settle().await;
     told.notify_one();
     pair.server.receives_nothing_for(HOUR).await;
-    // Its id is free again.
+    // Its id can be used again.
     stream.event("", &question(1)).await;
     told.notify_one();
     pair.server.next().await.accept();
@@ -150,7 +150,7 @@ async fn server_requests_above_the_limit_are_rejected_but_pings_are_not() {
     let refused = pair.server.next().await;
     assert_eq!(refused.json()["id"], 3);
     assert_eq!(refused.json()["error"]["code"], -32603);
-    // It is not accepted yet, so one more place is left, and then none.
+    // The response is not accepted yet, so one permit is left, then none.
     for id in 4..=9 {
         stream.event("", &question(id)).await;
     }
@@ -171,7 +171,7 @@ async fn server_requests_above_the_limit_are_rejected_but_pings_are_not() {
         answer.accept();
     }
     assert_eq!(ids, [1, 2]);
-    // Everything that was taken was given back.
+    // All permits were released.
     settle().await;
     stream.event("", &question(10)).await;
     settle().await;
@@ -189,7 +189,7 @@ async fn a_malformed_server_request_is_rejected_with_its_id() {
     assert_eq!(refused.json()["id"], 7);
     assert_eq!(refused.json()["error"]["code"], -32600);
     refused.accept();
-    // What has no id is not answered at all.
+    // A message without an id is not answered.
     stream
         .event("", &json!({"jsonrpc": "2.0", "method": 5}))
         .await;
@@ -236,7 +236,7 @@ async fn the_end_of_the_connection_ends_the_handlers() {
     settle().await;
     drop(pair.connection);
     dropped.notified().await;
-    // Whatever the handler started elsewhere can tell.
+    // Tasks of the handler can observe the cancellation.
     assert!(asked.lock().unwrap().take().unwrap().is_cancelled());
     let end = pair.server.next().await;
     assert_eq!(end.head.method, http::Method::DELETE);

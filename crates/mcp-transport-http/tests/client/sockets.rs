@@ -1,4 +1,4 @@
-//! The HTTP client that comes with the crate, on real sockets.
+//! The built-in HTTP client on real sockets.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,18 +17,18 @@ use tokio::sync::mpsc;
 
 use crate::support::{Ear, ear, failure, initialize, result, spawn};
 
-/// A server that speaks as much HTTP as it has to.
+/// A minimal HTTP server.
 struct Peer {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
     heads: mpsc::Receiver<String>,
 }
 
-/// What it does with a message.
+/// The reaction to a message.
 enum Do {
-    /// Writes this and reads on.
+    /// Writes the bytes and continues to read.
     Say(Vec<u8>),
-    /// Writes this and hangs up.
+    /// Writes the bytes and closes the connection.
     Cut(Vec<u8>),
 }
 
@@ -72,7 +72,7 @@ async fn start(http: Http, ear: Ear) -> (Arc<dyn Connection>, Arc<dyn Link>) {
     (connection, link)
 }
 
-/// One connection: reads requests, and does what the script says.
+/// Serves one connection as the script says.
 async fn serve(
     mut socket: TcpStream,
     script: Script,
@@ -137,7 +137,7 @@ fn answer(message: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": message["id"], "result": {}})
 }
 
-/// Answers requests as JSON and accepts everything else.
+/// Answers requests as JSON and accepts all other messages.
 fn polite(_: &str, message: Option<Value>) -> Do {
     Do::Say(match message {
         Some(message) if message.get("id").is_some() => json_response("", &answer(&message)),
@@ -185,7 +185,7 @@ async fn concurrent_threads_use_few_connections() {
     let peer = Peer::new(polite).await;
     let (_connection, link) = peer.connect(ClientOptions::new()).await;
     call_often(&link, 1_000).await;
-    // The pool may lose a race between two threads now and then.
+    // Two threads may occasionally race for an idle connection of the pool.
     assert!(peer.connections() <= 10, "{}", peer.connections());
 }
 
@@ -198,7 +198,7 @@ async fn a_connection_closed_between_calls_is_replaced() {
     let peer = Peer::new(script).await;
     let (_connection, link) = peer.connect(ClientOptions::new()).await;
     for _ in 0..20 {
-        // Not even a tool is lost: the connection is known to be gone.
+        // Even a tool call is repeated, because it was certainly not sent.
         link.request(method::TOOLS_CALL, None)
             .await
             .unwrap()
@@ -270,7 +270,7 @@ async fn dropping_a_call_closes_its_connection() {
     told.recv().await.unwrap();
 }
 
-/// The lines of this header.
+/// Returns the lines of a header.
 fn lines<'a>(head: &'a str, name: &str) -> Vec<&'a str> {
     let prefix = format!("{name}: ");
     let lines = head.split("\r\n");
@@ -340,7 +340,7 @@ async fn an_event_id_cannot_inject_a_header() {
         let error = failure(spawn(link.request(method::TOOLS_CALL, None))).await;
         peer.heads.recv().await.unwrap();
         let Ok(head) = peer.heads.try_recv() else {
-            // It cannot stand in a header, so the stream cannot be resumed.
+            // The id is not valid in a header, so the stream cannot be resumed.
             assert!(byte < 0x20 || byte == 0x7F, "{byte:#x}: {error}");
             continue;
         };
@@ -357,7 +357,7 @@ async fn a_server_without_tls_cannot_be_reached_by_https() {
             &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
             "cannot be reached",
         ),
-        // One that says nothing is not waited for.
+        // A server that does not respond.
         (b"", "ClientOptions::with_connect_timeout"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

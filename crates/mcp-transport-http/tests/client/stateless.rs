@@ -1,4 +1,4 @@
-//! Requests that belong to no session, as the transport alone treats them.
+//! Requests of the stateless revision, at the level of the transport.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn a_stateless_request_has_its_own_headers_beside_a_session() {
     assert_eq!(seen.header("mcp-name"), Some("a tool"));
     seen.answer(&json!({}));
     calling.await.unwrap().unwrap().unwrap();
-    // The session goes on beside it.
+    // The session is used in parallel.
     let headers = pair.headers_of(method::TOOLS_LIST).await;
     assert_eq!(headers["mcp-session-id"], SESSION);
     assert!(!headers.contains_key("mcp-method"));
@@ -56,7 +56,7 @@ async fn header_parameters_are_sent_with_the_request() {
     let seen = pair.server.expect(method::TOOLS_CALL).await;
     assert_eq!(seen.header("mcp-param-a"), Some("b"));
     assert_eq!(json!(id.get()), seen.id());
-    // A redirect takes them along.
+    // A redirect keeps the headers.
     let location = [("location", "/elsewhere")];
     seen.respond(307, &location, "");
     let seen = pair.server.expect(method::TOOLS_CALL).await;

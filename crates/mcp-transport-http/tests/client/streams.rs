@@ -1,4 +1,4 @@
-//! Answers on streams, as long as nothing breaks.
+//! Responses as event streams, without failures.
 
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ async fn several_streams_are_read_at_once() {
         let note = json!({"jsonrpc": "2.0", "method": "notifications/n", "params": {"n": n}});
         stream.event("", &note).await;
         let Heard::Notification(_, Some(params)) = pair.notes.next().await else {
-            panic!("nothing was heard");
+            panic!("no message was received");
         };
         assert_eq!(params["n"], n);
     }
@@ -108,7 +108,7 @@ async fn a_response_on_the_stream_of_another_call_reaches_its_call() {
     first_seen.abandoned().await;
     stream.answer("", &second_id, &json!({"n": 2})).await;
     assert_eq!(result(second).await, json!({"n": 2}));
-    // Nothing was cancelled: both were answered.
+    // No call was cancelled: both were answered.
     pair.server.receives_nothing_for(HOUR).await;
 }
 
@@ -127,7 +127,7 @@ async fn messages_after_the_response_are_delivered_without_delaying_it() {
         pair.notes.next().await,
         Heard::Notification("notifications/late".into(), None)
     );
-    // A server that does not end the stream is not waited for.
+    // The client does not wait for the end of the stream.
     stream.abandoned().await;
     pair.server.receives_nothing_for(HOUR).await;
 }

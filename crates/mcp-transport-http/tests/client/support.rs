@@ -1,4 +1,4 @@
-//! A server made of channels.
+//! A scripted server made of channels.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -21,24 +21,24 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) const URL: &str = "http://server.test/mcp";
 pub(crate) const SESSION: &str = "session-4711";
-/// Longer than anything that is waited for; with the clock paused it costs nothing.
+/// Longer than any wait in the tests; free because the clock is paused.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// The client's end of the channels: an HTTP client of no network.
+/// The client's end of the channels: an HTTP client without a network.
 #[derive(Clone)]
 pub(crate) struct Wire(mpsc::Sender<Seen>);
 
 /// The server's end.
 pub(crate) struct Server(mpsc::Receiver<Seen>);
 
-/// A request that was sent, and the way to answer it. Dropping it breaks the connection.
+/// A received request and the means to respond. Dropping it interrupts the connection.
 pub(crate) struct Seen {
     pub(crate) head: http::request::Parts,
     pub(crate) body: Bytes,
     reply: oneshot::Sender<Result<Response<Pieces>, BoxError>>,
 }
 
-/// The body of a response, piece by piece.
+/// The chunks of a response body.
 pub(crate) struct Pieces {
     pieces: mpsc::Receiver<Result<Bytes, BoxError>>,
     announced: Option<u64>,
@@ -95,25 +95,25 @@ impl Body for Pieces {
 }
 
 impl Server {
-    /// The next request, whenever it comes.
+    /// Waits for the next request.
     pub(crate) async fn next(&mut self) -> Seen {
         let seen = timeout(PATIENCE, self.0.recv()).await;
-        seen.expect("no request came").unwrap()
+        seen.expect("no request arrived").unwrap()
     }
 
-    /// The next request; `None` once nothing of the client is left.
+    /// Waits for the next request; `None` if the client was dropped.
     pub(crate) async fn next_if_any(&mut self) -> Option<Seen> {
         timeout(PATIENCE, self.0.recv()).await.unwrap()
     }
 
-    /// Checks that nothing is sent for this long.
+    /// Checks that no request arrives during this time.
     pub(crate) async fn receives_nothing_for(&mut self, time: Duration) {
         if let Ok(Some(seen)) = timeout(time, self.0.recv()).await {
             panic!("unexpected {seen:?}");
         }
     }
 
-    /// The next request, which must be a POST of this method.
+    /// Waits for the next request, which must be a POST with this method.
     pub(crate) async fn expect(&mut self, method: &str) -> Seen {
         let seen = self.next().await;
         assert_eq!(seen.head.method, http::Method::POST, "{seen:?}");
@@ -121,7 +121,7 @@ impl Server {
         seen
     }
 
-    /// The next request, which must ask for a stream.
+    /// Waits for the next request, which must open a stream.
     pub(crate) async fn expect_get(&mut self) -> Seen {
         let seen = self.next().await;
         assert_eq!(seen.head.method, http::Method::GET, "{seen:?}");
@@ -148,7 +148,7 @@ impl Seen {
         let _ = self.reply.send(Ok(response));
     }
 
-    /// A response with no body.
+    /// Responds without a body.
     pub(crate) fn status(self, status: u16) {
         let (_, response) = response(status, &[]);
         let _ = self.reply.send(Ok(response));
@@ -163,13 +163,13 @@ impl Seen {
         self.respond(status, &json, body.to_string());
     }
 
-    /// Answers as JSON.
+    /// Responds with JSON.
     pub(crate) fn answer(self, result: &Value) {
         let body = json!({"jsonrpc": "2.0", "id": self.id(), "result": result});
         self.json_body(200, &body);
     }
 
-    /// Answers `initialize`.
+    /// Responds to `initialize`.
     pub(crate) fn open(self, session: Option<&str>, revision: &str) {
         let result = json!({
             "protocolVersion": revision,
@@ -182,7 +182,7 @@ impl Seen {
         self.respond(200, &headers, body);
     }
 
-    /// Answers with a stream.
+    /// Responds with an event stream.
     pub(crate) fn stream(self) -> Stream {
         self.stream_with(&[("content-type", "text/event-stream")])
     }
@@ -193,7 +193,7 @@ impl Seen {
         stream
     }
 
-    /// A body that breaks in the middle.
+    /// Responds with a body that is interrupted.
     pub(crate) fn half(self, headers: &[(&str, &str)], body: &str) {
         let (stream, response) = response(200, headers);
         stream.0.try_send(Ok(body.to_owned().into())).unwrap();
@@ -201,13 +201,13 @@ impl Seen {
         let _ = self.reply.send(Ok(response));
     }
 
-    /// No connection can be made.
+    /// Refuses the connection.
     pub(crate) fn refuse(self) {
         let error = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         let _ = self.reply.send(Err(error.into()));
     }
 
-    /// Completes when the client has given the request up.
+    /// Waits until the client aborts the request.
     pub(crate) async fn abandoned(mut self) {
         timeout(PATIENCE, self.reply.closed()).await.unwrap();
     }
@@ -238,7 +238,7 @@ impl Stream {
         self.0.send(Ok(bytes.into())).await.unwrap();
     }
 
-    /// An event, with an id if that is not empty.
+    /// Sends an event, with an id unless it is empty.
     pub(crate) async fn event(&self, id: &str, message: &Value) {
         let id = match id {
             "" => String::new(),
@@ -253,17 +253,17 @@ impl Stream {
         self.event(id, &answer).await;
     }
 
-    /// The connection breaks.
+    /// Interrupts the connection.
     pub(crate) async fn cut(self) {
         self.0.send(Err("connection reset".into())).await.unwrap();
     }
 
-    /// Completes when the client reads no more.
+    /// Waits until the client stops reading.
     pub(crate) async fn abandoned(&self) {
         timeout(PATIENCE, self.0.closed()).await.unwrap();
     }
 
-    /// Sends, and tells whether anybody was there.
+    /// Sends bytes. Returns whether the client still reads.
     pub(crate) async fn try_raw(&self, bytes: Vec<u8>) -> bool {
         self.0.send(Ok(bytes.into())).await.is_ok()
     }

@@ -1,5 +1,4 @@
-//! A network in memory: documents by URL, a token endpoint that does what a test says, and a record
-//! of everything that was asked.
+//! A network in memory: documents by URL, a scripted token endpoint, and a record of all requests.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,7 +22,7 @@ pub(crate) const BACK: &str = "http://127.0.0.1:4711/callback";
 pub(crate) const PRM: &str = "https://mcp.example/.well-known/oauth-protected-resource/mcp";
 pub(crate) const ASM: &str = "https://as.example/.well-known/oauth-authorization-server";
 
-/// One request that was seen.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) line: String,
@@ -32,7 +31,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// A field of the form in it.
+    /// Returns a field of its form.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         pairs(&self.body)
             .into_iter()
@@ -41,7 +40,7 @@ impl Seen {
     }
 }
 
-/// The fields of a form or of a query.
+/// Parses a form or a query.
 pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
     url::form_urlencoded::parse(text.as_bytes())
         .into_owned()
@@ -69,7 +68,7 @@ struct Inner {
 }
 
 impl Net {
-    /// A server and an authorization server as they should be.
+    /// A network with a correct server and a correct authorization server.
     pub(crate) fn new() -> Self {
         let this = Self(Arc::new(Inner {
             documents: Mutex::default(),
@@ -112,12 +111,12 @@ impl Net {
         self.0.documents.lock().unwrap().remove(url);
     }
 
-    /// What token endpoints answer from now on.
+    /// Sets the responses of token endpoints.
     pub(crate) fn tokens(&self, tokens: impl Fn(&Seen) -> Answer + Send + Sync + 'static) {
         *self.0.tokens.lock().unwrap() = Arc::new(tokens);
     }
 
-    /// What registration endpoints answer from now on; clients are counted.
+    /// Sets the responses of registration endpoints; registrations are numbered.
     pub(crate) fn registers(
         &self,
         registrar: impl Fn(&Seen, u64) -> Answer + Send + Sync + 'static,
@@ -125,14 +124,14 @@ impl Net {
         *self.0.registrar.lock().unwrap() = Arc::new(registrar);
     }
 
-    /// Answers a registration with all that it says.
+    /// Returns a registration response that repeats the request.
     pub(crate) fn repeating(seen: &Seen, number: u64) -> Answer {
         let mut client: Value = serde_json::from_str(&seen.body).unwrap();
         client["client_id"] = json!(format!("client-{number}"));
         (201, client.to_string())
     }
 
-    /// What the browser comes back with; `STATE` stands for the state that was sent.
+    /// Sets the query of the callback; `STATE` is replaced by the state of the request.
     pub(crate) fn callback(&self, query: &str) {
         query.clone_into(&mut self.0.callback.lock().unwrap());
     }
@@ -141,20 +140,20 @@ impl Net {
         self.0.now.fetch_add(seconds, Ordering::SeqCst);
     }
 
-    /// The lines of all requests so far.
+    /// Returns the request lines of all requests so far.
     pub(crate) fn lines(&self) -> Vec<String> {
         let seen = self.0.seen.lock().unwrap();
         seen.iter().map(|seen| seen.line.clone()).collect()
     }
 
-    /// All requests to token endpoints so far.
+    /// Returns all token requests so far.
     pub(crate) fn redeemed(&self) -> Vec<Seen> {
         let seen = self.0.seen.lock().unwrap();
         let tokens = seen.iter().filter(|seen| seen.line.ends_with("/token"));
         tokens.cloned().collect()
     }
 
-    /// All registrations so far.
+    /// Returns all registrations so far.
     pub(crate) fn registrations(&self) -> Vec<Value> {
         let seen = self.0.seen.lock().unwrap();
         let all = seen.iter().filter(|seen| seen.line.ends_with("/register"));
@@ -162,12 +161,12 @@ impl Net {
             .collect()
     }
 
-    /// Everything that was asked, as text.
+    /// Returns all requests as text.
     pub(crate) fn told(&self) -> String {
         format!("{:?}", self.0.seen.lock().unwrap())
     }
 
-    /// The queries of all visits of the user so far.
+    /// Returns the queries of all authorization requests so far.
     pub(crate) fn visits(&self) -> Vec<HashMap<String, String>> {
         let visits = self.0.visits.lock().unwrap();
         let query = |url: &String| pairs(url.split_once('?').unwrap().1);
@@ -177,7 +176,7 @@ impl Net {
             .collect()
     }
 
-    /// A user who says what [`callback`](Self::callback) says.
+    /// A user agent that returns the callback of [`callback`](Self::callback).
     pub(crate) fn user(&self) -> impl UserAgent {
         let net = self.clone();
         CustomUserAgent::new(BACK, move |url: String| {
@@ -186,7 +185,7 @@ impl Net {
         })
     }
 
-    /// Notes where the user was sent; gives what they come back with.
+    /// Records an authorization request and returns its callback.
     pub(crate) fn visited(&self, url: &str) -> Result<Callback, Error> {
         self.0.visits.lock().unwrap().push(url.to_owned());
         let state = pairs(url.split_once('?').unwrap().1);
@@ -250,14 +249,14 @@ impl Service<Request<FormBody>> for Net {
         let net = self.clone();
         Box::pin(async move {
             net.0.seen.lock().unwrap().push(seen.clone());
-            // Others get their turn, as they do on a network.
+            // Other tasks run here, as on a real network.
             tokio::task::yield_now().await;
             Ok(net.serve(&seen))
         })
     }
 }
 
-/// The document of an authorization server as it should be.
+/// The metadata of a correct authorization server.
 pub(crate) fn metadata(issuer: &str) -> Value {
     json!({
         "issuer": issuer,
@@ -269,7 +268,7 @@ pub(crate) fn metadata(issuer: &str) -> Value {
     })
 }
 
-/// An answer with this token and a refresh token.
+/// A token response with this token and a refresh token.
 pub(crate) fn token(name: &str) -> Answer {
     let body = json!({
         "access_token": name,
@@ -284,14 +283,14 @@ pub(crate) fn error(status: u16, error: &str) -> Answer {
     (status, json!({ "error": error }).to_string())
 }
 
-/// A message as the transport sends it.
+/// Authorizes a message like the transport.
 pub(crate) async fn sent(auth: &OAuth) -> Result<request::Parts, TransportError> {
     let (mut parts, ()) = Request::post(SERVER).body(()).unwrap().into_parts();
     auth.authorize(&mut parts).await?;
     Ok(parts)
 }
 
-/// The token of a message.
+/// Returns the token of a message.
 pub(crate) fn shown(parts: &request::Parts) -> Option<&str> {
     let value = parts.headers.get(AUTHORIZATION)?.to_str().unwrap();
     Some(value.split_once(' ').unwrap().1)
@@ -308,7 +307,7 @@ pub(crate) fn response(status: u16, challenge: &str) -> response::Parts {
     parts
 }
 
-/// The server refuses this message.
+/// The server rejects a message.
 pub(crate) async fn refuse(
     auth: &OAuth,
     message: &request::Parts,
@@ -325,7 +324,7 @@ pub(crate) fn accept(auth: &OAuth) {
     auth.responded(&response(200, ""));
 }
 
-/// Signs in by a message that is refused, and sends it again.
+/// Signs in after a rejected message and authorizes it again.
 pub(crate) async fn signed_in(auth: &OAuth) -> request::Parts {
     let message = sent(auth).await.unwrap();
     let after = refuse(auth, &message, 401, "Bearer").await.unwrap();
