@@ -57,7 +57,7 @@ impl AssertionSource for String {
     }
 }
 
-/// The extension that a client with [client credentials](super::OAuthBuilder::client_credentials)
+/// The extension that a client with [client credentials](crate::client::OAuthBuilder::client_credentials)
 /// declares.
 ///
 /// Specification: [client credentials](https://github.com/modelcontextprotocol/ext-auth).
