@@ -1,4 +1,4 @@
-//! Who the client is, what it offers, and how it waits.
+//! The settings of a client before it connects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,11 +26,11 @@ use crate::inbound::tasks::TaskLimits;
 use crate::shared::Shared;
 use crate::{Client, Error};
 
-/// Describes a client before it connects.
+/// The settings of a client before it connects.
 ///
-/// Giving a handler declares the capability behind it.
+/// Adding a handler declares the capability that needs it.
 #[derive(Debug, Clone)]
-#[must_use = "nothing happens before `connect`"]
+#[must_use = "a builder does nothing before `connect`"]
 pub struct Builder {
     info: Implementation,
     handlers: Handlers,
@@ -66,7 +66,7 @@ impl Builder {
         }
     }
 
-    /// The name to show to people.
+    /// Sets the name that is shown to users.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
@@ -78,41 +78,40 @@ impl Builder {
         self
     }
 
-    /// Timeouts of every call that brings none of its own.
+    /// Sets the default timeouts of all calls.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// The newest revision to speak; default: the newest there is. With one that has a handshake,
-    /// servers are not asked for those that have none.
+    /// Sets the newest revision to use; default: the newest supported one. With a session-based
+    /// revision, servers are not probed.
     pub fn revision(mut self, revision: Revision) -> Self {
         self.policy.newest = revision;
         self
     }
 
-    /// How to find out which era the server is of; default: by asking.
+    /// Sets how the client finds out the revision of the server; default: by a probe.
     pub fn negotiation(mut self, negotiation: Negotiation) -> Self {
         self.policy.negotiation = negotiation;
         self
     }
 
-    /// How long a server at the end of a pipe may be silent when it is asked for
-    /// `server/discover`, before it is taken for one that waits for a handshake; default: 5 s. Over
-    /// HTTP silence is a failure.
+    /// Sets how long the client waits for the response to `server/discover` on a pipe before it
+    /// sends `initialize`; default: 5 s. Over HTTP a missing response is a failure.
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.policy.probe_timeout = timeout;
         self
     }
 
-    /// Does not say who the client is, where that is not required: in requests to servers without
-    /// a handshake.
+    /// Omits the client's name and version where they are optional: in requests of the stateless
+    /// revision.
     pub fn anonymous(mut self) -> Self {
         self.anonymous = true;
         self
     }
 
-    /// How many rounds of questions one call may take before it fails; default: 10.
+    /// Sets the maximum number of round trips of one call; default: 10.
     pub fn max_round_trips(mut self, limit: u32) -> Self {
         self.max_round_trips = limit;
         self
@@ -128,34 +127,33 @@ impl Builder {
         self
     }
 
-    /// What is kept of results that the server lets its clients keep; [`CacheLimits::NONE`]
-    /// switches that off. What is kept belongs to this client and its credentials, and is shown
-    /// to no other.
+    /// Sets the limits of the result cache; [`CacheLimits::NONE`] disables it. Cached results
+    /// belong to this client and its credentials, and are not shared.
     pub fn cache(mut self, limits: CacheLimits) -> Self {
         self.cache = limits;
         self
     }
 
-    /// Watches over the connection with pings; default: no.
+    /// Enables pings that check the connection; default: off.
     pub fn keep_alive(mut self, keep_alive: KeepAlive) -> Self {
         self.keep_alive = Some(keep_alive);
         self
     }
 
-    /// Lets servers ask as tasks (2025-11-25): what they ask for with a `task` member is answered
-    /// at once with a task, and the server comes back for what the user or the model has said.
-    /// Later revisions have no such thing.
+    /// Lets servers send elicitation and sampling requests as tasks (2025-11-25): the client
+    /// returns a task at once, and the server fetches the result later. The stateless revision does
+    /// not have this feature.
     ///
-    /// The tasks belong to the connection and end with it. Nobody but its server sees them.
+    /// The tasks belong to the connection and end with it. They are visible only to its server.
     pub fn tasks(mut self, limits: TaskLimits) -> Self {
         self.tasks = Some(limits);
         self
     }
 
-    /// Lets servers go on with tool calls as tasks (the extension for tasks, since 2026-07-28).
-    /// A call is one await all the same; it may take long then, so mind
-    /// [`ToolCall::timeouts`](crate::ToolCall::timeouts). Off unless called, as all extensions
-    /// are; tools of 2025-11-25 that run as tasks only need nothing of it.
+    /// Lets servers continue tool calls as tasks (the tasks extension, since 2026-07-28). The call
+    /// is still one await, which can take long, so set
+    /// [`ToolCall::timeouts`](crate::ToolCall::timeouts). Off by default, like every extension.
+    /// Tools of 2025-11-25 that only run as tasks do not need it.
     pub fn task_calls(mut self) -> Self {
         self.extensions.extend(v2026_07_28::tasks_extension());
         self
@@ -167,17 +165,17 @@ impl Builder {
         self
     }
 
-    /// Declares that the client knows an extension, with its settings; an empty object where it has
-    /// none. What the server declared is in [`Client::capabilities`].
+    /// Declares an extension with its settings, or an empty object without settings.
+    /// [`Client::capabilities`] has the extensions of the server.
     ///
-    /// The identifier has a prefix, as in `com.example/search`; with one that is not well formed
-    /// nothing is connected.
+    /// The identifier has a prefix, as in `com.example/search`. Connecting fails if it is
+    /// malformed.
     pub fn extension(mut self, identifier: impl Into<String>, settings: JsonObject) -> Self {
         self.extensions.insert(identifier.into(), settings);
         self
     }
 
-    /// Answers forms.
+    /// Sets the handler of form elicitation.
     pub fn on_elicit<F>(mut self, handler: impl Fn(ElicitForm) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ElicitResult> + Send + 'static,
@@ -189,7 +187,7 @@ impl Builder {
         self
     }
 
-    /// Answers requests to open a URL.
+    /// Sets the handler of URL elicitation.
     pub fn on_elicit_url<F>(
         mut self,
         handler: impl Fn(ElicitUrl) -> F + Send + Sync + 'static,
@@ -204,14 +202,14 @@ impl Builder {
         self
     }
 
-    /// Is told, with the elicitation's id, when what happens behind an accepted URL is done. Only
-    /// servers with sessions tell.
+    /// Sets a callback for the completion of an accepted URL elicitation, with its id. Only servers
+    /// with sessions send it.
     pub fn on_elicit_url_done(mut self, handler: impl Fn(String) + Send + Sync + 'static) -> Self {
         self.handlers.url_done = Some(Arc::new(handler));
         self
     }
 
-    /// Answers questions to the model. Let a person see and refuse them.
+    /// Sets the handler of sampling requests. Let a person review and reject them.
     pub fn on_sample<F>(mut self, handler: impl Fn(Sample) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
@@ -220,19 +218,19 @@ impl Builder {
         self
     }
 
-    /// Declares that the model behind [`on_sample`](Self::on_sample) can use tools.
+    /// Declares that the model behind [`on_sample`](Self::on_sample) supports tools.
     pub fn sampling_tools(mut self) -> Self {
         self.handlers.sampling_tools = true;
         self
     }
 
-    /// Declares that [`on_sample`](Self::on_sample) honours `includeContext`.
+    /// Declares that [`on_sample`](Self::on_sample) supports `includeContext`.
     pub fn sampling_context(mut self) -> Self {
         self.handlers.sampling_context = true;
         self
     }
 
-    /// Offers roots; they can be changed later with [`Client::set_roots`].
+    /// Sets the roots. [`Client::set_roots`] changes them later.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         let roots: Vec<Root> = roots.into_iter().collect();
         let checked = roots.iter().try_for_each(roots::check);
@@ -240,7 +238,7 @@ impl Builder {
         self
     }
 
-    /// Is told what the server logs.
+    /// Sets a callback for log messages of the server.
     pub fn on_log(
         mut self,
         handler: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static,
@@ -249,14 +247,15 @@ impl Builder {
         self
     }
 
-    /// Is told when a list of the server changed. Of a server without sessions this keeps a stream
-    /// open, if the server announces that it tells.
+    /// Sets a callback for list changes of the server. On the stateless revision this keeps a
+    /// stream open, if the server announces such notifications.
     pub fn on_change(mut self, handler: impl Fn(ChangedList) + Send + Sync + 'static) -> Self {
         self.handlers.changed = Some(Arc::new(handler));
         self
     }
 
-    /// Is asked, with name and arguments, before a tool is called; `false` stops the call.
+    /// Sets a callback that approves each tool call by name and arguments; `false` rejects the
+    /// call.
     pub fn approve(
         mut self,
         approve: impl Fn(&str, &Value) -> bool + Send + Sync + 'static,
@@ -292,7 +291,7 @@ impl Builder {
         capabilities
     }
 
-    /// The questions that may be tasks are those that are answered.
+    /// The requests that can be tasks are those with a handler.
     fn task_capability(&self) -> ClientTasksCapability {
         let mut requests = ClientTaskRequests::default();
         if self.handlers.form.is_some() || self.handlers.url.is_some() {
@@ -309,7 +308,7 @@ impl Builder {
             .with_requests(requests)
     }
 
-    /// Names the first extension that is not called by an identifier.
+    /// Returns an error for the first malformed extension identifier.
     fn check_extensions(&self) -> Result<(), Error> {
         let is_sound = |identifier: &&String| {
             let kind = MetaKey::check(identifier);
@@ -327,11 +326,11 @@ impl Builder {
         }
     }
 
-    /// Connects, and finds out which revision to speak: by asking, by a handshake, or by both.
+    /// Connects and negotiates the revision, with a probe, with `initialize`, or with both.
     ///
     /// # Errors
-    /// The transport cannot be started, the server does not answer in time or refuses, or there
-    /// is no common revision. The connection is closed then.
+    /// Returns an error if the transport cannot be started, if the server does not respond in time
+    /// or rejects the client, or if there is no common revision. The connection is then closed.
     ///
     /// # Cancel safety
     /// Dropping the future drops the connection.

@@ -26,13 +26,13 @@ use crate::shared::Shared;
 use crate::subscriptions::Subscription;
 use crate::tasks::{TaskHandle, TaskRef};
 
-/// A client of one server. Cloning gives another handle to the same connection; when the last
-/// one is dropped the connection is ended.
+/// A client of one server. Cloning returns another handle to the same connection. The connection
+/// ends when the last handle is dropped.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
 impl Client {
-    /// Describes a client of this name and version.
+    /// Creates the builder of a client with this name and version.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> Builder {
         Builder::new(name, version)
     }
@@ -54,33 +54,33 @@ impl Client {
         client
     }
 
-    /// Who the server says it is; `unknown` if it does not say.
+    /// Returns the server's name and version; `unknown` if it does not declare them.
     pub fn server_info(&self) -> &Implementation {
         &self.0.agreed.server
     }
 
-    /// What the server declared it can do.
+    /// Returns the capabilities that the server declared.
     pub fn capabilities(&self) -> &ServerCapabilities {
         &self.0.agreed.capabilities
     }
 
-    /// The server's advice for the model.
+    /// Returns the server's instructions for the model.
     pub fn instructions(&self) -> Option<&str> {
         self.0.agreed.instructions.as_deref()
     }
 
-    /// The revision that is spoken.
+    /// Returns the negotiated revision.
     pub fn revision(&self) -> Revision {
         self.0.agreed.revision
     }
 
-    /// What was found out about the server, for the [next connection](crate::Negotiation::Prior) to
-    /// it.
+    /// Returns the negotiated version, for the [next connection](crate::Negotiation::Prior) to this
+    /// server.
     pub fn known_version(&self) -> KnownVersion {
         KnownVersion::of(self.revision())
     }
 
-    /// Fails if the server does not offer this method: for hosts that cannot do without it.
+    /// Checks that the server offers a method that the host requires.
     ///
     /// # Errors
     /// [`Error::Unsupported`] names the missing capability.
@@ -88,13 +88,13 @@ impl Client {
         self.0.offers(R::METHOD)
     }
 
-    /// Any request the protocol has a type for.
+    /// Creates a call of any request with a type in the protocol.
     pub fn request<R: Request>(&self, params: &R::Params) -> Call<R> {
         Call::new(&self.0, params)
     }
 
-    /// Asks for a sign of life. A server without sessions, which knows no ping, is asked what it
-    /// is.
+    /// Sends `ping`. On the stateless revision, which has no `ping`, sends `server/discover`
+    /// instead.
     pub fn ping(&self) -> Call<PingRequest> {
         Call::without_params(&self.0)
     }
@@ -143,16 +143,19 @@ impl Client {
         lists::tasks(&self.0).await
     }
 
-    /// Calls a tool with arguments, a JSON object or `null` for none. Questions that the server
-    /// wants answered first go to the handlers of the [`Builder`]. A call that the server goes on
-    /// with as a task is still one await: it is looked at until it has ended.
+    /// Calls a tool with arguments, a JSON object or `null` for none. Requests for input go to the
+    /// handlers of the [`Builder`]. A call that the server continues as a task is still one await.
+    ///
+    /// On a 2025-11-25 server that declares tasks, the first call of an unlisted tool lists all
+    /// tools before, because the list says which tools only run as tasks;
+    /// [`Builder::list_tools_before_call`] disables that.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
         ToolCall::new(&self.0, name.into(), arguments.into())
     }
 
-    /// Sends one request of a tool call, and gives what it comes to: the result, or the questions
-    /// that the server wants answered first. For hosts that answer questions in their own time. A
-    /// task is an outcome of a kind that is not known there, with all its members.
+    /// Sends one request of a tool call and returns its result or its input requests, for hosts
+    /// that collect input themselves. A task is returned as an unknown type of result with all its
+    /// members.
     pub fn call_tool_once(
         &self,
         name: impl Into<String>,
@@ -161,12 +164,12 @@ impl Client {
         ToolRoundTrip::new(self.call_tool(name, arguments))
     }
 
-    /// Comes back to a task: one whose [ticket](TaskHandle::ticket) was stored.
+    /// Returns the handle of a task whose [reference](TaskHandle::ticket) was stored.
     pub fn task(&self, task: TaskRef) -> TaskHandle {
         TaskHandle::resumed(&self.0, task)
     }
 
-    /// Writes a prompt with these arguments.
+    /// Gets a prompt with these arguments.
     pub fn get_prompt<K: Into<String>, V: Into<String>>(
         &self,
         name: impl Into<String>,
@@ -186,8 +189,8 @@ impl Client {
         Call::new(&self.0, &ReadResourceRequestParams::new(uri))
     }
 
-    /// Completes an argument of a prompt or a variable of a resource template. `resolved` holds
-    /// the arguments that are known already.
+    /// Completes an argument of a prompt or a variable of a resource template. `resolved` has the
+    /// arguments that are already known.
     pub fn complete(
         &self,
         reference: impl Into<CompletionReference>,
@@ -204,13 +207,13 @@ impl Client {
         Call::new(&self.0, &params)
     }
 
-    /// Forgets all results that were kept, so that the next calls see the server as it is.
+    /// Removes all cached results.
     pub fn clear_cache(&self) {
         self.0.cache.clear();
     }
 
-    /// Asks the server to log from this level up. A server without sessions is not asked at once:
-    /// every request from now on says so.
+    /// Sets the minimum level of the server's log messages. On the stateless revision nothing is
+    /// sent at once: every later request declares the level.
     pub fn set_log_level(&self, level: LoggingLevel) -> Call<SetLevelRequest> {
         Call::new(&self.0, &SetLevelRequestParams::new(level))
     }
@@ -218,21 +221,23 @@ impl Client {
     /// Subscribes to changes of a resource.
     ///
     /// # Errors
-    /// The server offers no subscriptions, or refuses this one.
+    /// Returns an error if the server offers no subscriptions, or rejects this one.
     pub async fn subscribe(&self, uri: impl Into<String>) -> Result<Subscription, Error> {
         Subscription::open(&self.0, uri.into()).await
     }
 
-    /// Which changes a server without sessions has agreed to tell of; `None` if none were asked
-    /// for, or if it does not.
+    /// Returns the subscription filter that a stateless server has accepted; `None` if nothing was
+    /// requested or accepted.
     pub fn subscribed_changes(&self) -> Option<SubscriptionFilter> {
         self.0.inbound.listener.acknowledged_filter()
     }
 
-    /// Replaces the roots and tells the server, if it has a session: others ask each time.
+    /// Replaces the roots and notifies the server, if there is a session; stateless servers request
+    /// them each time.
     ///
     /// # Errors
-    /// A root that is no `file://` URI, or the client did not declare roots when it connected.
+    /// Returns an error if a root is not a `file://` URI, or if the client did not declare roots
+    /// when it connected.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         let roots: Vec<Root> = roots.into_iter().collect();
         for root in &roots {
@@ -240,7 +245,9 @@ impl Client {
         }
         if !self.0.inbound.set_roots(roots) {
             return Err(Error::Invalid(
-                "roots were not declared; give the builder some, even an empty list".to_owned(),
+                "roots were not declared; call Builder::roots before connecting, also with an \
+                 empty list"
+                    .to_owned(),
             ));
         }
         if self.0.rules().stateless {
@@ -256,16 +263,15 @@ impl Client {
             .map_err(Error::Closed)
     }
 
-    /// Ends the connection in good order: a child process is asked, then told, then killed.
-    /// Pending calls fail.
+    /// Closes the connection gracefully. A child process is ended step by step. Pending calls fail.
     ///
     /// # Errors
-    /// The transport could not be ended in good order; it is ended all the same.
+    /// Returns an error if the transport could not be closed gracefully. It is closed in any case.
     pub async fn close(&self) -> Result<(), Error> {
         Ok(self.0.connection.close().await?)
     }
 
-    /// Completes when the connection has ended, with the reason.
+    /// Completes with the reason when the connection has ended.
     pub async fn closed(&self) -> Closed {
         self.0.connection.closed().await
     }

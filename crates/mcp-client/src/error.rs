@@ -1,4 +1,4 @@
-//! Why a call failed, and whose fault it is.
+//! Errors of calls, by cause.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,108 +10,109 @@ use mcp_protocol::{CallError, Closed, TransportError};
 use mcp_schema::Violation;
 use mcp_types::{ElicitRequestUrlParams, UrlElicitationRequired};
 
-/// Why a call has no result.
+/// The error of a call or a connection.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server refused; the code is kept as it came.
+    /// The server returned an error, with its code unchanged.
     Rejected(ErrorObject),
-    /// The connection ended first.
+    /// The connection ended before the response.
     Closed(Closed),
-    /// The connection could not be made, or not be ended in good order, or it lost this call;
-    /// the message says whether the call may have run.
+    /// The transport could not connect or close gracefully, or it lost this call. The message says
+    /// whether the call may have run.
     Transport(TransportError),
-    /// The server did not answer in time. The request was cancelled.
+    /// The server did not respond in time. The request was cancelled.
     Timeout {
-        /// What was called.
+        /// The method of the call.
         method: &'static str,
-        /// The setting of [`Timeouts`](crate::Timeouts) that ran out.
+        /// The setting of [`Timeouts`](crate::Timeouts) that was exceeded.
         setting: &'static str,
-        /// Its value.
+        /// The value of the setting.
         after: Duration,
     },
-    /// The server did not agree to this; nothing was sent.
+    /// The server does not offer this. Nothing was sent.
     Unsupported {
-        /// What was to be called.
+        /// The method of the call.
         method: &'static str,
-        /// What is missing.
+        /// The missing capability or revision.
         missing: Unsupported,
     },
-    /// The server speaks no revision this client speaks.
+    /// The server supports no revision of this client.
     Revision {
-        /// What was offered.
+        /// The offered revision.
         offered: &'static str,
-        /// What the server answered.
+        /// The server's response.
         answered: String,
     },
-    /// The server's answer is not what the method promises.
+    /// The result does not match the schema of the method.
     InvalidResult {
-        /// What was called.
+        /// The method of the call.
         method: &'static str,
-        /// Where and how it does not fit.
+        /// Where and how it does not match.
         problem: DecodeError,
     },
-    /// The server's answer is of a kind this client does not know, that of an extension perhaps.
+    /// The result has an unknown type, perhaps of an extension.
     UnknownResult {
-        /// What was called.
+        /// The method of the call.
         method: &'static str,
-        /// The kind it says it is of.
+        /// The type of the result.
         kind: String,
     },
-    /// The server asks for input that there is none of: the client does not answer questions like
-    /// this, or whoever was to answer failed. The call has ended; the server was not told.
+    /// An input request has no result: the client has no handler for it, or the handler failed. The
+    /// call has failed without a message to the server.
     InputFailed {
-        /// What was called.
+        /// The method of the call.
         method: &'static str,
-        /// The server's name for the question.
+        /// The key of the input request.
         request: String,
-        /// Why there is no answer.
+        /// The reason.
         reason: String,
     },
-    /// The server keeps asking for input instead of answering.
+    /// The server requests input too many times.
     TooManyRoundTrips {
-        /// What was called.
+        /// The method of the call.
         method: &'static str,
-        /// How often it was given input, the limit of [`Builder::max_round_trips`](crate::Builder::max_round_trips).
+        /// The number of round trips, the limit of
+        /// [`Builder::max_round_trips`](crate::Builder::max_round_trips).
         limit: u32,
     },
-    /// The task behind a call was cancelled: by its server, or by whoever else knows it.
+    /// The task of the call was cancelled by the server or by another client.
     TaskCancelled {
-        /// The server's id of the task.
+        /// The id of the task.
         task: String,
-        /// What the server says on it.
+        /// The server's message.
         message: Option<String>,
     },
-    /// The server does not know the task behind a call, or not any more, or cannot be reached for
-    /// longer than the task is kept.
+    /// The server no longer knows the task of the call, or was unreachable for longer than the time
+    /// to live of the task.
     TaskLost {
-        /// The server's id of the task.
+        /// The id of the task.
         task: String,
-        /// The server's words, or the last failure to reach it.
+        /// The server's message, or the last failure to reach it.
         reason: String,
     },
-    /// The server does not tell when this resource changes, or has stopped to.
+    /// The server does not send change notifications for this resource, or no longer.
     NotSubscribed {
-        /// The resource.
+        /// The URI of the resource.
         uri: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// A tool's structured output breaks the schema it advertises.
+    /// The structured output of a tool does not match its advertised schema.
     Output {
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// Where and how.
+        /// Where and how it does not match.
         problem: Violation,
     },
-    /// The server breaks the protocol in another way.
+    /// The server violates the protocol in another way.
     Protocol(String),
-    /// The call itself is not valid; nothing was sent.
+    /// The call itself is invalid. Nothing was sent.
     Invalid(String),
 }
 
 impl Error {
-    /// The server's error, if it refused.
+    /// Returns the error response of the server, if there is one.
     pub fn rejection(&self) -> Option<&ErrorObject> {
         match self {
             Self::Rejected(error) => Some(error),
@@ -119,17 +120,17 @@ impl Error {
         }
     }
 
-    /// Whether the call ran out of time.
+    /// Returns whether the call timed out.
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout { .. })
     }
 
-    /// Whether the connection is gone.
+    /// Returns whether the connection has ended.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
     }
 
-    /// The URLs the user has to visit before the call can work (code -32042).
+    /// Returns the URLs that the user must visit before the call can succeed (code -32042).
     pub fn required_urls(&self) -> Option<Vec<ElicitRequestUrlParams>> {
         let error = self.rejection()?;
         if error.code != ErrorCode::URL_ELICITATION_REQUIRED {
@@ -143,7 +144,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rejected(error) => write!(f, "the server refused: {error}"),
+            Self::Rejected(error) => write!(f, "the server returned an error: {error}"),
             Self::Closed(reason) => reason.fmt(f),
             Self::Transport(error) => error.fmt(f),
             Self::Timeout {
@@ -152,24 +153,24 @@ impl fmt::Display for Error {
                 after,
             } => write!(
                 f,
-                "{method} was not answered within {} s (Timeouts::{setting})",
+                "no response to {method} within {} s (Timeouts::{setting})",
                 after.as_secs_f64()
             ),
             Self::Unsupported { method, missing } => {
-                write!(f, "the server cannot be asked for {method}: {missing}")
+                write!(f, "the server does not offer {method}: {missing}")
             }
             Self::Revision { offered, answered } => write!(
                 f,
                 "no common protocol revision: offered {offered}, the server answered {answered:?}"
             ),
             Self::InvalidResult { method, problem } => {
-                write!(f, "the server's answer to {method} does not fit: {problem}")
-            }
-            Self::UnknownResult { method, kind } => {
                 write!(
                     f,
-                    "the server's answer to {method} is of unknown kind {kind:?}"
+                    "the result of {method} does not match its schema: {problem}"
                 )
+            }
+            Self::UnknownResult { method, kind } => {
+                write!(f, "the result of {method} has the unknown type {kind:?}")
             }
             Self::InputFailed {
                 method,
@@ -177,26 +178,27 @@ impl fmt::Display for Error {
                 reason,
             } => write!(
                 f,
-                "{method} was not completed: the server's question {request:?} has no answer: {reason}"
+                "{method} failed: the input request {request:?} has no result: {reason}"
             ),
             Self::TooManyRoundTrips { method, limit } => write!(
                 f,
-                "{method} was not completed: the server asks again after {limit} rounds of input (Builder::max_round_trips)"
+                "{method} failed: the server requests input again after {limit} round trips, the \
+                 limit of Builder::max_round_trips"
             ),
-            // The id of a task may be all that protects it, so it is no word for logs.
+            // The id of a task may be its only protection, so it does not appear in messages.
             Self::TaskCancelled { message, .. } => match message {
-                Some(message) => write!(f, "the call's task was cancelled: {message}"),
-                None => f.write_str("the call's task was cancelled"),
+                Some(message) => write!(f, "the task of the call was cancelled: {message}"),
+                None => f.write_str("the task of the call was cancelled"),
             },
-            Self::TaskLost { reason, .. } => write!(f, "the call's task is lost: {reason}"),
+            Self::TaskLost { reason, .. } => write!(f, "the task of the call is lost: {reason}"),
             Self::NotSubscribed { uri, reason } => {
-                write!(f, "changes of {uri:?} are not heard of: {reason}")
+                write!(f, "no change notifications for {uri:?}: {reason}")
             }
             Self::Output { tool, problem } => write!(
                 f,
-                "the output of tool {tool:?} breaks its own output schema: {problem}"
+                "the output of tool {tool:?} does not match its output schema: {problem}"
             ),
-            Self::Protocol(problem) => write!(f, "the server breaks the protocol: {problem}"),
+            Self::Protocol(problem) => write!(f, "the server violates the protocol: {problem}"),
             Self::Invalid(problem) => f.write_str(problem),
         }
     }

@@ -1,4 +1,4 @@
-//! Talk to Model Context Protocol servers: typed calls over any transport.
+//! Clients of the Model Context Protocol: typed calls over any transport.
 //!
 //! ```no_run
 //! # async fn run(transport: impl mcp_protocol::Transport) -> Result<(), mcp_client::Error> {
@@ -13,17 +13,18 @@
 //! # }
 //! ```
 //!
-//! A call is sent when it is awaited; dropping it cancels it on the wire. Every call has a
-//! timeout that progress extends up to a cap ([`Timeouts`]). When the connection ends, every
-//! pending call fails at once with the reason.
+//! A call is sent when it is awaited. Dropping it cancels it at the server. Every call has an idle
+//! timeout, which progress extends, and a total timeout ([`Timeouts`]). When the connection ends,
+//! every pending call fails at once with the reason.
 //!
-//! Which revision a server speaks is found out when connecting ([`Negotiation`]); all calls are the
-//! same whatever it is.
+//! The client negotiates the revision when it connects ([`Negotiation`]). All calls are the same on
+//! every revision.
 //!
-//! What the server may ask (forms, URLs, sampling, roots) is declared by giving the
-//! [`Builder`] a handler for it, and refused otherwise.
+//! A handler of the [`Builder`] declares a capability (forms, URLs, sampling, roots). Requests
+//! without a handler are rejected.
 //!
-//! Specification: [client features](https://modelcontextprotocol.io/specification/2025-11-25/client).
+//! Specification: [client
+//! features](https://modelcontextprotocol.io/specification/2025-11-25/client).
 
 mod builder;
 mod call;

@@ -1,5 +1,4 @@
-//! What is known of tools that were listed: their output schemas, and which arguments have
-//! headers.
+//! The listed tools: output schemas, header parameters, task support.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,21 +13,21 @@ use serde_json::Value;
 use crate::Error;
 use crate::sync::lock;
 
-/// How many tools are remembered.
+/// Maximum number of remembered tools.
 const MAX_TOOLS: usize = 4_096;
 
 #[derive(Default)]
 pub(crate) struct KnownTools {
     /// Whether arguments are repeated in headers.
     has_headers: bool,
-    /// Whether any page was seen.
+    /// Whether a page was received.
     listed: AtomicBool,
     tools: Mutex<BTreeMap<String, KnownTool>>,
 }
 
 #[derive(Default, Clone)]
 struct KnownTool {
-    /// Of both schemas, to see that nothing has to be compiled again.
+    /// Digest of both schemas, to avoid compiling them again.
     digest: u64,
     output: Option<Arc<Validator>>,
     header_params: Option<Arc<HeaderParams>>,
@@ -50,12 +49,12 @@ impl KnownTools {
         self.has_headers
     }
 
-    /// Whether tools were listed at all.
+    /// Returns whether tools were listed.
     pub(crate) fn were_listed(&self) -> bool {
         self.listed.load(Ordering::Relaxed)
     }
 
-    /// Learns from a page of tools, whichever type it has; takes those out that may not be used.
+    /// Records a page of tools of any revision, and removes invalid ones.
     pub(crate) fn learn(&self, page: &mut dyn std::any::Any) {
         self.listed.store(true, Ordering::Relaxed);
         if let Some(page) = page.downcast_mut::<ListToolsResult>() {
@@ -73,7 +72,7 @@ impl KnownTools {
         }
     }
 
-    /// Takes note of a tool; `false` if it may not be used.
+    /// Records a tool. Returns `false` if it is invalid.
     fn record(
         &self,
         name: &str,
@@ -108,7 +107,7 @@ impl KnownTools {
         known.output = output.and_then(|schema| {
             Validator::compile(schema, Origin::Foreign)
                 .inspect_err(|error| {
-                    tracing::warn!(tool = ?name, %error, "the output of a tool cannot be checked");
+                    tracing::warn!(tool = ?name, %error, "cannot validate the output of a tool");
                 })
                 .ok()
                 .map(Arc::new)
@@ -120,19 +119,19 @@ impl KnownTools {
         true
     }
 
-    /// Whether calls of a tool may run as tasks, as it was listed; `None` if it was not.
+    /// Returns the listed task support of a tool, or `None` if it was not listed.
     pub(crate) fn task_support(&self, name: &str) -> Option<TaskSupport> {
         let tools = lock(&self.tools);
         let tasks = tools.get(name)?.tasks.clone();
         Some(tasks.unwrap_or(TaskSupport::Forbidden))
     }
 
-    /// What checks the structured output of a tool.
+    /// Returns the validator of a tool's structured output.
     fn output(&self, name: &str) -> Option<Arc<Validator>> {
         lock(&self.tools).get(name)?.output.clone()
     }
 
-    /// Checks the structured output of a tool against the output schema that was listed.
+    /// Validates the structured output of a tool against the listed output schema.
     ///
     /// # Errors
     /// [`Error::Output`], or [`Error::Protocol`] if the output is missing.
@@ -152,7 +151,7 @@ impl KnownTools {
         })
     }
 
-    /// The headers of a call: names and encoded values.
+    /// Returns the header parameters of a call: names and encoded values.
     pub(crate) fn headers(
         &self,
         name: &str,

@@ -67,8 +67,8 @@ pub(crate) async fn tasks(shared: &Arc<Shared>) -> Result<Vec<Task>, Error> {
     all::<ListTasksRequest, _>(shared, |page| (page.tasks, page.next_cursor)).await
 }
 
-/// All pages. A cursor that a server does not know any more, which may be of a page that was
-/// kept, leads back to the first page, once.
+/// Fetches all pages. If the server no longer knows a cursor, for example of a cached page, the
+/// list is fetched again from the first page, once.
 async fn all<R, T>(
     shared: &Arc<Shared>,
     take: impl Fn(R::Result) -> (Vec<T>, Option<String>),
@@ -90,8 +90,8 @@ where
     again.map_err(|(error, _)| error)
 }
 
-/// Follows the cursors, which are opaque and passed on as they came, to the end. A failure
-/// tells whether it is that of a page after the first.
+/// Follows the opaque cursors to the end. A failure says whether it concerns a page after the
+/// first.
 async fn pages<R, T>(
     shared: &Arc<Shared>,
     take: &impl Fn(R::Result) -> (Vec<T>, Option<String>),

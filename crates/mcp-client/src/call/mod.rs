@@ -29,7 +29,7 @@ use progress::Progress;
 /// A request that is sent when it is awaited.
 ///
 /// # Cancel safety
-/// Dropping the future cancels the request on the wire.
+/// Dropping the future cancels the request at the server.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<R: Request> {
     shared: Arc<Shared>,
@@ -59,21 +59,20 @@ impl<R: Request> Call<R> {
         }
     }
 
-    /// Timeouts for this call, instead of the client's.
+    /// Sets the timeouts of this call.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.options.timeouts = Some(timeouts);
         self
     }
 
     /// Calls `callback` with each progress notification, in order. It runs where messages are
-    /// received, so it must not block. Each round of a call that the server answers with questions
-    /// counts from the beginning.
+    /// received, so it must not block. Each round trip counts progress from the beginning.
     pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Self {
         self.options.on_progress = Some(Box::new(callback));
         self
     }
 
-    /// Asks the server even if an earlier answer may still be used.
+    /// Bypasses the cache.
     pub fn fresh(mut self) -> Self {
         self.options.is_fresh = true;
         self
@@ -89,8 +88,8 @@ impl<R: Request + 'static> IntoFuture for Call<R> {
             let params = self.params?;
             let shared = &self.shared;
             let method = match (R::METHOD, &shared.agreed.meta) {
-                // Neither exists where there are no sessions: the one is about a session, the
-                // other asks what any answer tells.
+                // The stateless revision has neither method: one belongs to sessions, and every
+                // response replaces the other.
                 (method::LOGGING_SET_LEVEL, Some(meta)) => {
                     shared.offers(R::METHOD)?;
                     meta.set_level(level(params)?);
@@ -121,5 +120,5 @@ impl<R: Request> fmt::Debug for Call<R> {
 fn level(params: Option<Value>) -> Result<LoggingLevel, Error> {
     let level = params.and_then(|mut params| params.get_mut("level").map(Value::take));
     serde_json::from_value(level.unwrap_or_default())
-        .map_err(|error| Error::Invalid(format!("a log level: {error}")))
+        .map_err(|error| Error::Invalid(format!("invalid log level: {error}")))
 }

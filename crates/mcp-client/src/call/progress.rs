@@ -1,4 +1,4 @@
-//! Progress of running calls: who waits under which token.
+//! Progress of running calls, by token.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,19 +9,19 @@ use tokio::time::Instant;
 
 use crate::sync::lock;
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Grows with every notification.
+    /// The progress so far; increases with every notification.
     pub progress: f64,
-    /// Where it ends, if that is known.
+    /// The total, if known.
     pub total: Option<f64>,
-    /// A sentence for the user.
+    /// A message for the user.
     pub message: Option<String>,
 }
 
-/// Who is told.
+/// The callback of a call.
 pub(crate) type Callback = Box<dyn FnMut(Progress) + Send>;
 
 /// The calls that may receive progress, by token. Tokens count up and are never used twice.
@@ -67,7 +67,7 @@ impl ProgressTable {
         }
     }
 
-    /// Hands a notification to its call. Unknown tokens, and values that do not grow, are
+    /// Delivers a notification to its call. Unknown tokens and values that do not increase are
     /// dropped and extend no timeout.
     pub(crate) fn deliver(&self, params: ProgressNotificationParams) {
         let ProgressToken::Number(token) = params.progress_token else {
@@ -111,12 +111,12 @@ impl ProgressEntry {
         ProgressToken::Number(self.token)
     }
 
-    /// Takes back who is told, for the next token of the same call.
+    /// Takes the callback back, for the next token of the same call.
     pub(crate) fn take_callback(&mut self) -> Option<Callback> {
         lock(&self.waiting.state).callback.take()
     }
 
-    /// When the last progress came.
+    /// Returns the time of the last progress.
     pub(crate) fn last(&self) -> Option<Instant> {
         lock(&self.waiting.state).at
     }

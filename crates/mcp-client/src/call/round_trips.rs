@@ -1,7 +1,7 @@
-//! Calls that a server answers with questions.
+//! Multi round-trip requests.
 //!
-//! Such a call takes several requests. The questions are answered by the handlers that answer the
-//! requests of servers with sessions; what the server hands out goes back unread.
+//! The input requests in a result are handled by the handlers of server requests. The server's
+//! state is returned unread.
 //!
 //! Specification: [multi round-trip requests][spec].
 //!
@@ -27,19 +27,19 @@ pub(crate) trait AnswerInput: Send + Sync {
     fn answer(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject>;
 }
 
-/// What kind of result an answer is.
+/// The type of a result.
 pub(crate) enum ResultKind {
     Complete,
     InputRequired,
-    /// The request goes on as a task.
+    /// The request continues as a task.
     Task,
 }
 
 impl ResultKind {
-    /// A result that does not say is complete.
+    /// Reads the type of a result. A result without a type is complete.
     ///
     /// # Errors
-    /// Another kind than the method can have.
+    /// The method does not allow this type.
     pub(crate) fn of(method: &'static str, result: &RawJson) -> Result<Self, Error> {
         let Some(text) = member(result, "resultType") else {
             return Ok(Self::Complete);
@@ -52,11 +52,11 @@ impl ResultKind {
             "complete" => Ok(Self::Complete),
             "input_required" if may_require_input(method) => Ok(Self::InputRequired),
             "input_required" => Err(Error::Protocol(format!(
-                "{method} was answered with questions, which it may not be"
+                "{method} was answered with input_required, which it does not allow"
             ))),
             CreateTaskResult::RESULT_TYPE if method == method::TOOLS_CALL => Ok(Self::Task),
             CreateTaskResult::RESULT_TYPE => Err(Error::Protocol(format!(
-                "{method} was answered with a task, which it may not be"
+                "{method} was answered with a task, which it does not allow"
             ))),
             other => Err(Error::UnknownResult {
                 method,
@@ -66,7 +66,7 @@ impl ResultKind {
     }
 }
 
-/// Whether the method may be answered with questions.
+/// Returns whether the method allows `input_required`.
 fn may_require_input(method: &str) -> bool {
     matches!(
         method,
@@ -74,11 +74,11 @@ fn may_require_input(method: &str) -> bool {
     )
 }
 
-/// A result that asks.
+/// A result that requires input.
 pub(crate) struct InputRequired<'a> {
     method: &'static str,
     requests: Option<&'a str>,
-    /// JSON text, echoed as it came.
+    /// JSON text, returned unchanged.
     state: Option<&'a str>,
 }
 
@@ -92,10 +92,10 @@ impl<'a> InputRequired<'a> {
         };
         match this.state {
             Some(state) if !state.starts_with('"') => Err(Error::Protocol(format!(
-                "{method} was answered with a requestState that is no string"
+                "{method} was answered with a requestState that is not a string"
             ))),
             None if this.requests.is_none() => Err(Error::Protocol(format!(
-                "{method} was answered with neither questions nor a state"
+                "{method} was answered with neither input requests nor a requestState"
             ))),
             _ => Ok(this),
         }
@@ -105,11 +105,11 @@ impl<'a> InputRequired<'a> {
         self.requests.is_some()
     }
 
-    /// Answers all questions at the same time; what the next request says besides the params.
+    /// Handles all input requests concurrently, and returns the params that the next request adds.
     ///
     /// # Errors
-    /// A question has no answer; there is no next request then, since a question can only be
-    /// answered with a result.
+    /// Returns an error if an input request has no result. The call then fails, because the
+    /// protocol has no form for a failure.
     ///
     /// # Cancel safety
     /// Dropping the future drops the handlers.
@@ -132,10 +132,10 @@ impl<'a> InputRequired<'a> {
     }
 }
 
-/// Hands a question, which came in the course of a call of this method, to whoever answers it.
+/// Starts the handler of an input request in a call of `method`.
 ///
 /// # Errors
-/// Nobody does.
+/// Returns an error if there is no such handler.
 pub(crate) fn start_handler(
     method: &'static str,
     handlers: &dyn AnswerInput,
@@ -153,7 +153,7 @@ pub(crate) fn start_handler(
     }
 }
 
-/// The failure of a call whose question has no answer.
+/// Creates the error of a call whose input request has no result.
 pub(crate) fn input_failed(method: &'static str, key: &str, reason: ErrorObject) -> Error {
     Error::InputFailed {
         method,
@@ -162,7 +162,7 @@ pub(crate) fn input_failed(method: &'static str, key: &str, reason: ErrorObject)
     }
 }
 
-/// The JSON object of these keys and values, which are JSON text.
+/// Creates the JSON object of these keys and values, which are JSON text.
 pub(crate) fn object(members: &[(String, String)]) -> String {
     let all: Vec<String> = members
         .iter()
@@ -193,8 +193,8 @@ impl RetryParams {
     }
 }
 
-/// How long to wait before a request that brings nothing but the state, the `nth` in a row: the
-/// first goes at once, the others wait ever longer, up to two seconds.
+/// Returns the delay before the `nth` request in a row that only returns the state: none at first,
+/// then increasing up to two seconds.
 pub(crate) fn retry_delay(nth: u32) -> Duration {
     match nth {
         0 | 1 => Duration::ZERO,
@@ -202,8 +202,7 @@ pub(crate) fn retry_delay(nth: u32) -> Duration {
     }
 }
 
-/// The outcomes of all replies, as JSON text; or the first failure, and then nobody else is
-/// waited for.
+/// Waits for all replies and returns their outcomes as JSON text, or the first failure.
 ///
 /// # Cancel safety
 /// Dropping the future drops the handlers.
@@ -215,7 +214,12 @@ pub(crate) async fn all(
         let future: BoxFuture<'static, Outcome> = match reply {
             Reply::Ready(outcome) => Box::pin(std::future::ready(outcome)),
             Reply::Pending(future) => future,
-            _ => Box::pin(async { Err(ErrorObject::internal("this cannot be answered")) }),
+            _ => Box::pin(async {
+                Err(ErrorObject::internal(
+                    "the handler returned an unknown \
+             kind of reply",
+                ))
+            }),
         };
         waiting.push((key, future));
     }

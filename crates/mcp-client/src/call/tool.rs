@@ -1,4 +1,4 @@
-//! Calling tools.
+//! Tool calls.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -25,16 +25,16 @@ use crate::tasks::{CallStart, TaskHandle};
 
 /// A tool call that is sent when it is awaited.
 ///
-/// The result may be a failure of the tool (`is_error`): hand it to the model. If the tool was
-/// listed before, its structured output is checked against the schema it advertised.
+/// The result can be a failure of the tool (`is_error`): pass it to the model. If the tool was
+/// listed before, its structured output is validated against the advertised schema.
 ///
-/// A server may go on with the call as a task. The call is looked at then until it has ended, up
-/// to [`Timeouts::cap`]; the server's silence counts for each look alone. What the task asks is
-/// answered by the handlers of the [`Builder`](crate::Builder). [`start`](Self::start) is for
-/// hosts that do not want to wait.
+/// The server may continue the call as a task. The call then polls the task until it has ended, up
+/// to [`Timeouts::total`]; the idle timeout applies to each poll. Input requests of the task are
+/// handled by the handlers of the [`Builder`](crate::Builder). [`start`](Self::start) returns the
+/// task instead of waiting.
 ///
 /// # Cancel safety
-/// Dropping the future cancels the call on the wire, and the task.
+/// Dropping the future cancels the call at the server, and the task.
 #[must_use = "a call is sent when it is awaited"]
 pub struct ToolCall {
     shared: Arc<Shared>,
@@ -57,9 +57,9 @@ impl ToolCall {
         }
     }
 
-    /// Asks for a task where the server leaves that to its client (2025-11-25): for a call of a
-    /// tool that may be one. Others are called as ever. `ttl` is how long the server should keep
-    /// the task; it may decide otherwise. Since 2026-07-28 servers decide alone.
+    /// Requests a task where the client decides (2025-11-25), for tools with optional tasks. Other
+    /// tools are called as usual. `ttl` is the requested time to live; the server may choose
+    /// another one. Since 2026-07-28 the server decides.
     pub fn as_task(mut self, ttl: impl Into<Option<Duration>>) -> Self {
         self.preference = TaskPreference {
             is_wanted: true,
@@ -74,13 +74,13 @@ impl ToolCall {
         self
     }
 
-    /// Sends the call, and waits for no task to end: what comes is the result, or the task.
+    /// Sends the call and returns the result or the task, without waiting for the end of a task.
     ///
     /// # Errors
-    /// As the call itself.
+    /// The same as those of the call.
     ///
     /// # Cancel safety
-    /// Dropping the future cancels the call on the wire, as long as it is no task.
+    /// Dropping the future cancels the call at the server, as long as it is not a task.
     pub async fn start(self) -> Result<CallStart, Error> {
         let (shared, name) = (Arc::clone(&self.shared), self.name.clone());
         let timeouts = self.options.timeouts.unwrap_or(shared.timeouts);
@@ -95,7 +95,7 @@ impl ToolCall {
         Ok(CallStart::Done(result))
     }
 
-    /// Timeouts for this call, instead of the client's.
+    /// Sets the timeouts of this call.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.options.timeouts = Some(timeouts);
         self
@@ -111,8 +111,8 @@ impl ToolCall {
     /// Decodes the structured output into `T`.
     ///
     /// # Errors
-    /// As the call itself; also if the tool failed (then with the tool's text), or if there is
-    /// no structured output that fits `T`.
+    /// The same as those of the call; also if the tool failed (with the tool's text), or if there
+    /// is no structured output that matches `T`.
     pub async fn decoded<T: DeserializeOwned>(self) -> Result<T, Error> {
         let name = self.name.clone();
         let result = self.await?;
@@ -122,7 +122,7 @@ impl ToolCall {
         }
         let text = result
             .structured_content
-            .ok_or_else(|| Error::Protocol(format!("tool {name:?} gave no structured output")))?
+            .ok_or_else(|| Error::Protocol(format!("tool {name:?} returned no structured output")))?
             .to_string();
         mcp_jsonrpc::decode(&text).map_err(|problem| {
             let pointer = format!("/structuredContent{}", problem.pointer());
@@ -141,14 +141,14 @@ impl ToolCall {
         }
     }
 
-    /// Sends the call and gives the raw result; with `once`, whatever it is.
+    /// Sends the call and returns the raw result; `is_single` returns any type of result.
     async fn request(self, input: InputParams, is_single: bool) -> Result<Outcome, Error> {
         let shared = &self.shared;
         let arguments = match self.arguments {
             Value::Null | Value::Object(_) => self.arguments,
             other => {
                 return Err(Error::Invalid(format!(
-                    "tool arguments are a JSON object, not {other}"
+                    "tool arguments must be a JSON object, not {other}"
                 )));
             }
         };
@@ -205,7 +205,7 @@ fn metadata(task: &TaskMetadata) -> Result<Value, Error> {
     serde_json::to_value(task).map_err(|error| Error::Invalid(error.to_string()))
 }
 
-/// What a round of a call says beside the call.
+/// The params that a round trip adds to the call.
 #[derive(Default)]
 struct InputParams {
     responses: Option<InputResponses>,
@@ -228,11 +228,11 @@ impl InputParams {
 
 /// One request of a tool call, sent when it is awaited.
 ///
-/// If the result asks for input, make another one with the same name and arguments, give it the
-/// [responses](Self::input_responses) and the [state](Self::request_state), and await that.
+/// If the result requires input, create another request with the same name and arguments, add the
+/// [responses](Self::input_responses) and the [state](Self::request_state), and await it.
 ///
 /// # Cancel safety
-/// Dropping the future cancels the request on the wire.
+/// Dropping the future cancels the request at the server.
 #[must_use = "a call is sent when it is awaited"]
 pub struct ToolRoundTrip {
     call: ToolCall,
@@ -247,25 +247,25 @@ impl ToolRoundTrip {
         }
     }
 
-    /// The answers to what the round before asked, by the same keys.
+    /// Sets the responses to the input requests of the previous result, by their keys.
     pub fn input_responses(mut self, responses: InputResponses) -> Self {
         self.input.responses = Some(responses);
         self
     }
 
-    /// What the round before handed out, if it did, as it came.
+    /// Sets the `requestState` of the previous result, unchanged.
     pub fn request_state(mut self, state: impl Into<String>) -> Self {
         self.input.state = Some(state.into());
         self
     }
 
-    /// Timeouts for this request, instead of the client's.
+    /// Sets the timeouts of this request.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.call = self.call.timeouts(timeouts);
         self
     }
 
-    /// As [`ToolCall::on_progress`].
+    /// See [`ToolCall::on_progress`].
     pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Self {
         self.call = self.call.on_progress(callback);
         self

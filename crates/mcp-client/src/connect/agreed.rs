@@ -1,4 +1,4 @@
-//! What both sides know once they are connected.
+//! The result of connecting.
 
 use mcp_protocol::{Revision, Rules};
 use mcp_types::v2026_07_28::DiscoverResult;
@@ -6,13 +6,13 @@ use mcp_types::{Implementation, InitializeResult, ServerCapabilities};
 
 use super::request_meta::MetaTemplate;
 
-/// The server, and how to speak to it.
+/// The server and the negotiated revision.
 pub(crate) struct Agreed {
     pub(crate) revision: Revision,
     pub(crate) server: Implementation,
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) instructions: Option<String>,
-    /// What each request says of itself, where there is no handshake.
+    /// The metadata of each request, on the stateless revision.
     pub(crate) meta: Option<MetaTemplate>,
 }
 

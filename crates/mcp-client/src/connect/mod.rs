@@ -1,4 +1,5 @@
-//! From a transport to a server that is known: by a question, by a handshake, or by both.
+//! Connecting: from a transport to a server with a known revision, by a probe, a handshake, or
+//! both.
 
 pub(crate) mod agreed;
 pub(crate) mod keep_alive;
@@ -26,20 +27,20 @@ use agreed::Agreed;
 use negotiation::{Negotiation, Policy};
 use request_meta::MetaTemplate;
 
-/// What this side says of itself, and how it goes about it.
+/// What the client declares, and how it connects.
 pub(crate) struct ConnectOptions {
     pub(crate) info: Implementation,
-    /// Whether requests say who sends them, where that is not required.
+    /// Whether optional client information is omitted.
     pub(crate) anonymous: bool,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) timeouts: Timeouts,
     pub(crate) policy: Policy,
 }
 
-/// A connection, and what was agreed over it.
+/// A connection and the result of connecting.
 pub(crate) type Connected = (Arc<dyn Connection>, Agreed);
 
-/// One way to a server, while its era is being found out.
+/// One transport while its revision is being negotiated.
 struct Connector<'a> {
     options: &'a ConnectOptions,
     inbound: &'a Arc<ClientInbound>,
@@ -47,8 +48,8 @@ struct Connector<'a> {
     spare: Option<Box<dyn Transport>>,
 }
 
-/// What the server reply to `server/discover`.
-#[expect(clippy::large_enum_variant, reason = "there is one, and not for long")]
+/// The server's reply to `server/discover`.
+#[expect(clippy::large_enum_variant, reason = "created once and short-lived")]
 enum DiscoverReply {
     Discovered(DiscoverResult, MetaTemplate),
     Rejected(ErrorObject),
@@ -58,7 +59,7 @@ enum DiscoverReply {
 }
 
 impl ConnectOptions {
-    /// Connects, and finds out whom to.
+    /// Connects and negotiates the revision.
     pub(crate) async fn connect(
         &self,
         transport: impl Transport,
@@ -66,7 +67,7 @@ impl ConnectOptions {
     ) -> Result<Connected, Error> {
         if self.policy.revisions().next().is_none() {
             return Err(Error::Invalid(format!(
-                "no revision up to {} is of the era that was chosen",
+                "no revision up to {} is of the chosen kind",
                 self.policy.newest
             )));
         }
@@ -91,7 +92,7 @@ impl ConnectOptions {
     fn probe_timeout(&self, is_pipe: bool) -> Duration {
         let limit = self.timeouts.idle.min(self.timeouts.total);
         match self.policy.negotiation {
-            // It is known to be modern, so silence is a failure.
+            // The server is known to be stateless, so a missing response is a failure.
             Negotiation::Prior(_) => limit,
             _ if is_pipe => self.policy.probe_timeout.min(limit),
             _ => limit,
@@ -110,7 +111,8 @@ impl Connector<'_> {
         if let Some(revision) = legacy {
             match self.initialize(revision).await {
                 Err(Error::Rejected(error)) => {
-                    tracing::debug!(%error, "the server is not what it was; finding out anew");
+                    tracing::debug!(%error, "the server changed since the last connection; \
+                     negotiating again");
                 }
                 done => return done,
             }
@@ -126,7 +128,7 @@ impl Connector<'_> {
             step = match step {
                 ProbeStep::Ask(revision) => {
                     let reply = self.discover(revision).await?;
-                    // What was modern before is not taken for legacy because it is slow.
+                    // A slow stateless server is not mistaken for a session-based one.
                     if let (DiscoverReply::TimedOut(_), Negotiation::Prior(_)) =
                         (&reply, negotiation)
                     {
@@ -143,7 +145,7 @@ impl Connector<'_> {
                             return Err(reply.into_error());
                         }
                         (next, _) => {
-                            tracing::debug!(?next, "what the server is");
+                            tracing::debug!(?next, "the server's revision");
                             next
                         }
                     }
@@ -163,13 +165,15 @@ impl Connector<'_> {
                 | ProbeStep::Surface
                 | ProbeStep::NothingInCommon
                 | ProbeStep::Unknown => {
-                    return Err(Error::Invalid("there is nothing to begin with".to_owned()));
+                    return Err(Error::Invalid(
+                        "there is no revision to start with".to_owned(),
+                    ));
                 }
             };
         }
     }
 
-    /// Asks the server what it is. What says nothing of that is an error.
+    /// Sends the probe. A reply that says nothing about the revision is an error.
     async fn discover(&mut self, revision: Revision) -> Result<DiscoverReply, Error> {
         let options = self.options;
         let info = (!options.anonymous).then_some(&options.info);
@@ -195,7 +199,7 @@ impl Connector<'_> {
             Ok(Ok(result)) => match result.decode() {
                 Ok(result) => DiscoverReply::Discovered(result, meta),
                 Err(error) => {
-                    tracing::debug!(%error, "the server did not say what it is");
+                    tracing::debug!(%error, "the server did not respond to server/discover");
                     DiscoverReply::UnknownProtocol
                 }
             },
@@ -223,13 +227,13 @@ impl Connector<'_> {
         agreed
     }
 
-    /// The handshake.
+    /// Performs the handshake.
     async fn initialize(&mut self, revision: Revision) -> Result<Agreed, Error> {
         let options = self.options;
         let (offered, rules) = (revision.as_str(), revision.rules());
         let mut info = options.info.clone();
         downgrade::implementation(&mut info, rules);
-        // Before anything is agreed, the offer decides what the server may know of.
+        // Before the negotiation, the offered revision decides which capabilities are declared.
         let mut capabilities = options.capabilities.clone();
         downgrade::client_capabilities(&mut capabilities, rules);
         let params = InitializeRequestParams::new(offered, capabilities, info);
@@ -258,17 +262,17 @@ impl Connector<'_> {
         Ok(Agreed::from_handshake(revision, result))
     }
 
-    /// Another connection to the same server, which ended the first one.
+    /// Reconnects to the server, which ended the first connection.
     async fn restart(&mut self) -> Result<(), Error> {
         let reason = self.connection.closed().await;
         self.close().await;
         let Some(spare) = self.spare.take() else {
             return Err(Error::Closed(reason.with_detail(
-                "it ended when it was asked for server/discover, as old servers may, and this \
-                 transport cannot be started again; use Negotiation::Legacy",
+                "the server ended the connection after server/discover, as old servers may, and \
+                 this transport cannot reconnect; use Negotiation::Legacy",
             )));
         };
-        tracing::debug!(%reason, "starting the server again, for a handshake");
+        tracing::debug!(%reason, "reconnecting to the server for a handshake");
         self.inbound.listener.reopen();
         let inbound: Arc<ClientInbound> = Arc::clone(self.inbound);
         self.connection = spare.start(inbound).await?;
@@ -293,12 +297,12 @@ impl DiscoverReply {
         }
     }
 
-    /// The error for a server with which nothing can be spoken.
+    /// Creates the error for a server without a common revision.
     fn no_common_revision(self, offered: Revision) -> Error {
         let answered = match &self {
             Self::Discovered(result, _) => result.supported_versions.join(", "),
             Self::Rejected(error) => listed(error).unwrap_or_else(|| error.to_string()),
-            Self::UnknownProtocol => "nothing of this protocol".to_owned(),
+            Self::UnknownProtocol => "no message of this protocol".to_owned(),
             Self::TimedOut(error) | Self::Closed(error) => error.to_string(),
         };
         Error::Revision {
@@ -307,19 +311,19 @@ impl DiscoverReply {
         }
     }
 
-    /// The error, if nothing follows from what was reply.
+    /// Returns the error for a reply without a result.
     fn into_error(self) -> Error {
         match self {
             Self::Rejected(error) => Error::Rejected(error),
             Self::TimedOut(error) | Self::Closed(error) => error,
             Self::Discovered(..) | Self::UnknownProtocol => {
-                Error::Protocol("the server does not say what it is".to_owned())
+                Error::Protocol("the server does not say which revisions it supports".to_owned())
             }
         }
     }
 }
 
-/// The revisions that a refusal names.
+/// Returns the revisions that an error lists.
 fn listed(error: &ErrorObject) -> Option<String> {
     let data = UnsupportedProtocolVersion::deserialize(error.data.as_ref()?);
     data.ok().map(|data| data.supported.join(", "))

@@ -1,4 +1,4 @@
-//! Which era a server is of: how that is found out, and what was found.
+//! The negotiation of the revision, and its stored result.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_protocol::Revision;
 use serde::{Deserialize, Serialize};
 
-/// How a client finds out which era a server is of.
+/// How a client finds out the revision of a server.
 ///
 /// Specification: [compatibility][spec].
 ///
@@ -14,31 +14,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Negotiation {
-    /// Asks for `server/discover`, and opens with a handshake unless the answer is that of a
-    /// modern server.
+    /// Probes with `server/discover`, and falls back to `initialize`.
     #[default]
     Auto,
-    /// Opens with a handshake and asks nothing before.
+    /// Sends `initialize` without a probe.
     Legacy,
-    /// Speaks to modern servers alone.
+    /// Only connects to servers of the stateless revision.
     Modern,
-    /// Begins with what was [found](crate::Client::known_version) before, and finds out anew if that
-    /// turns out to be wrong. Saves a legacy server the question; a modern one is asked all the
-    /// same, because its answer says what it offers.
+    /// Starts with the [known version](crate::Client::known_version) of an earlier connection, and
+    /// negotiates again if that is outdated. This skips the probe of a session-based server. A
+    /// stateless server is asked in any case, because its reply has the capabilities.
     Prior(KnownVersion),
 }
 
-/// How revisions open a connection.
+/// How a revision opens a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "each revision is of one or the other"
+    reason = "every revision is of one kind or the other"
 )]
 pub enum Era {
-    /// Up to 2025-11-25: with a handshake, which opens a session.
+    /// Session-based, up to 2025-11-25: with `initialize`.
     Legacy,
-    /// From 2026-07-28 on: not at all, each request tells all there is to know.
+    /// Stateless, since 2026-07-28: without a handshake.
     Modern,
 }
 
@@ -61,12 +60,12 @@ pub enum Era {
 pub struct KnownVersion(Revision);
 
 impl KnownVersion {
-    /// The server speaks this revision.
+    /// Creates the known version of a server that uses this revision.
     pub fn of(revision: Revision) -> Self {
         Self(revision)
     }
 
-    /// Its era.
+    /// Returns the kind of the revision.
     pub fn era(self) -> Era {
         if self.0.is_stateless() {
             Era::Modern
@@ -75,7 +74,7 @@ impl KnownVersion {
         }
     }
 
-    /// The revision that is spoken with it.
+    /// Returns the revision.
     pub fn revision(self) -> Revision {
         self.0
     }
@@ -111,17 +110,17 @@ impl TryFrom<Stored> for KnownVersion {
         if version.era() == stored.era {
             return Ok(version);
         }
-        Err(format!("revision {} is of the other era", version.0))
+        Err(format!("revision {} is of the other kind", version.0))
     }
 }
 
-/// What a builder says about finding out.
+/// The settings of the negotiation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Policy {
     pub(crate) negotiation: Negotiation,
-    /// The newest revision to speak.
+    /// The newest revision to use.
     pub(crate) newest: Revision,
-    /// How long silence on a pipe is waited through.
+    /// How long the client waits for the response to the probe on a pipe.
     pub(crate) probe_timeout: Duration,
 }
 
@@ -136,7 +135,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The revisions to speak, as far as the negotiation leaves a choice.
+    /// Iterates over the revisions that the negotiation allows.
     pub(crate) fn revisions(self) -> impl Iterator<Item = Revision> {
         let all = Revision::ALL.into_iter();
         all.filter(move |revision| {

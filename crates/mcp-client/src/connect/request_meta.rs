@@ -1,6 +1,7 @@
-//! What a request says of itself and of its sender, where there is no handshake.
+//! The metadata of requests on the stateless revision.
 //!
-//! Specification: [`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta).
+//! Specification:
+//! [`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic/index#meta).
 
 use std::sync::Mutex;
 
@@ -15,7 +16,7 @@ use serde_json::Value;
 use crate::Error;
 use crate::sync::lock;
 
-/// The keys of `_meta` whose values are for the protocol to choose.
+/// The keys of `_meta` that only the protocol sets.
 const OWN: [&str; 5] = [
     PROTOCOL_VERSION_KEY,
     CLIENT_INFO_KEY,
@@ -24,17 +25,17 @@ const OWN: [&str; 5] = [
     PROGRESS_TOKEN_KEY,
 ];
 
-/// The part of `_meta` that is the same in all requests, and the log level.
+/// The constant part of `_meta`, and the log level.
 pub(crate) struct MetaTemplate {
     revision: Revision,
-    /// Members as they are sent, without braces.
+    /// The members as sent, without braces.
     fixed: Vec<u8>,
     level: Mutex<Option<LoggingLevel>>,
     tasks: bool,
 }
 
 impl MetaTemplate {
-    /// `info` is left out if the client does not want to say who it is.
+    /// Creates the template. Without `info` the client stays anonymous.
     pub(crate) fn new(
         revision: Revision,
         info: Option<&Implementation>,
@@ -61,18 +62,18 @@ impl MetaTemplate {
         })
     }
 
-    /// Whether it says that the client knows tasks.
+    /// Returns whether the client declares tasks.
     pub(crate) fn has_tasks(&self) -> bool {
         self.tasks
     }
 
-    /// Which log messages are wanted from now on.
+    /// Sets the level of the log messages that the client requests.
     pub(crate) fn set_level(&self, level: LoggingLevel) {
         *lock(&self.level) = Some(level);
     }
 
-    /// The params as they are sent, without the brace that ends them. What the caller has put
-    /// into `_meta` stays, except what is for the protocol to say.
+    /// Writes the params as sent. The caller's members of `_meta` are kept, except those that only
+    /// the protocol sets.
     pub(crate) fn write(
         &self,
         params: &JsonObject,

@@ -1,4 +1,4 @@
-//! The answers: to a request of a server with sessions, or to a question that stands in a result.
+//! Results of server requests and input requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use super::handlers::{ElicitForm, ElicitUrl, Sample};
 use crate::call::round_trips::AnswerInput;
 use crate::sync::lock;
 
-/// Questions a server may have open at once; more are refused.
+/// Maximum number of requests to the user or the model at the same time.
 pub(super) const MAX_INPUT_REQUESTS: usize = 16;
-/// Accepted URLs that are waited for.
+/// Maximum number of accepted URLs whose completion is expected.
 const MAX_URLS: usize = 256;
 
 impl AnswerInput for ClientInbound {
-    /// The answer to what the server asks.
+    /// Answers a server request or an input request.
     ///
     /// # Errors
-    /// Nobody answers that here.
+    /// Returns an error if there is no handler.
     fn answer(&self, method: &str, text: Option<&str>) -> Result<Reply, ErrorObject> {
         let Some((revision, server)) = self.agreed.get() else {
             return Err(ErrorObject::invalid_request(
@@ -81,10 +81,10 @@ impl ClientInbound {
             if result.action == ElicitAction::Accept {
                 let content = result.content.get_or_insert_with(BTreeMap::new);
                 form::apply_defaults(&schema, content);
-                // The problem quotes what the user typed, so it is neither logged nor sent.
+                // The problem quotes the user's input, so it is neither logged nor sent.
                 form::check(&schema, content).map_err(|_| {
-                    tracing::error!("the answer does not fit the form; it was not sent");
-                    ErrorObject::internal("the user's answer does not fit the form")
+                    tracing::error!("the user's input does not match the form; it was not sent");
+                    ErrorObject::internal("the user's input does not match the form")
                 })?;
             } else {
                 result.content = None;
@@ -163,8 +163,11 @@ impl ClientInbound {
             };
             let used = result.content.iter().any(uses);
             let wrong = match choice {
-                Some(ToolChoiceMode::None) if used => Some("the model used a tool it may not use"),
-                Some(ToolChoiceMode::Required) if !used => Some("the model used no tool"),
+                Some(ToolChoiceMode::None) if used => Some(
+                    "the model used a tool that is not in \
+                 the request",
+                ),
+                Some(ToolChoiceMode::Required) if !used => Some("the model did not use a tool"),
                 _ => None,
             };
             if let Some(wrong) = wrong {

@@ -1,4 +1,4 @@
-//! What a server may ask, and who answers.
+//! The handlers of server requests and notifications.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,103 +12,103 @@ use mcp_types::{
 };
 use serde_json::Value;
 
-/// A form the server wants the user to fill in.
+/// A form that the server asks the user to fill in.
 ///
-/// Show who asks, let the user change and refuse, and answer with [`accept`](Self::accept),
+/// Show which server asks, let the user edit and reject, and return [`accept`](Self::accept),
 /// [`decline`](Self::decline) or [`cancel`](Self::cancel).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ElicitForm {
-    /// The question and the fields.
+    /// The message and the fields.
     pub params: ElicitRequestFormParams,
-    /// Which server asks. It names itself: do not trust it further than the connection.
+    /// The server that asks. It chooses its own name, so trust it no further than the connection.
     pub server: Implementation,
 }
 
 impl ElicitForm {
-    /// The user filled it in: `content` is an object of field values. Fields without a value
-    /// get their default; what does not fit the form is refused before it is sent.
+    /// Returns the user's input: `content` is an object of field values. Fields without a value get
+    /// their default. Input that does not match the form is rejected before it is sent.
     pub fn accept(&self, content: impl Into<Value>) -> ElicitResult {
         let mut result = ElicitResult::new(ElicitAction::Accept);
         let content = serde_json::from_value::<std::collections::BTreeMap<String, ElicitValue>>(
             content.into(),
         );
-        // Anything but an object of plain values fails the check against the form.
+        // Anything except an object of plain values fails the validation.
         result.content = Some(content.unwrap_or_default());
         result
     }
 
-    /// The user said no.
+    /// The user declined.
     pub fn decline(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Decline)
     }
 
-    /// The user closed it without an answer.
+    /// The user closed the form.
     pub fn cancel(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Cancel)
     }
 }
 
-/// A URL the server wants the user to open.
+/// A URL that the server asks the user to open.
 ///
-/// Show the whole URL and who asks; open it only with the user's consent, in a browser, and
-/// never fetch it before.
+/// Show the whole URL and which server asks. Open it only with the user's consent, in a browser,
+/// and never fetch it before.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ElicitUrl {
-    /// The question, the URL and its id.
+    /// The message, the URL and its id.
     pub params: ElicitRequestUrlParams,
-    /// Which server asks.
+    /// The server that asks.
     pub server: Implementation,
 }
 
 impl ElicitUrl {
-    /// The user agreed and the URL is being opened.
+    /// The user agreed, and the URL is being opened.
     pub fn accept(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Accept)
     }
 
-    /// The user said no.
+    /// The user declined.
     pub fn decline(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Decline)
     }
 
-    /// The user closed it without an answer.
+    /// The user closed it.
     pub fn cancel(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Cancel)
     }
 }
 
-/// A question to the model.
+/// A sampling request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Sample {
     /// Messages, limits and preferences.
     pub params: CreateMessageRequestParams,
-    /// Which server asks.
+    /// The server that asks.
     pub server: Implementation,
 }
 
 impl Sample {
-    /// An answer of plain text from this model.
+    /// Creates a text result of this model.
     pub fn reply(&self, model: impl Into<String>, text: impl Into<String>) -> CreateMessageResult {
         let text = SamplingMessageContentBlock::Text(TextContent::new(text));
         CreateMessageResult::new(Role::Assistant, OneOrMany::One(text), model)
     }
 
-    /// The model the server would like best out of those there are, by its hints; `None` if no
-    /// hint fits and the priorities have to decide.
+    /// Returns the model that the server prefers by its hints; `None` if no hint matches and the
+    /// priorities must decide.
     pub fn choose_model<'a>(&self, models: &[&'a str]) -> Option<&'a str> {
         mcp_protocol::sampling::choose_model(self.params.model_preferences.as_ref()?, models)
     }
 
-    /// The refusal for a user who said no (code -1).
+    /// Creates the error for a user who rejected the request (code -1).
     pub fn rejected_by_user(&self) -> ErrorObject {
         ErrorObject::new(ErrorCode::USER_REJECTED, "user rejected sampling request")
     }
 }
 
-/// Which list of the server changed.
+/// A list of the server that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangedList {
@@ -122,12 +122,12 @@ pub enum ChangedList {
 
 type RequestHandler<Q, A> =
     Arc<dyn Fn(Q) -> BoxFuture<'static, Result<A, ErrorObject>> + Send + Sync>;
-/// Whether a tool call is approved, by name and arguments.
+/// A callback that approves a tool call, by name and arguments.
 pub(crate) type Approve = Arc<dyn Fn(&str, &Value) -> bool + Send + Sync>;
 
 type Callback<T> = Arc<dyn Fn(T) + Send + Sync>;
 
-/// Everything a host wants to be asked or told.
+/// All callbacks of the host.
 #[derive(Default, Clone)]
 pub(crate) struct Handlers {
     pub(crate) form: Option<RequestHandler<ElicitForm, ElicitResult>>,

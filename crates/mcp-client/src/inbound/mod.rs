@@ -1,4 +1,4 @@
-//! What a client hears from its server, and what it answers.
+//! Messages from the server, and their responses.
 
 mod answers;
 pub(crate) mod handlers;
@@ -30,7 +30,7 @@ use answers::MAX_INPUT_REQUESTS;
 use handlers::{ChangedList, Handlers};
 use tasks::{ServerTasks, TaskLimits};
 
-/// A client's side of its connection.
+/// The client's side of its connection.
 pub(crate) struct ClientInbound {
     handlers: Handlers,
     capabilities: ClientCapabilities,
@@ -41,10 +41,10 @@ pub(crate) struct ClientInbound {
     pub(crate) cache: Arc<Cache>,
     pub(crate) tasks: Arc<StatusWatchers>,
     agreed: OnceLock<(Revision, Implementation)>,
-    /// Capacity for handlers that are answering.
+    /// Capacity for running handlers.
     permits: Arc<Semaphore>,
     urls: Arc<Mutex<HashSet<String>>>,
-    /// Tasks that the server asks for, if it may.
+    /// Tasks that the server creates at the client, if enabled.
     server_tasks: Option<Arc<ServerTasks>>,
 }
 
@@ -74,7 +74,7 @@ impl ClientInbound {
         }
     }
 
-    /// The server is known: from now on it may ask.
+    /// Sets the negotiated revision; server requests are answered from now on.
     pub(crate) fn agree(&self, revision: Revision, server: Implementation) {
         if self.agreed.set((revision, server)).is_err() {
             tracing::error!("a second handshake on one connection");
@@ -85,12 +85,12 @@ impl ClientInbound {
         &self.subscriptions
     }
 
-    /// Whether somebody wants to be told when a list changes.
+    /// Returns whether there is a callback for list changes.
     pub(crate) fn wants_changes(&self) -> bool {
         self.handlers.changed.is_some()
     }
 
-    /// Replaces the roots; `false` if they were never declared.
+    /// Replaces the roots. Returns `false` if they were not declared.
     pub(crate) fn set_roots(&self, roots: Vec<Root>) -> bool {
         *lock(&self.roots) = roots;
         self.capabilities.roots.is_some()
@@ -101,8 +101,8 @@ impl ClientInbound {
         agreed.is_some_and(|(revision, _)| revision.is_stateless())
     }
 
-    /// The answer to a request about tasks, or to a question that is to be one; `None` for other
-    /// requests, and where no tasks were declared.
+    /// Returns the reply to a task request, or to a request that becomes a task; `None` for other
+    /// requests, and if tasks are disabled.
     fn as_task(&self, request: &Request<'_>) -> Option<Reply> {
         let server_tasks = self.server_tasks.as_ref()?;
         let (revision, _) = self.agreed.get()?;
@@ -145,10 +145,10 @@ impl ClientInbound {
         }
     }
 
-    /// Something changed. Where there are no sessions only a subscription may say so.
+    /// Handles a change notification. On the stateless revision it must belong to a subscription.
     fn change(&self, method: &str, text: &str) {
         if self.is_stateless() && !self.listener.is_open(subscription(text).as_ref()) {
-            tracing::debug!(method, "dropped what belongs to no subscription");
+            tracing::debug!(method, "dropped a notification without a subscription");
             return;
         }
         let (changed, lists): (_, &[&str]) = match method {
@@ -180,12 +180,12 @@ impl ClientInbound {
         match (params, subscription(text)) {
             (Ok(params), Some(id)) => self.listener.on_acknowledged(&id, params.notifications),
             (Err(error), _) => tracing::debug!(%error, "ignored a malformed acknowledgement"),
-            (Ok(_), None) => tracing::debug!("ignored an acknowledgement of no subscription"),
+            (Ok(_), None) => tracing::debug!("ignored an acknowledgement without a subscription"),
         }
     }
 }
 
-/// The subscription a notification says it belongs to.
+/// Returns the subscription of a notification.
 fn subscription(params: &str) -> Option<RequestId> {
     let find = |text, name: &str| {
         let mut members = members(text).map_while(Result::ok);
@@ -227,7 +227,7 @@ impl Inbound for ClientInbound {
             }
             method::NOTIFICATIONS_ELICITATION_COMPLETE => self.elicitation_complete(text),
             method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED => self.acknowledged(text),
-            // There is nothing else of this side that a server may end.
+            // The server can cancel nothing else of this client.
             method::NOTIFICATIONS_CANCELLED => {
                 if let Ok(params) = decode::<CancelledNotificationParams>(text) {
                     self.listener.on_cancelled(&params.request_id);
@@ -237,7 +237,7 @@ impl Inbound for ClientInbound {
         }
     }
 
-    /// No revision without a handshake has requests from the server.
+    /// The stateless revision has no server requests.
     fn answers(&self) -> bool {
         !self.is_stateless()
     }
@@ -248,9 +248,10 @@ impl Inbound for ClientInbound {
             .is_some_and(|(revision, _)| revision.rules().batches)
     }
 
-    /// Text that is no JSON is the server's program printing where it must not. It is not
-    /// answered; the transport, which knows the lines, counts and quotes it. Nor is anything else
-    /// that has no id, where error answers need one; only JSON-RPC itself demands that of arrays.
+    /// Text that is not JSON comes from a server program that prints to stdout. It gets no
+    /// response; the transport counts and quotes such lines. Other unreadable messages without an
+    /// id get no response either where errors need an id; only JSON-RPC itself requires one for
+    /// arrays.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         let agreed = self.agreed.get();
         error.id().is_some()

@@ -1,10 +1,10 @@
-//! The directories and files a server may work in.
+//! The roots: directories and files that a server may use.
 
 use std::fmt;
 
 use mcp_types::Root;
 
-/// A root that cannot be offered.
+/// The error of an invalid root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidRoot {
     uri: String,
@@ -19,7 +19,7 @@ impl fmt::Display for InvalidRoot {
 
 impl std::error::Error for InvalidRoot {}
 
-/// Checks that a root is a `file://` URI that climbs nowhere.
+/// Checks that a root is a `file://` URI without `..`.
 pub(crate) fn check(root: &Root) -> Result<(), InvalidRoot> {
     let fail = |problem| {
         Err(InvalidRoot {
@@ -28,7 +28,7 @@ pub(crate) fn check(root: &Root) -> Result<(), InvalidRoot> {
         })
     };
     let Some(path) = root.uri.strip_prefix("file://") else {
-        return fail("a root is a file:// URI");
+        return fail("a root must be a file:// URI");
     };
     let decoded = path
         .to_ascii_lowercase()
@@ -36,10 +36,10 @@ pub(crate) fn check(root: &Root) -> Result<(), InvalidRoot> {
         .replace("%2f", "/");
     let decoded = decoded.replace("%5c", "/").replace('\\', "/");
     if decoded.split('/').any(|segment| segment == "..") {
-        return fail("a root has no \"..\" in its path");
+        return fail("a root must not contain \"..\" in its path");
     }
     if decoded.contains("%00") || root.uri.contains('\0') {
-        return fail("a root has no NUL in its path");
+        return fail("a root must not contain NUL in its path");
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! Results that may be used again.
+//! The result cache of one client.
 //!
-//! A client has a cache of its own, as it has credentials of its own, so that what is private
-//! never reaches anybody else. Time is an argument.
+//! Each client has a separate cache, like its credentials, so that private results are never
+//! shared. Time is an argument.
 //!
-//! Specification: [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching).
+//! Specification:
+//! [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching).
 
 #[cfg(test)]
 mod tests;
@@ -20,16 +21,16 @@ use tokio::time::Instant;
 use crate::subscriptions::table::covers;
 use crate::sync::lock;
 
-/// No result is kept for longer, whatever the server says.
+/// The longest time to live, whatever the server says.
 const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
 
-/// What a client may keep of results that its server lets it keep.
+/// Limits of the result cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheLimits {
-    /// Results that are kept. Default 256.
+    /// Maximum number of results. Default: 256.
     pub entries: usize,
-    /// Bytes of all that is kept. Default 8 MiB.
+    /// Maximum bytes of all results. Default: 8 MiB.
     pub bytes: usize,
 }
 
@@ -43,13 +44,13 @@ impl Default for CacheLimits {
 }
 
 impl CacheLimits {
-    /// Nothing is kept.
+    /// Disables the cache.
     pub const NONE: Self = Self {
         entries: 0,
         bytes: 0,
     };
 
-    /// Both limits.
+    /// Creates both limits.
     pub fn new(entries: usize, bytes: usize) -> Self {
         Self { entries, bytes }
     }
@@ -64,9 +65,9 @@ pub(crate) struct Cache {
 struct Inner {
     entries: HashMap<Key, Entry>,
     bytes: usize,
-    /// Counts uses, to know which was the last.
+    /// Counts uses, to find the least recently used result.
     uses: u64,
-    /// Counts changes, to know of one that came between a question and its answer.
+    /// Counts changes, to detect one between a request and its response.
     changes: u64,
 }
 
@@ -83,17 +84,17 @@ struct Entry {
     bytes: usize,
 }
 
-/// Where a result goes that has to be asked for.
+/// The key of a result that must be requested.
 pub(crate) struct EmptySlot {
     key: Key,
     changes: u64,
 }
 
-/// What the cache knows of a request.
+/// The result of a look-up.
 pub(crate) enum Lookup {
     Hit(RawJson),
     Miss(EmptySlot),
-    /// Its results are never kept.
+    /// The results of this method are never cached.
     Uncacheable,
 }
 
@@ -105,7 +106,7 @@ impl Cache {
         }
     }
 
-    /// What is known of a request; with `fresh`, what is known does not count.
+    /// Looks up the result of a request. `fresh` ignores a cached result.
     pub(crate) fn find(
         &self,
         method: &'static str,
@@ -131,7 +132,7 @@ impl Cache {
         }
     }
 
-    /// Keeps a result for as long as it says, unless something changed since it was asked for.
+    /// Stores a result for its time to live, unless something changed since the request.
     pub(crate) fn keep(&self, slot: EmptySlot, result: &RawJson, now: Instant) {
         let ttl = ttl(result);
         let bytes = slot.key.params.len() + result.as_str().len();
@@ -154,12 +155,12 @@ impl Cache {
         inner.entries.insert(slot.key, entry);
     }
 
-    /// Forgets all results of some methods.
+    /// Removes all results of some methods.
     pub(crate) fn forget(&self, methods: &[&str]) {
         self.forget_where(|key| methods.contains(&key.method));
     }
 
-    /// A resource changed; what it is a part of has, too.
+    /// Removes the results that a change of this resource affects.
     pub(crate) fn forget_resource(&self, uri: &str) {
         self.forget_where(|key| {
             key.method == method::RESOURCES_READ
@@ -201,7 +202,7 @@ impl Inner {
         }
     }
 
-    /// Makes room: by what is stale, or by what was not used for the longest time.
+    /// Removes a stale result, or the least recently used one.
     fn evict(&mut self, now: Instant) {
         let order = |entry: &Entry| (now < entry.until, entry.used);
         let worst = self.entries.iter().min_by_key(|(_, entry)| order(entry));
@@ -234,12 +235,12 @@ fn is_cacheable(method: &str) -> bool {
     )
 }
 
-/// Whether the result depends on what is no part of the key.
+/// Returns whether the result depends on values outside of the key.
 fn is_retry(params: &JsonObject) -> bool {
     params.contains_key("inputResponses") || params.contains_key("requestState")
 }
 
-/// For how long a result is fresh. What is missing, negative or no number is zero.
+/// Returns the time to live of a result: zero if it is missing, negative or not a number.
 fn ttl(result: &RawJson) -> Duration {
     let mut members = members(result).map_while(Result::ok);
     let said = members.find(|(key, _)| *key == "ttlMs");
