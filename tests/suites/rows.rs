@@ -78,7 +78,7 @@ async fn a_missed_ping_is_logged() {
     let (mut wire, client) = Wire::accept(builder, "2025-11-25", json!({})).await;
     assert_eq!(wire.recv_patiently().await["method"], "ping");
     client.closed().await;
-    assert!(traced.0.lock().unwrap().contains("does not answer pings"));
+    assert!(traced.0.lock().unwrap().contains("did not answer a ping"));
 }
 
 // proves: CANC-012

@@ -183,7 +183,10 @@ async fn a_task_ends_in_one_of_three_ways() {
     wire.answer(&request, flat("task", "cancelled", why)).await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(matches!(&error, Error::TaskCancelled { task, .. } if task == ID));
-    assert_eq!(error.to_string(), "the task of the call was cancelled: too late");
+    assert_eq!(
+        error.to_string(),
+        "the task of the call was cancelled: too late"
+    );
     quiet(&mut wire).await;
 }
 
