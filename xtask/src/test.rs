@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all tests, without Node and Python. Each test has a deadline.
 //!
 //! `cargo nextest` runs the tests if it is installed; `.config/nextest.toml` has the deadlines. Otherwise `cargo test`
-//! runs each test binary below [`watchdog`], which kills a binary that is silent for too long.
+//! runs each test binary below [`mod@watchdog`], which kills a binary that is silent for too long.
 //!
 //! xtask is tested in a separate build: the build with all features would replace the running xtask, which Windows
 //! refuses.

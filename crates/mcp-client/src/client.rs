@@ -164,7 +164,7 @@ impl Client {
         ToolRoundTrip::new(self.call_tool(name, arguments))
     }
 
-    /// Returns the handle of a task whose [reference](TaskHandle::ticket) was stored.
+    /// Returns the handle of a task whose [reference](TaskHandle::task_ref) was stored.
     pub fn task(&self, task: TaskRef) -> TaskHandle {
         TaskHandle::resumed(&self.0, task)
     }

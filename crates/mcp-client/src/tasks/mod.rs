@@ -47,7 +47,8 @@ pub enum CallStart {
 
 /// A tool call that goes on as a task.
 ///
-/// Dropping it leaves the task alone: it runs on, and can be [come back to](Client::task).
+/// Dropping it leaves the task alone: it keeps running, and [`Client::task`](crate::Client::task)
+/// returns to it.
 #[derive(Clone)]
 pub struct TaskHandle {
     shared: Arc<Shared>,
@@ -131,7 +132,7 @@ impl TaskHandle {
     /// Waits for the end of the task, however long that takes: looks at it as often as the server
     /// likes, and answers what it asks with the handlers of the [`Builder`](crate::Builder). A
     /// server that goes away is asked again until the task may be forgotten or, if it has no
-    /// limit, until nothing was heard for [`Timeouts::cap`].
+    /// limit, until the server was unreachable for [`Timeouts::total`].
     ///
     /// # Errors
     /// The failure of the call; [`Error::TaskCancelled`], [`Error::TaskLost`]; a question that has

@@ -40,7 +40,7 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
 }
 
 impl dyn Link {
-    /// Creates a request without extra data; see [`request_with`](Self::request_with).
+    /// Creates a request without extra data; see [`request_with`](Link::request_with).
     pub fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
         self.request_with(method, params, Extras::default())
     }

@@ -143,7 +143,7 @@ impl MultiRoundTrip {
 
 impl CallBinding<'_> {
     /// Returns unambiguous bytes of the binding and the principal.
-    fn to_bytes(&self, principal: Option<&Principal>) -> Vec<u8> {
+    fn to_bytes(self, principal: Option<&Principal>) -> Vec<u8> {
         // Normalized, because a client may order and space the members differently in the next
         // round trip.
         let arguments = serde_json::from_str::<Value>(self.arguments)

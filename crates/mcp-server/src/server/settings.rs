@@ -19,7 +19,7 @@ const PAGE_SIZE: usize = 2_000;
 /// A check that runs before a request is served.
 pub(super) type Guard = Arc<dyn Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync>;
 
-/// A request that [`Server::guard`] checks before it is served.
+/// A request that [`Server::guard`](crate::Server::guard) checks before it is served.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct GuardedRequest<'a> {

@@ -29,7 +29,7 @@ use crate::sync::lock;
 /// Cloning returns another handle to the same sessions. The service never returns an error: a
 /// request that is rejected gets a response with a status and a JSON-RPC error.
 ///
-/// An authentication layer in front of the endpoint can put a [`Principal`] into the request's
+/// An authentication layer in front of the endpoint can put a [`Principal`](mcp_protocol::Principal) into the request's
 /// extensions. The session then belongs to that principal, and handlers can read it. A
 /// [`Grant`](mcp_protocol::Grant) in the extensions holds the scopes of the request.
 ///

@@ -63,7 +63,7 @@ pub async fn serve(address: impl ToSocketAddrs, service: impl Service) -> Result
 /// time.
 ///
 /// It speaks HTTP/1.1, and HTTP/2 with the feature `http2`. The extensions of each request contain
-/// the address of its client as a [`PeerAddr`].
+/// the address of its client as a [`PeerAddr`](crate::PeerAddr).
 ///
 /// # Errors
 /// The listener fails permanently.
