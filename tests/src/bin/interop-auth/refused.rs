@@ -53,7 +53,7 @@ pub(crate) async fn other_resource(world: &World) -> Outcome {
     for (server, token, reason) in [
         (&world.brief, &signed, "for another audience"),
         (&world.other, &opaque, "for another audience"),
-        (&world.signed, &opaque, "no signed JWT"),
+        (&world.signed, &opaque, "not a signed JWT"),
         (&world.opaque, &signed, "invalid_token"),
     ] {
         let answer = web::knock(server, "Bearer", token).await?;

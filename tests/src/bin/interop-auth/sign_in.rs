@@ -161,9 +161,9 @@ pub(crate) async fn diagnosis(world: &World) -> Outcome {
         "/.well-known/oauth-protected-resource/signed/mcp: found",
         "/.well-known/oauth-authorization-server/tenant: ",
         "/tenant/.well-known/openid-configuration: found",
-        "codes are protected (S256): yes",
-        "clients can register: yes",
-        "refresh tokens can be asked for: yes",
+        "PKCE with S256 is supported: yes",
+        "dynamic client registration is supported: yes",
+        "refresh tokens are supported: yes",
     ] {
         says("the diagnosis", &text, line)?;
     }
