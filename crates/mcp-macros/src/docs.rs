@@ -2,7 +2,7 @@
 
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// Returns the text of the doc comments, or `None` if there is none.
+/// Returns the text of the doc comments, or `None` without doc comments.
 pub(crate) fn text(attributes: &[Attribute]) -> Option<String> {
     let lines: Vec<String> = attributes.iter().filter_map(line).collect();
     let text = lines.join("\n");

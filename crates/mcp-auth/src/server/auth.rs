@@ -10,7 +10,7 @@ use super::identity::Identity;
 ///
 /// Over HTTP, it is the identity that [`RequireBearer`](super::RequireBearer) has verified; without
 /// the layer, the call is rejected, so that a missing layer cannot grant access. Over stdio, it is
-/// the local user who started the server, who has no identity and all permissions. The same handler
+/// the local user who started the server: it has no identity and all permissions. The same handler
 /// works for both.
 ///
 /// ```

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::connect::negotiation::KnownVersion;
 
-/// What it takes to come back to a task: with another connection, in another process.
+/// A reference to a task that a host can store, to return to the task with another connection or in
+/// another process.
 ///
-/// Servers that know nobody by name serve everybody who knows the id: keep it like a password.
+/// On servers without authentication, the id alone gives access to the task: treat it as a secret.
 ///
 /// ```
 /// # fn main() -> Result<(), serde_json::Error> {

@@ -76,7 +76,7 @@ impl Discovery<'_> {
         self.legacy(log).await
     }
 
-    /// Returns the protected resource metadata; `None` if there is none.
+    /// Returns the protected resource metadata; `None` if the server publishes none.
     pub(crate) async fn resource(
         &self,
         challenge: Option<&Challenge>,
@@ -257,7 +257,7 @@ impl Discovery<'_> {
         Ok(found(server, false))
     }
 
-    /// Fetches one document: `None` if there is none, an error if it may be available later.
+    /// Fetches one document: `None` if it does not exist, an error if it may be available later.
     async fn document<T: serde::de::DeserializeOwned>(
         &self,
         url: &Url,

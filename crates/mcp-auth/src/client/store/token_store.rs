@@ -13,7 +13,7 @@ use crate::error::Error;
 /// The content permits its reader to act for the user, so it must be protected. Names are not
 /// secret: they contain the URLs of servers and authorization servers.
 pub trait TokenStore: Send + Sync + 'static {
-    /// Returns the text with this name; `None` if there is none.
+    /// Returns the text with this name; `None` if the store does not have it.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read; see [`Error::store`].

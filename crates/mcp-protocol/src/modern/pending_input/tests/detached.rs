@@ -49,7 +49,7 @@ fn a_response_wakes_its_input_request_and_the_others_stay_open() {
     assert_eq!(open(&pending), ["one", "two"]);
     assert!(
         !pending.deliver("three", Ok(json!("x"))),
-        "nobody asked that"
+        "no request has the key `three`"
     );
     assert!(pending.deliver("two", Ok(json!("b"))));
     assert_eq!(open(&pending), ["one"]);
@@ -75,7 +75,8 @@ fn no_key_is_used_for_two_input_requests_in_several_runs() {
         assert!(pending.deliver(&keys[0], Ok(value)));
     };
     {
-        // An answer that does not fit is asked for again, as another question, and not for ever.
+        // After an answer of the wrong type, the request is sent again with a new key, a limited
+        // number of times.
         let mut asking = pin!(ask(&pending, Some("k"), 1));
         assert!(polled(asking.as_mut()).is_pending());
         answer(&pending, json!("far too long"));
@@ -144,7 +145,7 @@ fn dropped_input_requests_are_withdrawn_and_their_number_is_limited() {
             return;
         }
     }
-    panic!("a call may ask for ever");
+    panic!("the number of input requests of a call has no limit");
 }
 
 #[test]
@@ -239,7 +240,7 @@ fn a_detached_handler_continues_where_it_was() {
     let pending = PendingInput::new(CallState::default(), JsonObject::new());
     assert!(
         ready(polled(pin!(pending.detach()))).is_ok(),
-        "nobody takes it"
+        "detach must return at once"
     );
 }
 
