@@ -4,60 +4,45 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::violation::Violation;
+use crate::files;
 use crate::steps::say;
 
 const PATH: &str = "xtask/src/tidy/allowances.toml";
 
-/// The allowed count of each rule and place: crate, folder, or part of the workspace.
-#[derive(Debug, Default, Deserialize, Serialize)]
+/// The violations of a rule by place: a crate, a folder, or another part of the workspace.
+pub(super) type Places = BTreeMap<String, Vec<String>>;
+
+/// The allowed count of each rule and place.
+#[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Allowances(BTreeMap<String, BTreeMap<String, usize>>);
+pub(super) struct Allowances(pub(super) BTreeMap<String, BTreeMap<String, usize>>);
 
 impl Allowances {
     /// Reads the file.
     pub(super) fn load(root: &Path) -> Result<Self, String> {
-        let text =
-            fs::read_to_string(root.join(PATH)).map_err(|error| format!("{PATH}: {error}"))?;
-        toml::from_str(&text).map_err(|error| format!("{PATH}: {error}"))
+        let file = files::load(root, PATH.to_owned())?;
+        toml::from_str(&file.text).map_err(|error| format!("{PATH}: {error}"))
     }
 
-    /// The allowed count, or `default` for a place that is not in the file.
-    pub(super) fn get(&self, rule: &str, place: &str, default: usize) -> usize {
-        let rule = self.0.get(rule);
-        rule.and_then(|rule| rule.get(place))
-            .copied()
-            .unwrap_or(default)
-    }
-
-    /// Compares the counted values of a rule with the allowed ones, and lowers the allowed ones. `default` applies to
-    /// places without an allowance.
-    pub(super) fn check(
-        &mut self,
-        rule: &str,
-        default: usize,
-        counted: &BTreeMap<String, usize>,
-    ) -> Vec<Violation> {
+    /// Returns the violations in places that have more of them than allowed, and lowers the allowed counts. `default` is
+    /// the limit of places without an allowance.
+    pub(super) fn check(&mut self, rule: &str, default: usize, found: &Places) -> Vec<String> {
+        let allowed = self.0.entry(rule.to_owned()).or_default();
         let mut violations = Vec::new();
-        for (place, count) in counted {
-            let allowed = self.get(rule, place, default);
-            if *count > allowed {
-                violations.push(Violation::new(
-                    place,
-                    0,
-                    format!("{rule}: {count}, but {allowed} are allowed"),
-                ));
+        for (place, found) in found {
+            let limit = allowed.get(place).copied().unwrap_or(default);
+            if found.len() > limit {
+                let count = found.len();
+                violations.push(format!("{place}: {rule}: {count}, but {limit} are allowed"));
+                violations.extend_from_slice(found);
             }
         }
-        for (place, allowed) in self.0.entry(rule.to_owned()).or_default() {
-            let count = counted.get(place).copied().unwrap_or(0).max(default);
-            *allowed = (*allowed).min(count);
-        }
-        if let Some(rule) = self.0.get_mut(rule) {
-            rule.retain(|_, allowed| *allowed > default);
-        }
+        allowed.retain(|place, limit| {
+            *limit = found.get(place).map_or(0, Vec::len).min(*limit);
+            *limit > default
+        });
         violations
     }
 
@@ -78,32 +63,5 @@ impl Allowances {
         }
         say(&format!("{PATH} is written"));
         fs::write(&path, text).map_err(|error| format!("{PATH}: {error}"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_count_may_shrink_and_not_grow() {
-        let mut allowances: Allowances =
-            toml::from_str("[circles]\na = 9\nb = 4\nc = 7\n").unwrap();
-        let counted = [("a", 10), ("b", 2), ("c", 5), ("d", 4)];
-        let counted = counted.map(|(place, count)| (place.to_owned(), count));
-        let violations = allowances.check("circles", 3, &BTreeMap::from(counted));
-        let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            lines,
-            [
-                "a: circles: 10, but 9 are allowed",
-                "d: circles: 4, but 3 are allowed"
-            ]
-        );
-        let left: BTreeMap<&str, usize> = allowances.0["circles"]
-            .iter()
-            .map(|(place, count)| (place.as_str(), *count))
-            .collect();
-        assert_eq!(left, BTreeMap::from([("a", 9), ("c", 5)]));
     }
 }

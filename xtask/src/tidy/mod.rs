@@ -3,42 +3,35 @@
 //! Each violation is one line: `path:line: problem: what to do`. Four rules have allowances, see [`allowances`].
 
 mod allowances;
-mod budget;
 mod circles;
-mod graph;
+mod dependencies;
 mod language;
 mod manifest;
 mod shape;
 mod source;
-mod tokens;
-mod violation;
+mod syntax;
+#[cfg(test)]
+mod tests;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::files::{self, File};
-use crate::steps::say;
+use crate::files;
 use crate::workspace::{flags, root};
-use allowances::Allowances;
-use tokens::Token;
-use violation::Violation;
+use allowances::{Allowances, Places};
+use syntax::Source;
 
-pub(crate) use budget::counts as crates;
-
-/// The largest circle of imports that needs no allowance.
-const CIRCLE: usize = 3;
+pub(crate) use dependencies::counts as crates;
 
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let [shrink] = flags("tidy", ["--shrink"], args)?;
     let root = root();
     let mut allowances = Allowances::load(root)?;
-    let mut violations = sources(root, &mut allowances)?;
+    let mut violations = files_and_folders(root, &mut allowances)?;
     let manifests = manifest::load(root)?;
     violations.extend(manifest::check(&manifests));
-    violations.extend(graph::check(root, &manifests)?);
+    violations.extend(dependencies::check(root, &manifests)?);
     violations.extend(shape::root_folder(root)?);
-    violations.extend(budget::check(root)?);
     violations.extend(language::commits(root)?);
     if shrink {
         allowances.save(root)?;
@@ -46,118 +39,51 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if violations.is_empty() {
         return Ok(());
     }
-    let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
-    Err(lines.join("\n"))
+    Err(violations.join("\n"))
 }
 
-fn sources(root: &Path, allowances: &mut Allowances) -> Result<Vec<Violation>, String> {
-    let mut rust = Vec::new();
+fn files_and_folders(root: &Path, allowances: &mut Allowances) -> Result<Vec<String>, String> {
     // The expected error messages of the compiler belong to wrong code.
-    for file in files::read(root, &["crates", "tests", "xtask"], |path| {
-        path.ends_with(".rs") && !path.contains("/ui/")
-    })? {
-        let tokens = tokens::of(&file.text).map_err(|error| format!("{}: {error}", file.path))?;
-        rust.push((file, tokens));
-    }
-    let methods = source::methods(root)?;
-    let mut violations = Vec::new();
-    for (file, tokens) in &rust {
-        shape::check(file, &mut violations);
-        source::check(file, tokens, &methods, &mut violations);
-    }
-    violations.extend(circle_sizes(&rust, allowances));
-    let sizes = shape::folders(rust.iter().map(|(file, _)| file));
-    violations.extend(allowances.check("files", shape::FOLDER, &sizes));
-    violations.extend(phrases_and_names(root, &rust, allowances)?);
-    for note in shape::long(rust.iter().map(|(file, _)| file)) {
-        say(&format!("note: {note}"));
-    }
-    Ok(violations)
-}
-
-fn circle_sizes(rust: &[(File, Vec<Token>)], allowances: &mut Allowances) -> Vec<Violation> {
-    let mut crates: BTreeMap<String, circles::Files<'_>> = BTreeMap::new();
-    for (file, tokens) in rust {
-        if let Some((name, inner)) = file.path.split_once("/src/")
-            && let Some(module) = circles::module(inner)
-            && !name.starts_with("tests/")
-        {
-            crates
-                .entry(name.to_owned())
-                .or_default()
-                .insert(module, tokens);
-        }
-    }
-    let mut sizes = BTreeMap::new();
-    for (name, files) in &crates {
-        let circle = circles::largest(files);
-        if circle.len() > CIRCLE {
-            say(&format!(
-                "circle of imports in {name}, {} files: {}",
-                circle.len(),
-                circle.join(", ")
-            ));
-        }
-        sizes.insert(name.clone(), circle.len());
-    }
-    allowances.check("circles", CIRCLE, &sizes)
-}
-
-fn phrases_and_names(
-    root: &Path,
-    rust: &[(File, Vec<Token>)],
-    allowances: &mut Allowances,
-) -> Result<Vec<Violation>, String> {
-    let mut markdown = files::read(root, &["crates", "docs", "tests", "xtask"], |path| {
-        path.ends_with(".md")
-    })?;
+    let is_rust = |path: &str| path.ends_with(".rs") && !path.contains("/ui/");
+    let rust = files::read(root, &["crates", "tests", "xtask"], is_rust)?;
+    let rust = rust.into_iter().map(Source::parse);
+    let rust = rust.collect::<Result<Vec<_>, _>>()?;
+    let is_markdown = |path: &str| path.ends_with(".md");
+    let mut markdown = files::read(root, &["crates", "docs", "tests", "xtask"], is_markdown)?;
     for name in ["README.md", "CHANGELOG.md"] {
         markdown.push(files::load(root, name.to_owned())?);
     }
-    let rust_files = rust.iter().map(|(file, _)| file);
-    let phrases = rust_files
-        .chain(&markdown)
-        .flat_map(language::phrases)
-        .collect();
-    let names = rust
-        .iter()
-        .flat_map(|(file, tokens)| language::type_names(file, tokens));
-    let names = names.collect();
-    let mut violations = counted("phrases", phrases, allowances);
-    violations.extend(counted("types", names, allowances));
+
+    let methods = source::methods(root)?;
+    let mut violations = Vec::new();
+    let mut names = Vec::new();
+    for source in &rust {
+        violations.extend(shape::check(&source.file));
+        violations.extend(source::check(source, &methods));
+        names.extend(language::type_names(source));
+    }
+    let texts = rust.iter().map(|source| &source.file).chain(&markdown);
+    let phrases = texts.flat_map(language::phrases).collect();
+    let circles = circles::largest(&rust);
+    let folders = shape::folders(rust.iter().map(|source| &source.file));
+    violations.extend(allowances.check("circles", circles::LIMIT, &circles));
+    violations.extend(allowances.check("files", shape::FOLDER, &folders));
+    violations.extend(allowances.check("phrases", 0, &by_place(phrases)));
+    violations.extend(allowances.check("types", 0, &by_place(names)));
     Ok(violations)
 }
 
-/// The violations in places that have more of them than their allowance, after a line with the count.
-fn counted(rule: &str, found: Vec<Violation>, allowances: &mut Allowances) -> Vec<Violation> {
-    let mut places: BTreeMap<String, Vec<Violation>> = BTreeMap::new();
-    for violation in found {
-        places
-            .entry(place(&violation.path))
-            .or_default()
-            .push(violation);
+/// The violations by the part of the workspace that they are in: a crate, a folder of the root, or the root.
+fn by_place(violations: Vec<String>) -> Places {
+    let mut places = Places::new();
+    for violation in violations {
+        let (path, _) = violation.split_once(':').unwrap_or_default();
+        let place = match path.split('/').collect::<Vec<_>>()[..] {
+            ["crates", name, ..] => format!("crates/{name}"),
+            [folder, _, ..] => folder.to_owned(),
+            _ => ".".to_owned(),
+        };
+        places.entry(place).or_default().push(violation);
     }
-    let counts = places
-        .iter()
-        .map(|(place, found)| (place.clone(), found.len()))
-        .collect();
-    let mut violations = allowances.check(rule, 0, &counts);
-    for excess in violations
-        .iter()
-        .map(|violation| violation.path.clone())
-        .collect::<Vec<_>>()
-    {
-        violations.extend(places.remove(&excess).unwrap_or_default());
-    }
-    violations
-}
-
-/// The part of the workspace that a file belongs to: a crate, a folder of the root, or the root.
-fn place(path: &str) -> String {
-    let parts: Vec<&str> = path.split('/').collect();
-    match parts.as_slice() {
-        ["crates", name, ..] => format!("crates/{name}"),
-        [folder, _, ..] => (*folder).to_owned(),
-        _ => ".".to_owned(),
-    }
+    places
 }

@@ -1,0 +1,180 @@
+//! What the crates depend on: each other, and crates of others.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use super::manifest::{DEV, Manifest};
+use crate::steps::{cargo, say};
+
+/// The workspace crates that each crate may depend on.
+const EDGES: &[(&str, &str)] = &[
+    ("mcp-jsonrpc", ""),
+    ("mcp-types", "mcp-jsonrpc"),
+    ("mcp-schema", ""),
+    ("mcp-protocol", "mcp-jsonrpc mcp-types mcp-schema"),
+    ("mcp-macros", ""),
+    ("mcp-transport-stdio", "mcp-jsonrpc mcp-types mcp-protocol"),
+    ("mcp-transport-http", "mcp-jsonrpc mcp-types mcp-protocol"),
+    (
+        "mcp-auth",
+        "mcp-jsonrpc mcp-types mcp-protocol mcp-server mcp-transport-http",
+    ),
+    (
+        "mcp-server",
+        "mcp-jsonrpc mcp-types mcp-schema mcp-protocol mcp-macros",
+    ),
+    (
+        "mcp-client",
+        "mcp-jsonrpc mcp-types mcp-schema mcp-protocol",
+    ),
+    ("mcp-tasks-redb", "mcp-jsonrpc mcp-types mcp-protocol"),
+    ("mcp-tests", ALL),
+    ("xtask", ""),
+];
+const ALL: &str = "*";
+
+/// Dependencies that only tests have: `mcp-server` re-exports the attributes of `mcp-macros`.
+const TEST_EDGES: &[(&str, &str)] = &[("mcp-macros", "mcp-server")];
+
+/// Crates without a runtime, network or randomness, and what they may not depend on, directly or indirectly.
+pub(super) const PURE: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-schema", "mcp-protocol"];
+const IMPURE: &[&str] = &["tokio", "http", "hyper", "mio", "rand"];
+
+/// The crate of types may depend on these and what they depend on.
+const TYPES: &str = "mcp-types";
+const TYPES_BASE: &str = "serde serde_json";
+
+/// For each use of the SDK: its name, the crates in the manifest of the user, their features in addition to none, and how
+/// many crates it may depend on, the crates of the SDK included.
+const BUDGETS: &[(&str, &str, &str, usize)] = &[
+    ("types", "mcp-types", "", 15),
+    (
+        "stdio server",
+        "mcp-server mcp-transport-stdio",
+        "mcp-server/macros",
+        35,
+    ),
+    (
+        "HTTP server",
+        "mcp-server mcp-transport-http",
+        "mcp-server/macros,mcp-transport-http/server",
+        60,
+    ),
+    (
+        "HTTP client with TLS",
+        "mcp-client mcp-transport-http",
+        "mcp-transport-http/tls",
+        80,
+    ),
+];
+
+/// For each use: its name, the number of crates, and the limit.
+pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>, String> {
+    let counted = |&(name, packages, features, limit): &(&'static str, &str, &str, usize)| {
+        let features = ["--no-default-features", "--features", features];
+        let tree = tree(root, packages, &features)?;
+        Ok((name, below(&tree).len(), limit))
+    };
+    BUDGETS.iter().map(counted).collect()
+}
+
+/// Checks all crates, and prints the number of crates of each use.
+pub(super) fn check(root: &Path, manifests: &[Manifest]) -> Result<Vec<String>, String> {
+    let mut violations = edges(manifests);
+    for name in PURE {
+        let tree = tree(root, name, &["--all-features"])?;
+        violations.extend(impure(name, &names(&tree)));
+    }
+    let types = tree(root, TYPES, &["--all-features"])?;
+    let base = tree(root, TYPES_BASE, &[])?;
+    violations.extend(costly(&names(&types), &names(&base)));
+    for (name, crates, limit) in counts(root)? {
+        say(&format!("{name}: {crates} crates, limit {limit}"));
+        if crates > limit {
+            violations.push(format!(
+                "Cargo.toml:1: {name} depends on {crates} crates, limit {limit}: remove some, `cargo tree` shows them"
+            ));
+        }
+    }
+    Ok(violations)
+}
+
+pub(super) fn edges(manifests: &[Manifest]) -> Vec<String> {
+    let own: BTreeSet<&str> = manifests.iter().map(Manifest::name).collect();
+    let mut violations = Vec::new();
+    for manifest in manifests {
+        let (name, path) = (manifest.name(), &manifest.path);
+        let Some((_, allowed)) = EDGES.iter().find(|(known, _)| *known == name) else {
+            violations.push(format!(
+                "{path}:1: {name} has no row in EDGES: add it to xtask/src/tidy/dependencies.rs and write an ADR"
+            ));
+            continue;
+        };
+        for (kind, dependency, _) in manifest.dependencies() {
+            let is_allowed = *allowed == ALL
+                || allowed.split(' ').any(|name| name == dependency)
+                || (kind == DEV && TEST_EDGES.contains(&(name, dependency)));
+            if own.contains(dependency) && !is_allowed {
+                violations.push(format!(
+                    "{path}:1: {name} may not depend on {dependency}: remove the dependency"
+                ));
+            }
+        }
+    }
+    violations
+}
+
+pub(super) fn impure(name: &str, below: &BTreeSet<&str>) -> Vec<String> {
+    let found = IMPURE.iter().filter(|impure| below.contains(**impure));
+    let violation = |impure| {
+        format!(
+            "crates/{name}/Cargo.toml:1: {name} depends on {impure}: runtime, network and randomness belong in a transport"
+        )
+    };
+    found.map(violation).collect()
+}
+
+pub(super) fn costly(below: &BTreeSet<&str>, base: &BTreeSet<&str>) -> Vec<String> {
+    let is_own = |name: &str| EDGES.iter().any(|(own, _)| *own == name);
+    let added = below.difference(base).filter(|name| !is_own(name));
+    let violation = |name| {
+        format!(
+            "crates/{TYPES}/Cargo.toml:1: {TYPES} depends on {name}, but may only depend on serde and serde_json: remove it"
+        )
+    };
+    added.map(violation).collect()
+}
+
+/// What these packages link or build with, one crate per line.
+fn tree(root: &Path, packages: &str, features: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(cargo());
+    command
+        .args(["tree", "-e", "normal,build", "--prefix", "none"])
+        .args(["--target", "x86_64-unknown-linux-gnu"])
+        .args(features)
+        .args(packages.split(' ').flat_map(|package| ["-p", package]))
+        .current_dir(root);
+    let output = command
+        .output()
+        .map_err(|error| format!("cargo tree: {error}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let error = String::from_utf8_lossy(&output.stderr);
+        Err(format!("cargo tree: {error}"))
+    }
+}
+
+/// The crates of a tree, each with its version.
+pub(super) fn below(tree: &str) -> BTreeSet<(&str, &str)> {
+    let crates = tree.lines().filter_map(|line| {
+        let (name, rest) = line.split_once(' ')?;
+        Some((name, rest.split(' ').next()?))
+    });
+    crates.collect()
+}
+
+pub(super) fn names(tree: &str) -> BTreeSet<&str> {
+    below(tree).into_iter().map(|(name, _)| name).collect()
+}
