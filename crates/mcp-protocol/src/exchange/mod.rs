@@ -5,7 +5,6 @@ mod deadline;
 mod incoming;
 mod outgoing;
 mod rate_limit;
-mod running;
 mod state;
 
 pub use context::RequestContext;
@@ -13,5 +12,4 @@ pub use deadline::{Deadline, Timeouts};
 pub use incoming::{AdmissionError, Incoming};
 pub use outgoing::Outgoing;
 pub(crate) use rate_limit::RateLimit;
-pub use running::{Running, expired, guarded};
-pub use state::{Cancelled, Exchange};
+pub use state::{Cancelled, Exchange, Running, expired, guarded};

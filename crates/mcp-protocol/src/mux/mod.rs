@@ -4,7 +4,6 @@
 //! A [`Mux`] does no I/O. A driver passes frames to it, spawns the [`Work`] that it returns, and
 //! writes the bytes from [`Mux::poll_output`]. [`MuxLimits`] bound its memory.
 
-mod batch;
 mod call;
 mod outbox;
 mod work;
@@ -24,8 +23,7 @@ use crate::{
     AdmissionError, Call, Caller, Closed, Delivery, Exchange, Extras, Inbound, Incoming, Link,
     Outgoing, Reply, RequestOrigin,
 };
-use batch::BatchState;
-use outbox::Outbox;
+use outbox::{BatchState, Outbox};
 use work::Ticket;
 pub use work::{BlockingRun, Expiry, Run, Work};
 

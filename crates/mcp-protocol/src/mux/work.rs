@@ -11,7 +11,7 @@ use mcp_types::method;
 use serde_json::json;
 
 use super::Mux;
-use super::batch::BatchState;
+use super::outbox::BatchState;
 use crate::{BoxFuture, Exchange, Outcome};
 use crate::{Running, expired, guarded};
 

@@ -1,9 +1,7 @@
 //! Where a request comes from: the verified principal, its grant, and the facts of the transport.
 
 mod grant;
-mod principal;
 mod request_origin;
 
 pub use grant::{Caller, Grant};
-pub use principal::Principal;
-pub use request_origin::{RequestOrigin, TransportFacts};
+pub use request_origin::{Principal, RequestOrigin, TransportFacts};

@@ -6,16 +6,14 @@ mod inbound;
 mod link;
 mod payload;
 mod service;
-mod shared_text;
 mod transport;
 
 pub use closed::Closed;
 pub use error::TransportError;
 pub use inbound::{Inbound, Reply};
 pub use link::{Answer, Call, CallError, Delivery, Extras, Link, SentId, StatelessRequest};
-pub use payload::{Outcome, Payload, WriteJson};
+pub use payload::{Outcome, Payload, SharedText, WriteJson};
 pub use service::{ServerFacts, Service};
-pub use shared_text::SharedText;
 pub use transport::{Connection, Transport};
 
 /// A boxed future that can move between threads.
