@@ -51,15 +51,13 @@ mod template;
 pub mod testing;
 
 pub use error::{HandlerError, IntoHandlerError, RegistrationError};
-pub use handler::Handler;
-pub use handler::ask::Ask;
-pub use handler::call::{Args, Call, Extraction, FromCall, FromState, State};
+pub use handler::ask::{Ask, Elicitation};
 pub use handler::ctx::{Ctx, UrlElicitation};
-pub use handler::form::Elicitation;
 pub use handler::output::{
     Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody,
 };
 pub use handler::spec::Spec;
+pub use handler::{Args, Call, Extraction, FromCall, FromState, Handler, State};
 #[cfg(feature = "macros")]
 pub use mcp_macros::{prompt, resource, tool};
 pub use mcp_protocol::modern::{CacheHint, CacheScope};
@@ -71,10 +69,10 @@ pub use registry::resource::Resource;
 pub use registry::tool::Tool;
 #[cfg(feature = "seal")]
 pub use round_trip::StateKeys;
-pub use server::change::{Change, ChangeBus};
+pub use server::core::GuardedRequest;
 #[cfg(feature = "log")]
 pub use server::log::LogLayer;
-pub use server::settings::GuardedRequest;
+pub use server::subscriptions::{Change, ChangeBus};
 pub use server::{Server, WeakServer};
 #[cfg(feature = "tasks")]
 pub use tasks::{TaskMode, TaskOptions};

@@ -1,10 +1,10 @@
-//! The extractor [`Ask`].
+//! Input of the user: the extractor [`Ask`], and forms derived from types.
 
+use mcp_types::{FormProperties, PrimitiveSchemaDefinition, RequestedSchema};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::form::{Elicitation, form_of};
-use crate::{Call, Ctx, Extraction, FromCall, HandlerError, Spec};
+use crate::{Call, Ctx, Extraction, FromCall, HandlerError, Spec, schema};
 
 /// A question to the user as a parameter: asked before the handler runs, which therefore runs
 /// only with an answer, and once.
@@ -51,6 +51,31 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Ask<T
     }
 }
 
+/// The user's response to a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the specification defines three actions"
+)]
+pub enum Elicitation<T> {
+    /// The user submitted the form.
+    Accepted(T),
+    /// The user declined.
+    Declined,
+    /// The user closed the form.
+    Cancelled,
+}
+
+impl<T> Elicitation<T> {
+    /// Returns the content of a submitted form.
+    pub fn accepted(self) -> Option<T> {
+        match self {
+            Self::Accepted(answer) => Some(answer),
+            Self::Declined | Self::Cancelled => None,
+        }
+    }
+}
+
 /// Returns the doc comment of `T`, or its name.
 fn message_of<T: JsonSchema>() -> String {
     let schema = schemars::schema_for!(T);
@@ -58,4 +83,28 @@ fn message_of<T: JsonSchema>() -> String {
         Some(text) => text.to_owned(),
         None => T::schema_name().into_owned(),
     }
+}
+
+/// Returns the form for `T`: one field per member, without nesting.
+pub(crate) fn form_of<T: JsonSchema>() -> Result<RequestedSchema, String> {
+    let schema = schema::input::<T>()
+        .map_err(|error| error.to_string())?
+        .schema;
+    let mut fields = FormProperties::new();
+    let properties = schema.get("properties").and_then(|p| p.as_object());
+    for (name, property) in properties.into_iter().flatten() {
+        let field: PrimitiveSchemaDefinition = serde_json::from_value(property.clone())
+            .map_err(|error| format!("field {name:?} cannot be shown in a form: {error}"))?;
+        if matches!(field, PrimitiveSchemaDefinition::Unknown(_)) {
+            return Err(format!(
+                "field {name:?} cannot be shown in a form: use a string, number, bool or fieldless enum"
+            ));
+        }
+        fields.insert(name, field);
+    }
+    let mut form = RequestedSchema::new(fields);
+    form.required = schema
+        .get("required")
+        .and_then(|required| serde_json::from_value(required.clone()).ok());
+    Ok(form)
 }

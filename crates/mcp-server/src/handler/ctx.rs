@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::form::{self, Elicitation};
+use super::ask::{Elicitation, form_of};
 use crate::{Call, Extraction, FromCall, HandlerError};
 
 /// The request that a handler serves: progress, log messages, requests to the client, cancellation.
@@ -199,7 +199,7 @@ impl Ctx {
         &self,
         message: impl Into<String>,
     ) -> Result<Elicitation<T>, AskError> {
-        let schema = form::form_of::<T>().map_err(AskError::Invalid)?;
+        let schema = form_of::<T>().map_err(AskError::Invalid)?;
         let params = ElicitRequestFormParams::new(message, schema);
         let result = self.elicit_raw(ElicitRequestParams::Form(params)).await?;
         Ok(match result.action {

@@ -10,7 +10,7 @@ use super::{typed, unknown_prompt};
 use crate::Ctx;
 use crate::registry::completion::{CompletionRequest, Completions};
 use crate::server::core::Core;
-use crate::server::settings::{GuardedRequest, Settings};
+use crate::server::core::{GuardedRequest, Settings};
 
 /// Maximum length of an argument value in a completion request, in bytes.
 const MAX_COMPLETION_VALUE: usize = 4_096;

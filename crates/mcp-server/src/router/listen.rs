@@ -10,7 +10,7 @@ use mcp_types::v2026_07_28::SubscriptionFilter;
 use super::typed;
 use crate::Change;
 use crate::server::core::Core;
-use crate::server::settings::{GuardedRequest, Settings};
+use crate::server::core::{GuardedRequest, Settings};
 use crate::server::subscriptions::Filter;
 
 /// Maximum number of resources in one subscription.

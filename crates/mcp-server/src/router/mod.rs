@@ -3,7 +3,6 @@
 mod calls;
 mod complete;
 mod listen;
-mod target;
 
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::registry::tool::{ToolEntry, Visible};
 use crate::server::core::Core;
-use crate::server::settings::{GuardedRequest, Settings};
+use crate::server::core::{GuardedRequest, Settings};
 
 impl Core {
     pub(crate) fn facts(&self) -> ServerFacts {

@@ -8,7 +8,7 @@ use mcp_protocol::Revision;
 use mcp_types::{Icon, JsonObject};
 
 use super::Server;
-use super::settings::{GuardedRequest, Settings};
+use super::core::{GuardedRequest, Settings};
 #[cfg(feature = "seal")]
 use crate::StateKeys;
 use crate::sync::lock;

@@ -1,20 +1,35 @@
-//! The state that all handles of a server share.
+//! The state that all handles of a server share, and its settings.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use mcp_protocol::{Delivery, Session};
-use mcp_types::ResourceUpdatedNotificationParams;
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{Delivery, RequestContext, Revision, Session};
+use mcp_types::{Implementation, JsonObject, ResourceUpdatedNotificationParams};
 
 use super::sessions::Sessions;
-use super::settings::Settings;
 use super::subscriptions::Subscriptions;
 use crate::registry::Registry;
 use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::registry::tool::ToolEntry;
+use crate::round_trip::StateKeys;
 use crate::sync::lock;
-use crate::{Change, RegistrationError};
+use crate::{CacheHint, Change, ChangeBus, RegistrationError};
+
+/// A request that [`Server::guard`](crate::Server::guard) checks before it is served.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct GuardedRequest<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The tool, prompt or URI of the request; `None` for lists and settings.
+    pub target: Option<&'a str>,
+    /// The request.
+    pub context: &'a RequestContext,
+}
 
 /// The part of a server that does not depend on the type of its state.
 pub(crate) struct Core {
@@ -161,5 +176,62 @@ impl Core {
             }
         }
         self.subscriptions.deliver(change);
+    }
+}
+
+/// Default deadline of a handler.
+const DEADLINE: Duration = Duration::from_secs(600);
+/// Default number of items per page of a list.
+const PAGE_SIZE: usize = 2_000;
+
+/// A check that runs before a request is served.
+pub(super) type Guard = Arc<dyn Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync>;
+
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) info: Implementation,
+    pub(crate) instructions: Option<String>,
+    pub(crate) revisions: Vec<Revision>,
+    pub(crate) page_size: usize,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) logging: bool,
+    pub(crate) subscribe: bool,
+    pub(crate) list_changed: bool,
+    pub(crate) experimental: BTreeMap<String, JsonObject>,
+    pub(crate) extensions: BTreeMap<String, JsonObject>,
+    pub(crate) lists: CacheHint,
+    pub(crate) reads: CacheHint,
+    pub(crate) keys: Arc<StateKeys>,
+    pub(crate) bus: Option<Arc<dyn ChangeBus>>,
+    pub(super) guard: Option<Guard>,
+}
+
+impl Settings {
+    pub(crate) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            info: Implementation::new(name, version),
+            instructions: None,
+            revisions: Revision::ALL.to_vec(),
+            page_size: PAGE_SIZE,
+            deadline: Some(DEADLINE),
+            logging: true,
+            subscribe: true,
+            list_changed: true,
+            experimental: BTreeMap::new(),
+            extensions: BTreeMap::new(),
+            lists: CacheHint::NONE,
+            reads: CacheHint::NONE,
+            keys: Arc::new(StateKeys::random()),
+            bus: None,
+            guard: None,
+        }
+    }
+
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    pub(crate) fn check(&self, guarded: &GuardedRequest<'_>) -> Result<(), ErrorObject> {
+        self.guard.as_ref().map_or(Ok(()), |guard| guard(guarded))
     }
 }

@@ -1,13 +1,11 @@
 //! The server: registration, handles and the service for transports.
 
 mod builder;
-pub(crate) mod change;
 pub(crate) mod core;
 mod extension;
 #[cfg(feature = "log")]
 pub(crate) mod log;
 mod sessions;
-pub(crate) mod settings;
 pub(crate) mod subscriptions;
 #[cfg(all(test, feature = "testing"))]
 mod tests;

@@ -16,7 +16,7 @@ use super::table::{TaskConfig, Tasks};
 use super::wire::{declares_tasks, missing_extension, relate_to_task, short_id, store_error};
 use crate::registry::cursor;
 use crate::server::core::Core;
-use crate::server::settings::{GuardedRequest, Settings};
+use crate::server::core::{GuardedRequest, Settings};
 
 /// Maximum length of a task id that is looked up, in bytes.
 const MAX_ID: usize = 256;

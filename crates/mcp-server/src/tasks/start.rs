@@ -18,13 +18,13 @@ use super::run::TaskRunner;
 use super::run::background;
 use super::table::{RunningGuard, RunningTask, TaskConfig, Tasks};
 use super::wire::{created_result, declares_tasks, missing_extension, short_id, store_error};
+use crate::Call;
 use crate::HandlerError;
-use crate::handler::call::Call;
 use crate::handler::output::{Finish, FinishTool};
 use crate::registry::tool::ToolEntry;
 use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
-use crate::server::settings::Settings;
+use crate::server::core::Settings;
 
 /// How often the client of the stateless revision may send an invalid input response before the
 /// call fails; in a session the first response counts.
