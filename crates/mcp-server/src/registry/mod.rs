@@ -5,7 +5,7 @@
 
 pub(crate) mod completion;
 pub(crate) mod cursor;
-pub(crate) mod icons;
+pub(crate) mod definition;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod tool;
@@ -18,7 +18,7 @@ use mcp_protocol::{Payload, Principal, RequestContext, Revision, Rules, Session,
 use serde::Serialize;
 
 use crate::RegistrationError;
-use crate::registry::tool::Visible;
+use crate::registry::definition::Visible;
 
 /// A registered item.
 pub(crate) trait Entry: Send + Sync + 'static {

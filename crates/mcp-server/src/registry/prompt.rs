@@ -1,16 +1,15 @@
 //! Prompts.
 
 use std::fmt;
-use std::sync::Arc;
 
-use mcp_protocol::Session;
-use mcp_types::{Icon, Meta, PromptArgument};
+use mcp_types::PromptArgument;
 
 use crate::handler::output::ForPrompt;
 use crate::handler::{Erased, Handler, erase};
-use crate::registry::completion::{Completers, CompletionRequest, Completions};
-use crate::registry::icons;
-use crate::registry::tool::Visible;
+use crate::registry::completion::Completers;
+use crate::registry::definition::{
+    Visible, check_icons, completion_setters, describe, shared_setters,
+};
 use crate::{RegistrationError, Spec};
 
 /// A prompt: its definition and the handler that creates its messages.
@@ -28,7 +27,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
     /// Creates a prompt from a function whose parameters are extractors.
     pub fn new<M>(name: impl Into<String>, handler: impl Handler<ForPrompt, S, M>) -> Self {
         let mut spec = Spec::default();
-        describe::<S, M, _>(&handler, &mut spec);
+        describe::<ForPrompt, S, M, _>(&handler, &mut spec);
         let mut definition = mcp_types::Prompt::new(name);
         let arguments = spec.prompt_arguments();
         definition.arguments = (!arguments.is_empty()).then_some(arguments);
@@ -41,70 +40,13 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         }
     }
 
-    /// Sets the description.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.definition.description = Some(description.into());
-        self
-    }
-
-    /// Sets the display name.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.definition.title = Some(title.into());
-        self
-    }
+    shared_setters!();
+    completion_setters!();
 
     /// Replaces the arguments that were derived from the types of the handler.
     #[must_use]
     pub fn arguments(mut self, arguments: Vec<PromptArgument>) -> Self {
         self.definition.arguments = Some(arguments);
-        self
-    }
-
-    /// Adds an icon.
-    #[must_use]
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.definition.icons.get_or_insert_default().push(icon);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn meta(mut self, meta: Meta) -> Self {
-        self.definition.meta = Some(meta);
-        self
-    }
-
-    /// Sets the completer of an argument.
-    #[must_use]
-    pub fn complete<R: Into<Completions>>(
-        mut self,
-        argument: impl Into<String>,
-        complete: impl Fn(CompletionRequest) -> R + Send + Sync + 'static,
-    ) -> Self {
-        self.completers.add(argument.into(), complete);
-        self
-    }
-
-    /// Completes an argument from a fixed list, best matches first.
-    #[must_use]
-    pub fn complete_from<T: Into<String>>(
-        mut self,
-        argument: impl Into<String>,
-        values: impl IntoIterator<Item = T>,
-    ) -> Self {
-        self.completers.add_list(argument.into(), values);
-        self
-    }
-
-    /// Makes the prompt visible only in sessions for which `visible` returns `true`.
-    #[must_use]
-    pub fn visible_if(
-        mut self,
-        visible: impl Fn(&Session) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        self.visible = Some(Arc::new(visible));
         self
     }
 
@@ -122,7 +64,7 @@ impl<S: Send + Sync + 'static> Prompt<S> {
         if let Some(problem) = self.problem {
             return fail(problem);
         }
-        if let Err(problem) = icons::check(self.definition.icons.iter().flatten()) {
+        if let Err(problem) = check_icons(self.definition.icons.iter().flatten()) {
             return fail(problem);
         }
         let arguments = self.definition.arguments.iter().flatten();
@@ -139,10 +81,6 @@ impl<S: Send + Sync + 'static> Prompt<S> {
             visible: self.visible,
         })
     }
-}
-
-fn describe<S, M, H: Handler<ForPrompt, S, M>>(_: &H, spec: &mut Spec) {
-    H::describe(spec);
 }
 
 impl<S> fmt::Debug for Prompt<S> {

@@ -1,16 +1,16 @@
 //! Resources, and resource templates for families of resources.
 
 use std::fmt;
-use std::sync::Arc;
 
-use mcp_protocol::{Session, form};
-use mcp_types::{Annotations, Icon, Meta};
+use mcp_protocol::form;
+use mcp_types::Annotations;
 
 use crate::handler::output::ForResource;
 use crate::handler::{Erased, Handler, erase};
-use crate::registry::completion::{Completers, CompletionRequest, Completions};
-use crate::registry::icons;
-use crate::registry::tool::Visible;
+use crate::registry::completion::Completers;
+use crate::registry::definition::{
+    Visible, check_icons, completion_setters, describe, shared_setters,
+};
 use crate::template::UriTemplate;
 use crate::{RegistrationError, Spec};
 
@@ -18,26 +18,12 @@ use crate::{RegistrationError, Spec};
 ///
 /// The variables of a template arrive as `Args<T>`, a struct of strings.
 pub struct Resource<S = ()> {
-    definition: Definition,
+    /// The definition; if `uri` is a template, it becomes that of a resource template.
+    definition: mcp_types::Resource,
     bind: Box<dyn FnOnce(S) -> Erased<ForResource> + Send>,
     completers: Completers,
     visible: Option<Visible>,
     problem: Option<String>,
-}
-
-enum Definition {
-    Fixed(mcp_types::Resource),
-    Template(mcp_types::ResourceTemplate),
-}
-
-/// Sets a field that both definitions have.
-macro_rules! set {
-    ($this:ident.$field:ident = $value:expr) => {
-        match &mut $this.definition {
-            Definition::Fixed(definition) => definition.$field = $value,
-            Definition::Template(definition) => definition.$field = $value,
-        }
-    };
 }
 
 impl<S: Send + Sync + 'static> Resource<S> {
@@ -48,16 +34,10 @@ impl<S: Send + Sync + 'static> Resource<S> {
         name: impl Into<String>,
         handler: impl Handler<ForResource, S, M>,
     ) -> Self {
-        let (uri, name) = (uri.into(), name.into());
         let mut spec = Spec::default();
-        describe::<S, M, _>(&handler, &mut spec);
-        let definition = if uri.contains('{') {
-            Definition::Template(mcp_types::ResourceTemplate::new(uri, name))
-        } else {
-            Definition::Fixed(mcp_types::Resource::new(uri, name))
-        };
+        describe::<ForResource, S, M, _>(&handler, &mut spec);
         Self {
-            definition,
+            definition: mcp_types::Resource::new(uri, name),
             bind: Box::new(move |state| erase(handler, state, false)),
             completers: Completers::default(),
             visible: None,
@@ -65,33 +45,20 @@ impl<S: Send + Sync + 'static> Resource<S> {
         }
     }
 
-    /// Sets the description for the model.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        set!(self.description = Some(description.into()));
-        self
-    }
-
-    /// Sets the display name.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        set!(self.title = Some(title.into()));
-        self
-    }
+    shared_setters!();
+    completion_setters!();
 
     /// Sets the MIME type; for a template, the common one of all its resources.
     #[must_use]
     pub fn mime(mut self, mime: impl Into<String>) -> Self {
-        set!(self.mime_type = Some(mime.into()));
+        self.definition.mime_type = Some(mime.into());
         self
     }
 
     /// Sets the size in bytes, before any encoding. Ignored for a template.
     #[must_use]
     pub fn size(mut self, bytes: u64) -> Self {
-        if let Definition::Fixed(definition) = &mut self.definition {
-            definition.size = Some(bytes);
-        }
+        self.definition.size = Some(bytes);
         self
     }
 
@@ -108,109 +75,56 @@ impl<S: Send + Sync + 'static> Resource<S> {
             self.problem =
                 Some("the annotation lastModified must be a date and time by RFC 3339".to_owned());
         }
-        set!(self.annotations = Some(annotations));
-        self
-    }
-
-    /// Adds an icon.
-    #[must_use]
-    pub fn icon(mut self, icon: Icon) -> Self {
-        let icons = match &mut self.definition {
-            Definition::Fixed(definition) => &mut definition.icons,
-            Definition::Template(definition) => &mut definition.icons,
-        };
-        icons.get_or_insert_default().push(icon);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn meta(mut self, meta: Meta) -> Self {
-        set!(self.meta = Some(meta));
-        self
-    }
-
-    /// Sets the completer of a variable of the template.
-    #[must_use]
-    pub fn complete<R: Into<Completions>>(
-        mut self,
-        variable: impl Into<String>,
-        complete: impl Fn(CompletionRequest) -> R + Send + Sync + 'static,
-    ) -> Self {
-        self.completers.add(variable.into(), complete);
-        self
-    }
-
-    /// Completes a variable from a fixed list, best matches first.
-    #[must_use]
-    pub fn complete_from<T: Into<String>>(
-        mut self,
-        variable: impl Into<String>,
-        values: impl IntoIterator<Item = T>,
-    ) -> Self {
-        self.completers.add_list(variable.into(), values);
-        self
-    }
-
-    /// Makes the resource visible only in sessions for which `visible` returns `true`.
-    #[must_use]
-    pub fn visible_if(
-        mut self,
-        visible: impl Fn(&Session) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        self.visible = Some(Arc::new(visible));
+        self.definition.annotations = Some(annotations);
         self
     }
 
     pub(crate) fn register(self, state: S) -> Result<Registered, RegistrationError> {
-        let uri = match &self.definition {
-            Definition::Fixed(definition) => definition.uri.clone(),
-            Definition::Template(definition) => definition.uri_template.clone(),
-        };
-        let fail = |what: String| RegistrationError::new(format!("resource {uri:?}: {what}"));
+        let definition = self.definition;
+        let fail =
+            |what: String| RegistrationError::new(format!("resource {:?}: {what}", definition.uri));
         if let Some(problem) = self.problem {
             return Err(fail(problem));
         }
-        let icons = match &self.definition {
-            Definition::Fixed(definition) => &definition.icons,
-            Definition::Template(definition) => &definition.icons,
-        };
-        icons::check(icons.iter().flatten()).map_err(fail)?;
+        check_icons(definition.icons.iter().flatten()).map_err(fail)?;
         let run = (self.bind)(state);
-        match self.definition {
-            Definition::Fixed(definition) => {
-                if !form::is_uri(&uri) {
-                    return Err(fail("not a URI by RFC 3986".to_owned()));
-                }
-                Ok(Registered::Fixed(ResourceEntry {
-                    definition,
-                    run,
-                    visible: self.visible,
-                }))
+        if !definition.uri.contains('{') {
+            if !form::is_uri(&definition.uri) {
+                return Err(fail("not a URI by RFC 3986".to_owned()));
             }
-            Definition::Template(definition) => {
-                let template = UriTemplate::parse(&uri).map_err(|e| fail(e.to_string()))?;
-                if !template.is_reversible() {
-                    return Err(fail(
-                        "no URI can be matched against it; use simple variables, a path or a query"
-                            .to_owned(),
-                    ));
-                }
-                let known: Vec<&str> = template.variables().collect();
-                if let Some(unknown) = self.completers.names().find(|n| !known.contains(n)) {
-                    return Err(fail(format!(
-                        "completion for {unknown:?}, which is not a variable of the template"
-                    )));
-                }
-                Ok(Registered::Template(TemplateEntry {
-                    definition,
-                    template,
-                    run,
-                    completers: self.completers,
-                    visible: self.visible,
-                }))
-            }
+            return Ok(Registered::Fixed(ResourceEntry {
+                definition,
+                run,
+                visible: self.visible,
+            }));
         }
+        let template = UriTemplate::parse(&definition.uri).map_err(|e| fail(e.to_string()))?;
+        if !template.is_reversible() {
+            return Err(fail(
+                "no URI can be matched against it; use simple variables, a path or a query"
+                    .to_owned(),
+            ));
+        }
+        let known: Vec<&str> = template.variables().collect();
+        if let Some(unknown) = self.completers.names().find(|n| !known.contains(n)) {
+            return Err(fail(format!(
+                "completion for {unknown:?}, which is not a variable of the template"
+            )));
+        }
+        let mut described = mcp_types::ResourceTemplate::new(definition.uri, definition.name);
+        described.title = definition.title;
+        described.description = definition.description;
+        described.mime_type = definition.mime_type;
+        described.annotations = definition.annotations;
+        described.icons = definition.icons;
+        described.meta = definition.meta;
+        Ok(Registered::Template(TemplateEntry {
+            definition: described,
+            template,
+            run,
+            completers: self.completers,
+            visible: self.visible,
+        }))
     }
 }
 
@@ -222,16 +136,11 @@ impl Resource<()> {
     }
 }
 
-fn describe<S, M, H: Handler<ForResource, S, M>>(_: &H, spec: &mut Spec) {
-    H::describe(spec);
-}
-
 impl<S> fmt::Debug for Resource<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.definition {
-            Definition::Fixed(definition) => definition.fmt(f),
-            Definition::Template(definition) => definition.fmt(f),
-        }
+        f.debug_struct("Resource")
+            .field("definition", &self.definition)
+            .finish_non_exhaustive()
     }
 }
 

@@ -3,23 +3,20 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_protocol::Session;
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_schema::{Origin, Validator};
 #[cfg(feature = "tasks")]
 use mcp_types::ToolExecution;
-use mcp_types::{Icon, JsonObject, Meta, ToolAnnotations};
+use mcp_types::{JsonObject, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::handler::output::{ForTool, OutputCheck};
 use crate::handler::{Erased, Handler, erase};
-use crate::registry::icons;
+use crate::registry::definition::{Visible, check_icons, shared_setters};
 use crate::schema::Output;
 #[cfg(feature = "tasks")]
 use crate::tasks::{TaskMode, TaskPolicy};
 use crate::{RegistrationError, Spec};
-
-pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
 
 /// A tool: its definition and its handler.
 ///
@@ -109,33 +106,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         tool
     }
 
-    /// Sets the description for the model.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.definition.description = Some(description.into());
-        self
-    }
-
-    /// Sets the display name.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.definition.title = Some(title.into());
-        self
-    }
-
-    /// Adds an icon.
-    #[must_use]
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.definition.icons.get_or_insert_default().push(icon);
-        self
-    }
-
-    /// Sets `_meta`.
-    #[must_use]
-    pub fn meta(mut self, meta: Meta) -> Self {
-        self.definition.meta = Some(meta);
-        self
-    }
+    shared_setters!();
 
     /// Sets all behaviour hints.
     #[must_use]
@@ -230,16 +201,6 @@ impl<S: Send + Sync + 'static> Tool<S> {
         self
     }
 
-    /// Makes the tool visible only in sessions for which `visible` returns `true`.
-    #[must_use]
-    pub fn visible_if(
-        mut self,
-        visible: impl Fn(&Session) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        self.visible = Some(Arc::new(visible));
-        self
-    }
-
     /// Returns the definition for the latest revision.
     pub fn definition(&self) -> &mcp_types::Tool {
         &self.definition
@@ -249,7 +210,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let name = &self.definition.name;
         let fail = |problem: String| RegistrationError::new(format!("tool {name:?}: {problem}"));
         check_name(name).map_err(fail)?;
-        icons::check(self.definition.icons.iter().flatten()).map_err(fail)?;
+        check_icons(self.definition.icons.iter().flatten()).map_err(fail)?;
         if let Some(scope) = &self.scope {
             check_scope(scope).map_err(fail)?;
         }

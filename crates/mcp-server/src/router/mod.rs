@@ -19,9 +19,10 @@ use serde::de::DeserializeOwned;
 
 use crate::handler::output::not_found;
 use crate::registry::Entry;
+use crate::registry::definition::Visible;
 use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
-use crate::registry::tool::{ToolEntry, Visible};
+use crate::registry::tool::ToolEntry;
 use crate::server::core::Core;
 use crate::server::core::{GuardedRequest, Settings};
 

@@ -1,0 +1,137 @@
+//! What the definitions of tools, prompts and resources have in common.
+
+use std::sync::Arc;
+
+use mcp_protocol::Session;
+use mcp_types::Icon;
+
+use crate::{Handler, Kind, Spec};
+
+/// Decides in which sessions an item is visible.
+pub(crate) type Visible = Arc<dyn Fn(&Session) -> bool + Send + Sync>;
+
+/// Defines the setters that tools, prompts and resources share.
+macro_rules! shared_setters {
+    () => {
+        /// Sets the description for the model.
+        #[must_use]
+        pub fn description(mut self, description: impl Into<String>) -> Self {
+            self.definition.description = Some(description.into());
+            self
+        }
+
+        /// Sets the display name.
+        #[must_use]
+        pub fn title(mut self, title: impl Into<String>) -> Self {
+            self.definition.title = Some(title.into());
+            self
+        }
+
+        /// Adds an icon.
+        #[must_use]
+        pub fn icon(mut self, icon: mcp_types::Icon) -> Self {
+            self.definition.icons.get_or_insert_default().push(icon);
+            self
+        }
+
+        /// Sets `_meta`.
+        #[must_use]
+        pub fn meta(mut self, meta: mcp_types::Meta) -> Self {
+            self.definition.meta = Some(meta);
+            self
+        }
+
+        /// Makes the item visible only in sessions for which `visible` returns `true`.
+        #[must_use]
+        pub fn visible_if(
+            mut self,
+            visible: impl Fn(&mcp_protocol::Session) -> bool + Send + Sync + 'static,
+        ) -> Self {
+            self.visible = Some(std::sync::Arc::new(visible));
+            self
+        }
+    };
+}
+pub(crate) use shared_setters;
+
+/// Defines the setters for completion of arguments and variables.
+macro_rules! completion_setters {
+    () => {
+        /// Sets the completer of an argument or variable.
+        #[must_use]
+        pub fn complete<R: Into<crate::Completions>>(
+            mut self,
+            name: impl Into<String>,
+            complete: impl Fn(crate::CompletionRequest) -> R + Send + Sync + 'static,
+        ) -> Self {
+            self.completers.add(name.into(), complete);
+            self
+        }
+
+        /// Completes an argument or variable from a fixed list, best matches first.
+        #[must_use]
+        pub fn complete_from<T: Into<String>>(
+            mut self,
+            name: impl Into<String>,
+            values: impl IntoIterator<Item = T>,
+        ) -> Self {
+            self.completers.add_list(name.into(), values);
+            self
+        }
+    };
+}
+pub(crate) use completion_setters;
+
+/// Adds what the types of `handler` determine to `spec`. The compiler infers `M` from the handler.
+pub(crate) fn describe<K: Kind, S, M, H: Handler<K, S, M>>(_: &H, spec: &mut Spec) {
+    H::describe(spec);
+}
+
+/// Checks icons by the rules of the specification.
+///
+/// # Errors
+/// The text names the icon and what to change.
+pub(crate) fn check_icons<'a>(icons: impl IntoIterator<Item = &'a Icon>) -> Result<(), String> {
+    for icon in icons {
+        let src: String = icon.src.chars().take(64).collect();
+        if !icon.is_safe_src() {
+            return Err(format!(
+                "icon {src:?}: clients load only https: and data: URIs"
+            ));
+        }
+        let sizes = icon.sizes.iter().flatten();
+        if let Some(size) = sizes.into_iter().find(|size| !is_size(size)) {
+            return Err(format!(
+                "icon {src:?}: size {size:?} is neither \"48x48\" nor \"any\""
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn is_size(size: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    size == "any"
+        || size
+            .split_once('x')
+            .is_some_and(|(width, height)| number(width) && number(height))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // proves: SCHEMA-022, ICON-006, M-ICON-001
+    #[test]
+    fn sizes_are_pixels_or_any_and_places_are_safe() {
+        let icon = |src: &str, size: &str| Icon::new(src).with_sizes(vec![size.to_owned()]);
+        for size in ["48x48", "16x32", "any"] {
+            assert_eq!(check_icons(&[icon("https://x/y.png", size)]), Ok(()));
+        }
+        for size in ["48", "48X48", "x", "48x", "large", ""] {
+            let problem = check_icons(&[icon("data:image/png;base64,AA", size)]).unwrap_err();
+            assert!(problem.contains("any"), "{problem}");
+        }
+        assert!(check_icons(&[icon("http://x/y.png", "any")]).is_err());
+    }
+}
