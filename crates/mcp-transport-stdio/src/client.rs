@@ -8,9 +8,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
 use crate::connection::channel;
-use crate::driver::end::End;
 use crate::driver::spawner::{Spawner, Threads};
 use crate::driver::{Driver, Role};
+use crate::error::End;
 use crate::error::stall_text;
 use crate::options::Options;
 use crate::stray::{StrayFilter, StrayOutput};

@@ -1,8 +1,7 @@
 //! Why serving ended badly.
 
-use std::fmt;
-use std::io;
 use std::time::Duration;
+use std::{fmt, io};
 
 /// Why serving a pipe failed. Opaque: ask it what you need to know.
 ///
@@ -116,4 +115,33 @@ pub(crate) fn stall_text(limit: Duration) -> String {
         "the peer read nothing for {} s, the limit of Options::with_write_timeout",
         limit.as_secs_f64()
     )
+}
+
+/// The reason why a driver stopped.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The peer closed its stream.
+    Eof,
+    /// This side closed the connection.
+    Closed,
+    Read(io::Error),
+    Write(io::Error),
+    /// The peer did not read within the write timeout.
+    Stalled(Duration),
+    /// The peer wrote too many lines that are not messages.
+    TooManyStrayLines,
+}
+
+impl End {
+    /// Returns whether the peer is gone; otherwise the connection failed.
+    pub(crate) fn is_peer_gone(&self) -> bool {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset};
+        match self {
+            Self::Eof => true,
+            Self::Read(error) | Self::Write(error) => {
+                matches!(error.kind(), BrokenPipe | ConnectionReset)
+            }
+            Self::Closed | Self::Stalled(_) | Self::TooManyStrayLines => false,
+        }
+    }
 }

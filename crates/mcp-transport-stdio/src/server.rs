@@ -6,9 +6,9 @@ use mcp_protocol::{Closed, Mux, ServerSession, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
-use crate::driver::end::End;
 use crate::driver::spawner::{Spawner, Threads};
 use crate::driver::{Driver, Role};
+use crate::error::End;
 use crate::error::{Error, stall_text};
 use crate::options::Options;
 

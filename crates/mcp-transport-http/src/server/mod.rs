@@ -22,7 +22,7 @@ pub(crate) mod stream;
 
 pub use endpoint::Endpoint;
 pub use error::Error;
-pub use listener::route::McpRoute;
+pub use listener::connection::McpRoute;
 pub use listener::{serve, serve_layered, serve_with};
 pub use options::Options;
 pub use request::head::PeerAddr;

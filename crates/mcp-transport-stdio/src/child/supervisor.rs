@@ -18,7 +18,7 @@ use super::stderr::Tail;
 use crate::client::reason;
 use crate::connection::Control;
 use crate::driver::Driver;
-use crate::driver::end::End;
+use crate::error::End;
 use crate::stray::StrayOutput;
 
 /// How long output and exit of a dying child may be apart. Pending calls fail after this at the

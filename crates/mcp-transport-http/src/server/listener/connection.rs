@@ -1,19 +1,29 @@
-//! Serves one connection with HTTP/1.1 or HTTP/2.
+//! One connection with HTTP/1.1 or HTTP/2: the endpoint at its path, with or without middleware.
 
+use std::convert::Infallible;
 use std::error::Error as StdError;
-use std::pin::pin;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
+use http::{Request, Response, StatusCode};
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::server::endpoint::{Endpoint, ResponseFuture};
 #[cfg(feature = "http2")]
 use crate::server::listener::http2;
-use crate::server::listener::route::{ConnectionService, Dispatch};
-use crate::server::listener::timers::TimerGuard;
+use crate::server::listener::timers::{ConnectionTimer, TimerGuard};
 use crate::server::listener::write_timeout::{Io, WriteTimeout};
+use crate::server::request::head::PeerAddr;
+use crate::server::response::body::Body;
+use crate::server::response::refusal::Refusal;
 
 /// Serves one connection to its end, and releases its permit.
 ///
@@ -65,4 +75,216 @@ fn http1<R: Dispatch>(
             TokioIo::new(WriteTimeout::new(stream, timer.timer())),
             route,
         )
+}
+
+/// The path of the endpoint in [`serve`](super::serve()) and [`serve_with`](super::serve_with).
+const PATH: &str = "/mcp";
+/// The paths for clients of revision 2024-11-05, if they are enabled.
+#[cfg(feature = "legacy")]
+const SSE_PATH: &str = "/sse";
+#[cfg(feature = "legacy")]
+const MESSAGE_PATH: &str = "/message";
+
+/// An endpoint at the path `/mcp`. Requests for other paths get 404. [`serve_layered`] wraps it in
+/// middleware.
+///
+/// [`serve_layered`]: super::serve_layered
+#[derive(Debug, Clone)]
+pub struct McpRoute(Endpoint);
+
+impl McpRoute {
+    pub(super) fn new(endpoint: Endpoint) -> Self {
+        Self(endpoint)
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for McpRoute
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = <Endpoint as tower_service::Service<Request<B>>>::Future;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.serve_from(request, None)
+    }
+}
+
+impl McpRoute {
+    fn serve_from<B>(&self, request: Request<B>, peer: Option<PeerAddr>) -> ResponseFuture
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Send,
+    {
+        #[cfg(feature = "legacy")]
+        if self.0.options().legacy && [SSE_PATH, MESSAGE_PATH].contains(&request.uri().path()) {
+            let mut request = request;
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
+            let mut legacy = self.0.legacy().with_message_path(MESSAGE_PATH);
+            return tower_service::Service::call(&mut legacy, request);
+        }
+        if request.uri().path() != PATH {
+            let refusal = Refusal::new(
+                StatusCode::NOT_FOUND,
+                format!("this path is not served; the MCP endpoint is at {PATH}"),
+            );
+            return Box::pin(std::future::ready(Ok(refusal.into_response())));
+        }
+        self.0.serve_from(request, peer)
+    }
+}
+
+/// Serves the requests of a connection.
+pub(crate) trait Dispatch: Clone + Send + 'static {
+    /// The response body.
+    type Body: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + Unpin
+        + 'static;
+    /// The response.
+    type Future: Future<Output = Result<Response<Self::Body>, Infallible>> + Send + Unpin + 'static;
+
+    /// Serves a request that was sent from the address `peer`.
+    fn serve(&self, request: Request<Incoming>, peer: PeerAddr) -> Self::Future;
+}
+
+impl Dispatch for McpRoute {
+    type Body = Body;
+    type Future = <Endpoint as tower_service::Service<Request<Incoming>>>::Future;
+
+    fn serve(&self, request: Request<Incoming>, peer: PeerAddr) -> Self::Future {
+        self.serve_from(request, Some(peer))
+    }
+}
+
+/// A route behind middleware.
+#[derive(Debug, Clone)]
+pub(crate) struct LayeredRoute<S>(pub(crate) S);
+
+impl<S, B> Dispatch for LayeredRoute<S>
+where
+    S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send + 'static,
+    B: http_body::Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + 'static,
+{
+    type Body = Pin<Box<B>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Self::Body>, Infallible>> + Send>>;
+
+    fn serve(&self, mut request: Request<Incoming>, peer: PeerAddr) -> Self::Future {
+        request.extensions_mut().insert(peer);
+        let mut service = self.0.clone();
+        Box::pin(async move {
+            poll_fn(|cx| service.poll_ready(cx)).await?;
+            service
+                .call(request)
+                .await
+                .map(|response| response.map(Box::pin))
+        })
+    }
+}
+
+/// The hyper service of one connection.
+#[derive(Clone)]
+pub(crate) struct ConnectionService<R> {
+    pub(crate) route: R,
+    pub(crate) peer: SocketAddr,
+    /// The timer of an HTTP/1.1 connection, which has one request at a time.
+    pub(crate) timer: Option<Arc<ConnectionTimer>>,
+}
+
+impl<R: Dispatch> hyper::service::Service<Request<Incoming>> for ConnectionService<R> {
+    type Response = Response<GuardedBody<R::Body>>;
+    type Error = Infallible;
+    type Future = GuardedResponse<R::Future>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        GuardedResponse {
+            guard: self.timer.as_ref().map(RequestGuard::new),
+            future: self.route.serve(request, PeerAddr(self.peer)),
+        }
+    }
+}
+
+/// A response in progress. The head timer is stopped.
+pub(crate) struct GuardedResponse<F> {
+    future: F,
+    guard: Option<RequestGuard>,
+}
+
+impl<F, B> Future for GuardedResponse<F>
+where
+    F: Future<Output = Result<Response<B>, Infallible>> + Unpin,
+{
+    type Output = Result<Response<GuardedBody<B>>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let response = ready!(Pin::new(&mut self.future).poll(cx))?;
+        let guard = self.guard.take();
+        Poll::Ready(Ok(response.map(|body| GuardedBody::new(body, guard))))
+    }
+}
+
+/// Stops the head timer of a connection while a request is served.
+pub(crate) struct RequestGuard(Arc<ConnectionTimer>);
+
+impl RequestGuard {
+    /// Stops the timer. Dropping the guard starts it again, for the next request.
+    pub(crate) fn new(timer: &Arc<ConnectionTimer>) -> Self {
+        timer.stop_head_timer();
+        Self(Arc::clone(timer))
+    }
+}
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        self.0.start_head_timer();
+    }
+}
+
+/// A response body with the guard of its request. hyper drops the body once all of it was written.
+pub(crate) struct GuardedBody<B> {
+    body: B,
+    _guard: Option<RequestGuard>,
+}
+
+impl<B> GuardedBody<B> {
+    pub(crate) fn new(body: B, guard: Option<RequestGuard>) -> Self {
+        let _guard = guard;
+        Self { body, _guard }
+    }
+}
+
+impl<B: http_body::Body + Unpin> http_body::Body for GuardedBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -8,7 +8,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use crate::server::listener::route::{ConnectionService, Dispatch};
+use crate::server::listener::connection::{ConnectionService, Dispatch};
 use crate::server::listener::timers::TimerGuard;
 use crate::server::listener::write_timeout::{Io, WriteTimeout};
 

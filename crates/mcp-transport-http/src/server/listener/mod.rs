@@ -3,10 +3,9 @@
 //! Its pieces are private: no module outside `listener` imports from it. `docs/listener.md` says
 //! what each piece does and what it saves.
 
-mod connection;
+pub(crate) mod connection;
 #[cfg(feature = "http2")]
 mod http2;
-pub(crate) mod route;
 mod timers;
 mod write_timeout;
 
@@ -27,7 +26,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::server::endpoint::Endpoint;
 use crate::server::error::Error;
-use crate::server::listener::route::{ConnectionService, Dispatch, LayeredRoute, McpRoute};
+use crate::server::listener::connection::{ConnectionService, Dispatch, LayeredRoute, McpRoute};
 use crate::server::listener::timers::{ConnectionLimits, TimerWheel};
 
 /// How long connections may take to end after the endpoint was closed.

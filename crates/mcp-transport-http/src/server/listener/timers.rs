@@ -295,7 +295,7 @@ mod tests {
 
     use super::*;
     use crate::Options;
-    use crate::server::listener::route::{GuardedBody, RequestGuard};
+    use crate::server::listener::connection::{GuardedBody, RequestGuard};
 
     /// A connection on which nothing arrives.
     async fn silence() -> io::Result<()> {

@@ -2,4 +2,3 @@
 
 pub(crate) mod body;
 pub(crate) mod refusal;
-pub(crate) mod text;

@@ -8,7 +8,7 @@ use http::StatusCode;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Outcome, Running, expired, http_headers};
 
-use crate::server::response::text::{JsonText, render};
+use crate::server::response::body::{JsonText, render};
 use crate::server::session::HttpSession;
 
 /// The requests of one POST.

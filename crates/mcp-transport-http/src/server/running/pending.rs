@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::permit::Permit;
 use crate::server::response::body::{Body, event_stream};
-use crate::server::response::text::{JsonText, json};
+use crate::server::response::body::{JsonText, json};
 use crate::server::running::items::{BatchItem, Items};
 use crate::server::running::table::RunningGuard;
 use crate::server::session::{ActivityGuard, HttpSession};
