@@ -1,4 +1,4 @@
-//! A client's end of a pair of byte streams.
+//! The client's side of a pair of byte streams.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,10 +15,11 @@ use crate::error::stall_text;
 use crate::options::Options;
 use crate::stray::{StrayFilter, StrayOutput};
 
-/// Reaches a server over a pair of byte streams: a socket, a pair of pipes, anything.
+/// A transport to a server over a pair of byte streams, for example a socket or a pair of pipes.
 ///
-/// Messages are framed as on [stdio]. Must be started within a tokio runtime that has its timer
-/// enabled; a task of that runtime moves the bytes, until the connection is closed or dropped.
+/// Messages are framed as on [stdio]. [`start`](Transport::start) must be called within a tokio
+/// runtime with its timer enabled. A task of that runtime moves the bytes until the connection is
+/// closed or dropped.
 ///
 /// [stdio]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
 pub struct Pipe<R, W> {
@@ -31,7 +32,8 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    /// A transport that reads what the server writes, and writes what the server reads.
+    /// Creates a transport. `read` is what the server writes; the server reads what is written to
+    /// `write`.
     pub fn new(read: R, write: W) -> Self {
         Self {
             streams: (read, write),
@@ -46,8 +48,8 @@ where
         self
     }
 
-    /// Starts moving bytes. `after` belongs to the connection: it runs once both streams are
-    /// closed, and only then is the connection gone.
+    /// Starts a task that moves bytes. The task runs `after` once both streams are closed; the
+    /// connection has ended when `after` completes.
     pub(crate) fn connect(
         self,
         inbound: Arc<dyn Inbound>,
@@ -60,7 +62,7 @@ where
             let end = control.until_stopped(driver.run()).await;
             let end = end.unwrap_or(End::Closed);
             if matches!(end, End::Write(_)) {
-                // The last answers may be there still.
+                // Responses may still be in the pipe.
                 let _ = timeout(drain, driver.read_rest()).await;
             }
             control.close(reason(end, &stray));
@@ -94,7 +96,7 @@ impl<R, W> fmt::Debug for Pipe<R, W> {
     }
 }
 
-/// The parts of a client's pipe.
+/// Creates the parts of a client's connection.
 pub(crate) fn open<R, W>(
     inbound: Arc<dyn Inbound>,
     streams: (R, W),
@@ -116,7 +118,7 @@ where
     (mux, stray, driver)
 }
 
-/// What to tell the calls that fail because the pipe ended.
+/// Returns the reason with which pending calls fail.
 pub(crate) fn reason(end: End, stray: &StrayOutput) -> Closed {
     let gone = end.is_peer_gone();
     let reason = match end {

@@ -1,4 +1,4 @@
-//! A client's handle on a connection, and the other end of it in the task that moves bytes.
+//! A client's handle to a connection, and the counterpart in the task that moves the bytes.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -10,31 +10,31 @@ use std::task::Poll;
 use mcp_protocol::{BoxFuture, Closed, Connection, Link, Mux, TransportError};
 use tokio::sync::{Notify, watch};
 
-/// How far a connection has come.
+/// The stage of a connection.
 #[derive(Debug, Clone)]
 enum Stage {
     Open,
-    /// No message moves any more.
+    /// No more messages are sent or received.
     Closed,
-    /// Nothing of it is left; or what could not be ended, and why.
+    /// Everything is released, except what the text names.
     Gone(Option<Arc<str>>),
 }
 
 #[derive(Debug, Default)]
 struct Stop {
     wanted: Notify,
-    /// Somebody awaits the end, so there is time for good order.
+    /// Whether the client waits for the end, so that there is time for a graceful shutdown.
     awaited: AtomicBool,
 }
 
-/// What a client holds. Dropping it closes the connection.
+/// The client's handle. Dropping it closes the connection.
 pub(crate) struct Handle {
     mux: Arc<Mux>,
     stop: Arc<Stop>,
     stage: watch::Receiver<Stage>,
 }
 
-/// What the task holds. Dropping it tells the handle that nothing is left.
+/// The task's handle. Dropping it reports that everything is released.
 pub(crate) struct Control {
     mux: Arc<Mux>,
     stop: Arc<Stop>,
@@ -58,7 +58,8 @@ pub(crate) fn channel(mux: Arc<Mux>) -> (Arc<Handle>, Control) {
 }
 
 impl Control {
-    /// Runs `work` until it is done or the client wants the end; then it is `None`.
+    /// Runs `work` until it completes, or until the client closes the connection; returns `None` in
+    /// the second case.
     pub(crate) async fn until_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut stop = pin!(self.stop.wanted.notified());
         let mut work = pin!(work);
@@ -72,18 +73,18 @@ impl Control {
     }
 
     #[cfg(feature = "child")]
-    /// Whether somebody waits for an end in good order.
+    /// Returns whether the client waits for a graceful shutdown.
     pub(crate) fn is_awaited(&self) -> bool {
         self.stop.awaited.load(Ordering::Acquire)
     }
 
-    /// Fails everything that is pending.
+    /// Fails all pending calls.
     pub(crate) fn close(&self, reason: Closed) {
         self.mux.close(reason);
         self.stage.send_replace(Stage::Closed);
     }
 
-    /// Nothing of the connection is left, except what `trouble` names.
+    /// Reports that everything is released, except what `trouble` names.
     pub(crate) fn gone(self, trouble: Option<String>) {
         self.stage.send_replace(Stage::Gone(trouble.map(Arc::from)));
     }
@@ -95,7 +96,8 @@ impl Connection for Handle {
     }
 
     fn close(&self) -> BoxFuture<'static, Result<(), TransportError>> {
-        // At once, so that dropping the handle before the first poll does not hurry the end.
+        // Set at once, so that dropping the handle before the first poll does not shorten the
+        // shutdown.
         self.stop.awaited.store(true, Ordering::Release);
         let (mux, stop) = (Arc::clone(&self.mux), Arc::clone(&self.stop));
         let mut stage = self.stage.clone();
@@ -107,7 +109,7 @@ impl Connection for Handle {
                 .await;
             match last.as_deref() {
                 Ok(Stage::Gone(Some(trouble))) => Err(TransportError::new(&**trouble)),
-                // The runtime that moved the bytes is gone, and with it everything else.
+                // The runtime that moved the bytes has ended, and everything else with it.
                 _ => Ok(()),
             }
         })

@@ -1,11 +1,11 @@
-//! Why serving ended badly.
+//! Errors of serving a pipe, and the reasons for which a connection ends.
 
 use std::time::Duration;
 use std::{fmt, io};
 
-/// Why serving a pipe failed. Opaque: ask it what you need to know.
+/// The reason why serving a pipe failed. The accessors tell its kind.
 ///
-/// A client that closes its end is no error.
+/// A client that closes its end is not an error.
 pub struct Error {
     kind: Kind,
     source: Option<io::Error>,
@@ -13,7 +13,7 @@ pub struct Error {
 
 #[derive(Debug)]
 enum Kind {
-    /// The server is not fit to be served.
+    /// The server configuration is invalid.
     Unready(String),
     Open(&'static str),
     Read,
@@ -65,12 +65,12 @@ impl Error {
         }
     }
 
-    /// Whether the pipe broke, as opposed to never having been opened.
+    /// Returns whether the pipe failed after it was opened.
     pub fn is_closed(&self) -> bool {
         matches!(self.kind, Kind::Read | Kind::Write | Kind::Stalled(_))
     }
 
-    /// Whether the peer did not read for longer than
+    /// Returns whether the peer did not read for longer than
     /// [`Options::with_write_timeout`](crate::Options::with_write_timeout) allows.
     pub fn is_timeout(&self) -> bool {
         matches!(self.kind, Kind::Stalled(_))
@@ -81,20 +81,21 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::Unready(why) => f.write_str(why),
-            Kind::Open(what) => write!(f, "cannot take over {what}"),
+            Kind::Open(what) => write!(f, "cannot use {what} for the protocol"),
             Kind::Read => f.write_str("reading from the peer failed"),
             Kind::Write => f.write_str("writing to the peer failed"),
             Kind::Stalled(limit) => f.write_str(&stall_text(*limit)),
             Kind::Busy => f.write_str(
-                "stdin and stdout are being served already; a process has one of each, \
-                 use serve_io for other streams",
+                "stdin and stdout are already being served; a process has only one of each, use \
+                 serve_io for other streams",
             ),
         }
     }
 }
 
 impl fmt::Debug for Error {
-    /// As people read it: this is what a `main` that returns the error prints.
+    /// Writes the same text as `Display`, with the cause, because this is what a `main` that
+    /// returns the error prints.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(source) => write!(f, "{self}: {source}"),
@@ -109,7 +110,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// What to say of a peer that does not read.
+/// Returns the error text for a peer that does not read.
 pub(crate) fn stall_text(limit: Duration) -> String {
     format!(
         "the peer read nothing for {} s, the limit of Options::with_write_timeout",

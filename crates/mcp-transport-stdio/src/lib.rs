@@ -1,8 +1,9 @@
-//! Model Context Protocol over stdin and stdout, child processes and any pair of byte streams.
+//! Transports over stdin and stdout, child processes, and any pair of byte streams.
 //!
-//! For servers: [`serve`] on stdin and stdout, [`serve_io`] on any pair of streams. For clients:
-//! [`Child`] starts a server and talks to it, [`Pipe`] uses a pair of streams, [`in_memory`]
-//! needs no process at all. Each of them is a [`Transport`](mcp_protocol::Transport).
+//! For servers: [`serve`] uses stdin and stdout, [`serve_io`] any pair of streams. For clients:
+//! [`Child`] starts a server as a child process, [`Pipe`] uses a pair of streams, [`in_memory`]
+//! connects to a server in the same process. Each of them is a
+//! [`Transport`](mcp_protocol::Transport).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -10,11 +11,11 @@
 //! use mcp_protocol::{Inbound, Service, Transport};
 //! use mcp_transport_stdio::{Child, Error, serve};
 //!
-//! async fn be_a_server(server: impl Service) -> Result<(), Error> {
+//! async fn run_server(server: impl Service) -> Result<(), Error> {
 //!     serve(server).await
 //! }
 //!
-//! async fn start_one(client: Arc<dyn Inbound>) -> Result<(), Box<dyn std::error::Error>> {
+//! async fn run_client(client: Arc<dyn Inbound>) -> Result<(), Box<dyn std::error::Error>> {
 //!     let transport = Child::new("weather-server").arg("--verbose");
 //!     let connection = Box::new(transport).start(client).await?;
 //!     connection.link().request("ping", None).await?;
@@ -26,20 +27,19 @@
 //! # Custom transports
 //!
 //! Any pair of byte streams can carry the protocol: pass it to [`serve_io`] on the server and to
-//! [`Pipe`] on the client. Each message is one line of JSON that ends with `\n`; the client sends
-//! the first message, and the session ends when either stream does. A transport that carries
-//! messages instead of bytes implements
-//! [`Transport`](mcp_protocol::Transport) itself and drives a [`Mux`](mcp_protocol::Mux).
+//! [`Pipe`] on the client. Each message is one line of JSON that ends with `\n`. The client sends
+//! the first message, and the session ends when either stream ends. A transport that carries
+//! messages instead of bytes implements [`Transport`](mcp_protocol::Transport) itself and drives a
+//! [`Mux`](mcp_protocol::Mux).
 //!
 //! # Scope
 //!
-//! The crate moves bytes and leaves their meaning to `mcp-protocol`; it depends on neither
-//! `mcp-server` nor `mcp-client`. [`Options`] has a limit for everything that a peer can make grow
-//! or wait: the length of a [line](Options::with_line_limit), requests and bytes
-//! [held at once](Options::with_limits), [blocking](Options::with_max_blocking_handlers) handlers,
-//! [stray lines](Options::with_max_stray_lines), a peer that
-//! [does not read](Options::with_write_timeout), handlers that run after the
-//! [end of the input](Options::with_shutdown_timeout), and the
+//! The crate moves bytes and leaves their meaning to `mcp-protocol`. It does not depend on
+//! `mcp-server` or `mcp-client`. [`Options`] has a limit for everything that a peer can enlarge or
+//! delay: the length of a [line](Options::with_line_limit), requests and bytes [held at
+//! once](Options::with_limits), [blocking](Options::with_max_blocking_handlers) handlers, [stray
+//! lines](Options::with_max_stray_lines), a peer that [does not read](Options::with_write_timeout),
+//! handlers that run after the [end of the input](Options::with_shutdown_timeout), and the
 //! [remaining output](Options::with_drain_timeout).
 //!
 //! Specification: [stdio][stdio], [custom transports][custom].

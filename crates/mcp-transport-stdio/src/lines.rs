@@ -1,44 +1,46 @@
-//! From bytes to lines, bounded.
+//! Splits bytes into lines, within a limit.
 //!
-//! Pure: whoever reads puts bytes into [`Lines::space`] and takes lines out. Framing works on
-//! bytes, so a line that is not UTF-8 costs that line only. Nothing is decoded here.
+//! This module does no I/O: the caller writes bytes to [`Lines::space`] and takes lines. Framing
+//! works on bytes, so a line that is not UTF-8 does not affect other lines. Nothing is decoded
+//! here.
 //!
-//! Specification: [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio).
+//! Specification:
+//! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio).
 
 use memchr::memchr;
 
-/// Size of an unused buffer, and the room kept free for one read.
+/// Size of an unused buffer, and the space reserved for one read.
 const CHUNK: usize = 64 << 10;
 
-/// Least room worth a read; with less, the buffer is compacted or grows.
+/// Minimum space for a read. With less, the buffer is compacted or enlarged.
 const MIN_SPACE: usize = CHUNK / 4;
 
-/// Bytes kept of a line that is too long.
+/// Number of bytes kept of a line that is too long.
 const HEAD: usize = 256;
 
-/// Lines in a row that must fit a small buffer before a large one is given back.
-const CALM: u32 = 16;
+/// Number of consecutive lines that must fit in a small buffer before a large one is freed.
+const SHORT_LINES: u32 = 16;
 
-/// What stands between two newlines.
+/// A part of the input between two newlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Line<'a> {
-    /// A line without its ending. Blank lines are never handed out.
+    /// A line without its ending. Blank lines are skipped.
     Frame(&'a [u8]),
-    /// A line longer than the limit. It is dropped up to its newline and told of once, as soon
-    /// as it is known to be too long.
+    /// A line longer than the limit. It is discarded up to its newline, and reported once, as soon
+    /// as its length is known to exceed the limit.
     #[non_exhaustive]
     TooLong {
         /// The limit, in bytes without the line ending.
         limit: usize,
-        /// How it began: its first 256 bytes, or fewer where the limit is lower.
+        /// The start of the line: its first 256 bytes, or fewer if the limit is lower.
         head: &'a [u8],
     },
 }
 
-/// Splits a stream of bytes into lines out of one buffer that is used again and again.
+/// Splits a stream of bytes into lines, with one buffer that is reused.
 ///
-/// Lines end with `\n` or `\r\n`. Memory stays below the limit plus 128 KiB, whatever arrives.
+/// Lines end with `\n` or `\r\n`. The buffer never exceeds the limit plus 128 KiB.
 ///
 /// ```
 /// use mcp_transport_stdio::{Line, Lines};
@@ -52,25 +54,25 @@ pub enum Line<'a> {
 /// assert_eq!(lines.finish(), Some(Line::Frame(b"{\"b\":2}")));
 /// ```
 pub struct Lines {
-    /// Initialised all through: its length is what can be read into.
+    /// Fully initialized; bytes are read into its free part.
     buffer: Vec<u8>,
-    /// First byte that was not handed out.
+    /// The first byte that was not returned yet.
     start: usize,
-    /// No newline in `start..scanned`.
+    /// There is no newline in `start..scanned`.
     scanned: usize,
-    /// First byte that was not filled.
+    /// The first byte that was not filled.
     end: usize,
     limit: usize,
-    /// Inside a line that is too long.
+    /// Whether the current line is too long and is being discarded.
     skipping: bool,
-    /// How the last line that was too long began.
+    /// The start of the last line that was too long.
     head: Vec<u8>,
-    /// Lines since the last one that needed a large buffer.
-    calm: u32,
+    /// Number of lines since the last one that needed a large buffer.
+    short_lines: u32,
 }
 
 impl Lines {
-    /// A splitter for lines of at most `limit` bytes, their endings not counted.
+    /// Creates a splitter for lines of at most `limit` bytes, without their endings.
     pub fn new(limit: usize) -> Self {
         Self {
             buffer: Vec::new(),
@@ -80,11 +82,12 @@ impl Lines {
             limit,
             skipping: false,
             head: Vec::new(),
-            calm: 0,
+            short_lines: 0,
         }
     }
 
-    /// Room for the next read, never empty. Take all lines first, or the buffer grows.
+    /// Returns the space for the next read, which is never empty. Take all lines first; otherwise
+    /// the buffer grows.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start == self.end {
             self.rewind();
@@ -94,12 +97,12 @@ impl Lines {
         &mut self.buffer[self.end..]
     }
 
-    /// Says how many bytes of [`space`](Self::space) were filled.
+    /// Records how many bytes of [`space`](Self::space) were filled.
     pub fn filled(&mut self, count: usize) {
         self.end = (self.end + count).min(self.buffer.len());
     }
 
-    /// Copies bytes in, for those who do not read into [`space`](Self::space).
+    /// Appends a copy of `bytes`, for callers that do not read into [`space`](Self::space).
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let space = self.space();
@@ -110,7 +113,7 @@ impl Lines {
         }
     }
 
-    /// The next complete line, or `None` if more bytes are needed.
+    /// Returns the next complete line, or `None` if more bytes are needed.
     pub fn next_line(&mut self) -> Option<Line<'_>> {
         while let Some(at) = memchr(b'\n', &self.buffer[self.scanned..self.end]) {
             let (start, stop) = (self.start, self.scanned + at);
@@ -123,8 +126,8 @@ impl Lines {
             if length > self.limit {
                 return Some(self.too_long(start, start + length));
             }
-            self.calm = match length {
-                0..CHUNK => self.calm.saturating_add(1),
+            self.short_lines = match length {
+                0..CHUNK => self.short_lines.saturating_add(1),
                 _ => 0,
             };
             if !is_blank(&self.buffer[start..stop]) {
@@ -138,7 +141,7 @@ impl Lines {
             let (start, end) = (self.start, self.end);
             self.skipping = true;
             self.start = self.end;
-            // The head is copied first: the buffer is given back.
+            // The head is copied before the buffer is freed.
             let _ = self.too_long(start, end);
             self.release();
             return Some(Line::TooLong {
@@ -159,7 +162,7 @@ impl Lines {
         }
     }
 
-    /// The last line, if the stream ended without a newline. Take all complete lines first.
+    /// Returns the last line, if the stream ended without a newline. Take all complete lines first.
     pub fn finish(&mut self) -> Option<Line<'_>> {
         let start = std::mem::replace(&mut self.start, self.end);
         self.scanned = self.end;
@@ -171,27 +174,27 @@ impl Lines {
     }
 
     #[cfg(feature = "child")]
-    /// Forgets what was fed and not taken.
+    /// Discards all bytes that were not returned yet.
     pub(crate) fn clear(&mut self) {
         (self.start, self.scanned, self.end) = (0, 0, 0);
     }
 
-    /// Bytes the buffer holds, used or not.
+    /// Returns the size of the buffer in bytes.
     pub fn capacity(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Whether the unfinished line is too long, however it ends: one byte above the limit may
-    /// still turn out to be half of a line ending.
+    /// Returns whether the unfinished line is too long however it ends. One byte above the limit
+    /// may be the first half of a line ending.
     fn is_over(&self) -> bool {
         let pending = &self.buffer[self.start..self.end];
         pending.len() > self.limit && trimmed(pending).len() > self.limit
     }
 
-    /// Starts at the front again; gives a large buffer back once it is no longer needed.
+    /// Starts at the front of the buffer again, and frees a large buffer that is no longer needed.
     fn rewind(&mut self) {
         (self.start, self.scanned, self.end) = (0, 0, 0);
-        if self.buffer.len() > CHUNK && self.calm >= CALM {
+        if self.buffer.len() > CHUNK && self.short_lines >= SHORT_LINES {
             self.release();
         } else if self.buffer.is_empty() {
             self.buffer = vec![0; CHUNK];
@@ -205,7 +208,7 @@ impl Lines {
         (self.start, self.scanned, self.end) = (0, 0, 0);
     }
 
-    /// Moves the unfinished line to the front, and grows if that is not enough.
+    /// Moves the unfinished line to the front, and enlarges the buffer if that is not enough.
     fn make_room(&mut self) {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);

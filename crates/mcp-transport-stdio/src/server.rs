@@ -12,15 +12,15 @@ use crate::error::End;
 use crate::error::{Error, stall_text};
 use crate::options::Options;
 
-/// Serves one client over a pair of byte streams until it leaves: `read` is what the client
-/// writes. Framing is that of [stdio].
+/// Serves one client over a pair of byte streams until the client disconnects. `read` is what the
+/// client writes. Framing is that of [stdio].
 ///
-/// When `read` ends, running handlers get [`Options::with_shutdown_timeout`] to finish; what still runs
-/// then is cancelled. The runtime must have its timer enabled.
+/// When `read` ends, running handlers get [`Options::with_shutdown_timeout`] to finish; handlers
+/// that run longer are cancelled. The runtime must have its timer enabled.
 ///
 /// # Errors
-/// The service is not ready to be served, reading or writing fails for another reason than the
-/// client being gone, or the client does not read.
+/// The server configuration is invalid, reading or writing fails although the client is connected,
+/// or the client does not read.
 ///
 /// # Cancel safety
 /// Dropping the future ends the session and cancels its handlers.
@@ -94,7 +94,8 @@ where
     let (reason, result) = outcome(end);
     mux.close(reason);
     if result.is_ok() {
-        // Writes the responses that are ready. A client that is gone ignores them.
+        // Writes the responses that are ready. Errors are ignored, because the client may have
+        // disconnected.
         let _ = timeout(options.drain_timeout, driver.finish()).await;
     }
     result

@@ -1,6 +1,7 @@
-//! A server on its own stdin and stdout, which is what hosts start.
+//! A server on the stdin and stdout of its process, as hosts start it.
 //!
-//! Specification: [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
+//! Specification:
+//! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
 //! [shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown).
 
 use std::sync::Arc;
@@ -15,19 +16,19 @@ use crate::standard;
 
 /// Serves on stdin and stdout until stdin ends: the main function of a server program.
 ///
-/// Returns within a second of stdin's end even if handlers still run, so that the process can
-/// leave: those that are ready in time are answered, the rest is cancelled. Blocking handlers
-/// run on threads that the process does not wait for.
+/// Returns within a second of the end of stdin even if handlers still run, so that the process can
+/// exit. Handlers that finish in time are answered; the others are cancelled. Blocking handlers run
+/// on threads that do not keep the process alive.
 ///
-/// On Unix, everything else in the process finds descriptor 1 pointing to stderr and
-/// descriptor 0 to nothing while this runs: a library that prints by accident does not break
+/// On Unix, while this function runs, descriptor 1 points to stderr and descriptor 0 to the null
+/// device for the rest of the process. A library that prints by accident therefore does not break
 /// the session. See [`Options::without_guard`].
 ///
-/// Needs a tokio runtime with I/O and timer enabled, as `#[tokio::main]` makes it; one thread
-/// is enough.
+/// Needs a tokio runtime with I/O and timer enabled, as `#[tokio::main]` creates it. One thread is
+/// enough.
 ///
 /// # Errors
-/// The service is not ready to be served, stdin or stdout cannot be used or fail, they are already
+/// The server configuration is invalid, stdin or stdout cannot be used or fail, they are already
 /// being served, or the client does not read. A client that disconnects is not an error.
 ///
 /// # Cancel safety

@@ -1,4 +1,4 @@
-//! A process, the group it leads, and the duty to reap it.
+//! A child process and its process group, which must be reaped.
 
 use std::io;
 use std::process::ExitStatus;
@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use tokio::process::Child;
 
-/// How long a killed process may take to be reaped when nobody can wait for it asynchronously.
+/// Maximum time in which a killed process is reaped if there is no runtime to wait in.
 const LAST_WAIT: Duration = Duration::from_millis(50);
 
-/// A child that leads its own process group. Dropping it kills the group.
+/// A child process that leads a process group. Dropping it kills the group.
 pub(crate) struct Group {
     child: Child,
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
     reaped: bool,
-    /// The leader was reaped and the rest killed: its number may be somebody else's from now on.
+    /// Whether the leader was reaped and the rest killed. The id of the group may then be reused
+    /// for other processes.
     over: bool,
 }
 
@@ -35,7 +36,7 @@ impl Group {
         }
     }
 
-    /// The process id of the leader, for messages.
+    /// Returns the process id of the leader, for messages.
     pub(crate) fn name(&self) -> String {
         self.child
             .id()
@@ -49,20 +50,20 @@ impl Group {
         status
     }
 
-    /// Asks the group to leave; `false` where that cannot be asked.
+    /// Sends `SIGTERM` to the group; returns `false` where that is not possible.
     #[cfg(unix)]
     pub(crate) fn terminate(&self) -> bool {
         self.signal(rustix::process::Signal::TERM);
         true
     }
 
-    /// Asks the group to leave; `false` where that cannot be asked.
+    /// Sends `SIGTERM` to the group; returns `false` where that is not possible.
     #[cfg(not(unix))]
     pub(crate) fn terminate(&self) -> bool {
         false
     }
 
-    /// Ends the group, whether its leader has left or not.
+    /// Kills the group, whether or not its leader has exited.
     #[cfg(unix)]
     pub(crate) fn kill(&mut self) {
         if !self.over {
@@ -71,7 +72,7 @@ impl Group {
         }
     }
 
-    /// Ends the process.
+    /// Kills the process.
     #[cfg(not(unix))]
     pub(crate) fn kill(&mut self) {
         if !self.over && !self.reaped {
@@ -80,14 +81,14 @@ impl Group {
         self.over = self.reaped;
     }
 
-    /// Whether anything of the group is left.
+    /// Returns whether any process of the group is alive.
     #[cfg(unix)]
     pub(crate) fn is_alive(&self) -> bool {
         self.id
             .is_some_and(|id| rustix::process::test_kill_process_group(id).is_ok())
     }
 
-    /// Whether anything of the group is left.
+    /// Returns whether any process of the group is alive.
     #[cfg(not(unix))]
     pub(crate) fn is_alive(&self) -> bool {
         !self.reaped
@@ -96,14 +97,14 @@ impl Group {
     #[cfg(unix)]
     fn signal(&self, signal: rustix::process::Signal) {
         if let Some(id) = self.id {
-            // No such group: all of it has left.
+            // The error means that there is no such group: all of its processes have exited.
             let _ = rustix::process::kill_process_group(id, signal);
         }
     }
 }
 
 impl Drop for Group {
-    /// Without a runtime there is no waiting in good order.
+    /// Kills the group, because without a runtime a graceful shutdown cannot be awaited.
     fn drop(&mut self) {
         if self.reaped {
             return;
@@ -112,7 +113,7 @@ impl Drop for Group {
         let started = std::time::Instant::now();
         while let Ok(None) = self.child.try_wait() {
             if started.elapsed() > LAST_WAIT {
-                return; // tokio reaps it when it can
+                return; // tokio reaps it later
             }
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -1,10 +1,11 @@
 //! A server as a child process.
 //!
-//! The child leads a process group of its own, so that what it starts ends with it (`npx`
+//! The child leads a separate process group, so that the processes it starts end with it (`npx`
 //! starts `node`, and `node` starts more). One task owns the child: it moves the bytes, drains
-//! stderr, ends the process in good order and always reaps it.
+//! stderr, shuts the process down gracefully and always reaps it.
 //!
-//! Specification: [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
+//! Specification:
+//! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
 //! [shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown).
 
 mod group;
@@ -30,20 +31,20 @@ pub use stderr::Stderr;
 use stderr::Tail;
 use supervisor::{Supervisor, Waits};
 
-/// Keeps a host without a console from opening one for each server.
+/// Prevents a host without a console from opening a console window for each server.
 #[cfg(windows)]
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
-/// Starts a server as a child process and talks to it over its stdin and stdout.
+/// A transport that starts a server as a child process and uses its stdin and stdout.
 ///
-/// Arguments reach the program as they are; no shell is involved. The environment is
+/// Arguments are passed to the program unchanged; no shell is involved. The environment is
 /// inherited, as with [`std::process::Command`].
 ///
-/// [`Connection::close`] closes the child's stdin, waits, sends `SIGTERM`, waits, sends
-/// `SIGKILL`, and completes when the process is reaped; signals go to its whole process group.
-/// Dropping the connection does the same in the background, with short waits. If the runtime
-/// ends first, the group is killed at once. On systems without process groups (Windows), only
-/// the process itself is ended, and `SIGTERM` is left out. Must be started within a tokio runtime
+/// [`Connection::close`] closes the child's stdin, waits, sends `SIGTERM`, waits, sends `SIGKILL`,
+/// and completes when the process is reaped. Signals are sent to its whole process group. Dropping
+/// the connection does the same in the background, with shorter waits. If the runtime ends first,
+/// the group is killed at once. On systems without process groups (Windows), only the process
+/// itself is ended, and `SIGTERM` is omitted. The transport must be started within a tokio runtime
 /// with I/O and timer enabled; a task of that runtime owns the process.
 ///
 /// ```no_run
@@ -68,7 +69,8 @@ pub struct Child {
 }
 
 impl Child {
-    /// A server started by running `program`, which is looked up in `PATH` unless it is a path.
+    /// Creates a transport that runs `program`. A name without a path separator is looked up in
+    /// `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -107,21 +109,22 @@ impl Child {
         self
     }
 
-    /// Takes a variable out of the child's environment.
+    /// Removes a variable from the child's environment.
     #[must_use]
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.env.push((name.as_ref().to_owned(), None));
         self
     }
 
-    /// Lets the child inherit no environment: only what [`env`](Self::env) sets, before or after.
+    /// Starts the child without the inherited environment: it gets only what [`env`](Self::env)
+    /// sets, before or after.
     #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.env_clear = true;
         self
     }
 
-    /// Sets the directory the child starts in.
+    /// Sets the working directory of the child.
     #[must_use]
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
@@ -135,7 +138,7 @@ impl Child {
         self
     }
 
-    /// Sets how many of the last stderr lines are kept for the error when the child dies.
+    /// Sets how many of the last stderr lines are included in the error when the child ends.
     /// Default 20.
     #[must_use]
     pub fn stderr_lines(mut self, lines: usize) -> Self {
@@ -150,24 +153,23 @@ impl Child {
         self
     }
 
-    /// Sets how long the child may take to leave once its stdin is closed, before it gets
-    /// `SIGTERM`. Default 2 s.
+    /// Sets how long the child may run after its stdin was closed, before it gets `SIGTERM`.
+    /// Default 2 s.
     #[must_use]
     pub fn eof_wait(mut self, wait: Duration) -> Self {
         self.waits.eof = wait;
         self
     }
 
-    /// Sets how long the child may take to leave after `SIGTERM`, before it gets `SIGKILL`.
-    /// Default 2 s.
+    /// Sets how long the child may run after `SIGTERM`, before it gets `SIGKILL`. Default 2 s.
     #[must_use]
     pub fn term_wait(mut self, wait: Duration) -> Self {
         self.waits.term = wait;
         self
     }
 
-    /// Sets how long a connection that was dropped without being closed waits at each of the two
-    /// steps. Default 250 ms.
+    /// Sets the waits before `SIGTERM` and before `SIGKILL` for a connection that is dropped
+    /// without being closed. Default 250 ms each.
     #[must_use]
     pub fn drop_wait(mut self, wait: Duration) -> Self {
         self.waits.dropped = wait;
@@ -245,8 +247,10 @@ impl Child {
 }
 
 impl Transport for Child {
+    /// Starts the child.
+    ///
     /// # Errors
-    /// The program cannot be started; the message says what was looked for, and where.
+    /// The program cannot be started; the message names the program and where it was looked up.
     fn start(
         self: Box<Self>,
         inbound: Arc<dyn Inbound>,
@@ -254,14 +258,14 @@ impl Transport for Child {
         Box::pin(async move { self.spawn(inbound) })
     }
 
-    /// The same program, started once more.
+    /// Returns a transport that starts the same program again.
     fn reconnect(&self) -> Option<Box<dyn Transport>> {
         Some(Box::new(self.clone()))
     }
 }
 
 impl fmt::Debug for Child {
-    /// Leaves out the arguments and the environment, which may hold secrets.
+    /// Omits the arguments and the environment, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Child")
             .field("program", &self.program)

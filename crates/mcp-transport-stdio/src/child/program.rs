@@ -1,4 +1,4 @@
-//! Finding the program, and saying why it was not found.
+//! Resolves the program of a child process, and explains why it cannot be started.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 type Env = [(OsString, Option<OsString>)];
 
-/// What to start: on Windows, `npx` is `npx.cmd` somewhere in `PATH`, which the system itself
-/// does not find.
+/// Returns the program to start. On Windows, `npx` is a file `npx.cmd` in a directory of `PATH`,
+/// which the system does not find by itself.
 #[cfg(windows)]
 pub(crate) fn resolve(program: &OsStr, env: &Env) -> OsString {
     let extensions = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".to_owned());
@@ -15,13 +15,13 @@ pub(crate) fn resolve(program: &OsStr, env: &Env) -> OsString {
     find(program, &search, &extensions, |path| path.is_file()).unwrap_or_else(|| program.to_owned())
 }
 
-/// What to start.
+/// Returns the program to start.
 #[cfg(not(windows))]
 pub(crate) fn resolve(program: &OsStr, _env: &Env) -> OsString {
     program.to_owned()
 }
 
-/// The first of `program` with each extension, in each directory of `search`.
+/// Returns the first file named `program` with any of the extensions in any directory of `search`.
 #[cfg(any(windows, test))]
 fn find(
     program: &OsStr,
@@ -49,7 +49,7 @@ fn find(
     None
 }
 
-/// Why `program` could not be started, for people.
+/// Returns the text of the error for a `program` that cannot be started.
 pub(crate) fn explain(
     program: &OsStr,
     env: &Env,
@@ -61,23 +61,24 @@ pub(crate) fn explain(
     if let Some(directory) = directory
         && !directory.is_dir()
     {
-        return format!(
-            "{start}: there is no directory {directory:?} to start it in (current_dir)"
-        );
+        return format!("{start}: the directory {directory:?} set with current_dir does not exist");
     }
     match error.kind() {
         io::ErrorKind::NotFound if is_path(Path::new(program)) => {
             let base = directory.unwrap_or(Path::new(""));
             match base.join(program).exists() {
-                true => format!("{start}: the file exists, the interpreter it names does not"),
-                false => format!("{start}: there is no such file"),
+                true => format!(
+                    "{start}: the file exists, but the interpreter that it names \
+                 does not"
+                ),
+                false => format!("{start}: the file does not exist"),
             }
         }
         io::ErrorKind::NotFound => match path(env, env_clear) {
-            Some(path) => format!("{start}: no such program in PATH, which is {path:?}"),
-            None => format!("{start}: no such program, and PATH is not set"),
+            Some(path) => format!("{start}: PATH has no such program; PATH is {path:?}"),
+            None => format!("{start}: PATH is not set, so the program cannot be looked up"),
         },
-        io::ErrorKind::PermissionDenied => format!("{start}: it may not be executed"),
+        io::ErrorKind::PermissionDenied => format!("{start}: no permission to execute it"),
         _ => start,
     }
 }
@@ -86,7 +87,7 @@ fn is_path(program: &Path) -> bool {
     program.components().count() > 1 || program.is_absolute()
 }
 
-/// The `PATH` the program is looked up in.
+/// Returns the `PATH` in which the program is looked up.
 fn path(env: &Env, env_clear: bool) -> Option<OsString> {
     match env.iter().rev().find(|(name, _)| name == "PATH") {
         Some((_, value)) => value.clone(),

@@ -1,4 +1,4 @@
-//! What a child writes to stderr: always drained, its last lines kept.
+//! The stderr of a child process: it is always drained, and its last lines are kept.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,24 +12,25 @@ use tokio::process::ChildStderr;
 
 use mcp_jsonrpc::quote;
 
-/// Bytes read at once.
+/// Number of bytes per read.
 const CHUNK: usize = 8 << 10;
 
-/// Chunks read before others get their turn.
-const ROUNDS: usize = 16;
+/// Number of reads before other tasks are polled.
+const MAX_READS: usize = 16;
 
-/// What to do with the stderr of a child. Writing to it is no sign of failure.
+/// How the stderr of a child is handled. Output on stderr is not an error.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// Keep the last lines for the error when the child dies; all go to `tracing` at debug level.
+    /// Keeps the last lines for the error when the child ends. All lines are logged with `tracing`
+    /// at debug level.
     #[default]
     Capture,
-    /// Let the child write to the stderr of this process. Nothing is kept.
+    /// The child writes to the stderr of this process. Nothing is kept.
     Inherit,
-    /// As [`Capture`](Self::Capture), and hand each line to a function, which must not block.
-    /// Lines are cut at [`Child::stderr_width`](super::Child::stderr_width) and stripped of
-    /// control characters.
+    /// Like [`Capture`](Self::Capture), and passes each line to a function, which must not block.
+    /// Lines are cut at [`Child::stderr_width`](super::Child::stderr_width) characters, and control
+    /// characters are removed.
     Callback(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
@@ -43,14 +44,14 @@ impl fmt::Debug for Stderr {
     }
 }
 
-/// The last lines of a stream that never ends, in constant memory.
+/// The last lines of a stream, in bounded memory.
 pub(crate) struct Tail {
     source: Option<ChildStderr>,
     sink: Stderr,
     lines: VecDeque<String>,
     most: usize,
     width: usize,
-    /// The unfinished line, cut to what can be kept of it.
+    /// The unfinished line, cut to the maximum width.
     partial: Vec<u8>,
     chunk: Box<[u8]>,
 }
@@ -73,9 +74,9 @@ impl Tail {
         }
     }
 
-    /// Reads what is there; completes at the end of the stream.
+    /// Reads the available bytes; completes at the end of the stream.
     pub(crate) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_READS {
             let Some(source) = &mut self.source else {
                 return Poll::Ready(());
             };
@@ -99,7 +100,7 @@ impl Tail {
         Poll::Pending
     }
 
-    /// The last lines, the unfinished one included.
+    /// Returns the last lines, including the unfinished one.
     pub(crate) fn last_lines(&mut self) -> Vec<String> {
         self.end_line();
         self.lines.iter().cloned().collect()
@@ -114,9 +115,9 @@ impl Tail {
         self.extend(bytes);
     }
 
-    /// Adds to the unfinished line what can still be shown of it.
+    /// Appends bytes to the unfinished line, up to its maximum width.
     fn extend(&mut self, bytes: &[u8]) {
-        // A character has at most four bytes; one more tells that the line was cut.
+        // A character has at most four bytes. One more byte shows that the line was cut.
         let room =
             (self.width.saturating_add(1).saturating_mul(4)).saturating_sub(self.partial.len());
         self.partial

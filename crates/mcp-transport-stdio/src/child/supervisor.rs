@@ -1,4 +1,4 @@
-//! The task that owns a child: serves the pipe, then ends the process, step by step.
+//! The task that owns a child process: it moves the bytes, then ends the process step by step.
 
 use std::future::poll_fn;
 use std::io;
@@ -21,17 +21,17 @@ use crate::driver::Driver;
 use crate::error::End;
 use crate::stray::StrayOutput;
 
-/// How long output and exit of a dying child may be apart. Pending calls fail after this at the
-/// latest.
+/// Maximum time between the last output of a child and its exit. Pending calls fail after this time
+/// at the latest.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// How long a killed process may take to be reaped.
+/// Maximum time in which a killed process is reaped.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
-/// How often a group without its leader is looked at.
-const LOOK: Duration = Duration::from_millis(10);
+/// Interval at which a group without its leader is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How long each step to a child's end may take.
+/// The waits before each step of the shutdown.
 #[derive(Debug, Clone)]
 pub(crate) struct Waits {
     pub(crate) eof: Duration,
@@ -58,7 +58,7 @@ pub(crate) struct Supervisor {
     pub(crate) waits: Waits,
 }
 
-/// What ended the session.
+/// The event that ended the session.
 enum Event {
     Stopped,
     Exited(io::Result<ExitStatus>),
@@ -72,7 +72,7 @@ impl Supervisor {
             None => Event::Stopped,
         };
         let event = self.settle(event).await;
-        let (reason, exited) = self.verdict(event);
+        let (reason, exited) = self.closed_reason(event);
         control.close(reason);
         let trouble = match exited {
             true => None,
@@ -96,12 +96,13 @@ impl Supervisor {
         .await
     }
 
-    /// Output and exit of a dying process come in any order, moments apart: waits for what is
-    /// missing, so that no answer and no last word is lost.
+    /// Waits for the rest of a child that is ending. Its output and its exit arrive in any order,
+    /// so this waits for the missing one: otherwise responses or the last stderr lines could be
+    /// lost.
     async fn settle(&mut self, event: Event) -> Event {
         match event {
             Event::Exited(status) => {
-                // What it leaves behind must not keep its stdout open, nor live on.
+                // Remaining processes of the group must not keep stdout open.
                 self.group.kill();
                 let rest = pin!(self.driver.read_rest());
                 let _ = timeout(SETTLE, drained(rest, &mut self.tail)).await;
@@ -114,7 +115,7 @@ impl Supervisor {
                     }
                     self.group.wait().await
                 };
-                let exit = beside(exit, |cx| self.tail.poll_drain(cx));
+                let exit = with_background(exit, |cx| self.tail.poll_drain(cx));
                 match timeout(SETTLE, exit).await {
                     Ok(status) => {
                         self.group.kill();
@@ -127,8 +128,8 @@ impl Supervisor {
         }
     }
 
-    /// What to tell pending calls, and whether the process has left already.
-    fn verdict(&mut self, event: Event) -> (Closed, bool) {
+    /// Returns the reason with which pending calls fail, and whether the process has exited.
+    fn closed_reason(&mut self, event: Event) -> (Closed, bool) {
         match event {
             Event::Stopped => (Closed::local(), false),
             Event::Exited(Ok(status)) => {
@@ -140,8 +141,8 @@ impl Supervisor {
         }
     }
 
-    /// Closes stdin, waits, sends `SIGTERM`, waits, sends `SIGKILL`, reaps. Returns what could
-    /// not be ended.
+    /// Closes stdin, waits, sends `SIGTERM`, waits, sends `SIGKILL`, and reaps. Returns a text if
+    /// the process could not be ended.
     async fn end(&mut self, control: &Control) -> Option<String> {
         let (eof, term) = match control.is_awaited() {
             true => (self.waits.eof, self.waits.term),
@@ -156,7 +157,7 @@ impl Supervisor {
             tail,
             ..
         } = self;
-        // A child that cannot get rid of its output does not leave.
+        // Output is discarded meanwhile, because a child that cannot write does not exit.
         let (mut discarded, silent) = (false, AtomicBool::new(false));
         let keep_draining = |cx: &mut Context<'_>| {
             discarded = discarded || driver.poll_discard(cx).is_ready();
@@ -167,15 +168,16 @@ impl Supervisor {
             }
             Poll::Pending
         };
-        beside(ladder(group, eof, term, &silent), keep_draining)
+        with_background(run_steps(group, eof, term, &silent), keep_draining)
             .await
             .map_err(|error| format!("{name} did not end: {error}"))
             .err()
     }
 }
 
-/// The steps after stdin was closed. `silent`: nobody holds stdout or stderr any more.
-async fn ladder(
+/// Runs the steps after stdin was closed. `silent` is set once no process has stdout or stderr
+/// open.
+async fn run_steps(
     group: &mut Group,
     eof: Duration,
     term: Duration,
@@ -184,7 +186,7 @@ async fn ladder(
     if let Ok(status) = timeout(eof, group.wait()).await {
         return status.map(drop);
     }
-    if group.terminate() && timeout(term, left(group, silent)).await.is_ok() {
+    if group.terminate() && timeout(term, group_exited(group, silent)).await.is_ok() {
         return Ok(());
     }
     group.kill();
@@ -192,23 +194,23 @@ async fn ladder(
         Ok(status) => status.map(drop),
         Err(_) => Err(io::Error::new(
             io::ErrorKind::TimedOut,
-            "it was killed and still is there",
+            "it was killed but is still alive",
         )),
     }
 }
 
-/// Completes when the whole group has left. Only its leader can be waited for; the others are
-/// gone at the latest when nobody has reaped them but their output has ended.
-async fn left(group: &mut Group, silent: &AtomicBool) {
+/// Completes when the whole group has exited. Only the leader can be waited for. The other
+/// processes may remain unreaped, so the end of all output counts as their exit.
+async fn group_exited(group: &mut Group, silent: &AtomicBool) {
     if group.wait().await.is_ok() {
         while group.is_alive() && !silent.load(Ordering::Relaxed) {
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 }
 
-/// Completes with `work`; polls `background` along until it is ready.
-async fn beside<T>(
+/// Completes with `work`; polls `background` meanwhile until it is ready.
+async fn with_background<T>(
     work: impl Future<Output = T>,
     mut background: impl FnMut(&mut Context<'_>) -> Poll<()>,
 ) -> T {

@@ -1,8 +1,8 @@
 //! The driver: moves bytes between a pair of streams and a [`Mux`].
 //!
-//! One future owns the reader, the writer and the lines between them. It spawns nothing and
-//! allocates nothing for a call that does not wait, writes once per batch of lines, and never
-//! lets the reader wait for the writer unless the peer does not read at all.
+//! One future owns the reader, the writer and the lines between them. It spawns no task and makes
+//! no allocation for a call that is ready at once, and it writes once per batch of lines. Reading
+//! waits for writing only while the peer does not read.
 
 pub(crate) mod spawner;
 
@@ -24,17 +24,17 @@ use crate::lines::{Line, Lines};
 use crate::options::Options;
 use crate::stray::StrayOutput;
 
-/// Lines handled before what they caused is written.
+/// Number of lines handled before the responses are written.
 const BATCH: usize = 64;
 
-/// Batches handled before other tasks of the runtime get their turn.
-const ROUNDS: usize = 16;
+/// Number of batches handled before other tasks of the runtime are polled.
+const MAX_BATCHES: usize = 16;
 
-/// What differs between the two sides of a pipe.
+/// The side of the pipe that a driver serves.
 pub(crate) enum Role {
-    /// Answers what it cannot read.
+    /// Answers unreadable lines with an error.
     Server,
-    /// Counts what it cannot read.
+    /// Counts unreadable lines.
     Client(Arc<StrayOutput>),
 }
 
@@ -51,9 +51,9 @@ struct Input<R> {
     spawner: Spawner,
 }
 
-/// What reading led to.
+/// The result of one read.
 enum Read {
-    /// Bytes came or lines were handled; there may be something to write.
+    /// Bytes were read or lines were handled; there may be output.
     Progress,
     End(End),
 }
@@ -84,7 +84,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
     }
 
     pub(crate) fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<End> {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_BATCHES {
             if self.mux.closed().is_some() {
                 return Poll::Ready(End::Closed);
             }
@@ -104,7 +104,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
             match read {
                 Poll::Ready(Read::Progress) => {}
                 Poll::Ready(Read::End(end)) => return Poll::Ready(end),
-                // The writer wakes.
+                // The writer registered a waker.
                 Poll::Pending if blocked => return Poll::Pending,
                 Poll::Pending => match self.output.poll_take(&self.mux, cx) {
                     Poll::Pending => return Poll::Pending,
@@ -117,7 +117,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
         Poll::Pending
     }
 
-    /// Waits for running handlers, writing their answers. Reads nothing.
+    /// Waits for running handlers while writing their responses. Does not read.
     pub(crate) async fn idle(&mut self) -> Result<(), End> {
         let mut idle = pin!(self.input.spawner.idle());
         poll_fn(|cx| match self.output.poll_drain(&self.mux, cx) {
@@ -127,7 +127,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
         .await
     }
 
-    /// Writes what is left once the [`Mux`] is closed, and ends the stream for the peer.
+    /// Writes the remaining output once the [`Mux`] is closed, and closes the output stream.
     pub(crate) async fn finish(&mut self) -> Result<(), End> {
         poll_fn(|cx| self.output.poll_drain(&self.mux, cx)).await?;
         poll_fn(|cx| self.output.poll_shutdown(cx)).await;
@@ -135,12 +135,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
     }
 
     #[cfg(feature = "child")]
-    /// Ends the stream for the peer at once.
+    /// Closes the output stream at once.
     pub(crate) fn close_output(&mut self) {
         self.output.close();
     }
 
-    /// Reads what the peer has left behind, and writes nothing.
+    /// Reads until the end of the stream, without writing.
     pub(crate) async fn read_rest(&mut self) {
         poll_fn(|cx| {
             loop {
@@ -153,10 +153,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
     }
 
     #[cfg(feature = "child")]
-    /// Reads into nothing, so that the peer is not stuck writing. Completes at the end of the
+    /// Discards input, so that the peer is not blocked while writing. Completes at the end of the
     /// stream.
     pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_BATCHES {
             self.input.lines.clear();
             let mut buffer = ReadBuf::new(self.input.lines.space());
             match ready!(Pin::new(&mut self.input.reader).poll_read(cx, &mut buffer)) {
@@ -170,16 +170,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
 }
 
 impl<R, W> Drop for Driver<R, W> {
-    /// A driver that is dropped closes its connection: nobody moves bytes any more.
+    /// Closes the connection, because no bytes are moved without the driver.
     fn drop(&mut self) {
         self.mux.close(Closed::local());
     }
 }
 
 impl<R: AsyncRead + Unpin> Input<R> {
-    /// Hands over the lines that are here; if there are none, reads once.
+    /// Handles the lines in the buffer. If there are none, reads once.
     fn poll(&mut self, mux: &Arc<Mux>, cx: &mut Context<'_>) -> Poll<Read> {
-        if self.hand_over(mux) == 0 {
+        if self.handle_lines(mux) == 0 {
             let mut buffer = ReadBuf::new(self.lines.space());
             if let Err(error) = ready!(Pin::new(&mut self.reader).poll_read(cx, &mut buffer)) {
                 return Poll::Ready(Read::End(End::Read(error)));
@@ -192,7 +192,7 @@ impl<R: AsyncRead + Unpin> Input<R> {
                 }
                 return Poll::Ready(Read::End(End::Eof));
             }
-            self.hand_over(mux);
+            self.handle_lines(mux);
         }
         Poll::Ready(match &self.role {
             Role::Client(stray) if stray.is_over() => Read::End(End::TooManyStrayLines),
@@ -200,9 +200,9 @@ impl<R: AsyncRead + Unpin> Input<R> {
         })
     }
 
-    /// Handles lines until there is no complete one left, or it is time to write; returns how
-    /// many.
-    fn hand_over(&mut self, mux: &Arc<Mux>) -> usize {
+    /// Handles complete lines until there are none left or the output should be written. Returns
+    /// the number of lines.
+    fn handle_lines(&mut self, mux: &Arc<Mux>) -> usize {
         let mut handled = 0;
         while let Some(line) = self.lines.next_line() {
             receive(mux, line, &self.role, &self.spawner);
@@ -221,8 +221,8 @@ fn receive(mux: &Arc<Mux>, line: Line<'_>, role: &Role, spawner: &Spawner) {
         (Line::TooLong { limit, head }, Role::Server) => mux.too_long(head, limit),
         (Line::TooLong { limit, head }, Role::Client(stray)) => {
             stray.too_long(limit);
-            // Without an id there is no call to fail and nobody to answer, and what is not JSON
-            // would be counted again.
+            // Without an id there is no call that can fail, and a line that is not JSON would be
+            // counted twice.
             if ParseError::too_long(head, limit).id().is_some() {
                 mux.too_long(head, limit);
             }
@@ -231,7 +231,7 @@ fn receive(mux: &Arc<Mux>, line: Line<'_>, role: &Role, spawner: &Spawner) {
 }
 
 pub(crate) struct Output<W> {
-    /// `None` once it was closed.
+    /// `None` after it was closed.
     writer: Option<W>,
     bytes: Vec<u8>,
     written: usize,
@@ -250,22 +250,22 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         }
     }
 
-    /// Returns whether all taken output is written, so that more can be taken.
+    /// Returns whether all output that was taken is written, so that more can be taken.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Takes what is queued, if everything before is written. `Ready(false)`: the queue is
-    /// closed and drained. Wakes through `cx` when more is queued.
+    /// Takes the queued output, if all earlier output is written. `Ready(false)` means that the
+    /// queue is closed and empty. Wakes through `cx` when output is queued.
     pub(crate) fn poll_take(&mut self, mux: &Mux, cx: &mut Context<'_>) -> Poll<bool> {
         debug_assert!(
             self.is_empty(),
-            "the output taken before is not written yet"
+            "the output that was taken before is not yet written"
         );
         mux.poll_output(cx, &mut self.bytes)
     }
 
-    /// Writes and flushes what was taken.
+    /// Writes and flushes the output that was taken.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), End>> {
         let Some(writer) = &mut self.writer else {
             self.bytes.clear();
@@ -302,7 +302,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         Poll::Ready(Ok(()))
     }
 
-    /// Writes whatever is queued until the queue is closed and drained.
+    /// Writes all output until the queue is closed and empty.
     pub(crate) fn poll_drain(&mut self, mux: &Mux, cx: &mut Context<'_>) -> Poll<Result<(), End>> {
         loop {
             ready!(self.poll_write(cx))?;
@@ -312,10 +312,10 @@ impl<W: AsyncWrite + Unpin> Output<W> {
         }
     }
 
-    /// Closes the stream. Output that is not written yet is lost.
+    /// Closes the stream. Output that is not yet written is lost.
     pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(writer) = &mut self.writer {
-            // An error means that the peer is gone, so that the stream is closed, too.
+            // An error means that the peer has disconnected, which closes the stream too.
             let _ = ready!(Pin::new(writer).poll_shutdown(cx));
         }
         self.close();
@@ -331,7 +331,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
     }
 }
 
-/// Measures how long the peer has read nothing. Costs nothing while it reads.
+/// Measures how long the peer has not read. No timer runs while the peer reads.
 struct Stall {
     limit: Duration,
     armed: bool,

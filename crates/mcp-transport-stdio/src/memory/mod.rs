@@ -1,4 +1,4 @@
-//! Pipes in memory, for tests and for a server inside its client's process.
+//! Pipes in memory, for tests and for a server in the process of its client.
 
 mod pipe;
 
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::server::serve_streams;
 
-/// Bytes one direction holds, as many as a pipe of the operating system.
+/// Default capacity of one direction in bytes, the same as for a pipe of the operating system.
 const CAPACITY: usize = 64 << 10;
 
 /// A transport to a server in the same process.
@@ -61,8 +61,10 @@ impl InMemory {
 }
 
 impl Transport for InMemory {
+    /// Starts the server and connects to it.
+    ///
     /// # Errors
-    /// The service is not ready to be served.
+    /// The server configuration is invalid.
     fn start(
         self: Box<Self>,
         inbound: Arc<dyn Inbound>,
@@ -88,7 +90,7 @@ impl fmt::Debug for InMemory {
     }
 }
 
-/// A pipe in memory: the client's end, a transport, and the server's end.
+/// Creates a pipe in memory: a transport for the client and the server's end.
 ///
 /// `capacity` is how many bytes each direction holds before its writer waits.
 pub fn duplex(
@@ -112,10 +114,10 @@ pub struct ServerEnd {
 }
 
 impl ServerEnd {
-    /// Serves the client at the other end until it leaves; see [`serve_io`](crate::serve_io).
+    /// Serves the client at the other end until it disconnects; see [`serve_io`](crate::serve_io).
     ///
     /// # Errors
-    /// The service is not ready to be served, or the client does not read.
+    /// The server configuration is invalid, or the client does not read.
     ///
     /// # Cancel safety
     /// Dropping the future ends the session and cancels its handlers.
@@ -123,7 +125,7 @@ impl ServerEnd {
         serve_streams(Arc::new(service), self.streams, Options::for_server()).await
     }
 
-    /// The bytes themselves: what the client writes, and what it reads.
+    /// Returns the streams: what the client writes, and what the client reads.
     pub fn into_streams(
         self,
     ) -> (

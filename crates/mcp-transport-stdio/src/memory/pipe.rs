@@ -1,4 +1,4 @@
-//! One direction of a pipe in memory: bounded, and closed by dropping either end.
+//! One direction of a pipe in memory: bounded, and closed when either end is dropped.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::sync::lock;
 
-/// A pipe that holds at most `capacity` bytes (at least one) before its writer waits.
+/// Creates a pipe that holds at most `capacity` bytes (at least one) before its writer waits.
 pub(super) fn pipe(capacity: usize) -> (Reader, Writer) {
     let shared = Arc::new(Shared(Mutex::new(State {
         bytes: VecDeque::new(),
@@ -23,11 +23,11 @@ pub(super) fn pipe(capacity: usize) -> (Reader, Writer) {
     (Reader(Arc::clone(&shared)), Writer(shared))
 }
 
-/// The end that is read.
+/// The reading end.
 #[derive(Debug)]
 pub(super) struct Reader(Arc<Shared>);
 
-/// The end that is written.
+/// The writing end.
 #[derive(Debug)]
 pub(super) struct Writer(Arc<Shared>);
 
@@ -38,9 +38,9 @@ struct Shared(Mutex<State>);
 struct State {
     bytes: VecDeque<u8>,
     capacity: usize,
-    /// Nobody writes any more.
+    /// Whether the writing end was closed.
     ended: bool,
-    /// Nobody reads any more.
+    /// Whether the reading end was dropped.
     unread: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -51,7 +51,7 @@ impl Shared {
         lock(&self.0)
     }
 
-    /// The writer is done: the reader gets what is left, then the end.
+    /// Closes the writing end. The reader gets the remaining bytes, then the end of the stream.
     fn end(&self) {
         let mut state = self.lock();
         state.ended = true;
@@ -186,7 +186,7 @@ mod tests {
         assert!(Pin::new(&mut writer).poll_write(&mut cx, b"c").is_ready());
     }
 
-    /// One byte at a time, each end waiting for the other, in tasks of their own.
+    /// One byte at a time: each end waits for the other, in separate tasks.
     #[tokio::test]
     async fn each_end_wakes_the_other() {
         let (mut reader, mut writer) = pipe(1);
@@ -194,7 +194,7 @@ mod tests {
             let mut got = Vec::new();
             reader.read_to_end(&mut got).await.map(|_| got)
         });
-        // The reader waits first, so that it is the writer who has to wake it.
+        // The reader waits first, so that the writer must wake it.
         tokio::task::yield_now().await;
         for byte in b"abc" {
             writer.write_all(&[*byte]).await.unwrap();
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(reading.await.unwrap().unwrap(), b"abc");
     }
 
-    /// As with a pipe of the system: the other direction goes on.
+    /// As with a pipe of the system, the other direction stays open.
     #[tokio::test]
     async fn closing_one_direction_leaves_the_other() {
         let (mut there, mut near) = pipe(1);

@@ -1,8 +1,8 @@
-//! Stdin and stdout as streams that fit a driver.
+//! Stdin and stdout as asynchronous streams.
 //!
-//! Pipes and sockets, which is what hosts use, are read and written without blocking, on the
-//! runtime's own reactor. Files, terminals and systems other than Unix go through a thread per
-//! direction, which does not keep the process from ending.
+//! Pipes and sockets, which hosts use, are read and written without blocking, on the runtime's
+//! reactor. Files, terminals, and systems other than Unix use one thread per direction, which does
+//! not keep the process alive.
 
 mod threads;
 #[cfg(unix)]
@@ -17,13 +17,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::error::Error;
 use threads::{ThreadReader, ThreadWriter};
 
-/// Whether somebody serves on stdin and stdout.
+/// Whether stdin and stdout are being served.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The right to stdin and stdout.
-struct Turn;
+/// The exclusive right to serve on stdin and stdout.
+struct ExclusiveUse;
 
-impl Turn {
+impl ExclusiveUse {
     fn take() -> Result<Self, Error> {
         match TAKEN.swap(true, Ordering::AcqRel) {
             true => Err(Error::busy()),
@@ -32,23 +32,23 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for ExclusiveUse {
     fn drop(&mut self) {
         TAKEN.store(false, Ordering::Release);
     }
 }
 
-/// Puts stdin and stdout back as they were when dropped. Drop the streams first.
+/// Restores stdin and stdout when dropped. Drop the streams first.
 pub(crate) struct Restore {
     #[cfg(unix)]
     _saved: unix::Saved,
-    _turn: Turn,
+    _exclusive: ExclusiveUse,
 }
 
-/// Takes over stdin and stdout; `guard` moves them out of everybody else's reach.
+/// Opens stdin and stdout. With `guard`, the rest of the process can no longer use them.
 #[cfg(unix)]
 pub(crate) fn open(guard: bool) -> Result<(Reader, Writer, Restore), Error> {
-    let turn = Turn::take()?;
+    let exclusive = ExclusiveUse::take()?;
     let mut saved = unix::Saved::new().map_err(|error| Error::open("stdin and stdout", error))?;
     let reader = saved
         .reader()
@@ -63,15 +63,15 @@ pub(crate) fn open(guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     }
     let restore = Restore {
         _saved: saved,
-        _turn: turn,
+        _exclusive: exclusive,
     };
     Ok((reader, writer, restore))
 }
 
-/// Takes over stdin and stdout; there is no guard on this system.
+/// Opens stdin and stdout. This system has no guard.
 #[cfg(not(unix))]
 pub(crate) fn open(_guard: bool) -> Result<(Reader, Writer, Restore), Error> {
-    let turn = Turn::take()?;
+    let exclusive = ExclusiveUse::take()?;
     let reader =
         ThreadReader::new(std::io::stdin()).map_err(|error| Error::open("stdin", error))?;
     let writer =
@@ -79,7 +79,9 @@ pub(crate) fn open(_guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     Ok((
         Reader::Thread(reader),
         Writer::Thread(writer),
-        Restore { _turn: turn },
+        Restore {
+            _exclusive: exclusive,
+        },
     ))
 }
 
@@ -138,7 +140,7 @@ impl AsyncWrite for Writer {
         }
     }
 
-    /// Flushes only: stdout belongs to the process.
+    /// Flushes only, because stdout belongs to the process.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         self.poll_flush(cx)
     }

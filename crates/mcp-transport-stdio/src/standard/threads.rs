@@ -1,7 +1,6 @@
-//! Blocking streams on threads of their own.
+//! Blocking streams on separate threads.
 //!
-//! Not `tokio::io::stdin`: its thread belongs to the runtime, which waits for it, so a process
-//! would end only after the next line of input.
+//! `tokio::io::stdin` is not used: the runtime waits for its thread, so that a process would end only after the next line of input.
 
 use std::io::{self, Read, Write};
 use std::pin::Pin;
@@ -10,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 
-/// Bytes handed over at once.
+/// Number of bytes passed at once.
 const CHUNK: usize = 64 << 10;
 
 /// Reads ahead by one chunk.
@@ -67,11 +66,11 @@ impl AsyncRead for ThreadReader {
     }
 }
 
-/// Hands over one chunk at a time; flushing waits until it is written.
+/// Passes one chunk at a time to its thread. Flushing waits until the chunk is written.
 pub(crate) struct ThreadWriter {
     chunks: mpsc::Sender<Vec<u8>>,
     written: mpsc::Receiver<(Vec<u8>, io::Result<()>)>,
-    /// The chunk in use, when it is not with the thread.
+    /// The buffer, while the thread does not have it.
     spare: Option<Vec<u8>>,
 }
 

@@ -1,4 +1,5 @@
-//! Stdin and stdout on Unix: non-blocking where that harms nobody, and out of reach of others.
+//! Stdin and stdout on Unix: non-blocking where no other process is affected, and protected from
+//! other code of this process.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,7 +14,7 @@ use tokio::net::unix::pipe;
 use super::threads::{ThreadReader, ThreadWriter};
 use super::{Reader, Writer};
 
-/// Private, close-on-exec duplicates of descriptors 0 and 1, and what to undo on them.
+/// Private, close-on-exec duplicates of descriptors 0 and 1, and how to restore them.
 pub(crate) struct Saved {
     stdin: OwnedFd,
     stdout: OwnedFd,
@@ -69,7 +70,7 @@ impl Saved {
         }
     }
 
-    /// Points descriptor 1 to stderr and descriptor 0 to nothing, for this process and the
+    /// Points descriptor 1 to stderr and descriptor 0 to the null device, for this process and the
     /// children it starts.
     pub(crate) fn guard(&mut self) -> io::Result<()> {
         let nothing = File::open("/dev/null")?;
@@ -83,7 +84,8 @@ impl Saved {
 impl Drop for Saved {
     fn drop(&mut self) {
         if self.guarded {
-            // What was printed under the guard must not reach the real stdout later.
+            // Text that was printed while the guard was active must not be written to the real
+            // stdout later.
             let _ = io::stdout().flush();
             let _ = dup2_stdout(&self.stdout);
             let _ = dup2_stdin(&self.stdin);
@@ -97,13 +99,13 @@ impl Drop for Saved {
     }
 }
 
-/// How a descriptor can be used without opening it anew.
+/// The way in which a descriptor can be used.
 #[derive(PartialEq)]
 enum Kind {
     Pipe,
     Socket,
-    /// Files never wait; terminals, and whatever is shared with stderr, would fail for others
-    /// (`EAGAIN`) if they did not block.
+    /// A file is always ready. A terminal, or a descriptor shared with stderr, must stay blocking:
+    /// other processes would get `EAGAIN`.
     Other,
 }
 
@@ -120,9 +122,9 @@ impl Kind {
     }
 }
 
-/// A path under which a pipe without a name can be opened anew (Linux): `O_NONBLOCK` is then
-/// ours alone, while on a duplicate it is shared with every process that holds the same
-/// description. A pipe with a name is left alone: it would forget that its writer was there.
+/// Returns a path under which an anonymous pipe can be opened again (Linux). `O_NONBLOCK` then
+/// affects only this process; on a duplicate it would be shared with every process that has the
+/// same description. A named pipe is not opened again, because it would lose track of its writer.
 fn anonymous_pipe(fd: &OwnedFd) -> Option<String> {
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let target = std::fs::read_link(&path).ok()?;

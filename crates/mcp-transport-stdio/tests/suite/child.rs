@@ -321,18 +321,18 @@ async fn a_program_that_cannot_be_started_is_named() {
     let missing = Child::new("no-such-mcp-server").env("PATH", "/nowhere:/else");
     assert_eq!(
         refused(missing).await,
-        "cannot start \"no-such-mcp-server\": no such program in PATH, which is \"/nowhere:/else\""
+        "cannot start \"no-such-mcp-server\": PATH has no such program; PATH is \"/nowhere:/else\""
     );
     assert_eq!(
         refused(Child::new("/no/such/file")).await,
-        "cannot start \"/no/such/file\": there is no such file"
+        "cannot start \"/no/such/file\": the file does not exist"
     );
     assert_eq!(
         refused(Child::new("sh").current_dir("/no/such")).await,
-        "cannot start \"sh\": there is no directory \"/no/such\" to start it in (current_dir)"
+        "cannot start \"sh\": the directory \"/no/such\" set with current_dir does not exist"
     );
     assert_eq!(
         refused(Child::new("/")).await,
-        "cannot start \"/\": it may not be executed"
+        "cannot start \"/\": no permission to execute it"
     );
 }

@@ -200,7 +200,7 @@ fn stdin_is_served_once_at_a_time() {
     let output = server.wait_with_output().unwrap();
     assert_eq!(frames(&output.stdout).len(), 1);
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains("being served already"), "{stderr}");
+    assert!(stderr.contains("already being served"), "{stderr}");
 }
 
 /// A pipe with a name whose writer has left before the server looks at it.
