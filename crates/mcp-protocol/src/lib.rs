@@ -34,7 +34,7 @@ pub use exchange::{
     AdmissionError, Cancelled, Deadline, Exchange, Incoming, Outgoing, RequestContext, Running,
     Timeouts, expired, guarded,
 };
-pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, Run, Work};
+pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, PendingHandler, Run};
 pub use origin::{Caller, Grant, Principal, RequestOrigin, TransportFacts};
 pub use revision::{Revision, Rules, UnknownRevision};
 pub use seam::{

@@ -36,7 +36,7 @@ fn a_validator_can_be_shared() {
 }
 
 #[test]
-fn types_are_told_apart() {
+fn types_are_distinguished() {
     let values = [
         ("array", json!([])),
         ("boolean", json!(true)),

@@ -18,9 +18,9 @@ const START: Timestamp = Timestamp::from_millis(1_000_000);
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A file of its own for each test, gone afterwards.
-struct Place(PathBuf);
+struct TempFile(PathBuf);
 
-impl Place {
+impl TempFile {
     fn new() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -38,7 +38,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempFile {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -61,7 +61,7 @@ fn ids(tasks: &[Task]) -> Vec<&str> {
 
 #[tokio::test]
 async fn it_keeps_to_the_contract() {
-    let place = Place::new();
+    let place = TempFile::new();
     let made = AtomicUsize::new(0);
     let fresh = || {
         let name = made.fetch_add(1, Ordering::Relaxed).to_string();
@@ -72,7 +72,7 @@ async fn it_keeps_to_the_contract() {
 
 #[tokio::test]
 async fn what_is_kept_is_there_after_it_was_closed() {
-    let place = Place::new();
+    let place = TempFile::new();
     let store = place.store();
     let ann = Principal::new("ann");
     store.create(task("a", Some("ann"), "{}")).await.unwrap();
@@ -95,7 +95,7 @@ async fn what_is_kept_is_there_after_it_was_closed() {
 #[cfg(unix)]
 #[tokio::test]
 async fn what_completed_is_there_though_it_was_never_closed() {
-    let place = Place::new();
+    let place = TempFile::new();
     let store = place.store();
     for round in 0..20 {
         let id = format!("{round:02}");
@@ -125,7 +125,7 @@ fn full<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
 
 #[tokio::test]
 async fn limits_hold_and_are_named() {
-    let place = Place::new();
+    let place = TempFile::new();
     let options = RedbOptions::new()
         .with_max_tasks(3)
         .with_max_tasks_per_owner(2);
@@ -164,7 +164,7 @@ async fn limits_hold_and_are_named() {
 
 #[tokio::test]
 async fn ten_thousand_tasks_fit_and_are_found() {
-    let place = Place::new();
+    let place = TempFile::new();
     let store = Arc::new(place.store());
     let mut creating = JoinSet::new();
     for number in 0..10_000_u32 {
@@ -196,7 +196,7 @@ async fn ten_thousand_tasks_fit_and_are_found() {
 
 #[tokio::test]
 async fn of_two_changes_at_once_one_is_kept() {
-    let place = Place::new();
+    let place = TempFile::new();
     let store = Arc::new(place.store());
     store.create(task("a", None, "{}")).await.unwrap();
     let mut changing = JoinSet::new();
@@ -217,7 +217,7 @@ async fn of_two_changes_at_once_one_is_kept() {
 
 #[tokio::test]
 async fn files_that_are_no_store_are_refused_and_named() {
-    let place = Place::new();
+    let place = TempFile::new();
     let store = place.store();
     let refused = |path: &Path| {
         let error = RedbStore::open(path).unwrap_err();
@@ -246,9 +246,9 @@ async fn files_that_are_no_store_are_refused_and_named() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_else_reads_the_file() {
+async fn only_the_owner_can_read_the_file() {
     use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::new();
+    let place = TempFile::new();
     let mode = fs::metadata(place.store().path()).unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
 }

@@ -66,7 +66,7 @@ mod sync;
 pub use child::{Child, Stderr};
 pub use client::Pipe;
 pub use error::Error;
-pub use lines::{Line, Lines};
+pub use lines::{FramedLine, Lines};
 pub use memory::{InMemory, ServerEnd, duplex, in_memory};
 pub use options::Options;
 pub use server::{serve_io, serve_io_with};

@@ -24,7 +24,7 @@ const SHORT_LINES: u32 = 16;
 /// A part of the input between two newlines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Line<'a> {
+pub enum FramedLine<'a> {
     /// A line without its ending. Blank lines are skipped.
     Frame(&'a [u8]),
     /// A line longer than the limit. It is discarded up to its newline, and reported once, as soon
@@ -43,15 +43,15 @@ pub enum Line<'a> {
 /// Lines end with `\n` or `\r\n`. The buffer never exceeds the limit plus 128 KiB.
 ///
 /// ```
-/// use mcp_transport_stdio::{Line, Lines};
+/// use mcp_transport_stdio::{FramedLine, Lines};
 ///
 /// let mut lines = Lines::new(1024);
 /// lines.feed(b"{\"a\":1}\r\n\n{\"b\"");
-/// assert_eq!(lines.next_line(), Some(Line::Frame(b"{\"a\":1}")));
+/// assert_eq!(lines.next_line(), Some(FramedLine::Frame(b"{\"a\":1}")));
 /// assert_eq!(lines.next_line(), None);
 /// lines.feed(b":2}");
 /// assert_eq!(lines.next_line(), None);
-/// assert_eq!(lines.finish(), Some(Line::Frame(b"{\"b\":2}")));
+/// assert_eq!(lines.finish(), Some(FramedLine::Frame(b"{\"b\":2}")));
 /// ```
 pub struct Lines {
     /// Fully initialized; bytes are read into its free part.
@@ -114,7 +114,7 @@ impl Lines {
     }
 
     /// Returns the next complete line, or `None` if more bytes are needed.
-    pub fn next_line(&mut self) -> Option<Line<'_>> {
+    pub fn next_line(&mut self) -> Option<FramedLine<'_>> {
         while let Some(at) = memchr(b'\n', &self.buffer[self.scanned..self.end]) {
             let (start, stop) = (self.start, self.scanned + at);
             self.start = stop + 1;
@@ -131,7 +131,7 @@ impl Lines {
                 _ => 0,
             };
             if !is_blank(&self.buffer[start..stop]) {
-                return Some(Line::Frame(&self.buffer[start..start + length]));
+                return Some(FramedLine::Frame(&self.buffer[start..start + length]));
             }
         }
         self.scanned = self.end;
@@ -144,7 +144,7 @@ impl Lines {
             // The head is copied before the buffer is freed.
             let _ = self.too_long(start, end);
             self.release();
-            return Some(Line::TooLong {
+            return Some(FramedLine::TooLong {
                 limit: self.limit,
                 head: &self.head,
             });
@@ -152,25 +152,25 @@ impl Lines {
         None
     }
 
-    fn too_long(&mut self, start: usize, end: usize) -> Line<'_> {
+    fn too_long(&mut self, start: usize, end: usize) -> FramedLine<'_> {
         self.head.clear();
         self.head
             .extend_from_slice(&self.buffer[start..end.min(start + HEAD)]);
-        Line::TooLong {
+        FramedLine::TooLong {
             limit: self.limit,
             head: &self.head,
         }
     }
 
     /// Returns the last line, if the stream ended without a newline. Take all complete lines first.
-    pub fn finish(&mut self) -> Option<Line<'_>> {
+    pub fn finish(&mut self) -> Option<FramedLine<'_>> {
         let start = std::mem::replace(&mut self.start, self.end);
         self.scanned = self.end;
         if std::mem::take(&mut self.skipping) {
             return None;
         }
         let line = trimmed(&self.buffer[start..self.end]);
-        (!is_blank(line)).then_some(Line::Frame(line))
+        (!is_blank(line)).then_some(FramedLine::Frame(line))
     }
 
     #[cfg(feature = "child")]

@@ -45,7 +45,7 @@ fn a_result_of_an_unknown_kind_is_kept_unchanged() {
 }
 
 #[test]
-fn the_kind_of_a_result_picks_the_arm_wherever_it_stands() {
+fn the_result_type_selects_the_variant_at_any_position() {
     let complete = CallToolOutcome::from(CallToolResult::new(vec![TextContent::new("x").into()]));
     let content = r#""content":[{"type":"text","text":"x"}]"#;
     for text in [

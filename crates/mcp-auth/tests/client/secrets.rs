@@ -13,9 +13,9 @@ use crate::support::{Net, error, refuse, sent, signed_in, token};
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<String>>);
 
-struct Line<'a>(&'a mut String);
+struct LineVisitor<'a>(&'a mut String);
 
-impl Visit for Line<'_> {
+impl Visit for LineVisitor<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         let _ = write!(self.0, "{field}={value:?} ");
     }
@@ -24,7 +24,7 @@ impl Visit for Line<'_> {
 impl<S: Subscriber> Layer<S> for Log {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut text = self.0.lock().unwrap();
-        event.record(&mut Line(&mut text));
+        event.record(&mut LineVisitor(&mut text));
     }
 }
 

@@ -201,7 +201,7 @@ mod tests {
 
     // proves: M-HDR-013, M-HDR-015
     #[test]
-    fn a_tool_that_breaks_the_rules_of_headers_is_left_out_where_there_are_headers() {
+    fn a_tool_with_invalid_header_params_is_omitted_over_http() {
         let (mut over_http, mut over_stdio) = (page(), page());
         KnownTools::new(true).learn(&mut over_http);
         assert_eq!(names(&over_http), ["good"]);
@@ -211,7 +211,7 @@ mod tests {
 
     // proves: M-HDR-002, M-HDR-009, M-HDR-012, M-HDR-030
     #[test]
-    fn headers_are_those_of_the_arguments_that_are_there() {
+    fn only_present_arguments_become_headers() {
         let known = KnownTools::new(true);
         known.learn(&mut page());
         let headers = |arguments: Value| known.headers("good", &arguments);

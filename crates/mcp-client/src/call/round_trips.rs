@@ -264,14 +264,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_without_questions_is_paced() {
+    fn a_state_without_input_requests_is_delayed() {
         let waits: Vec<u128> = (1..9).map(|nth| retry_delay(nth).as_millis()).collect();
         assert_eq!(waits, [0, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
     }
 
     // proves: M-BASE-015
     #[test]
-    fn a_result_says_of_what_kind_it_is() {
+    fn the_type_of_a_result_is_read() {
         let kind = |method, text: &str| ResultKind::of(method, &RawJson::copy(text));
         let tool = method::TOOLS_CALL;
         assert!(matches!(kind(tool, "{}"), Ok(ResultKind::Complete)));
@@ -291,7 +291,7 @@ mod tests {
 
     // proves: M-TASK-005
     #[test]
-    fn nothing_but_a_tool_call_goes_on_as_a_task() {
+    fn only_a_tool_call_can_continue_as_a_task() {
         let task = RawJson::copy(r#"{"resultType":"task","taskId":"1"}"#);
         assert!(matches!(
             ResultKind::of(method::TOOLS_CALL, &task),

@@ -155,7 +155,7 @@ mod tests {
 
     // proves: M-VER-013
     #[test]
-    fn a_verdict_is_stored_and_read_back() {
+    fn a_known_version_is_stored_and_read_back() {
         for revision in Revision::ALL {
             let version = KnownVersion::of(revision);
             let text = serde_json::to_string(&version).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spoken_ends_at_the_newest_revision() {
+    fn offered_revisions_end_at_the_newest_configured_one() {
         let policy = |negotiation, newest| {
             let policy = Policy {
                 negotiation,

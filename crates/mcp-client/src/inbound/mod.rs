@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use crate::call::cache::Cache;
 use crate::call::progress::ProgressTable;
 use crate::call::round_trips::AnswerInput;
-use crate::subscriptions::listener::Listener;
+use crate::subscriptions::listener::SubscriptionListener;
 use crate::subscriptions::table::Subscriptions;
 use crate::sync::lock;
 use crate::tasks::watch::StatusWatchers;
@@ -37,7 +37,7 @@ pub(crate) struct ClientInbound {
     roots: Mutex<Vec<Root>>,
     progress: Arc<ProgressTable>,
     subscriptions: Arc<Subscriptions>,
-    pub(crate) listener: Arc<Listener>,
+    pub(crate) listener: Arc<SubscriptionListener>,
     pub(crate) cache: Arc<Cache>,
     pub(crate) tasks: Arc<StatusWatchers>,
     agreed: OnceLock<(Revision, Implementation)>,
@@ -63,7 +63,7 @@ impl ClientInbound {
             capabilities,
             roots: Mutex::new(roots),
             progress,
-            listener: Arc::new(Listener::new(Arc::clone(&subscriptions))),
+            listener: Arc::new(SubscriptionListener::new(Arc::clone(&subscriptions))),
             subscriptions,
             cache: Arc::new(cache),
             tasks: Arc::default(),

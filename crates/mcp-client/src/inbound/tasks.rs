@@ -1,8 +1,9 @@
-//! Tasks that the server asks for: questions that are answered later (2025-11-25).
+//! Server requests as tasks: elicitation and sampling that are answered later (2025-11-25).
 //!
-//! They live as long as the connection and belong to it, so that no other server sees them.
+//! The tasks belong to the connection and end with it, so no other server can access them.
 //!
-//! Specification: [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
+//! Specification:
+//! [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -27,25 +28,27 @@ use tokio::time::{Instant, timeout};
 
 use crate::sync::lock;
 
-/// Tasks on one page of the list.
+/// Number of tasks on one page of the list.
 const PAGE: usize = 100;
-/// How often a change is tried that another one overtakes.
+/// Maximum number of attempts to store a change that conflicts with another change.
 const MAX_ATTEMPTS: usize = 8;
 
-/// How tasks are kept that a server asks for: see [`Builder::tasks`](crate::Builder::tasks).
+/// Limits for the tasks that a server creates at the client: see
+/// [`Builder::tasks`](crate::Builder::tasks).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// How long a task is kept whose server does not say how long it wants it; default: 1 h.
+    /// Time to live of a task if the server does not request one. Default: 1 h.
     pub ttl: Duration,
-    /// How long a task is kept at most, whatever the server wants; default: 24 h.
+    /// Maximum time to live. Default: 24 h.
     pub max_ttl: Duration,
-    /// How long the server is told to wait between two looks; default: 1 s.
+    /// Suggested interval between polls. Default: 1 s.
     pub poll_interval: Duration,
-    /// How many tasks are kept, those that have ended included; default: 256. More are store_error.
-    /// Of those that have not ended there are 16 at most, as of all questions.
+    /// Maximum number of tasks, including those that have ended. Default: 256. Further requests are
+    /// rejected. At most 16 requests to the user or the model are open at the same time, with or
+    /// without a task.
     pub max_tasks: usize,
-    /// How many bytes all of them may take, estimated; default: 16 MiB.
+    /// Maximum size of all tasks in bytes, estimated. Default: 16 MiB.
     pub max_bytes: usize,
 }
 
@@ -66,7 +69,7 @@ pub(crate) struct ServerTasks {
     limits: TaskLimits,
     store: MemoryStore,
     running: Mutex<BTreeMap<String, AbortHandle>>,
-    /// Something has ended.
+    /// Notified when a task has ended.
     ended: Notify,
     began: (Instant, Timestamp),
     link: OnceLock<Weak<dyn Link>>,
@@ -92,20 +95,20 @@ impl ServerTasks {
         }
     }
 
-    /// The way to the server, for saying how a task stands.
+    /// Sets the link for status notifications.
     pub(super) fn opened(&self, link: Weak<dyn Link>) {
-        // There is one connection.
+        // There is only one connection, so the link is set once.
         let _ = self.link.set(link);
     }
 
-    /// The connection has ended, and nobody will ask for anything.
+    /// Cancels all tasks, because the connection has ended.
     pub(super) fn close(&self) {
         for running in std::mem::take(&mut *lock(&self.running)).into_values() {
             running.abort();
         }
     }
 
-    /// Answers a question later, and says so. `ask` hands it to whoever answers it.
+    /// Creates a task for a server request. `start` calls the handler.
     pub(super) fn create(
         self: &Arc<Self>,
         method: &str,
@@ -129,16 +132,17 @@ impl ServerTasks {
                 return Err(error);
             }
         };
-        tracing::info!(task = %short_id(&id), method, "the server's question is a task");
+        tracing::info!(task = %short_id(&id), method, "created a task for a server request");
         let this = Arc::clone(self);
-        // Held until the task is on the table, so that it cannot be off before it is on.
+        // Locked until the task is in the table, because the handler removes it when it has
+        // finished.
         let mut running = lock(&self.running);
         let ran = id.clone();
         let task = tokio::spawn(async move {
             let outcome = timeout(ttl, outcome(reply)).await;
             let outcome = outcome.unwrap_or_else(|_| {
                 Err(ErrorObject::internal(
-                    "nobody answered as long as the task was kept",
+                    "the task expired before the request was answered",
                 ))
             });
             this.end(&ran, outcome);
@@ -148,7 +152,7 @@ impl ServerTasks {
         Ok(Payload::of(CreateTaskResult::new(shown)))
     }
 
-    /// The answer to a request about tasks; `None` if it is about something else.
+    /// Answers a request about tasks; returns `None` for other requests.
     pub(super) fn request(self: &Arc<Self>, method: &str, params: Option<&str>) -> Option<Reply> {
         let reply = match method {
             method::TASKS_GET => self.get(params),
@@ -167,7 +171,7 @@ impl ServerTasks {
 
     fn get(&self, params: Option<&str>) -> Outcome {
         let task = self.find(&named(params)?)?;
-        tracing::debug!(task = %short_id(task.id()), "the server looks at a task");
+        tracing::debug!(task = %short_id(task.id()), "the server polls a task");
         Ok(Payload::of(task.to_core()))
     }
 
@@ -175,7 +179,7 @@ impl ServerTasks {
         let params: PaginatedRequestParams = decoded(params)?;
         let after = params.cursor.as_deref();
         if after.is_some_and(|cursor| !is_id(cursor)) {
-            return Err(ErrorObject::invalid_params("no such cursor"));
+            return Err(ErrorObject::invalid_params("unknown cursor"));
         }
         poll_now(self.store.sweep(self.now())).map_err(store_error)?;
         let tasks = poll_now(self.store.list(None, after, PAGE + 1)).map_err(store_error)?;
@@ -202,16 +206,19 @@ impl ServerTasks {
                     if let Some(running) = lock(&self.running).remove(&id) {
                         running.abort();
                     }
-                    tracing::info!(task = %short_id(&id), "the server has cancelled a task");
+                    tracing::info!(task = %short_id(&id), "the server cancelled a task");
                     self.notify(&task);
                     return Ok(Payload::of(task.to_core()));
                 }
             }
         }
-        Err(ErrorObject::internal("the task changes all the time"))
+        Err(ErrorObject::internal(
+            "the task cannot be changed because of concurrent changes; \
+         repeat the request",
+        ))
     }
 
-    /// Waits for the outcome, which every caller gets.
+    /// Waits for the outcome. Every request gets it.
     fn result(self: &Arc<Self>, id: String) -> Reply {
         let this = Arc::clone(self);
         Reply::Pending(Box::pin(async move {
@@ -220,7 +227,8 @@ impl ServerTasks {
                 let task = this.find(&id)?;
                 match task.state() {
                     TaskState::Ended(TaskOutcome::Result { json, .. }) => {
-                        tracing::debug!(task = %short_id(&id), "the server has fetched an answer");
+                        tracing::debug!(task = %short_id(&id), "the server fetched the result of \
+                         a task");
                         return related(json, &id);
                     }
                     TaskState::Ended(TaskOutcome::Error(error)) => return Err(error.clone()),
@@ -252,21 +260,21 @@ impl ServerTasks {
             }
             match poll_now(self.store.put(task)) {
                 Ok(task) => {
-                    tracing::info!(task = %short_id(id), "the answer to a task is there");
+                    tracing::info!(task = %short_id(id), "a task has ended");
                     self.notify(&task);
                     return;
                 }
                 Err(StoreError::Conflict) => {}
-                // The answer takes more room than there is.
+                // The result exceeds the size limit.
                 Err(error) => {
-                    tracing::error!(%error, "the answer to a task is lost");
+                    tracing::error!(%error, "the result of a task cannot be stored");
                     outcome = TaskOutcome::Error(store_error(error));
                 }
             }
         }
     }
 
-    /// Says how a task stands to those who wait for it: here, and at the other side.
+    /// Notifies waiting requests and the server of a change.
     fn notify(&self, task: &Task) {
         self.ended.notify_waiters();
         let link = self.link.get().and_then(Weak::upgrade);
@@ -274,7 +282,7 @@ impl ServerTasks {
         if let (Some(link), Ok(text)) = (link, text) {
             let method = method::NOTIFICATIONS_TASKS_STATUS;
             if let Err(error) = link.notify(method, Some(&text), Delivery::Lossy) {
-                tracing::debug!(%error, "nobody hears how a task stands");
+                tracing::debug!(%error, "the status notification of a task was not sent");
             }
         }
     }
@@ -282,7 +290,7 @@ impl ServerTasks {
     fn find(&self, id: &str) -> Result<Task, ErrorObject> {
         let task = poll_now(self.store.get(id)).map_err(store_error)?;
         task.filter(|task| !task.is_expired(self.now()))
-            .ok_or_else(|| ErrorObject::invalid_params("there is no such task, or not any more"))
+            .ok_or_else(|| ErrorObject::invalid_params("the task does not exist or has expired"))
     }
 
     fn now(&self) -> Timestamp {
@@ -291,7 +299,7 @@ impl ServerTasks {
     }
 }
 
-/// The outcome of a question; a panic is a failure.
+/// Returns the outcome of a handler. A panic becomes an error.
 async fn outcome(reply: Reply) -> Outcome {
     match reply {
         Reply::Ready(outcome) => outcome,
@@ -302,11 +310,11 @@ async fn outcome(reply: Reply) -> Outcome {
             })
             .await
         }
-        _ => Err(ErrorObject::internal("this cannot be answered later")),
+        _ => Err(ErrorObject::internal("this request cannot be a task")),
     }
 }
 
-/// What a store in memory answers, which it does without waiting.
+/// Returns the result of a store operation. The store in memory never waits.
 fn poll_now<T>(mut future: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, StoreError> {
     match future
         .as_mut()
@@ -317,22 +325,23 @@ fn poll_now<T>(mut future: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, St
     }
 }
 
-/// What a server is told of a failure of the store.
+/// Converts an error of the store to the error for the server.
 fn store_error(error: StoreError) -> ErrorObject {
     match error {
-        StoreError::Full { limit } => {
-            ErrorObject::internal(format!("no more tasks are kept: {limit} is the limit"))
-        }
+        StoreError::Full { limit } => ErrorObject::internal(format!(
+            "the limit of {limit} tasks is reached; repeat the \
+             request later"
+        )),
         error => {
-            tracing::error!(%error, "tasks cannot be kept");
-            ErrorObject::internal("tasks cannot be kept")
+            tracing::error!(%error, "the task store failed");
+            ErrorObject::internal("the task store failed")
         }
     }
 }
 
-/// A result with the id of its task, which says to whom it belongs.
+/// Adds the id of the task to a result.
 fn related(json: &RawJson, id: &str) -> Outcome {
-    let broken = |_| ErrorObject::internal("the answer is no object");
+    let broken = |_| ErrorObject::internal("the result is not an object");
     let mut result: JsonObject = json.decode().map_err(broken)?;
     let mut meta = match result.remove("_meta") {
         Some(Value::Object(meta)) => Meta::from(meta),
@@ -343,7 +352,7 @@ fn related(json: &RawJson, id: &str) -> Outcome {
     Ok(Payload::of(result))
 }
 
-/// The id of the task that params name; what stands in their `_meta` does not count.
+/// Returns the id of the task that the params name. `_meta` is not used for that.
 fn named(params: Option<&str>) -> Result<String, ErrorObject> {
     decoded::<GetTaskRequestParams>(params).map(|params| params.task_id)
 }
@@ -367,7 +376,7 @@ fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// As much of an id as may stand in a log.
+/// Returns the start of an id, which may be logged.
 fn short_id(id: &str) -> &str {
     id.get(..8).unwrap_or_default()
 }

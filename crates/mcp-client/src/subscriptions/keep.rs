@@ -1,4 +1,4 @@
-//! The task that keeps one stream open for all that is wanted.
+//! The task that keeps one stream open for all wanted changes.
 
 use std::future::{pending, poll_fn};
 use std::sync::atomic::Ordering;
@@ -12,38 +12,39 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::listener::{
-    ListenError, ListenStatus, Listener, OpenEntry, OpenStream, Stage, WantedChanges, is_empty,
+    ListenError, ListenStatus, OpenEntry, OpenStream, Stage, SubscriptionListener, WantedChanges,
+    is_empty,
 };
 use crate::sync::lock;
 
-/// Streams in a row that break before anything is status on them; then it is given up.
+/// Maximum number of consecutive streams that fail before they are acknowledged.
 const MAX_FAILURES: u32 = 16;
-/// The bound on the wait after the first of them; it doubles.
+/// Upper bound of the first delay; it doubles with each failure.
 const BASE_DELAY: Duration = Duration::from_millis(500);
-/// The bound on any wait.
+/// Upper bound of all delays.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// How a stream ended.
 enum End {
-    /// Something else is wanted.
+    /// Other changes are wanted.
     Changed,
-    /// The server ended it in good order.
+    /// The server ended the stream gracefully.
     Graceful,
     Rejected(ErrorObject),
     Broken(String),
     Closed,
 }
 
-/// A stream, off the table when it is dropped.
+/// A stream, removed from the table on drop.
 struct Stream {
     call: Call,
     key: u64,
-    listener: Arc<Listener>,
+    listener: Arc<SubscriptionListener>,
 }
 
-pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Listener>) {
+pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<SubscriptionListener>) {
     let mut wanted = listener.wanted.subscribe();
-    // Stays open until its successor is acknowledged, so that nothing is missed.
+    // Stays open until the next stream is acknowledged, so that no notification is lost.
     let mut old: Option<Stream> = None;
     let mut failures = 0;
     loop {
@@ -71,13 +72,13 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Listener>)
             End::Changed => old = Some(stream),
             End::Closed => return,
             End::Rejected(error) => {
-                tracing::debug!(%error, "the server refuses to tell of changes");
+                tracing::debug!(%error, "the server rejected a subscription");
                 listener.settle(now.number, Err(ListenError::Rejected(error)));
                 drop(stream);
                 read_until_changed(&mut old, &mut wanted).await;
             }
             End::Graceful => {
-                tracing::debug!("the server ended the stream of changes");
+                tracing::debug!("the server ended a subscription");
                 drop(stream);
                 old = None;
                 let reason = "the server ended the subscription".to_owned();
@@ -87,7 +88,7 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Listener>)
                 drop(stream);
                 failures += 1;
                 if failures > MAX_FAILURES {
-                    tracing::warn!(reason, "nothing is status of changes any more");
+                    tracing::warn!(reason, "no more change notifications are received");
                     failures = 0;
                     listener.give_up(now.number, reason, &mut wanted).await;
                 } else {
@@ -105,7 +106,7 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Listener>)
 
 fn open<T: OpenStream>(
     opener: &Weak<T>,
-    listener: &Arc<Listener>,
+    listener: &Arc<SubscriptionListener>,
     wanted: &WantedChanges,
 ) -> Option<(Stream, Duration)> {
     let asked = wanted.filter();
@@ -127,7 +128,8 @@ fn open<T: OpenStream>(
     Some((stream, limit))
 }
 
-/// Waits for the end of a stream, with the one before it until it is acknowledged.
+/// Waits for the end of a stream. `old` is the previous stream, which is read until this one is
+/// acknowledged.
 async fn listen(
     stream: &mut Stream,
     old: &mut Option<Stream>,
@@ -145,7 +147,7 @@ async fn listen(
         let _ = status.wait_for(is).await;
     };
     let follow = async {
-        // The one before is read on meanwhile.
+        // Meanwhile the previous stream is read.
         let waited = timeout(limit, race(acknowledged, ended(old.as_mut()))).await;
         if waited.is_err() {
             let seconds = limit.as_secs_f64();
@@ -175,7 +177,7 @@ async fn listen(
     race(answered, race(cancelled, follow)).await
 }
 
-/// Reads the old stream on until something else is wanted.
+/// Reads the previous stream until other changes are wanted.
 async fn read_until_changed(old: &mut Option<Stream>, wanted: &mut watch::Receiver<WantedChanges>) {
     let changed = async {
         let _ = wanted.changed().await;
@@ -183,7 +185,7 @@ async fn read_until_changed(old: &mut Option<Stream>, wanted: &mut watch::Receiv
     race(changed, ended(old.as_mut())).await;
 }
 
-/// Reads a stream, whose end nobody waits for.
+/// Reads a stream until it is dropped.
 async fn ended(stream: Option<&mut Stream>) {
     if let Some(stream) = stream {
         let _ = (&mut stream.call).await;
@@ -191,7 +193,7 @@ async fn ended(stream: Option<&mut Stream>) {
     pending::<()>().await;
 }
 
-impl Listener {
+impl SubscriptionListener {
     fn stage(&self, key: u64) -> Option<Stage> {
         let open = lock(&self.open);
         open.iter()
@@ -199,7 +201,7 @@ impl Listener {
             .map(|entry| entry.stage)
     }
 
-    /// Ends the subscriptions, and waits until something new is wanted.
+    /// Ends the subscriptions, and waits until other changes are wanted.
     async fn give_up(&self, number: u64, why: String, wanted: &mut watch::Receiver<WantedChanges>) {
         let is_last = self.wanted.send_if_modified(|wanted| {
             let is_last = wanted.number == number;
@@ -223,7 +225,7 @@ impl Drop for Stream {
     }
 }
 
-/// What is done first; the first of both goes first.
+/// Completes with the future that is ready first.
 async fn race<T>(
     first: impl Future<Output = T> + Send,
     second: impl Future<Output = T> + Send,
@@ -237,8 +239,8 @@ async fn race<T>(
     .await
 }
 
-/// A random part of a bound that doubles: clients that lost the same server do not come back at
-/// the same moment.
+/// Returns a random delay below a bound that doubles (full jitter), so that clients of the same
+/// server do not reconnect at the same time.
 fn delay(attempt: u32) -> Duration {
     let bound = BASE_DELAY
         .saturating_mul(1 << attempt.min(16))
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_drawn_below_a_bound_that_doubles() {
+    fn delays_are_random_below_a_bound_that_doubles() {
         for attempt in 0..20 {
             let bound = BASE_DELAY.saturating_mul(1 << attempt).min(MAX_DELAY);
             assert!(delay(attempt) < bound);

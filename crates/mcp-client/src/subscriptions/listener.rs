@@ -1,7 +1,7 @@
-//! Hearing of changes where there are no sessions: one stream, for all that is wanted.
+//! Change notifications on the stateless revision: one stream for all wanted changes.
 //!
-//! [`Listener`] holds what is wanted, which streams are open, and what became of them; `keep` is
-//! the task that makes one follow from the other.
+//! [`SubscriptionListener`] holds the wanted changes, the open streams and their status. The task
+//! in `keep` opens streams for the wanted changes.
 //!
 //! Specification: [subscriptions][spec].
 //!
@@ -29,8 +29,8 @@ pub(crate) trait OpenStream: Send + Sync + 'static {
     fn open_stream(&self, filter: &SubscriptionFilter, id: SentId) -> Option<(Call, Duration)>;
 }
 
-/// What is wanted of a server, and what it sends.
-pub(crate) struct Listener {
+/// The changes that the client wants to be notified of, and the streams for them.
+pub(crate) struct SubscriptionListener {
     pub(super) wanted: watch::Sender<WantedChanges>,
     pub(super) status: watch::Sender<ListenStatus>,
     pub(super) open: Mutex<Vec<OpenEntry>>,
@@ -39,30 +39,30 @@ pub(crate) struct Listener {
     pub(super) keys: AtomicU64,
 }
 
-/// What somebody wants to hear of. Each change of it has a number.
+/// The wanted changes. Each modification gets a number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WantedChanges {
     pub(super) number: u64,
     pub(super) lists: SubscriptionFilter,
-    /// How many want to hear of a resource.
+    /// Number of subscriptions by resource.
     pub(super) resources: BTreeMap<String, usize>,
     pub(super) closed: bool,
 }
 
-/// What became of what was wanted, up to a number.
+/// The status of the wanted changes, up to a number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ListenStatus {
     pub(super) number: u64,
-    /// What the server sends; or its refusal.
+    /// The changes that the server sends, or its error.
     pub(super) outcome: Option<Result<SubscriptionFilter, ListenError>>,
 }
 
-/// Why nothing is status.
+/// The reason why no notifications are sent.
 #[derive(Debug, Clone)]
 pub(crate) enum ListenError {
-    /// The server refused.
+    /// The server rejected the subscription.
     Rejected(ErrorObject),
-    /// It could not be kept up, or has ended.
+    /// The stream failed or has ended.
     Ended(String),
 }
 
@@ -79,11 +79,11 @@ pub(super) struct OpenEntry {
 pub(super) enum Stage {
     Sent,
     Acknowledged,
-    /// The server ended it.
+    /// The server ended the stream.
     Ended,
 }
 
-impl Listener {
+impl SubscriptionListener {
     pub(crate) fn new(subscriptions: Arc<Subscriptions>) -> Self {
         Self {
             wanted: watch::Sender::default(),
@@ -95,7 +95,7 @@ impl Listener {
         }
     }
 
-    /// Wants to hear of those lists whose changes the server announces.
+    /// Subscribes to the lists whose changes the server announces.
     pub(crate) fn want_lists(&self, server: &ServerCapabilities) {
         let tools = server.tools.as_ref().and_then(|tools| tools.list_changed);
         let prompts = server
@@ -117,7 +117,7 @@ impl Listener {
         });
     }
 
-    /// Wants to hear of a resource; the number of that wish.
+    /// Subscribes to a resource. Returns the number of this modification.
     pub(crate) fn want_resource(&self, uri: &str) -> u64 {
         let mut number = 0;
         self.wanted.send_if_modified(|wanted| {
@@ -131,7 +131,7 @@ impl Listener {
         number
     }
 
-    /// Does not want to hear of it any more.
+    /// Removes a subscription to a resource.
     pub(crate) fn drop_resource(&self, uri: &str) {
         self.wanted.send_if_modified(|wanted| {
             let Some(count) = wanted.resources.get_mut(uri) else {
@@ -147,12 +147,12 @@ impl Listener {
         });
     }
 
-    /// Whether anything is wanted.
+    /// Returns whether any changes are wanted.
     pub(crate) fn has_wanted(&self) -> bool {
         !is_empty(&self.wanted.borrow().filter())
     }
 
-    /// Starts the task, unless it runs.
+    /// Starts the task, unless it is running.
     pub(crate) fn start<T: OpenStream>(self: &Arc<Self>, opener: &Arc<T>) {
         if !self.runs.swap(true, Ordering::AcqRel) {
             let opener: Weak<T> = Arc::downgrade(opener);
@@ -160,7 +160,7 @@ impl Listener {
         }
     }
 
-    /// What became of the wish with this number. Cancel safe.
+    /// Waits for the status of the modification with this number. Cancel safe.
     pub(crate) async fn wait_settled(
         &self,
         number: u64,
@@ -172,56 +172,59 @@ impl Listener {
         outcome.unwrap_or_else(|| Err(ListenError::Ended("the connection ended".to_owned())))
     }
 
-    /// What the server said that it sends.
+    /// Returns the filter that the server acknowledged.
     pub(crate) fn acknowledged_filter(&self) -> Option<SubscriptionFilter> {
         let status = self.status.borrow();
         status.outcome.clone().and_then(Result::ok)
     }
 
-    /// The server says what it sends on a stream.
+    /// Handles the acknowledgement of a stream.
     pub(crate) fn on_acknowledged(&self, id: &RequestId, honoured: SubscriptionFilter) {
         let mut open = lock(&self.open);
         let is_waiting = |entry: &&mut OpenEntry| entry.is(id) && entry.stage == Stage::Sent;
         let Some(stream) = open.iter_mut().find(is_waiting) else {
-            tracing::debug!(%id, "ignored an acknowledgement nobody waits for");
+            tracing::debug!(%id, "ignored an acknowledgement of an unknown subscription");
             return;
         };
         stream.stage = Stage::Acknowledged;
         let refused = missing(&stream.asked, &honoured);
         if !refused.is_empty() {
-            tracing::warn!(?refused, "the server does not tell of these changes");
+            tracing::warn!(
+                ?refused,
+                "the server does not send notifications of these changes"
+            );
         }
         let number = stream.number;
         drop(open);
         self.settle(number, Ok(honoured));
     }
 
-    /// The server ended a stream.
+    /// Handles the end of a stream by the server.
     pub(crate) fn on_cancelled(&self, id: &RequestId) {
         let mut open = lock(&self.open);
         let has_id = |entry: &&mut OpenEntry| entry.id.get().as_ref() == Some(id);
         if let Some(stream) = open.iter_mut().find(has_id) {
             stream.stage = Stage::Ended;
             drop(open);
-            // Wakes the task that looks after it.
+            // Wakes the task.
             self.status.send_modify(|_| {});
         }
     }
 
-    /// Whether there is such a stream, and the server has acknowledged it.
+    /// Returns whether the stream exists and was acknowledged.
     pub(crate) fn is_open(&self, id: Option<&RequestId>) -> bool {
         let is_open = |entry: &OpenEntry, id| entry.is(id) && entry.stage == Stage::Acknowledged;
         id.is_some_and(|id| lock(&self.open).iter().any(|entry| is_open(entry, id)))
     }
 
-    /// The connection ended.
+    /// Ends all subscriptions, because the connection has ended.
     pub(crate) fn close(&self) {
         self.wanted.send_modify(|wanted| wanted.closed = true);
         let reason = ListenError::Ended("the connection ended".to_owned());
         self.settle(u64::MAX, Err(reason));
     }
 
-    /// There is another connection in the place of one that ended before anything was wanted.
+    /// Resets the state for a new connection. The old one ended before any changes were wanted.
     pub(crate) fn reopen(&self) {
         self.wanted.send_replace(WantedChanges::default());
         self.status.send_replace(ListenStatus::default());
@@ -247,7 +250,8 @@ impl WantedChanges {
 }
 
 impl OpenEntry {
-    /// A transport that does not tell the id has but one stream at a time.
+    /// Returns whether this is the stream with the id. A transport that does not report ids has
+    /// only one stream at a time.
     fn is(&self, id: &RequestId) -> bool {
         self.id.get().is_none_or(|own| own == *id)
     }
@@ -257,7 +261,7 @@ pub(super) fn is_empty(filter: &SubscriptionFilter) -> bool {
     missing(filter, &SubscriptionFilter::new()).is_empty()
 }
 
-/// What was asked for and is not honoured.
+/// Returns the requested changes that the server did not acknowledge.
 fn missing<'a>(asked: &'a SubscriptionFilter, honoured: &SubscriptionFilter) -> Vec<&'a str> {
     let lacks =
         |asked: Option<bool>, honoured: Option<bool>| asked == Some(true) && honoured != Some(true);

@@ -1,4 +1,4 @@
-//! Subscriptions to resources, as streams.
+//! Subscriptions to resources.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::Error;
 use crate::call::Call;
 use crate::shared::Shared;
 
-/// Tells when a resource changed. Dropping it unsubscribes.
+/// A subscription to a resource: a stream of its changes. Dropping it unsubscribes.
 pub struct Subscription {
     shared: Arc<Shared>,
     uri: String,
@@ -26,10 +26,11 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Subscribes: by a request of its own, or by a stream for all subscriptions.
+    /// Subscribes: with `resources/subscribe` in a session, with the common stream on the stateless
+    /// revision.
     pub(crate) async fn open(shared: &Arc<Shared>, uri: String) -> Result<Self, Error> {
         shared.offers(SubscribeRequest::METHOD)?;
-        // Registered first: an update may come right behind the answer.
+        // Registered first, because an update may follow the response immediately.
         let subscription = Self::register(shared, uri.clone());
         let agreed = if shared.rules().stateless {
             subscription.listen().await
@@ -47,7 +48,7 @@ impl Subscription {
         }
     }
 
-    /// Has the stream ask for this resource too, and waits until the server says that it tells.
+    /// Adds the resource to the common stream and waits until the server acknowledges it.
     async fn listen(&self) -> Result<(), Error> {
         let shared = &self.shared;
         let listener = &shared.inbound.listener;
@@ -72,13 +73,13 @@ impl Subscription {
                 });
             }
         };
-        let told = honoured.resource_subscriptions.unwrap_or_default();
-        if told.contains(&self.uri) {
+        let honoured = honoured.resource_subscriptions.unwrap_or_default();
+        if honoured.contains(&self.uri) {
             return Ok(());
         }
         Err(Error::NotSubscribed {
             uri: self.uri.clone(),
-            reason: "the server does not tell of it".to_owned(),
+            reason: "the server does not send notifications for it".to_owned(),
         })
     }
 
@@ -94,13 +95,13 @@ impl Subscription {
         }
     }
 
-    /// What was subscribed to.
+    /// Returns the URI of the subscribed resource.
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// The URI of the next resource that changed: the one subscribed to or a part of it. `None`
-    /// once the connection has ended.
+    /// Returns the URI of the next resource that changed: the subscribed resource or a part of it.
+    /// Returns `None` once the connection has ended.
     ///
     /// # Cancel safety
     /// No update is lost.
@@ -108,10 +109,10 @@ impl Subscription {
         self.updates.recv().await
     }
 
-    /// Ends the subscription and waits until the server knows.
+    /// Ends the subscription and waits for the response of the server.
     ///
     /// # Errors
-    /// As any call.
+    /// The errors of any call.
     pub async fn unsubscribe(self) -> Result<(), Error> {
         if self.remove() {
             let params = UnsubscribeRequestParams::new(&self.uri);
@@ -120,8 +121,9 @@ impl Subscription {
         Ok(())
     }
 
-    /// Takes it off the table; whether the server has to be told, because it was the last for its
-    /// resource. Where there are no sessions, the stream follows by itself.
+    /// Removes the subscription from the table. Returns whether `resources/unsubscribe` must be
+    /// sent, because this was the last subscription to the resource. On the stateless revision the
+    /// common stream is updated instead.
     fn remove(&self) -> bool {
         let shared = &self.shared;
         let Some(is_last) = self.table.remove(self.key, &self.uri) else {

@@ -1,7 +1,7 @@
-//! Tool calls that go on as tasks.
+//! Tool calls that the server continues as tasks.
 //!
-//! Specification: [tasks](https://modelcontextprotocol.io/seps/2663-tasks-extension), which are an
-//! extension of 2026-07-28; [those of 2025-11-25][old] differ on the wire and not here.
+//! Specification: [tasks](https://modelcontextprotocol.io/seps/2663-tasks-extension), an extension
+//! of 2026-07-28. The [tasks of 2025-11-25][old] have other messages and the same behavior here.
 //!
 //! [old]: https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
 
@@ -35,20 +35,20 @@ use state::{OnStatus, Snapshot, TaskState};
 
 pub use reference::TaskRef;
 
-/// How a tool call was taken up: see [`ToolCall::start`](crate::ToolCall::start).
+/// The first response to a tool call: see [`ToolCall::start`](crate::ToolCall::start).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallStart {
-    /// It is done already.
+    /// The call is complete.
     Done(CallToolResult),
-    /// It goes on as a task.
+    /// The server continues the call as a task.
     Task(TaskHandle),
 }
 
-/// A tool call that goes on as a task.
+/// A tool call that the server continues as a task.
 ///
-/// Dropping it leaves the task alone: it keeps running, and [`Client::task`](crate::Client::task)
-/// returns to it.
+/// Dropping the handle does not affect the task: it continues to run, and
+/// [`Client::task`](crate::Client::task) creates another handle.
 #[derive(Clone)]
 pub struct TaskHandle {
     shared: Arc<Shared>,
@@ -56,14 +56,14 @@ pub struct TaskHandle {
     timeouts: Timeouts,
     on_status: Option<OnStatus>,
     immediate_response: Option<String>,
-    /// How the task stood when it was created, until somebody waits for it.
+    /// The state of the task when it was created, until the first [`wait`](Self::wait).
     first: Arc<Mutex<Option<Snapshot>>>,
-    /// Progress may come as long as the task runs.
+    /// Receives progress notifications as long as the task runs.
     _progress: Option<Arc<ProgressEntry>>,
 }
 
 impl TaskHandle {
-    /// Reads the result that creates a task.
+    /// Creates a handle from the result that creates a task.
     pub(crate) fn created(
         shared: &Arc<Shared>,
         tool: String,
@@ -82,7 +82,8 @@ impl TaskHandle {
             poll_interval_ms: interval.and_then(|millis| u64::try_from(millis).ok()),
             server: KnownVersion::of(shared.agreed.revision),
         };
-        tracing::info!(task = task.short_id(), tool = ?task.tool, "a call goes on as a task");
+        tracing::info!(task = task.short_id(), tool = ?task.tool, "the server continues a call \
+         as a task");
         Ok(Self {
             shared: Arc::clone(shared),
             task,
@@ -106,18 +107,19 @@ impl TaskHandle {
         }
     }
 
-    /// What to store to come back to the task.
+    /// Returns the reference that can be stored to resume waiting for the task later.
     pub fn task_ref(&self) -> &TaskRef {
         &self.task
     }
 
-    /// What the server suggests to tell the model while the task runs (2025-11-25).
+    /// Returns the text that the server suggests to show the model while the task runs
+    /// (2025-11-25).
     pub fn immediate_response(&self) -> Option<&str> {
         self.immediate_response.as_deref()
     }
 
-    /// Calls `callback` with each state that [`wait`](Self::wait) sees, when it differs from the
-    /// one before. It must not block.
+    /// Calls `callback` with each state that [`wait`](Self::wait) receives and that differs from
+    /// the previous state. It must not block.
     #[must_use]
     pub fn on_status(mut self, callback: impl Fn(&TaskState) + Send + Sync + 'static) -> Self {
         self.on_status = Some(Arc::new(callback));
@@ -129,17 +131,18 @@ impl TaskHandle {
         self
     }
 
-    /// Waits for the end of the task, however long that takes: looks at it as often as the server
-    /// likes, and answers what it asks with the handlers of the [`Builder`](crate::Builder). A
-    /// server that goes away is asked again until the task may be forgotten or, if it has no
-    /// limit, until the server was unreachable for [`Timeouts::total`].
+    /// Waits for the end of the task, without a time limit. Polls the task at the interval that the
+    /// server suggests, and answers its input requests with the handlers of the
+    /// [`Builder`](crate::Builder). If the server is unreachable, polling continues until the time
+    /// to live of the task has passed or, for a task without one, until the server was unreachable
+    /// for [`Timeouts::total`].
     ///
     /// # Errors
-    /// The failure of the call; [`Error::TaskCancelled`], [`Error::TaskLost`]; a question that has
-    /// no answer. The task is left alone then.
+    /// The error of the call; [`Error::TaskCancelled`]; [`Error::TaskLost`]; [`Error::InputFailed`]
+    /// if an input request has no result. The task then continues to run.
     ///
     /// # Cancel safety
-    /// Dropping the future drops the handlers that are answering, and leaves the task alone.
+    /// Dropping the future drops the handlers of input requests. The task continues to run.
     pub async fn wait(&self) -> Result<CallToolResult, Error> {
         self.check_server()?;
         let shared = &self.shared;
@@ -149,17 +152,17 @@ impl TaskHandle {
         let (task, tool) = (self.task.short_id(), &self.task.tool);
         match &raw {
             Ok(_) => tracing::info!(task, ?tool, "a task was completed"),
-            Err(error) => tracing::info!(task, ?tool, %error, "a task came to nothing"),
+            Err(error) => tracing::info!(task, ?tool, %error, "waiting for a task failed"),
         }
         let result: CallToolResult = decode(method::TOOLS_CALL, &raw?)?;
         shared.tools.check_output(&self.task.tool, &result)?;
         Ok(result)
     }
 
-    /// How the task stands now; asks once.
+    /// Requests the current state of the task, once.
     ///
     /// # Errors
-    /// [`Error::TaskLost`] if the server does not know the task; as any call.
+    /// [`Error::TaskLost`] if the server does not know the task, and the errors of any call.
     pub async fn status(&self) -> Result<TaskState, Error> {
         self.check_server()?;
         let poller = TaskPoller::new(&self.shared, &self.task, self.timeouts, None);
@@ -172,11 +175,12 @@ impl TaskHandle {
         }
     }
 
-    /// Asks the server to give the task up. It may be too late for that, and a server of 2026-07-28
-    /// only says that it has heard; [`wait`](Self::wait) tells what became of the task.
+    /// Asks the server to cancel the task. The task may already have ended, and a server of
+    /// 2026-07-28 only acknowledges the request. [`wait`](Self::wait) returns the result.
     ///
     /// # Errors
-    /// The server refuses: it does not know the task, say, or the task has ended.
+    /// The server rejects the request, for example because it does not know the task or the task
+    /// has ended.
     pub async fn cancel(&self) -> Result<(), Error> {
         self.check_server()?;
         let call = cancel(&self.shared, &self.task.id)?;
@@ -190,8 +194,8 @@ impl TaskHandle {
         Ok(())
     }
 
-    /// The same for a call that is one await: up to the cap of its timeouts, and the task ends
-    /// with it.
+    /// Waits for the end of the task like [`wait`](Self::wait), up to the total timeout of the call
+    /// that began at `began`. Cancels the task if it has not ended.
     pub(crate) async fn finish(self, began: Instant) -> Result<CallToolResult, Error> {
         let after = self.timeouts.total;
         let mut guard = CancelOnDrop(Some(&self));
@@ -201,7 +205,7 @@ impl TaskHandle {
             setting: "total",
             after,
         }));
-        // What has ended cannot be given up, and nor can what is out of reach.
+        // A task that has ended or that is unreachable cannot be cancelled.
         if matches!(
             result,
             Ok(_)
@@ -216,7 +220,7 @@ impl TaskHandle {
         result
     }
 
-    /// Fails if the client speaks to another era's server than the task's.
+    /// Returns an error if the task belongs to a server with the other form of tasks.
     fn check_server(&self) -> Result<(), Error> {
         let (task, client) = (
             self.task.server,
@@ -224,13 +228,14 @@ impl TaskHandle {
         );
         if task.era() == client.era() {
             if client.revision().is_stateless() && !self.shared.has_tasks() {
-                let problem = "the client does not know tasks; connect it with Builder::task_calls";
+                let problem = "the client did not declare tasks; call Builder::task_calls before \
+                 connecting";
                 return Err(Error::Invalid(problem.to_owned()));
             }
             return Ok(());
         }
         Err(Error::Invalid(format!(
-            "the task was created in revision {}, and this server speaks {}",
+            "the task was created with revision {}, but this connection uses {}",
             task.revision(),
             client.revision()
         )))
@@ -243,7 +248,7 @@ impl fmt::Debug for TaskHandle {
     }
 }
 
-/// Gives the task up when the call is dropped that waits for it.
+/// Cancels the task when the call that waits for it is dropped.
 struct CancelOnDrop<'a>(Option<&'a TaskHandle>);
 
 impl Drop for CancelOnDrop<'_> {
@@ -256,11 +261,11 @@ impl Drop for CancelOnDrop<'_> {
             return;
         };
         runtime.spawn(async move {
-            // The connection has to live as long.
+            // The connection must stay open until the response.
             let _shared = shared;
             match timeout(CANCEL_TIMEOUT, call).await {
                 Ok(Ok(Ok(_))) => {}
-                other => tracing::debug!(?other, "a task was not given up"),
+                other => tracing::debug!(?other, "a task was not cancelled"),
             }
         });
     }

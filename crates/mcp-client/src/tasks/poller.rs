@@ -1,8 +1,8 @@
-//! From a task to its outcome: looking at it, answering what it asks, fetching what it came to.
+//! Waits for one task: polls its state, answers its input requests, fetches its outcome.
 //!
-//! Since 2026-07-28 all of it stands in the answer to `tasks/get`, and answers go back by
-//! `tasks/update`. Up to 2025-11-25 a task that wants input asks by requests, which come along
-//! with the answer to `tasks/result`; that is how its outcome is fetched, too.
+//! Since 2026-07-28 the response to `tasks/get` contains the input requests and the outcome, and
+//! `tasks/update` sends the input responses. Up to 2025-11-25 `tasks/result` returns the outcome,
+//! and the server sends input requests while that request is open.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -23,41 +23,41 @@ use crate::Error;
 use crate::call::round_trips::{all, input_failed, object, start_handler};
 use crate::shared::Shared;
 
-/// The first wait after a server has not answered, where it never said how long to wait.
+/// Delay after the first failed poll, if the server never suggested an interval.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
-/// Questions that one task may ask in its life.
+/// Maximum number of input requests of one task.
 const MAX_INPUT_REQUESTS: usize = 1_000;
-/// How often answers are handed over that the server refuses for a reason that may pass.
+/// How often input responses are sent again after a rejection that may be temporary.
 const MAX_REJECTIONS: u32 = 8;
 
-/// One task, and who waits for it.
+/// Waits for one task.
 pub(super) struct TaskPoller<'a> {
     pub(super) shared: &'a Shared,
     pub(super) task: &'a TaskRef,
     pub(super) timeouts: Timeouts,
     on_status: Option<&'a OnStatus>,
-    /// The keys of questions that were handed to whoever answers them.
+    /// The keys of the input requests that were passed to a handler.
     started: BTreeSet<String>,
     retries: RetrySchedule,
     reported: Option<TaskState>,
-    /// What `tasks/result` was rejection with.
+    /// The error response to `tasks/result`.
     rejection: Option<ErrorObject>,
 }
 
-/// What goes on beside the looking.
-type Work = BoxFuture<'static, Result<Done, Error>>;
+/// BackgroundWork that runs while the task is polled.
+type BackgroundWork = BoxFuture<'static, Result<Done, Error>>;
 
 enum Done {
-    /// Keys and answers, as JSON text.
+    /// The keys and results of input requests, as JSON text.
     Answers(Vec<(String, String)>),
-    /// What `tasks/result` was answered with, if it was.
+    /// The response to `tasks/result`, or `None` if the request failed.
     Outcome(Option<Answer>),
 }
 
 enum Event {
-    /// It is time to look again.
+    /// The next poll is due.
     Due,
-    /// The server has said how the task stands.
+    /// The server sent the state of the task.
     Status(RawJson),
     Done(Done),
 }
@@ -81,7 +81,8 @@ impl<'a> TaskPoller<'a> {
         }
     }
 
-    /// Waits for the end of the task; the raw result. `first` is how it stood a moment ago.
+    /// Waits for the end of the task and returns the raw result. `first` is the state when the task
+    /// was created.
     pub(super) async fn run(mut self, first: Option<Snapshot>) -> Result<RawJson, Error> {
         let watch = self.shared.inbound.tasks.open(&self.task.id);
         let mut now = match first {
@@ -92,14 +93,14 @@ impl<'a> TaskPoller<'a> {
             None => self.poll().await?,
         };
         let mut due = Instant::now() + now.state.interval();
-        let mut work: Vec<Work> = Vec::new();
+        let mut work: Vec<BackgroundWork> = Vec::new();
         loop {
             self.report(&now.state);
             if now.state.status.is_final() {
                 return self.end(&now, work.pop()).await;
             }
             if now.state.status == TaskStatus::InputRequired {
-                work.extend(self.begin(&now, work.is_empty())?);
+                work.extend(self.start_work(&now, work.is_empty())?);
             }
             loop {
                 match next(&mut work, due, &watch).await? {
@@ -116,7 +117,7 @@ impl<'a> TaskPoller<'a> {
                     Event::Done(Done::Outcome(Some(Err(rejection)))) => {
                         self.rejection = Some(rejection)
                     }
-                    // It is asked for again after the next look.
+                    // The request is sent again after the next poll.
                     Event::Done(Done::Outcome(None)) => {}
                     Event::Done(Done::Answers(answers)) => {
                         if let Some(later) = self.update(&now, answers).await? {
@@ -133,15 +134,17 @@ impl<'a> TaskPoller<'a> {
         if self.reported.as_ref() == Some(state) {
             return;
         }
-        tracing::debug!(task = self.task.short_id(), status = %state.status, "how a task stands");
+        tracing::debug!(task = self.task.short_id(), status = %state.status, "received the state \
+         of a task");
         if let Some(on_status) = self.on_status {
             on_status(state);
         }
         self.reported = Some(state.clone());
     }
 
-    /// Begins to give the task what it wants; `None` if all of it is under way or done.
-    fn begin(&mut self, now: &Snapshot, idle: bool) -> Result<Option<Work>, Error> {
+    /// Starts the work that the state of the task requires; returns `None` if all of it has been
+    /// started.
+    fn start_work(&mut self, now: &Snapshot, idle: bool) -> Result<Option<BackgroundWork>, Error> {
         if !self.shared.rules().stateless {
             if !idle {
                 return Ok(None);
@@ -152,7 +155,7 @@ impl<'a> TaskPoller<'a> {
                     Ok(answer) => Ok(Done::Outcome(Some(answer))),
                     Err(error @ Error::Closed(_)) => Err(error),
                     Err(error) => {
-                        tracing::debug!(%error, "the outcome of a task has not come");
+                        tracing::debug!(%error, "fetching the outcome of a task failed");
                         Ok(Done::Outcome(None))
                     }
                 }
@@ -167,7 +170,7 @@ impl<'a> TaskPoller<'a> {
         }
         if self.started.len() > MAX_INPUT_REQUESTS {
             return Err(Error::Protocol(format!(
-                "a task asks over {MAX_INPUT_REQUESTS} questions"
+                "a task has more than {MAX_INPUT_REQUESTS} input requests"
             )));
         }
         if replies.is_empty() {
@@ -181,8 +184,8 @@ impl<'a> TaskPoller<'a> {
         })))
     }
 
-    /// Hands over the answers that are still wanted. If the server refuses them and the task has
-    /// ended, it is how that stands.
+    /// Sends the input responses that are still required. If the server rejects them and the task
+    /// has ended, returns its state.
     async fn update(
         &mut self,
         now: &Snapshot,
@@ -214,8 +217,12 @@ impl<'a> TaskPoller<'a> {
         }
     }
 
-    /// What a task has come to that has ended.
-    async fn end(&mut self, now: &Snapshot, work: Option<Work>) -> Result<RawJson, Error> {
+    /// Returns the outcome of a task that has ended.
+    async fn end(
+        &mut self,
+        now: &Snapshot,
+        work: Option<BackgroundWork>,
+    ) -> Result<RawJson, Error> {
         let message = || now.state.message.clone();
         if now.state.status == TaskStatus::Cancelled {
             return Err(Error::TaskCancelled {
@@ -229,7 +236,7 @@ impl<'a> TaskPoller<'a> {
         let missing = |what| {
             let words = message().unwrap_or_default();
             Error::Protocol(format!(
-                "a task that is {} has no {what}: {words}",
+                "a task with status {} has no {what}: {words}",
                 now.state.status
             ))
         };
@@ -241,8 +248,12 @@ impl<'a> TaskPoller<'a> {
         }
     }
 
-    /// Fetches the outcome, up to 2025-11-25.
-    async fn fetch(&mut self, now: &Snapshot, mut work: Option<Work>) -> Result<RawJson, Error> {
+    /// Fetches the outcome with `tasks/result` (up to 2025-11-25).
+    async fn fetch(
+        &mut self,
+        now: &Snapshot,
+        mut work: Option<BackgroundWork>,
+    ) -> Result<RawJson, Error> {
         loop {
             if let Some(rejection) = self.rejection.take() {
                 return Err(self.outcome(now, rejection));
@@ -258,13 +269,14 @@ impl<'a> TaskPoller<'a> {
                 Ok(Ok(Done::Outcome(Some(Ok(result))))) => return Ok(result),
                 Ok(Ok(Done::Outcome(Some(Err(rejection))))) => self.rejection = Some(rejection),
                 Ok(Err(error)) => self.retry_after(error).await?,
-                // One that was asked for before the end may have been lost.
+                // A request that was sent before the end may have been lost.
                 Err(_) | Ok(Ok(_)) => {}
             }
         }
     }
 
-    /// The failure behind a refusal of `tasks/result`: that of the call, unless the task is gone.
+    /// Converts an error response to `tasks/result`: the task is lost, or this is the error of the
+    /// call.
     fn outcome(&self, now: &Snapshot, rejection: ErrorObject) -> Error {
         if now.state.status == TaskStatus::Completed && rejection.code == ErrorCode::INVALID_PARAMS
         {
@@ -273,7 +285,7 @@ impl<'a> TaskPoller<'a> {
         Error::Rejected(rejection)
     }
 
-    /// Looks at the task, again and again if the server does not answer.
+    /// Polls the task, and repeats the request if the server does not respond.
     async fn poll(&mut self) -> Result<Snapshot, Error> {
         loop {
             let failure = match self.send(method::TASKS_GET, &[]).await {
@@ -292,7 +304,7 @@ impl<'a> TaskPoller<'a> {
         }
     }
 
-    /// Waits before the next try; fails if there is to be none.
+    /// Waits before the next attempt; returns an error if there is none.
     async fn retry_after(&mut self, failure: Error) -> Result<(), Error> {
         if let Error::Closed(_) = failure {
             return Err(failure);
@@ -303,7 +315,8 @@ impl<'a> TaskPoller<'a> {
             .map_or(FIRST_DELAY, TaskState::interval);
         match self.retries.failed(pause, Instant::now()) {
             Some(wait) => {
-                tracing::debug!(task = self.task.short_id(), %failure, ?wait, "asking again for a task");
+                tracing::debug!(task = self.task.short_id(), %failure, ?wait, "polling a task \
+                 again");
                 sleep(wait).await;
                 Ok(())
             }
@@ -318,7 +331,7 @@ impl<'a> TaskPoller<'a> {
         }
     }
 
-    /// Sends one request about the task and waits for its answer.
+    /// Sends one request about the task and waits for the response.
     pub(super) async fn send(
         &self,
         method: &'static str,
@@ -339,8 +352,12 @@ impl<'a> TaskPoller<'a> {
     }
 }
 
-/// What happens next.
-async fn next(work: &mut Vec<Work>, due: Instant, watch: &StatusWatch) -> Result<Event, Error> {
+/// Waits for the next event.
+async fn next(
+    work: &mut Vec<BackgroundWork>,
+    due: Instant,
+    watch: &StatusWatch,
+) -> Result<Event, Error> {
     let changed = watch.changed();
     tokio::pin!(changed);
     let event = poll_fn(|cx| {

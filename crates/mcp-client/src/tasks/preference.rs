@@ -1,4 +1,4 @@
-//! Which calls ask for a task (2025-11-25). Since 2026-07-28 the server decides alone.
+//! Decides which calls request a task (2025-11-25). Since 2026-07-28 the server decides.
 //!
 //! Specification: [tool-level negotiation][spec].
 //!
@@ -14,22 +14,22 @@ use crate::Error;
 use crate::call::lists;
 use crate::shared::Shared;
 
-/// What a host would like.
+/// The host's preference for tasks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TaskPreference {
-    /// Whether a call should be a task where it may be one.
+    /// Whether the call should be a task if the tool allows it.
     pub(crate) is_wanted: bool,
-    /// How long the server should keep it.
+    /// The requested time to live.
     pub(crate) ttl: Option<Duration>,
 }
 
 impl TaskPreference {
-    /// How to ask for a task in a call of this tool; `None` if there is nothing to ask for. Tools
-    /// that were never listed are: a server that takes tasks may have tools that run as nothing
-    /// else, and says so nowhere but there.
+    /// Returns the task request for a call of this tool, or `None` for a call without a task. Lists
+    /// the tools first if they were never listed, because only the list tells which tools must be
+    /// called as tasks.
     ///
     /// # Errors
-    /// The tools cannot be listed, and the host would like a task.
+    /// The tools cannot be listed, and the host prefers a task.
     pub(crate) async fn before_call(
         self,
         shared: &Arc<Shared>,
@@ -43,7 +43,7 @@ impl TaskPreference {
         if unknown && (self.is_wanted || lists_first) {
             match lists::tools(shared).await {
                 Err(error) if self.is_wanted => return Err(error),
-                Err(error) => tracing::debug!(%error, "calling a tool that nobody has listed"),
+                Err(error) => tracing::debug!(%error, "calling a tool that was not listed"),
                 Ok(_) => {}
             }
         }
@@ -54,7 +54,8 @@ impl TaskPreference {
         })
     }
 
-    /// The same after a plain call was rejection: by a tool that runs as a task only, perhaps.
+    /// Returns the task request after the server rejected a call without a task, in case the tool
+    /// must be called as a task.
     ///
     /// # Errors
     /// The tools cannot be listed.
@@ -73,7 +74,7 @@ impl TaskPreference {
         }
         Ok(match shared.tools.task_support(tool) {
             Some(TaskSupport::Required) => Some(self.metadata()),
-            // A server may want all calls to be tasks, and says so in this way.
+            // With this code, a server requires that all calls are tasks.
             Some(TaskSupport::Optional) if all => Some(self.metadata()),
             _ => None,
         })
@@ -87,7 +88,7 @@ impl TaskPreference {
     }
 }
 
-/// Whether the server can be asked for tasks at all, whatever its tools say.
+/// Returns whether the server supports tool calls as tasks.
 fn supports_task_calls(shared: &Shared) -> bool {
     let tasks = shared.agreed.capabilities.tasks.as_ref();
     let tools = tasks

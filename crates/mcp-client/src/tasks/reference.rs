@@ -32,28 +32,28 @@ pub struct TaskRef {
 }
 
 impl TaskRef {
-    /// The server's id of the task.
+    /// Returns the id that the server gave to the task.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The tool that was called.
+    /// Returns the name of the tool that was called.
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// When the task was created, as an ISO 8601 timestamp of the server's clock.
+    /// Returns the time when the task was created, as an ISO 8601 timestamp of the server's clock.
     pub fn created_at(&self) -> &str {
         &self.created_at
     }
 
-    /// What was found out about the server, for the [next connection](crate::Negotiation::Prior)
-    /// to it.
+    /// Returns the negotiated version, for the [next connection](crate::Negotiation::Prior) to the
+    /// server.
     pub fn known_version(&self) -> KnownVersion {
         self.server
     }
 
-    /// As much of the id as may stand in a log.
+    /// Returns the start of the id, which may be logged.
     pub(super) fn short_id(&self) -> String {
         self.id.chars().take(8).collect()
     }

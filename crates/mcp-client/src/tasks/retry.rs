@@ -1,4 +1,4 @@
-//! What becomes of a task whose server does not answer.
+//! Decides how long to poll a task whose server does not respond.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use tokio::time::Instant;
 
 use super::state::TaskState;
 
-/// The longest wait between two tries.
+/// Maximum delay between two attempts.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 
-/// How long to go on asking a server that does not answer.
+/// The schedule of attempts to reach a server that does not respond.
 pub(super) struct RetrySchedule {
-    /// When it last answered, or when the asking began.
+    /// Time of the last response, or of the first attempt.
     answered: Instant,
-    /// How long the task may be gone without an answer, where it has no limit of its own.
+    /// Maximum time without a response, for a task without a time to live.
     max_silence: Duration,
-    /// When the task may be forgotten, as far as that is known.
+    /// Time at which the task may be removed, if known.
     expires: Option<Instant>,
     began: Instant,
     failures: u32,
@@ -33,15 +33,17 @@ impl RetrySchedule {
         }
     }
 
-    /// The server has answered.
+    /// Records a response.
     pub(super) fn answered(&mut self, state: &TaskState, now: Instant) {
         self.answered = now;
         self.failures = 0;
-        // An hour that the task has already lasted is an hour too many, and does no harm.
+        // Counted from the first attempt, although the task may be older: this only extends the
+        // polling.
         self.expires = state.ttl.and_then(|ttl| self.began.checked_add(ttl));
     }
 
-    /// The server has not answered; how long to wait, or `None` if it is given up.
+    /// Records a failed attempt. Returns the delay before the next attempt, or `None` if there is
+    /// none.
     pub(super) fn failed(&mut self, pause: Duration, now: Instant) -> Option<Duration> {
         let end = self.expires.unwrap_or(self.answered + self.max_silence);
         if now >= end {
@@ -54,8 +56,8 @@ impl RetrySchedule {
     }
 }
 
-/// Whether a refusal to say how a task stands is the server's last word: it does not know the
-/// task, or not any more. Others (an overload, a failure) may pass.
+/// Returns whether an error response means that the server does not know the task. Other errors,
+/// for example an overload, may be temporary.
 pub(super) fn is_final(error: &ErrorObject) -> bool {
     matches!(
         error.code,
@@ -87,7 +89,7 @@ mod tests {
 
     // proves: M-TASK-029
     #[test]
-    fn asking_goes_on_ever_slower_until_the_task_may_be_gone() {
+    fn polling_slows_down_until_the_task_expires() {
         let second = Duration::from_secs(1);
         let start = Instant::now();
         let mut schedule = RetrySchedule::new(second * 600, start);
@@ -100,7 +102,8 @@ mod tests {
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30, 9]);
         assert_eq!(now, start + second * 100);
-        // An answer begins it anew; without a limit of the task there is one of the client.
+        // A response restarts the schedule. A task without a time to live has the limit of the
+        // client.
         schedule.answered(&state(None), now);
         assert_eq!(schedule.failed(second, now), Some(second));
         assert!(schedule.failed(second, now + second * 599).is_some());

@@ -1,4 +1,4 @@
-//! How a task stands, read from the wire of either era.
+//! The state of a task, from the messages of all revisions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,34 +10,33 @@ use serde::Deserialize;
 use crate::Error;
 use crate::request::decode;
 
-/// The wait between polls where the server does not say.
+/// Default interval between polls.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
-/// The least wait between polls, whatever the server says.
+/// Minimum interval between polls.
 const MIN_INTERVAL: Duration = Duration::from_millis(50);
-/// The longest.
+/// Maximum interval between polls.
 const MAX_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How a task stands.
+/// The state of a task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TaskState {
-    /// How far it has come.
+    /// The status.
     pub status: TaskStatus,
-    /// A sentence on the status, for people; the server's wire.
+    /// The server's description of the status for the user.
     pub message: Option<String>,
-    /// When it was created, as an ISO 8601 timestamp of the server's clock; empty if the server
-    /// does not say.
+    /// Time of its creation, as an ISO 8601 timestamp of the server's clock; empty if unknown.
     pub created_at: String,
-    /// When it last changed, likewise.
+    /// Time of its last change, in the same format.
     pub last_updated_at: String,
-    /// How long the server keeps it after its creation; `None` is without limit.
+    /// Time for which the server keeps the task after its creation; `None` means no limit.
     pub ttl: Option<Duration>,
-    /// How long the server would like its client to wait between two looks at it.
+    /// Interval between polls that the server suggests.
     pub poll_interval: Option<Duration>,
 }
 
 impl TaskState {
-    /// How long to wait before the next look.
+    /// Returns the interval until the next poll.
     pub(super) fn interval(&self) -> Duration {
         self.poll_interval
             .unwrap_or(DEFAULT_INTERVAL)
@@ -48,14 +47,14 @@ impl TaskState {
 /// Receives each new state of a task.
 pub(crate) type OnStatus = Arc<dyn Fn(&TaskState) + Send + Sync>;
 
-/// A task, and what came with it.
+/// A task, with the message it was read from.
 pub(super) struct Snapshot {
     pub(super) id: String,
     pub(super) state: TaskState,
     text: RawJson,
 }
 
-/// The members of both eras.
+/// The members of a task in all revisions.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireTask {
@@ -73,8 +72,10 @@ struct WireTask {
 }
 
 impl Snapshot {
+    /// Reads a task from the result of `method`.
+    ///
     /// # Errors
-    /// The text, which came in answer to the method, is no task.
+    /// The text is not a task.
     pub(super) fn read(method: &'static str, text: RawJson) -> Result<Self, Error> {
         let wire: WireTask = decode(method, &text)?;
         Ok(Self {
@@ -91,35 +92,33 @@ impl Snapshot {
         })
     }
 
-    /// A task as the result that creates it has it: nested up to 2025-11-25, flat since.
+    /// Reads a task from the result that creates it: nested up to 2025-11-25, flat since then.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The text is not a task.
     pub(super) fn created(method: &'static str, result: &RawJson) -> Result<Self, Error> {
         let nested = nested_task(result).map(RawJson::copy);
         Self::read(method, nested.unwrap_or_else(|| result.clone()))
     }
 
-    /// What the task asks, by key, as JSON text.
+    /// Returns the keys and the JSON text of the input requests.
     ///
     /// # Errors
-    /// It is no object.
+    /// The input requests are not an object.
     pub(super) fn input_requests(&self) -> Result<Vec<(&str, &str)>, Error> {
         let Some(input_requests) = self.member("inputRequests") else {
             return Ok(Vec::new());
         };
         let all: Result<Vec<_>, _> = members(input_requests).collect();
-        all.map_err(|error| {
-            Error::Protocol(format!("the input_requests of a task are wrong: {error}"))
-        })
+        all.map_err(|error| Error::Protocol(format!("invalid inputRequests of a task: {error}")))
     }
 
-    /// What the task has come to, where that stands in the task itself.
+    /// Returns the result, if the task contains it.
     pub(super) fn result(&self) -> Option<RawJson> {
         self.member("result").map(RawJson::copy)
     }
 
-    /// Why it failed, likewise.
+    /// Returns the error, if the task contains it.
     pub(super) fn error(&self) -> Option<ErrorObject> {
         mcp_jsonrpc::decode(self.member("error")?).ok()
     }
@@ -129,7 +128,7 @@ impl Snapshot {
     }
 }
 
-/// The task inside of a result that creates one, up to 2025-11-25.
+/// Returns the task in a result that creates one (up to 2025-11-25).
 pub(crate) fn nested_task(result: &RawJson) -> Option<&str> {
     member(result, "task").filter(|text| text.starts_with('{'))
 }
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn both_eras_say_the_same_in_other_wire() {
+    fn tasks_of_all_revisions_are_read_alike() {
         let legacy = created(
             r#"{"task":{"taskId":"t","status":"working","statusMessage":"half","createdAt":"a","lastUpdatedAt":"b","ttl":60000,"pollInterval":250}}"#,
         );
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn no_server_makes_its_client_poll_without_a_pause_or_never() {
+    fn the_poll_interval_of_a_server_is_clamped() {
         let wait = |interval: &str| {
             let text = format!(r#"{{"taskId":"t","status":"working","ttlMs":null{interval}}}"#);
             created(&text).state.interval().as_millis()
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_task_is_an_error() {
+    fn a_result_that_is_not_a_task_is_an_error() {
         for text in ["{}", r#"{"taskId":7,"status":"working"}"#, r#"{"task":{}}"#] {
             let snapshot = Snapshot::created(method::TOOLS_CALL, &RawJson::copy(text));
             assert!(

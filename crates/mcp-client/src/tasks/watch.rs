@@ -1,4 +1,4 @@
-//! Tasks whose servers may say how they stand, unasked.
+//! Status notifications of tasks, which servers may send.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use super::state::Snapshot;
 use crate::sync::lock;
 
-/// The tasks that somebody waits for.
+/// The tasks that callers wait for.
 #[derive(Default)]
 pub(crate) struct StatusWatchers(Mutex<Vec<Arc<Watcher>>>);
 
@@ -18,7 +18,7 @@ struct Watcher {
     changed: Notify,
 }
 
-/// One of them; off the table when it is dropped.
+/// One watched task, removed from the table on drop.
 pub(super) struct StatusWatch {
     table: Arc<StatusWatchers>,
     watcher: Arc<Watcher>,
@@ -38,13 +38,13 @@ impl StatusWatchers {
         }
     }
 
-    /// A notification says how a task stands. Of one that nobody waits for it is dropped.
+    /// Passes a status notification to the callers that wait for its task.
     pub(crate) fn notify(&self, method: &'static str, text: &str) {
         let text = RawJson::copy(text);
         let snapshot = match Snapshot::read(method, text.clone()) {
             Ok(snapshot) => snapshot,
             Err(error) => {
-                tracing::debug!(%error, "ignored what is said of a task");
+                tracing::debug!(%error, "ignored a malformed task notification");
                 return;
             }
         };
@@ -59,7 +59,7 @@ impl StatusWatchers {
 }
 
 impl StatusWatch {
-    /// Completes with the latest that was said.
+    /// Completes with the latest state.
     pub(super) async fn changed(&self) -> RawJson {
         loop {
             if let Some(text) = lock(&self.watcher.latest).take() {

@@ -9,12 +9,12 @@ use crate::envelope::single;
 #[expect(dead_code, reason = "only decoding is looked at")]
 struct Order {
     name: String,
-    lines: Vec<Line>,
+    lines: Vec<OrderLine>,
 }
 
 #[derive(Debug, Deserialize)]
 #[expect(dead_code, reason = "only decoding is looked at")]
-struct Line {
+struct OrderLine {
     count: u8,
     #[serde(rename = "a/b")]
     odd: bool,

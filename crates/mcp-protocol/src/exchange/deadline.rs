@@ -76,7 +76,7 @@ mod tests {
 
     // proves: LIFE-032, LIFE-033
     #[test]
-    fn progress_extends_the_silence_but_never_the_cap() {
+    fn progress_extends_the_idle_timeout_but_not_the_total_timeout() {
         let second = Duration::from_secs(1);
         let start = Instant::now();
         let mut deadline = Timeouts::new(second * 10, second * 25).start(start);

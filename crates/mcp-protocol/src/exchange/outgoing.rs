@@ -19,11 +19,11 @@ pub struct Outgoing {
 #[derive(Default)]
 struct Table {
     last: i64,
-    slots: HashMap<i64, Slot>,
+    calls: HashMap<i64, CallEntry>,
     ended: Option<Closed>,
 }
 
-enum Slot {
+enum CallEntry {
     Waiting(Option<Waker>),
     Done(Result<Answer, CallError>),
 }
@@ -47,12 +47,12 @@ impl Outgoing {
         if let Some(reason) = &table.ended {
             return Err(CallError::Closed(reason.clone()));
         }
-        if table.slots.len() >= self.limit {
+        if table.calls.len() >= self.limit {
             return Err(CallError::Busy { limit: self.limit });
         }
         table.last += 1;
         let id = table.last;
-        table.slots.insert(id, Slot::Waiting(None));
+        table.calls.insert(id, CallEntry::Waiting(None));
         Ok(id)
     }
 
@@ -61,9 +61,11 @@ impl Outgoing {
         let RequestId::Number(id) = id else {
             return false;
         };
-        match lock(&self.table).slots.get_mut(id) {
-            Some(slot @ Slot::Waiting(_)) => {
-                if let Slot::Waiting(Some(waker)) = std::mem::replace(slot, Slot::Done(answer)) {
+        match lock(&self.table).calls.get_mut(id) {
+            Some(slot @ CallEntry::Waiting(_)) => {
+                if let CallEntry::Waiting(Some(waker)) =
+                    std::mem::replace(slot, CallEntry::Done(answer))
+                {
                     waker.wake();
                 }
                 true
@@ -74,17 +76,17 @@ impl Outgoing {
 
     /// Polls for the response. The request is removed when the response is returned.
     pub fn poll(&self, id: i64, cx: &Context<'_>) -> Poll<Result<Answer, CallError>> {
-        let slots = &mut lock(&self.table).slots;
-        match slots.get_mut(&id) {
-            Some(Slot::Waiting(waker)) => {
+        let calls = &mut lock(&self.table).calls;
+        match calls.get_mut(&id) {
+            Some(CallEntry::Waiting(waker)) => {
                 match waker {
                     Some(waker) => waker.clone_from(cx.waker()),
                     None => *waker = Some(cx.waker().clone()),
                 }
                 Poll::Pending
             }
-            Some(Slot::Done(_)) => match slots.remove(&id) {
-                Some(Slot::Done(answer)) => Poll::Ready(answer),
+            Some(CallEntry::Done(_)) => match calls.remove(&id) {
+                Some(CallEntry::Done(answer)) => Poll::Ready(answer),
                 _ => Poll::Pending,
             },
             None => Poll::Ready(Err(CallError::Closed(Closed::local()))),
@@ -93,18 +95,18 @@ impl Outgoing {
 
     /// Removes a request. Returns `true` if it was still waiting, so that the peer must be notified.
     pub fn withdraw(&self, id: i64) -> bool {
-        let slot = lock(&self.table).slots.remove(&id);
-        matches!(slot, Some(Slot::Waiting(_)))
+        let slot = lock(&self.table).calls.remove(&id);
+        matches!(slot, Some(CallEntry::Waiting(_)))
     }
 
     /// Fails all waiting requests, and all requests that are added later.
     pub fn close(&self, reason: &Closed) {
         let mut table = lock(&self.table);
         table.ended.get_or_insert_with(|| reason.clone());
-        for slot in table.slots.values_mut() {
-            if let Slot::Waiting(waker) = slot {
+        for slot in table.calls.values_mut() {
+            if let CallEntry::Waiting(waker) = slot {
                 let waker = waker.take();
-                *slot = Slot::Done(Err(CallError::Closed(reason.clone())));
+                *slot = CallEntry::Done(Err(CallError::Closed(reason.clone())));
                 waker.into_iter().for_each(Waker::wake);
             }
         }
@@ -112,7 +114,7 @@ impl Outgoing {
 
     /// Returns the number of requests that are waiting, or whose response was not yet polled.
     pub fn len(&self) -> usize {
-        lock(&self.table).slots.len()
+        lock(&self.table).calls.len()
     }
 
     /// Returns whether there are no such requests.

@@ -1,7 +1,7 @@
 //! Multiplexing of many exchanges over one pipe: ids, requests in flight in both directions,
 //! cancellation, one output queue.
 //!
-//! A [`Mux`] does no I/O. A driver passes frames to it, spawns the [`Work`] that it returns, and
+//! A [`Mux`] does no I/O. A driver passes frames to it, spawns the [`PendingHandler`] that it returns, and
 //! writes the bytes from [`Mux::poll_output`]. [`MuxLimits`] bound its memory.
 
 mod call;
@@ -25,7 +25,7 @@ use crate::{
 };
 use outbox::{BatchState, Outbox};
 use work::Ticket;
-pub use work::{BlockingRun, Expiry, Run, Work};
+pub use work::{BlockingRun, Expiry, PendingHandler, Run};
 
 /// Limits of one connection.
 #[derive(Debug, Clone)]
@@ -123,7 +123,7 @@ impl Mux {
     ///
     /// Responses that are ready are queued when this returns. A handler that is pending after one
     /// poll is passed to `spawn`. After the end of the connection this does nothing.
-    pub fn receive(self: &Arc<Self>, frame: &[u8], spawn: &mut dyn FnMut(Work)) {
+    pub fn receive(self: &Arc<Self>, frame: &[u8], spawn: &mut dyn FnMut(PendingHandler)) {
         if self.closed.get().is_some() {
             return;
         }
@@ -165,7 +165,7 @@ impl Mux {
         self: &Arc<Self>,
         message: Message<'_>,
         batch: Option<&Arc<BatchState>>,
-        spawn: &mut dyn FnMut(Work),
+        spawn: &mut dyn FnMut(PendingHandler),
     ) {
         match message {
             Message::Request(request) if !self.inbound.answers() => {
@@ -185,7 +185,7 @@ impl Mux {
         self: &Arc<Self>,
         request: &Request<'_>,
         batch: Option<&Arc<BatchState>>,
-        spawn: &mut dyn FnMut(Work),
+        spawn: &mut dyn FnMut(PendingHandler),
     ) {
         let link: Arc<dyn Link> = self.clone();
         let exchange = Exchange::new(request.id.clone(), link);
@@ -201,9 +201,9 @@ impl Mux {
             Ok(Reply::Ready(outcome)) => return ticket.settle(&outcome),
             Ok(Reply::Pending(future)) => match Run::new(ticket, future).poll_once() {
                 None => return,
-                Some(run) => Work::Async(run),
+                Some(run) => PendingHandler::Async(run),
             },
-            Ok(Reply::Blocking(work)) => Work::Blocking(BlockingRun::new(ticket, work)),
+            Ok(Reply::Blocking(work)) => PendingHandler::Blocking(BlockingRun::new(ticket, work)),
             Err(panicked) => return ticket.settle(&Err(panicked)),
         };
         let exchange = work.exchange();

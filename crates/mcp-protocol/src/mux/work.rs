@@ -96,14 +96,14 @@ impl Drop for Ticket {
 /// A request whose handler is not yet done.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Work {
+pub enum PendingHandler {
     /// An asynchronous handler: spawn it as a task.
     Async(Run),
     /// A blocking handler: run it on a thread for blocking work.
     Blocking(BlockingRun),
 }
 
-impl Work {
+impl PendingHandler {
     pub(super) fn exchange(&self) -> &Exchange {
         match self {
             Self::Async(run) => &run.ticket.exchange,

@@ -75,7 +75,7 @@ fn apply(pair: &mut Pair, op: &Op) {
         }
         Op::Expire(at) => {
             if *at < pair.work.len()
-                && let mcp_protocol::Work::Async(run) = pair.work.remove(*at)
+                && let mcp_protocol::PendingHandler::Async(run) = pair.work.remove(*at)
             {
                 run.expire();
             }

@@ -60,7 +60,7 @@ fn too_many_calls_fail_here_and_name_the_limit() {
 }
 
 #[test]
-fn the_end_is_told_once_and_fails_everything_with_its_reason() {
+fn the_end_is_reported_once_and_fails_all_calls_with_its_reason() {
     let mut pair = Pair::new(MuxLimits::default());
     pair.call(1, "wait");
     pair.deliver_to_far();

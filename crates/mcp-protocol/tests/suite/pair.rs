@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use mcp_jsonrpc::{ErrorObject, Notification, Request};
 use mcp_protocol::{
     BoxFuture, Call, CallError, Closed, Exchange, Extras, Inbound, Link as _, Mux, MuxLimits,
-    Outcome, Payload, Reply, Work,
+    Outcome, Payload, PendingHandler, Reply,
 };
 
 /// How a handler of the far side ends.
@@ -72,7 +72,7 @@ pub(crate) struct Pair {
     pub(crate) handlers: Arc<Handlers>,
     pub(crate) calls: BTreeMap<u32, BoxFuture<'static, Result<mcp_protocol::Answer, CallError>>>,
     pub(crate) results: BTreeMap<u32, Answered>,
-    pub(crate) work: Vec<Work>,
+    pub(crate) work: Vec<PendingHandler>,
     /// Frames under way, and every frame the far side ever wrote.
     pub(crate) to_far: VecDeque<Vec<u8>>,
     pub(crate) to_near: VecDeque<Vec<u8>>,
@@ -123,12 +123,12 @@ impl Pair {
         let work = std::mem::take(&mut self.work);
         for work in work {
             match work {
-                Work::Async(mut run) => {
+                PendingHandler::Async(mut run) => {
                     if std::pin::Pin::new(&mut run).poll(&mut cx).is_pending() {
-                        self.work.push(Work::Async(run));
+                        self.work.push(PendingHandler::Async(run));
                     }
                 }
-                Work::Blocking(run) => run.run(),
+                PendingHandler::Blocking(run) => run.run(),
                 _ => unreachable!("there are two kinds of work"),
             }
         }

@@ -185,7 +185,8 @@ const DEADLINE: Duration = Duration::from_secs(600);
 const PAGE_SIZE: usize = 2_000;
 
 /// A check that runs before a request is served.
-pub(super) type Guard = Arc<dyn Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync>;
+pub(super) type RequestCheck =
+    Arc<dyn Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync>;
 
 #[derive(Clone)]
 pub(crate) struct Settings {
@@ -203,7 +204,7 @@ pub(crate) struct Settings {
     pub(crate) reads: CacheHint,
     pub(crate) keys: Arc<StateKeys>,
     pub(crate) bus: Option<Arc<dyn ChangeBus>>,
-    pub(super) guard: Option<Guard>,
+    pub(super) guard: Option<RequestCheck>,
 }
 
 impl Settings {

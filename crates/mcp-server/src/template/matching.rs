@@ -1,6 +1,6 @@
 //! From a URI to values.
 //!
-//! The template is a row of [`Step`]s. A table says for each step and each place in the URI
+//! The template is a row of [`MatchStep`]s. A table says for each step and each place in the URI
 //! whether, and how well, the rest of the steps fit the rest of the URI; it is filled from the
 //! end, one pass over the URI for each step, and then read from the start. Nothing is tried
 //! twice, so no template and no URI can make it slow.
@@ -18,13 +18,13 @@ const PARAMETER: char = '\n';
 
 #[derive(Debug, Clone)]
 pub(super) struct Matcher {
-    steps: Vec<Step>,
+    steps: Vec<MatchStep>,
     /// Names of query parameters, in the order of the template.
     query: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum MatchStep {
     Literal(String),
     /// The following steps may be absent; matching continues at this step.
     Maybe(usize),
@@ -94,7 +94,7 @@ impl Matcher {
         };
         for part in parts {
             match part {
-                Part::Literal(text) => matcher.steps.push(Step::Literal(canonical(text)?)),
+                Part::Literal(text) => matcher.steps.push(MatchStep::Literal(canonical(text)?)),
                 Part::Expression {
                     operator,
                     variables,
@@ -127,11 +127,11 @@ impl Matcher {
             let name = || name.to_owned();
             let class = Class::of(operator);
             self.steps.extend([
-                Step::Maybe(next),
-                Step::Named { name: name(), text },
-                Step::Maybe(next),
-                Step::Literal("=".to_owned()),
-                Step::Value {
+                MatchStep::Maybe(next),
+                MatchStep::Named { name: name(), text },
+                MatchStep::Maybe(next),
+                MatchStep::Literal("=".to_owned()),
+                MatchStep::Value {
                     name: name(),
                     class,
                 },
@@ -146,18 +146,18 @@ impl Matcher {
             // An expression without an operator has at least its first value.
             if index > 0 || !start.is_empty() {
                 maybes.push(self.steps.len());
-                self.steps.push(Step::Maybe(0));
-                self.steps.push(Step::Literal(start.to_owned()));
+                self.steps.push(MatchStep::Maybe(0));
+                self.steps.push(MatchStep::Literal(start.to_owned()));
             }
             start = operator.separator();
-            self.steps.push(Step::Value {
+            self.steps.push(MatchStep::Value {
                 name: name.to_owned(),
                 class: Class::of(operator),
             });
         }
         let end = self.steps.len();
         for maybe in maybes {
-            self.steps[maybe] = Step::Maybe(end);
+            self.steps[maybe] = MatchStep::Maybe(end);
         }
     }
 
@@ -169,7 +169,7 @@ impl Matcher {
         let uri = self.mark_parameters(&uri);
         match self.steps.first() {
             // Most templates do not match most URIs: compare the literal start first.
-            Some(Step::Literal(text)) if !uri.starts_with(text.as_str()) => return None,
+            Some(MatchStep::Literal(text)) if !uri.starts_with(text.as_str()) => return None,
             _ => {}
         }
         let table = Table::fill(&self.steps, uri.as_bytes());
@@ -218,18 +218,18 @@ impl Matcher {
             }
             let mut next = step + 1;
             match current {
-                Step::Literal(text) => at += text.len(),
-                Step::Maybe(end) => {
+                MatchStep::Literal(text) => at += text.len(),
+                MatchStep::Maybe(end) => {
                     let present = table.at(step + 1, at);
                     if present == 0 || present + 1 < score {
                         next = *end;
-                        if let Some(Step::Named { name, .. }) = self.steps[..step].last() {
+                        if let Some(MatchStep::Named { name, .. }) = self.steps[..step].last() {
                             bind(&mut found, name, String::new())?;
                         }
                     }
                 }
-                Step::Named { text, .. } => at += text.len(),
-                Step::Value { name, class } => {
+                MatchStep::Named { text, .. } => at += text.len(),
+                MatchStep::Value { name, class } => {
                     let end = table.end(step, at, *class, uri.as_bytes());
                     let before = uri[..at].trim_end_matches(PARAMETER);
                     let value = decode(&uri[at..end])?;
@@ -266,7 +266,7 @@ impl Table {
         self.cells[step * self.width + place]
     }
 
-    fn fill(steps: &[Step], uri: &[u8]) -> Self {
+    fn fill(steps: &[MatchStep], uri: &[u8]) -> Self {
         let width = uri.len() + 1;
         let mut table = Self {
             cells: vec![0; width * (steps.len() + 1)],
@@ -279,13 +279,13 @@ impl Table {
             for at in (0..width).rev() {
                 let after = table.at(index + 1, at);
                 let cell = match step {
-                    Step::Literal(text) | Step::Named { text, .. } => {
+                    MatchStep::Literal(text) | MatchStep::Named { text, .. } => {
                         match uri[at..].starts_with(text.as_bytes()) {
                             true => table.at(index + 1, at + text.len()),
                             false => 0,
                         }
                     }
-                    Step::Maybe(end) => {
+                    MatchStep::Maybe(end) => {
                         let present = if after > 0 {
                             after.saturating_add(1)
                         } else {
@@ -293,7 +293,7 @@ impl Table {
                         };
                         present.max(table.at(*end, at))
                     }
-                    Step::Value { class, .. } => {
+                    MatchStep::Value { class, .. } => {
                         let goes_on = uri.get(at).is_some_and(|&byte| class.admits(byte));
                         let further = if goes_on { best } else { 0 };
                         best = further.max(after);

@@ -140,7 +140,7 @@ fn the_examples_of_the_rfc_expand() {
 }
 
 #[test]
-fn what_is_no_template_is_told_where_and_why() {
+fn an_invalid_template_is_rejected_with_its_position_and_reason() {
     for (template, at, hint) in [
         ("a{b", 1, "}"),
         ("a}b", 1, "%7D"),

@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bound_of_the_wait_doubles_up_to_the_cap() {
+    fn the_bound_of_the_delay_doubles_up_to_the_maximum() {
         let base = Duration::from_millis(500);
         let cap = Duration::from_secs(30);
         let options = Options::new().with_reconnect_backoff(base, cap);

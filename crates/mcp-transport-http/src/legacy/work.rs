@@ -1,21 +1,21 @@
 //! Runs the handlers that a [`Mux`](mcp_protocol::Mux) starts.
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BlockingRun, Run, Work};
+use mcp_protocol::{BlockingRun, PendingHandler, Run};
 use tokio::time::timeout;
 
 use crate::permit::Capacity;
 
 /// Runs a handler that is not finished yet. `kept` is dropped when it ends.
-pub(crate) fn spawn<K: Send + 'static>(work: Work, threads: &Capacity, kept: K) {
+pub(crate) fn spawn<K: Send + 'static>(work: PendingHandler, threads: &Capacity, kept: K) {
     match work {
-        Work::Async(run) => {
+        PendingHandler::Async(run) => {
             tokio::spawn(async move {
                 wait(run).await;
                 drop(kept);
             });
         }
-        Work::Blocking(run) => block(run, threads, kept),
+        PendingHandler::Blocking(run) => block(run, threads, kept),
         other => tracing::error!(?other, "dropped a handler of an unknown kind"),
     }
 }

@@ -69,7 +69,7 @@ async fn session_and_revision_are_sent_after_the_handshake() {
     pair.connection.negotiated("2025-03-26");
     pair.notify(method::NOTIFICATIONS_INITIALIZED);
 
-    let agreed = |seen: &Seen| {
+    let agreed = |seen: &ReceivedRequest| {
         assert_eq!(seen.header("mcp-session-id"), Some(SESSION), "{seen:?}");
         assert_eq!(
             seen.header("mcp-protocol-version"),
@@ -107,7 +107,7 @@ async fn a_server_without_sessions_gets_no_session_id() {
     pair.connection.close().await.unwrap();
     assert_eq!(
         pair.notes.next().await,
-        Heard::Closed("connection closed by this side".into())
+        ReceivedMessage::Closed("connection closed by this side".into())
     );
 }
 

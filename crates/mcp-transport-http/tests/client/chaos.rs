@@ -44,7 +44,7 @@ impl Vandal {
         self.seen
     }
 
-    async fn react(&mut self, seen: Seen) {
+    async fn react(&mut self, seen: ReceivedRequest) {
         if seen.head.method == http::Method::GET {
             return self.resume(seen).await;
         }
@@ -72,7 +72,7 @@ impl Vandal {
         }
     }
 
-    async fn request(&mut self, seen: Seen, message: &Value) {
+    async fn request(&mut self, seen: ReceivedRequest, message: &Value) {
         let answer = json!({"n": message["params"]["n"]});
         let id = message["id"].clone();
         match self.dice.roll(12) {
@@ -103,7 +103,7 @@ impl Vandal {
         }
     }
 
-    async fn resume(&mut self, seen: Seen) {
+    async fn resume(&mut self, seen: ReceivedRequest) {
         let Some(event) = seen.header("last-event-id").map(str::to_owned) else {
             // The standalone stream.
             return match self.dice.roll(3) {

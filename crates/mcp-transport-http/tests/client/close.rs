@@ -32,7 +32,10 @@ async fn closing_ends_the_session_once_whatever_the_server_responds() {
             closing.await.unwrap();
         }
         assert_eq!(pair.connection.closed().await.to_string(), LOCAL);
-        assert_eq!(pair.notes.next().await, Heard::Closed(LOCAL.into()));
+        assert_eq!(
+            pair.notes.next().await,
+            ReceivedMessage::Closed(LOCAL.into())
+        );
         drop(pair.connection);
         pair.server.receives_nothing_for(HOUR).await;
         assert!(pair.notes.is_empty());
@@ -109,7 +112,10 @@ async fn no_message_is_delivered_after_closing() {
         .await;
     pair.server.next().await.status(200);
     closing.await.unwrap().unwrap();
-    assert_eq!(pair.notes.next().await, Heard::Closed(LOCAL.into()));
+    assert_eq!(
+        pair.notes.next().await,
+        ReceivedMessage::Closed(LOCAL.into())
+    );
     assert!(pair.notes.is_empty());
 }
 
@@ -126,7 +132,10 @@ async fn dropping_the_connection_ends_it_in_the_background() {
     let end = pair.server.next().await;
     assert_eq!(end.head.method, http::Method::DELETE);
     end.status(200);
-    assert_eq!(pair.notes.next().await, Heard::Closed(LOCAL.into()));
+    assert_eq!(
+        pair.notes.next().await,
+        ReceivedMessage::Closed(LOCAL.into())
+    );
 }
 
 #[test]
@@ -184,8 +193,11 @@ async fn a_dropped_connection_leaves_no_tasks() {
         server.next().await.status(200);
         closing.await.unwrap().unwrap();
     }
-    assert!(matches!(notes.next().await, Heard::Question(_)));
-    assert!(matches!(notes.next().await, Heard::Closed(_)));
+    assert!(matches!(
+        notes.next().await,
+        ReceivedMessage::ServerRequest(_)
+    ));
+    assert!(matches!(notes.next().await, ReceivedMessage::Closed(_)));
     settle().await;
     assert!(
         inbound.upgrade().is_none(),

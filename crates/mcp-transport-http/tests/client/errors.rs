@@ -149,8 +149,9 @@ async fn an_error_without_an_id_ends_the_call_of_its_stream() {
 async fn a_busy_server_is_retried_once_after_its_delay() {
     let mut pair = Pair::open(quiet()).await;
     for status in [429, 503] {
-        let busy =
-            |seen: Seen, after: &'static str| seen.respond(status, &[("retry-after", after)], "");
+        let busy = |seen: ReceivedRequest, after: &'static str| {
+            seen.respond(status, &[("retry-after", after)], "")
+        };
         let call = pair.call(method::TOOLS_LIST);
         busy(pair.server.expect(method::TOOLS_LIST).await, "4");
         let began = Instant::now();

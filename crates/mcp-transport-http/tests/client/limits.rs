@@ -143,7 +143,7 @@ async fn an_oversized_event_is_not_requested_repeatedly() {
         .await;
     assert_eq!(
         pair.notes.next().await,
-        Heard::Notification("notifications/n".into(), None)
+        ReceivedMessage::Notification("notifications/n".into(), None)
     );
 }
 

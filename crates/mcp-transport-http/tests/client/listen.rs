@@ -14,8 +14,8 @@ fn note(n: u32) -> serde_json::Value {
     json!({"jsonrpc": "2.0", "method": "notifications/n", "params": {"n": n}})
 }
 
-fn heard(n: u32) -> Heard {
-    Heard::Notification("notifications/n".into(), Some(json!({"n": n})))
+fn heard(n: u32) -> ReceivedMessage {
+    ReceivedMessage::Notification("notifications/n".into(), Some(json!({"n": n})))
 }
 
 // proves: HTTP-031, HTTP-032

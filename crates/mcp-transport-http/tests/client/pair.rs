@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use mcp_jsonrpc::{Notification, Request as Question};
+use mcp_jsonrpc::{Notification, Request as ServerRequest};
 use mcp_protocol::{
     Answer, Call, CallError, Closed, Connection, Exchange, Inbound, Link, Reply, Transport,
 };
@@ -15,31 +15,31 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::support::{PATIENCE, SESSION, Server, URL, Wire, wire};
+use crate::support::{LONG_WAIT, SESSION, Server, URL, WireClient, wire};
 
 /// A message that the client received.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum ReceivedMessage {
     Notification(String, Option<Value>),
-    Question(String),
+    ServerRequest(String),
     Closed(String),
 }
 
-type OnQuestion = dyn Fn(&Question<'_>, Exchange) -> Reply + Send + Sync;
+type OnServerRequest = dyn Fn(&ServerRequest<'_>, Exchange) -> Reply + Send + Sync;
 
-/// The handler of a client: records messages, and answers server requests with `on_question`.
+/// The handler of a client: records messages, and answers server requests with `on_server_request`.
 pub(crate) struct Ear {
-    heard: mpsc::Sender<Heard>,
+    heard: mpsc::Sender<ReceivedMessage>,
     batches: bool,
-    on_question: Box<OnQuestion>,
+    on_server_request: Box<OnServerRequest>,
     deadline: Option<Duration>,
 }
 
-pub(crate) struct Notes(mpsc::Receiver<Heard>);
+pub(crate) struct Notes(mpsc::Receiver<ReceivedMessage>);
 
 impl Notes {
-    pub(crate) async fn next(&mut self) -> Heard {
-        timeout(PATIENCE, self.0.recv()).await.unwrap().unwrap()
+    pub(crate) async fn next(&mut self) -> ReceivedMessage {
+        timeout(LONG_WAIT, self.0.recv()).await.unwrap().unwrap()
     }
 
     pub(crate) fn is_empty(&mut self) -> bool {
@@ -52,7 +52,7 @@ pub(crate) fn ear() -> (Ear, Notes) {
     let ear = Ear {
         heard,
         batches: false,
-        on_question: Box::new(|_, _| Reply::ok(mcp_protocol::Payload::Empty)),
+        on_server_request: Box::new(|_, _| Reply::ok(mcp_protocol::Payload::Empty)),
         deadline: None,
     };
     (ear, Notes(notes))
@@ -61,9 +61,9 @@ pub(crate) fn ear() -> (Ear, Notes) {
 impl Ear {
     pub(crate) fn answering(
         mut self,
-        answer: impl Fn(&Question<'_>, Exchange) -> Reply + Send + Sync + 'static,
+        answer: impl Fn(&ServerRequest<'_>, Exchange) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        self.on_question = Box::new(answer);
+        self.on_server_request = Box::new(answer);
         self
     }
 
@@ -77,7 +77,7 @@ impl Ear {
         self
     }
 
-    fn note(&self, heard: Heard) {
+    fn note(&self, heard: ReceivedMessage) {
         // Some tests do not read the messages.
         let full = matches!(
             self.heard.try_send(heard),
@@ -91,14 +91,14 @@ impl Ear {
 }
 
 impl Inbound for Ear {
-    fn request(&self, request: &Question<'_>, exchange: Exchange) -> Reply {
-        self.note(Heard::Question(request.method.to_string()));
-        (self.on_question)(request, exchange)
+    fn request(&self, request: &ServerRequest<'_>, exchange: Exchange) -> Reply {
+        self.note(ReceivedMessage::ServerRequest(request.method.to_string()));
+        (self.on_server_request)(request, exchange)
     }
 
     fn notification(&self, notification: &Notification<'_>) {
         let params = notification.params;
-        self.note(Heard::Notification(
+        self.note(ReceivedMessage::Notification(
             notification.method.to_string(),
             params.map(|params| serde_json::from_str(params).unwrap()),
         ));
@@ -113,7 +113,7 @@ impl Inbound for Ear {
     }
 
     fn closed(&self, reason: &Closed) {
-        self.note(Heard::Closed(reason.to_string()));
+        self.note(ReceivedMessage::Closed(reason.to_string()));
     }
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn quiet() -> ClientOptions {
         .with_random(|| 1 << 63)
 }
 
-pub(crate) fn http(wire: Wire, options: ClientOptions) -> Http {
+pub(crate) fn http(wire: WireClient, options: ClientOptions) -> Http {
     Http::new(URL).unwrap().service(wire).options(options)
 }
 

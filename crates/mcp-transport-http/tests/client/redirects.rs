@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::*;
 
-fn to(seen: Seen, status: u16, location: &str) {
+fn to(seen: ReceivedRequest, status: u16, location: &str) {
     seen.respond(status, &[("location", location)], "");
 }
 

@@ -218,7 +218,7 @@ async fn listening_moves_to_the_new_session() {
         .await;
     assert_eq!(
         pair.notes.next().await,
-        Heard::Notification("notifications/n".into(), None)
+        ReceivedMessage::Notification("notifications/n".into(), None)
     );
 }
 
@@ -301,7 +301,10 @@ async fn ends(pair: &mut Pair, play: impl AsyncFnOnce(&mut Server)) -> String {
         assert_eq!(failure(call).await, reason);
     }
     assert_eq!(failure(pair.call(method::PING)).await, reason);
-    assert_eq!(pair.notes.next().await, Heard::Closed(reason.clone()));
+    assert_eq!(
+        pair.notes.next().await,
+        ReceivedMessage::Closed(reason.clone())
+    );
     reason
 }
 

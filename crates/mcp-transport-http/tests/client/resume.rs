@@ -53,7 +53,10 @@ async fn a_closed_stream_is_resumed_after_the_retry_delay_of_the_server() {
         .answer("s/4", &id, &json!({"done": true}))
         .await;
     assert_eq!(result(call).await, json!({"done": true}));
-    assert!(matches!(pair.notes.next().await, Heard::Notification(..)));
+    assert!(matches!(
+        pair.notes.next().await,
+        ReceivedMessage::Notification(..)
+    ));
     assert!(pair.notes.is_empty());
     pair.server.receives_nothing_for(HOUR).await;
 }
@@ -158,7 +161,7 @@ async fn a_stream_that_cannot_be_resumed_is_a_clear_error() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_response_without_an_event_id_is_requested_again_if_safe() {
-    type Lose = fn(Seen);
+    type Lose = fn(ReceivedRequest);
     let ways: [Lose; 4] = [
         drop,
         |seen| drop(seen.stream()),

@@ -64,7 +64,7 @@ async fn secrets_are_in_no_log_no_error_and_no_url() {
         seen.json_body(status, &json!({"jsonrpc": "2.0", "error": error}));
         check("error", &failure(call).await);
     }
-    for lose in [Seen::refuse, drop] {
+    for lose in [ReceivedRequest::refuse, drop] {
         let call = pair.call(method::TOOLS_CALL);
         loop {
             let seen = pair.server.next().await;

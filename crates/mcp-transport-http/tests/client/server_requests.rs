@@ -50,8 +50,14 @@ async fn a_slow_handler_blocks_nothing() {
     stream
         .event("", &json!({"jsonrpc": "2.0", "method": "notifications/n"}))
         .await;
-    assert!(matches!(pair.notes.next().await, Heard::Question(_)));
-    assert!(matches!(pair.notes.next().await, Heard::Notification(..)));
+    assert!(matches!(
+        pair.notes.next().await,
+        ReceivedMessage::ServerRequest(_)
+    ));
+    assert!(matches!(
+        pair.notes.next().await,
+        ReceivedMessage::Notification(..)
+    ));
     told.notify_one();
     let answer = pair.server.next().await;
     assert_eq!(

@@ -70,7 +70,7 @@ async fn header_parameters_are_sent_with_the_request() {
     let calling = call(&pair, method::TOOLS_CALL, None, bad);
     let error = failure(calling).await;
     assert!(error.contains("Mcp-Param-A"), "{error}");
-    pair.server.receives_nothing_for(PATIENCE / 2).await;
+    pair.server.receives_nothing_for(LONG_WAIT / 2).await;
 }
 
 #[test]
@@ -128,7 +128,7 @@ async fn the_stateless_revision_sends_no_responses_resumes_or_cancellations() {
     stream.abandoned().await;
     let closing = pair.connection.close();
     closing.await.unwrap();
-    pair.server.receives_nothing_for(PATIENCE / 2).await;
+    pair.server.receives_nothing_for(LONG_WAIT / 2).await;
 }
 
 #[tokio::test(start_paused = true)]

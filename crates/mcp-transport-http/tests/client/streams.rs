@@ -53,14 +53,14 @@ async fn messages_before_the_response_are_delivered_in_order() {
     stream.answer("", &id, &json!({})).await;
     result(call).await;
     for n in 0..3 {
-        let Heard::Notification(_, Some(params)) = pair.notes.next().await else {
+        let ReceivedMessage::Notification(_, Some(params)) = pair.notes.next().await else {
             panic!("no progress");
         };
         assert_eq!(params["progress"], n);
     }
     assert_eq!(
         pair.notes.next().await,
-        Heard::Question(method::ROOTS_LIST.to_owned())
+        ReceivedMessage::ServerRequest(method::ROOTS_LIST.to_owned())
     );
 }
 
@@ -79,14 +79,14 @@ async fn several_streams_are_read_at_once() {
     for (n, (_, stream)) in streams.iter().enumerate() {
         let note = json!({"jsonrpc": "2.0", "method": "notifications/n", "params": {"n": n}});
         stream.event("", &note).await;
-        let Heard::Notification(_, Some(params)) = pair.notes.next().await else {
+        let ReceivedMessage::Notification(_, Some(params)) = pair.notes.next().await else {
             panic!("no message was received");
         };
         assert_eq!(params["n"], n);
     }
     let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
     listening.event("", &changed).await;
-    let heard = Heard::Notification("notifications/tools/list_changed".into(), None);
+    let heard = ReceivedMessage::Notification("notifications/tools/list_changed".into(), None);
     assert_eq!(pair.notes.next().await, heard);
     for ((id, stream), call) in streams.into_iter().zip(calls).rev() {
         stream.answer("", &id, &json!({"id": id})).await;
@@ -125,7 +125,7 @@ async fn messages_after_the_response_are_delivered_without_delaying_it() {
     stream.event("", &late).await;
     assert_eq!(
         pair.notes.next().await,
-        Heard::Notification("notifications/late".into(), None)
+        ReceivedMessage::Notification("notifications/late".into(), None)
     );
     // The client does not wait for the end of the stream.
     stream.abandoned().await;
@@ -155,7 +155,7 @@ async fn batches_are_read_in_revisions_with_batches() {
         for name in ["notifications/first", "notifications/last"] {
             assert_eq!(
                 pair.notes.next().await,
-                Heard::Notification(name.into(), None)
+                ReceivedMessage::Notification(name.into(), None)
             );
         }
     }

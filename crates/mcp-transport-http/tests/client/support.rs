@@ -22,17 +22,17 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) const URL: &str = "http://server.test/mcp";
 pub(crate) const SESSION: &str = "session-4711";
 /// Longer than any wait in the tests; free because the clock is paused.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(7 * 24 * 3_600);
+pub(crate) const LONG_WAIT: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// The client's end of the channels: an HTTP client without a network.
 #[derive(Clone)]
-pub(crate) struct Wire(mpsc::Sender<Seen>);
+pub(crate) struct WireClient(mpsc::Sender<ReceivedRequest>);
 
 /// The server's end.
-pub(crate) struct Server(mpsc::Receiver<Seen>);
+pub(crate) struct Server(mpsc::Receiver<ReceivedRequest>);
 
 /// A received request and the means to respond. Dropping it interrupts the connection.
-pub(crate) struct Seen {
+pub(crate) struct ReceivedRequest {
     pub(crate) head: http::request::Parts,
     pub(crate) body: Bytes,
     reply: oneshot::Sender<Result<Response<Pieces>, BoxError>>,
@@ -47,13 +47,13 @@ pub(crate) struct Pieces {
 /// The server's end of a stream. Dropping it ends the stream.
 pub(crate) struct Stream(mpsc::Sender<Result<Bytes, BoxError>>);
 
-pub(crate) fn wire() -> (Wire, Server) {
+pub(crate) fn wire() -> (WireClient, Server) {
     crate::log::record();
     let (sender, receiver) = mpsc::channel(64);
-    (Wire(sender), Server(receiver))
+    (WireClient(sender), Server(receiver))
 }
 
-impl Service<Request<RequestBody>> for Wire {
+impl Service<Request<RequestBody>> for WireClient {
     type Response = Response<Pieces>;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Pieces>, BoxError>> + Send>>;
@@ -68,7 +68,7 @@ impl Service<Request<RequestBody>> for Wire {
             let (head, body) = request.into_parts();
             let (reply, response) = oneshot::channel();
             let body = body.as_bytes().clone();
-            let seen = Seen { head, body, reply };
+            let seen = ReceivedRequest { head, body, reply };
             let refused = || std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
             server.send(seen).await.map_err(|_| refused())?;
             response.await.map_err(|_| "connection reset")?
@@ -96,14 +96,14 @@ impl Body for Pieces {
 
 impl Server {
     /// Waits for the next request.
-    pub(crate) async fn next(&mut self) -> Seen {
-        let seen = timeout(PATIENCE, self.0.recv()).await;
+    pub(crate) async fn next(&mut self) -> ReceivedRequest {
+        let seen = timeout(LONG_WAIT, self.0.recv()).await;
         seen.expect("no request arrived").unwrap()
     }
 
     /// Waits for the next request; `None` if the client was dropped.
-    pub(crate) async fn next_if_any(&mut self) -> Option<Seen> {
-        timeout(PATIENCE, self.0.recv()).await.unwrap()
+    pub(crate) async fn next_if_any(&mut self) -> Option<ReceivedRequest> {
+        timeout(LONG_WAIT, self.0.recv()).await.unwrap()
     }
 
     /// Checks that no request arrives during this time.
@@ -114,7 +114,7 @@ impl Server {
     }
 
     /// Waits for the next request, which must be a POST with this method.
-    pub(crate) async fn expect(&mut self, method: &str) -> Seen {
+    pub(crate) async fn expect(&mut self, method: &str) -> ReceivedRequest {
         let seen = self.next().await;
         assert_eq!(seen.head.method, http::Method::POST, "{seen:?}");
         assert_eq!(seen.json()["method"], method, "{seen:?}");
@@ -122,14 +122,14 @@ impl Server {
     }
 
     /// Waits for the next request, which must open a stream.
-    pub(crate) async fn expect_get(&mut self) -> Seen {
+    pub(crate) async fn expect_get(&mut self) -> ReceivedRequest {
         let seen = self.next().await;
         assert_eq!(seen.head.method, http::Method::GET, "{seen:?}");
         seen
     }
 }
 
-impl Seen {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.headers.get(name).map(|g| g.to_str().unwrap())
     }
@@ -209,11 +209,11 @@ impl Seen {
 
     /// Waits until the client aborts the request.
     pub(crate) async fn abandoned(mut self) {
-        timeout(PATIENCE, self.reply.closed()).await.unwrap();
+        timeout(LONG_WAIT, self.reply.closed()).await.unwrap();
     }
 }
 
-impl fmt::Debug for Seen {
+impl fmt::Debug for ReceivedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.head.method, self.body)
     }
@@ -260,7 +260,7 @@ impl Stream {
 
     /// Waits until the client stops reading.
     pub(crate) async fn abandoned(&self) {
-        timeout(PATIENCE, self.0.closed()).await.unwrap();
+        timeout(LONG_WAIT, self.0.closed()).await.unwrap();
     }
 
     /// Sends bytes. Returns whether the client still reads.

@@ -20,7 +20,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::driver::spawner::Spawner;
 use crate::error::End;
-use crate::lines::{Line, Lines};
+use crate::lines::{FramedLine, Lines};
 use crate::options::Options;
 use crate::stray::StrayOutput;
 
@@ -215,11 +215,11 @@ impl<R: AsyncRead + Unpin> Input<R> {
     }
 }
 
-fn receive(mux: &Arc<Mux>, line: Line<'_>, role: &Role, spawner: &Spawner) {
+fn receive(mux: &Arc<Mux>, line: FramedLine<'_>, role: &Role, spawner: &Spawner) {
     match (line, role) {
-        (Line::Frame(frame), _) => mux.receive(frame, &mut |work| spawner.spawn(work)),
-        (Line::TooLong { limit, head }, Role::Server) => mux.too_long(head, limit),
-        (Line::TooLong { limit, head }, Role::Client(stray)) => {
+        (FramedLine::Frame(frame), _) => mux.receive(frame, &mut |work| spawner.spawn(work)),
+        (FramedLine::TooLong { limit, head }, Role::Server) => mux.too_long(head, limit),
+        (FramedLine::TooLong { limit, head }, Role::Client(stray)) => {
             stray.too_long(limit);
             // Without an id there is no call that can fail, and a line that is not JSON would be
             // counted twice.

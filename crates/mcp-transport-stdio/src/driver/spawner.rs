@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BlockingRun, Run, Work};
+use mcp_protocol::{BlockingRun, PendingHandler, Run};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
@@ -37,10 +37,10 @@ impl Spawner {
         }
     }
 
-    pub(crate) fn spawn(&self, work: Work) {
+    pub(crate) fn spawn(&self, work: PendingHandler) {
         match work {
-            Work::Async(run) => self.spawn_async(run),
-            Work::Blocking(run) => self.spawn_blocking(run),
+            PendingHandler::Async(run) => self.spawn_async(run),
+            PendingHandler::Blocking(run) => self.spawn_blocking(run),
             other => tracing::error!(?other, "dropped work of an unknown kind"),
         }
     }

@@ -72,13 +72,13 @@ impl AsyncRead for Script {
 }
 
 /// Takes one byte at a time, and breaks after `room`.
-struct Record {
+struct RecordingWriter {
     bytes: Arc<Mutex<Vec<u8>>>,
     room: usize,
     dice: Dice,
 }
 
-impl AsyncWrite for Record {
+impl AsyncWrite for RecordingWriter {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -126,7 +126,7 @@ async fn serve(script: &[u8], end: Break, room: usize, seed: u64) -> Vec<u8> {
         end,
         dice: Dice(seed | 1),
     };
-    let writer = Record {
+    let writer = RecordingWriter {
         bytes: Arc::clone(&bytes),
         room,
         dice: Dice(!seed | 1),
@@ -227,7 +227,7 @@ async fn a_client_on_streams_of_chaos() {
             end: Break::Eof,
             dice: Dice(seed),
         };
-        let writer = Record {
+        let writer = RecordingWriter {
             bytes: Arc::clone(&written),
             room: usize::MAX,
             dice: Dice(!seed),

@@ -67,7 +67,7 @@ async fn nothing_but_messages_reaches_the_child() {
 
 // proves: STDIO-007, STDIO-008, M-STDIO-004, M-STDIO-005
 #[tokio::test]
-async fn megabytes_on_stderr_harm_nobody() {
+async fn megabytes_on_stderr_do_not_block_the_session() {
     let (child, mut lines) = script(&format!(
         "head -c 4000000 /dev/zero | tr '\\0' 'x' >&2; echo >&2; echo fatal error! >&2; exec {}",
         program("echo").display()

@@ -1,6 +1,6 @@
 //! The framer against a naive one, and against a stream without an end.
 
-use mcp_transport_stdio::{Line, Lines};
+use mcp_transport_stdio::{FramedLine, Lines};
 use proptest::prelude::*;
 
 /// What [`Lines`] yields, owned.
@@ -48,10 +48,10 @@ fn naive(input: &[u8], limit: usize) -> Vec<Got> {
         .collect()
 }
 
-fn owned(line: Line<'_>) -> Got {
+fn owned(line: FramedLine<'_>) -> Got {
     match line {
-        Line::Frame(bytes) => Got::Frame(bytes.to_vec()),
-        Line::TooLong { head, .. } => Got::TooLong(head.to_vec()),
+        FramedLine::Frame(bytes) => Got::Frame(bytes.to_vec()),
+        FramedLine::TooLong { head, .. } => Got::TooLong(head.to_vec()),
         other => panic!("{other:?} is new"),
     }
 }
@@ -144,7 +144,7 @@ fn a_gibibyte_without_a_newline_takes_no_memory() {
         lines.feed(&chunk);
         while let Some(line) = lines.next_line() {
             assert!(
-                matches!(line, Line::TooLong { limit: LIMIT, head, .. } if head == [b'x'; 256])
+                matches!(line, FramedLine::TooLong { limit: LIMIT, head, .. } if head == [b'x'; 256])
             );
             told += 1;
         }
@@ -154,7 +154,7 @@ fn a_gibibyte_without_a_newline_takes_no_memory() {
     assert!(most <= LIMIT + (1 << 20), "{most} bytes");
     assert!(lines.capacity() <= 1 << 20, "the rest takes a small buffer");
     lines.feed(b"\n{\"a\":1}\n");
-    assert_eq!(lines.next_line(), Some(Line::Frame(b"{\"a\":1}")));
+    assert_eq!(lines.next_line(), Some(FramedLine::Frame(b"{\"a\":1}")));
 }
 
 #[test]
@@ -163,12 +163,12 @@ fn a_large_buffer_is_given_back() {
     let mut line = vec![b'x'; 3 << 20];
     line.push(b'\n');
     lines.feed(&line);
-    assert!(matches!(lines.next_line(), Some(Line::Frame(frame)) if frame.len() == 3 << 20));
+    assert!(matches!(lines.next_line(), Some(FramedLine::Frame(frame)) if frame.len() == 3 << 20));
     assert_eq!(lines.next_line(), None);
     assert!(lines.capacity() > 3 << 20);
     for _ in 0..20 {
         lines.feed(b"{}\n");
-        assert_eq!(lines.next_line(), Some(Line::Frame(b"{}")));
+        assert_eq!(lines.next_line(), Some(FramedLine::Frame(b"{}")));
         assert_eq!(lines.next_line(), None);
     }
     assert!(lines.capacity() <= 64 << 10);

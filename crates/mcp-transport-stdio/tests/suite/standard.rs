@@ -136,7 +136,7 @@ fn sockets_for_stdin_and_stdout() {
 }
 
 #[test]
-fn pipes_stay_blocking_for_those_who_share_them() {
+fn pipes_stay_blocking_for_processes_that_share_them() {
     let (reader, mut to_server) = io::pipe().unwrap();
     let (mut from_server, writer) = io::pipe().unwrap();
     let kept = [

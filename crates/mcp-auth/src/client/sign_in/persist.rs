@@ -90,7 +90,7 @@ impl Inner {
         self.store.remove(&self.tokens_name()).await
     }
 
-    /// Returns the DPoP key. Generates and stores one if there is none.
+    /// Returns the DPoP key. If the store has no key, generates and stores a new one.
     pub(crate) async fn dpop_key(&self) -> Result<DpopKey, Error> {
         if let Some(key) = self.state().dpop_key.clone() {
             return Ok(key);

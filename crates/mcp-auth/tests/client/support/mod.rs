@@ -24,13 +24,13 @@ pub(crate) const ASM: &str = "https://as.example/.well-known/oauth-authorization
 
 /// A recorded request.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct RecordedRequest {
     pub(crate) line: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
 }
 
-impl Seen {
+impl RecordedRequest {
     /// Returns a field of its form.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         pairs(&self.body)
@@ -48,8 +48,8 @@ pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
 }
 
 type Answer = (u16, String);
-type Tokens = dyn Fn(&Seen) -> Answer + Send + Sync;
-type Registrar = dyn Fn(&Seen, u64) -> Answer + Send + Sync;
+type Tokens = dyn Fn(&RecordedRequest) -> Answer + Send + Sync;
+type Registrar = dyn Fn(&RecordedRequest, u64) -> Answer + Send + Sync;
 
 /// All servers of a test.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ struct Inner {
     documents: Mutex<HashMap<String, Answer>>,
     redirects: Mutex<HashMap<String, String>>,
     tokens: Mutex<Arc<Tokens>>,
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<RecordedRequest>>,
     visits: Mutex<Vec<String>>,
     callback: Mutex<String>,
     registrar: Mutex<Arc<Registrar>>,
@@ -112,20 +112,23 @@ impl Net {
     }
 
     /// Sets the responses of token endpoints.
-    pub(crate) fn tokens(&self, tokens: impl Fn(&Seen) -> Answer + Send + Sync + 'static) {
+    pub(crate) fn tokens(
+        &self,
+        tokens: impl Fn(&RecordedRequest) -> Answer + Send + Sync + 'static,
+    ) {
         *self.0.tokens.lock().unwrap() = Arc::new(tokens);
     }
 
     /// Sets the responses of registration endpoints; registrations are numbered.
     pub(crate) fn registers(
         &self,
-        registrar: impl Fn(&Seen, u64) -> Answer + Send + Sync + 'static,
+        registrar: impl Fn(&RecordedRequest, u64) -> Answer + Send + Sync + 'static,
     ) {
         *self.0.registrar.lock().unwrap() = Arc::new(registrar);
     }
 
     /// Returns a registration response that repeats the request.
-    pub(crate) fn repeating(seen: &Seen, number: u64) -> Answer {
+    pub(crate) fn repeating(seen: &RecordedRequest, number: u64) -> Answer {
         let mut client: Value = serde_json::from_str(&seen.body).unwrap();
         client["client_id"] = json!(format!("client-{number}"));
         (201, client.to_string())
@@ -147,7 +150,7 @@ impl Net {
     }
 
     /// Returns all token requests so far.
-    pub(crate) fn redeemed(&self) -> Vec<Seen> {
+    pub(crate) fn redeemed(&self) -> Vec<RecordedRequest> {
         let seen = self.0.seen.lock().unwrap();
         let tokens = seen.iter().filter(|seen| seen.line.ends_with("/token"));
         tokens.cloned().collect()
@@ -204,7 +207,7 @@ impl Net {
             .clock(now)
     }
 
-    fn serve(&self, seen: &Seen) -> Response<String> {
+    fn serve(&self, seen: &RecordedRequest) -> Response<String> {
         let (method, url) = seen.line.split_once(' ').unwrap();
         if let Some(to) = self.0.redirects.lock().unwrap().get(url) {
             let response = Response::builder().status(302).header("location", to);
@@ -241,7 +244,7 @@ impl Service<Request<FormBody>> for Net {
 
     fn call(&mut self, request: Request<FormBody>) -> Self::Future {
         let (head, body) = request.into_parts();
-        let seen = Seen {
+        let seen = RecordedRequest {
             line: format!("{} {}", head.method, head.uri),
             headers: head.headers,
             body: String::from_utf8(body.as_bytes().to_vec()).unwrap(),

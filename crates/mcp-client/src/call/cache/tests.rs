@@ -1,4 +1,4 @@
-//! What is kept, for how long, and how much of it.
+//! Which results are cached, for how long, and how many.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn cache() -> Cache {
 
 // proves: M-CACHE-003, M-CACHE-006, M-CACHE-010
 #[test]
-fn a_result_is_fresh_for_its_time_and_for_its_params_alone() {
+fn a_result_is_fresh_for_its_time_to_live_and_its_params() {
     let (cache, now) = (cache(), Instant::now());
     let a = json!({ "uri": "x:a", "_meta": { "progressToken": 1 } });
     put(&cache, method::RESOURCES_READ, a, "a", now);
@@ -64,15 +64,15 @@ fn a_result_is_fresh_for_its_time_and_for_its_params_alone() {
         now + 60 * SECOND,
     );
     let Lookup::Miss(slot) = found else {
-        panic!("it is stale")
+        panic!("the result is stale")
     };
     cache.keep(slot, &result(json!({ "ttlMs": 0 })), now);
-    assert_eq!(cache.size(), (0, 0), "its successor may not be kept");
+    assert_eq!(cache.size(), (0, 0), "the next result may not be cached");
 }
 
 // proves: M-CACHE-004, M-CACHE-005, M-CACHE-007, M-CACHE-008
 #[test]
-fn what_may_not_be_kept_is_not() {
+fn uncacheable_results_are_not_cached() {
     let (cache, now) = (cache(), Instant::now());
     for ttl in [json!(0), json!(-5), json!(null), json!("60000")] {
         let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now)
@@ -103,7 +103,7 @@ fn what_may_not_be_kept_is_not() {
 
 // proves: M-CACHE-019
 #[test]
-fn a_change_makes_stale_what_it_concerns() {
+fn a_change_removes_the_results_it_affects() {
     let (cache, now) = (cache(), Instant::now());
     let read = |uri: &str| get(&cache, method::RESOURCES_READ, json!({ "uri": uri }), now);
     for uri in ["x:/dir", "x:/dir/a", "x:/dir/b"] {
@@ -133,7 +133,7 @@ fn who_wants_it_fresh_asks_and_leaves_the_answer_to_others() {
     let (cache, now) = (cache(), Instant::now());
     put(&cache, method::TOOLS_LIST, json!({}), "old", now);
     let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), true, now) else {
-        panic!("it was to be fresh")
+        panic!("a fresh result was requested")
     };
     let list = |now| get(&cache, method::TOOLS_LIST, json!({}), now);
     assert_eq!(list(now).as_deref(), Some("old"));
@@ -142,10 +142,10 @@ fn who_wants_it_fresh_asks_and_leaves_the_answer_to_others() {
 }
 
 #[test]
-fn a_change_on_the_way_wins_over_the_answer() {
+fn a_change_during_a_request_prevents_caching() {
     let (cache, now) = (cache(), Instant::now());
     let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now) else {
-        panic!("nothing is known")
+        panic!("no result is cached")
     };
     cache.forget(&[method::TOOLS_LIST]);
     cache.keep(slot, &result(json!({ "ttlMs": 60_000 })), now);
@@ -179,14 +179,18 @@ fn there_is_an_end_to_what_is_kept() {
         &"x".repeat(2_000),
         now,
     );
-    assert_eq!(small.size().0, 2, "what fits nowhere evicts nobody");
+    assert_eq!(
+        small.size().0,
+        2,
+        "a result that exceeds the limit evicts no other"
+    );
 }
 
 #[test]
-fn no_server_is_believed_for_ever() {
+fn the_time_to_live_is_capped() {
     let (cache, now) = (cache(), Instant::now());
     let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now) else {
-        panic!("nothing is known")
+        panic!("no result is cached")
     };
     cache.keep(
         slot,

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_no_verdict_unless_it_is_about_the_message() {
+    fn a_status_counts_only_if_it_concerns_the_message() {
         let is_about_message = |code: u16| is_about_message(StatusCode::from_u16(code).unwrap());
         for code in [400, 404, 405, 406, 409, 415, 422] {
             assert!(is_about_message(code), "{code}");

@@ -7,7 +7,7 @@ use mcp_jsonrpc::ErrorObject;
 use super::*;
 use crate::AskError;
 
-type Asked = Result<String, AskError>;
+type ElicitResult = Result<String, AskError>;
 
 fn fits(answer: &str) -> Result<(), String> {
     (answer.len() < 9)
@@ -15,7 +15,7 @@ fn fits(answer: &str) -> Result<(), String> {
         .ok_or("too long".to_owned())
 }
 
-async fn ask(pending: &Arc<PendingInput>, key: Option<&str>, what: u32) -> Asked {
+async fn ask(pending: &Arc<PendingInput>, key: Option<&str>, what: u32) -> ElicitResult {
     let check = |it: &String| fits(it);
     pending
         .ask_detached(key, ROOTS, Some(json!(what)), check)
