@@ -1,4 +1,4 @@
-//! A file of tasks, from outside.
+//! The store through its public interface.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 const START: Timestamp = Timestamp::from_millis(1_000_000);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A file of its own for each test, gone afterwards.
+/// A separate file for each test, removed on drop.
 struct TempFile(PathBuf);
 
 impl TempFile {
@@ -103,7 +103,7 @@ async fn what_completed_is_there_though_it_was_never_closed() {
         if round % 2 == 0 {
             store.put(ended(task(&id, None, "{}"))).await.unwrap();
         }
-        // As the disk is at this moment, with the marks of a file in use.
+        // A copy of the file while it is in use.
         let copy = place.file("copy");
         fs::copy(store.path(), &copy).unwrap();
         let copied = RedbStore::open(&copy).unwrap();
@@ -138,7 +138,7 @@ async fn limits_hold_and_are_named() {
     store.create(task("c", None, "{}")).await.unwrap();
     let fourth = store.create(task("d", Some("bob"), "{}")).await;
     assert_eq!(full(fourth), "3 tasks");
-    // What is removed, and what is expired when another comes, makes room.
+    // Removed tasks, and tasks that expire before the next one is created, release their capacity.
     assert_eq!(store.remove("a").await, Ok(true));
     store.create(task("a", Some("ann"), "{}")).await.unwrap();
     let call = TaskCall::clone(task("", None, "{}").call());
@@ -157,7 +157,7 @@ async fn limits_hold_and_are_named() {
     let outcome = TaskOutcome::of_result(RawJson::copy(&long));
     grown.end(outcome, START).unwrap();
     assert_eq!(full(store.put(grown).await), "2000 bytes of tasks");
-    // What does not grow is always kept.
+    // A change that does not enlarge a task is always stored.
     store.put(ended(task("a", None, "{}"))).await.unwrap();
     store.create(task("b", None, &long)).await.unwrap();
 }
@@ -231,7 +231,7 @@ async fn files_that_are_no_store_are_refused_and_named() {
     drop(store);
 
     let text = place.file("text");
-    fs::write(&text, "no database at all\n".repeat(500)).unwrap();
+    fs::write(&text, "not a database\n".repeat(500)).unwrap();
     assert!(matches!(refused(&text), OpenError::NotAStore { .. }));
     assert!(fs::read_to_string(&text).unwrap().starts_with("no data"));
 

@@ -1,7 +1,7 @@
 //! A server program on stdin and stdout, written without `mcp-server`.
 //!
-//! Its tools print to stdout, as a careless library would: the session does not mind, unless it
-//! is started with `--without-guard`. With `--twice` it tries to serve twice at once.
+//! Its tools print to stdout by accident. The session is not affected, unless the program is
+//! started with `--without-guard`. With `--twice` it tries to serve twice at once.
 
 #[path = "../tests/suite/fixture.rs"]
 mod fixture;

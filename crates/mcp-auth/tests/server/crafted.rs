@@ -226,7 +226,7 @@ fn confused() -> Vec<Case> {
         ("no extension", headed(&[("crit", json!([]))]), EXTENDED),
         ("a proof", headed(&[("typ", json!("dpop+jwt"))]), TYPE),
         ("a sign-out", headed(&[("typ", json!("logout+jwt"))]), TYPE),
-        ("a type that is none", headed(&[("typ", json!(7))]), HEADER),
+        ("a type that is a number", headed(&[("typ", json!(7))]), HEADER),
     ]
 }
 
@@ -325,7 +325,7 @@ fn misdirected() -> Vec<Case> {
             is("aud", json!("http://mcp.example/mcp")),
             FOR,
         ),
-        ("nobody", is("aud", json!([])), FOR),
+        ("no audience", is("aud", json!([])), FOR),
         (
             "others",
             is("aud", json!(["https://a.example", "https://b.example"])),

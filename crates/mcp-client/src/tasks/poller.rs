@@ -304,7 +304,7 @@ impl<'a> TaskPoller<'a> {
         }
     }
 
-    /// Waits before the next attempt; returns an error if there is none.
+    /// Waits before the next attempt; returns an error if no attempt is left.
     async fn retry_after(&mut self, failure: Error) -> Result<(), Error> {
         if let Error::Closed(_) = failure {
             return Err(failure);

@@ -1,5 +1,5 @@
-//! Whatever the order of requests, cancels, late answers and ends: each call is resolved once,
-//! each id is answered at most once, and the tables end up empty.
+//! Random orders of requests, cancellations, late responses and ends: each call ends once, each id
+//! is answered at most once, and the tables are empty at the end.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ enum Op {
     Abandon(usize),
     /// A deadline passes.
     Expire(usize),
-    /// The far side hears a cancellation nobody sent, or an answer nobody waits for.
+    /// The peer receives a cancellation of an unknown request, or an unexpected response.
     Noise(i64),
     CloseNear,
     CloseFar,
@@ -109,13 +109,14 @@ proptest! {
             slot.lock().unwrap().get_or_insert(Fate::Answers);
         }
         pair.settle();
-        // What the noise cancelled is never answered: its caller would wait for its timeout.
+        // A request with a random cancellation is never answered, so its call would run into its
+        // timeout.
         pair.near.close(Closed::local());
         pair.far.close(Closed::eof());
         pair.settle();
         std::panic::set_hook(hook);
 
-        prop_assert!(pair.calls.is_empty(), "calls that never ended");
+        prop_assert!(pair.calls.is_empty(), "calls that did not end");
         prop_assert_eq!(pair.near.in_flight(), (0, 0));
         prop_assert_eq!(pair.far.in_flight(), (0, 0));
         prop_assert!(pair.work.is_empty());

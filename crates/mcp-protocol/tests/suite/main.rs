@@ -1,4 +1,4 @@
-//! The protocol machines, seen from outside: no I/O, no clock.
+//! Tests of the protocol state machines through their public interface, without I/O and clock.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

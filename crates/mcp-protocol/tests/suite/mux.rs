@@ -1,4 +1,4 @@
-//! What the multiplexer promises, one thing at a time.
+//! The guarantees of the multiplexer, one per test.
 
 use std::task::{Context, Waker};
 
@@ -37,7 +37,11 @@ fn a_full_queue_holds_back_requests_and_drops_lossy_notifications() {
         .notify("important", None, Delivery::Always)
         .unwrap();
     pair.call(1, "now");
-    assert_eq!(pair.near.in_flight(), (0, 0), "the request waits for room");
+    assert_eq!(
+        pair.near.in_flight(),
+        (0, 0),
+        "the request waits for space in the queue"
+    );
     let frames = take(&pair.near);
     assert_eq!(frames.len(), sent + 1);
     for frame in frames {

@@ -1,4 +1,4 @@
-//! Two multiplexers and the bytes between them, moved by hand.
+//! Two multiplexers; the test moves the bytes between them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use mcp_protocol::{
     Outcome, Payload, PendingHandler, Reply,
 };
 
-/// How a handler of the far side ends.
+/// How a handler of the server ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Fate {
     Answers,
@@ -18,7 +18,7 @@ pub(crate) enum Fate {
     Panics,
 }
 
-/// The far side: handlers wait until the test decides their fate.
+/// The server: its handlers wait until the test ends them.
 #[derive(Default)]
 pub(crate) struct Handlers {
     pub(crate) waiting: Mutex<VecDeque<Arc<Mutex<Option<Fate>>>>>,
@@ -59,13 +59,13 @@ fn decide(fate: &Mutex<Option<Fate>>) -> Poll<Outcome> {
         None => Poll::Pending,
         Some(Fate::Answers) => Poll::Ready(Ok(Payload::Empty)),
         Some(Fate::Fails) => Poll::Ready(Err(ErrorObject::internal("failed"))),
-        Some(Fate::Panics) => panic!("the handler's own words"),
+        Some(Fate::Panics) => panic!("the error of the handler"),
     }
 }
 
 pub(crate) type Answered = Result<Result<String, ErrorObject>, String>;
 
-/// A near side that calls and a far side that answers.
+/// A client that calls and a server that answers.
 pub(crate) struct Pair {
     pub(crate) near: Arc<Mux>,
     pub(crate) far: Arc<Mux>,
@@ -73,7 +73,7 @@ pub(crate) struct Pair {
     pub(crate) calls: BTreeMap<u32, BoxFuture<'static, Result<mcp_protocol::Answer, CallError>>>,
     pub(crate) results: BTreeMap<u32, Answered>,
     pub(crate) work: Vec<PendingHandler>,
-    /// Frames under way, and every frame the far side ever wrote.
+    /// Frames in transit, and every frame that the server wrote.
     pub(crate) to_far: VecDeque<Vec<u8>>,
     pub(crate) to_near: VecDeque<Vec<u8>>,
     pub(crate) said: Vec<String>,
@@ -101,7 +101,7 @@ impl Pair {
         self.poll_calls();
     }
 
-    /// Polls everything that runs, as a runtime would.
+    /// Polls all running handlers and calls, as a runtime would.
     pub(crate) fn poll_calls(&mut self) {
         let mut cx = Context::from_waker(Waker::noop());
         let results = &mut self.results;
@@ -129,12 +129,12 @@ impl Pair {
                     }
                 }
                 PendingHandler::Blocking(run) => run.run(),
-                _ => unreachable!("there are two kinds of work"),
+                _ => unreachable!("there are two kinds of handlers"),
             }
         }
     }
 
-    /// Takes what both sides have written onto the wire.
+    /// Moves the output of both sides into transit.
     pub(crate) fn flush(&mut self) {
         for frame in take(&self.near) {
             self.to_far.push_back(frame);
@@ -157,12 +157,12 @@ impl Pair {
         self.flush();
         if let Some(frame) = self.to_near.pop_front() {
             self.near
-                .receive(&frame, &mut |_| panic!("the far side asks nothing"));
+                .receive(&frame, &mut |_| panic!("the server sends no requests"));
             self.poll_calls();
         }
     }
 
-    /// Moves everything until nothing moves any more.
+    /// Moves bytes and polls until nothing changes.
     pub(crate) fn settle(&mut self) {
         loop {
             self.poll_work();
@@ -181,7 +181,7 @@ impl Pair {
     }
 }
 
-/// The frames a multiplexer has queued.
+/// The frames in the output queue of a multiplexer.
 pub(crate) fn take(mux: &Mux) -> Vec<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut cx = Context::from_waker(Waker::noop());

@@ -1,4 +1,4 @@
-//! What only the full engine does.
+//! Features of the full engine only.
 
 use std::time::{Duration, Instant};
 
@@ -97,7 +97,7 @@ fn an_inner_identity_is_for_programs_only() {
     assert!(!fits(&schema, &json!({"a": 1})));
     assert!(refusal(&schema, Origin::Foreign).contains("$defs"));
 
-    // One name for two places.
+    // One name for two definitions.
     let twice = json!({
         "$id": "https://example.com/x",
         "$defs": {"c": {"$anchor": "x", "$id": "a"}},

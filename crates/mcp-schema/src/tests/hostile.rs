@@ -1,4 +1,4 @@
-//! Schemas and values that are meant to hurt.
+//! Hostile schemas and values.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Origin, compile, fits, refusal};
 
-/// `levels` definitions that each name the next one twice.
+/// `levels` definitions, each of which names the next one twice.
 fn doubled(levels: usize) -> Value {
     let mut defs = serde_json::Map::new();
     for level in 0..levels {
@@ -46,7 +46,7 @@ fn a_schema_that_doubles_with_the_value_is_refused_with_a_deep_value() {
 
 #[test]
 fn a_recursive_enumeration_of_a_program_is_cheap() {
-    // What serde makes of `enum Expr { Neg(Box<Expr>), Add(Vec<Expr>), … }`.
+    // The schema that schemars derives for `enum Expr { Neg(Box<Expr>), Add(Vec<Expr>), … }`.
     let expr = json!({"$ref": "#/$defs/expr"});
     let variants: Vec<Value> = (0..30)
         .map(|n| {
@@ -135,7 +135,7 @@ fn a_long_row_of_schemas_and_a_deep_value_stay_on_a_small_stack() {
     let run = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
     run.spawn(move || {
         for _ in 0..63 {
-            // Whatever the answer, there is one.
+            // Any result is accepted; the check must only end.
             let _ = validator.check(&value);
             value = json!({ "a": value });
         }

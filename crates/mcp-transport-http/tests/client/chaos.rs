@@ -133,14 +133,14 @@ async fn every_call_ends_exactly_once_for_any_server() {
     let mut answered = 0;
     for seed in 1..=RUNS {
         let mut pair = Pair::open(quiet_but_listening()).await;
-        let (_, nobody) = wire();
+        let (_, unused) = wire();
         let vandal = Vandal {
             dice: Dice(u64::wrapping_mul(seed, 0x9E37_79B9_7F4A_7C15)),
             streams: HashMap::new(),
             seen: HashMap::new(),
             sessions: 0,
         };
-        let serving = tokio::spawn(vandal.serve(std::mem::replace(&mut pair.server, nobody)));
+        let serving = tokio::spawn(vandal.serve(std::mem::replace(&mut pair.server, unused)));
         let mut dice = Dice(seed);
         let mut calls = Vec::new();
         for n in 0..2 * CALLS {

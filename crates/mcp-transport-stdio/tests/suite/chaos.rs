@@ -1,4 +1,4 @@
-//! Threat T30: streams that give and take one byte, wait at random, and break anywhere.
+//! Threat T30: streams that transfer one byte at a time, wait at random, and fail at any point.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use crate::fixture::Fixture;
 use crate::support::{connect, handshake, request, soon, start_call, tool_request};
 use crate::wire::frames;
 
-/// A small generator: the same seed, the same trouble.
+/// A random generator; the same seed gives the same sequence.
 #[derive(Clone)]
 struct Dice(u64);
 
@@ -25,7 +25,7 @@ impl Dice {
         self.0 % sides
     }
 
-    /// Waits now and then.
+    /// Waits at random.
     fn wait(&mut self, cx: &Context<'_>) -> Poll<()> {
         if self.roll(3) == 0 {
             cx.waker().wake_by_ref();
@@ -42,7 +42,7 @@ enum Break {
     Reset,
 }
 
-/// Gives a script in pieces, then breaks.
+/// Returns a script in pieces, then fails.
 struct Script {
     bytes: Vec<u8>,
     at: usize,
@@ -71,7 +71,7 @@ impl AsyncRead for Script {
     }
 }
 
-/// Takes one byte at a time, and breaks after `room`.
+/// Accepts one byte at a time, and fails after `room` bytes.
 struct RecordingWriter {
     bytes: Arc<Mutex<Vec<u8>>>,
     room: usize,
@@ -104,7 +104,7 @@ impl AsyncWrite for RecordingWriter {
     }
 }
 
-/// A session with a bit of everything.
+/// A session with all kinds of messages.
 fn session() -> String {
     handshake()
         + &tool_request(2, "echo", "one\ntwo")
@@ -117,7 +117,7 @@ fn session() -> String {
         + &request(7, "ping", &json!({}))
 }
 
-/// Serves a script on streams of chaos; returns the output.
+/// Serves a script on random streams; returns the output.
 async fn serve(script: &[u8], end: Break, room: usize, seed: u64) -> Vec<u8> {
     let bytes = Arc::<Mutex<Vec<u8>>>::default();
     let reader = Script {
@@ -138,7 +138,7 @@ async fn serve(script: &[u8], end: Break, room: usize, seed: u64) -> Vec<u8> {
         Options::for_server(),
     ))
     .await
-    .expect("a client that leaves is no error");
+    .expect("a client that disconnects is not an error");
     std::mem::take(&mut bytes.lock().unwrap())
 }
 
@@ -150,8 +150,13 @@ async fn a_whole_session_in_pieces() {
         let frames = frames(&output);
         let mut ids: Vec<_> = frames.iter().filter_map(|f| f["id"].as_i64()).collect();
         ids.sort_unstable();
-        assert_eq!(ids, [1, 2, 3, 5, 6, 7], "each once, and 4 was cancelled");
-        assert_eq!(frames.len(), 7, "the garbage is answered too");
+        assert_eq!(
+            ids,
+            [1, 2, 3, 5, 6, 7],
+            "each request is answered once, except 4, which was \
+         cancelled"
+        );
+        assert_eq!(frames.len(), 7, "invalid lines are answered too");
     }
 }
 
@@ -180,7 +185,7 @@ async fn the_client_stops_reading_anywhere() {
     }
 }
 
-/// A client whose server breaks off after any byte: no call hangs, no answer is invented.
+/// A client whose server fails after any byte: every call ends, with its response or an error.
 #[tokio::test(start_paused = true)]
 async fn the_server_leaves_anywhere() {
     const ANSWERS: &str = concat!(
@@ -197,7 +202,7 @@ async fn the_server_leaves_anywhere() {
         let connection = connect(pipe).await;
         let (mut reads, mut writes) = server.into_streams();
         let calls = [1, 2].map(|_| start_call(&*connection, "ping"));
-        // The requests must be there before their answers.
+        // The requests must be sent before their responses.
         let mut asked = Vec::new();
         while asked.iter().filter(|byte| **byte == b'\n').count() < 2 {
             asked.push(soon(reads.read_u8()).await.unwrap());
@@ -216,7 +221,7 @@ async fn the_server_leaves_anywhere() {
     }
 }
 
-/// The same trouble on the client's side.
+/// The same streams on the client's side.
 #[tokio::test(start_paused = true)]
 async fn a_client_on_streams_of_chaos() {
     for seed in 1..20 {
@@ -238,7 +243,7 @@ async fn a_client_on_streams_of_chaos() {
         assert!(reason.to_string().contains("the first: hello"), "{reason}");
         soon(connection.close()).await.unwrap();
         let answers = frames(&written.lock().unwrap());
-        assert_eq!(answers.len(), 1, "garbage is not answered by a client");
+        assert_eq!(answers.len(), 1, "a client does not answer invalid lines");
         assert_eq!(answers[0]["id"], 5);
     }
 }

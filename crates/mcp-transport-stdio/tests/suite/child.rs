@@ -1,4 +1,4 @@
-//! Servers as child processes: sessions, last words, and every way to end.
+//! Servers as child processes: sessions, stderr, and all ways to end.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::support::{
     call, connect, open, program, soon, start_call, tool, try_connect, wait_until,
 };
 
-/// A shell script as a server, with a way to hear what it writes to stderr.
+/// A shell script as a server, whose stderr the test receives.
 fn script(text: &str) -> (Child, mpsc::Receiver<String>) {
     let (sender, receiver) = mpsc::channel(10_000);
     let child = Child::new("sh").arg("-c").arg(text);
@@ -24,7 +24,7 @@ async fn pid(lines: &mut mpsc::Receiver<String>) -> Pid {
     Pid::from_raw(line.parse().expect("a number")).expect("not zero")
 }
 
-/// Whether a process is there and has not ended. One that nobody has reaped yet has ended.
+/// Returns whether a process exists and has not ended. A process that waits to be reaped has ended.
 fn runs(pid: Pid) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     match status {
@@ -109,7 +109,7 @@ async fn answers_written_before_the_end_arrive() {
     assert!(reason.contains("signal: 9"), "{reason}");
 }
 
-/// Even if something that left the process group holds the child's stdout open.
+/// Also if a process outside of the group has the child's stdout open.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn calls_fail_at_once_when_the_child_exits() {
@@ -124,7 +124,7 @@ async fn calls_fail_at_once_when_the_child_exits() {
     let took = started.elapsed();
     assert!(error.to_string().contains("exit status: 4"), "{error}");
     assert!(took < Duration::from_secs(1), "{took:?}");
-    assert!(runs(stranger), "it held stdout open all the time");
+    assert!(runs(stranger), "a process had stdout open all the time");
     rustix::process::kill_process(stranger, rustix::process::Signal::KILL).unwrap();
 }
 
@@ -193,7 +193,7 @@ async fn a_child_that_ignores_the_end_of_stdin_is_terminated() {
     let leader = pid(&mut lines).await;
     soon(connection.close()).await.unwrap();
     assert!(rest(&mut lines).contains(&"TERM".to_owned()));
-    assert!(test_kill_process(leader).is_err(), "it was reaped");
+    assert!(test_kill_process(leader).is_err(), "the child was reaped");
 }
 
 // proves: LIFE-024, M-STDIO-015
@@ -206,11 +206,11 @@ async fn a_child_that_ignores_everything_is_killed() {
     let connection = connect(child).await;
     let leader = pid(&mut lines).await;
     soon(connection.close()).await.unwrap();
-    assert!(test_kill_process(leader).is_err(), "it was reaped");
+    assert!(test_kill_process(leader).is_err(), "the child was reaped");
     wait_until(|| test_kill_process_group(leader).is_err()).await;
 }
 
-/// The leader leaves on `SIGTERM`; what it started gets its time to do so, and then is killed.
+/// The leader exits on `SIGTERM`; the rest of the group gets the same time, and then is killed.
 #[tokio::test]
 async fn the_group_outlives_its_leader_only_for_a_while() {
     let (child, mut lines) =
@@ -253,7 +253,7 @@ fn a_connection_can_be_dropped_anywhere() {
         (connection, leader)
     };
 
-    // The runtime lives, the drop happens outside of it.
+    // The runtime continues; the connection is dropped outside of it.
     let first = runtime();
     let (connection, leader) = first.block_on(started());
     drop(connection);
@@ -265,7 +265,7 @@ fn a_connection_can_be_dropped_anywhere() {
     drop(second);
     assert!(
         test_kill_process(leader).is_err(),
-        "it was killed and reaped"
+        "the child was killed and reaped"
     );
     let third = runtime();
     assert!(third.block_on(soon(connection.closed())).is_local());
@@ -287,7 +287,7 @@ async fn a_child_that_does_not_read_can_be_closed() {
     assert!(test_kill_process(leader).is_err());
 }
 
-/// Threat T44: no shell looks at the arguments.
+/// Threat T44: arguments are not interpreted by a shell.
 #[tokio::test]
 async fn t44_arguments_arrive_as_they_are() {
     let awkward = [

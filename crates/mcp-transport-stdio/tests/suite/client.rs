@@ -1,4 +1,4 @@
-//! A client on scripted bytes: what it makes of lines that are too long.
+//! A client with a scripted server: lines that are too long.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::support::{connect, soon, start_call};
 
 const LIMIT: usize = 100;
 
-/// The server's end, by hand.
+/// The server's end of the pipe.
 struct Script<R, W> {
     reads: Lines<BufReader<R>>,
     writes: W,
 }
 
-/// A client that takes lines of at most [`LIMIT`] bytes, and tolerates `noise` of them.
+/// A client that accepts lines of at most [`LIMIT`] bytes and `noise` stray lines.
 async fn script(
     noise: usize,
 ) -> (
@@ -45,7 +45,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Script<R, W> {
     }
 }
 
-/// `head`, and more than the limit of what makes no difference.
+/// `head`, followed by more bytes than the limit.
 fn long(head: &str) -> String {
     head.to_owned() + &"x".repeat(2 * LIMIT)
 }
@@ -58,7 +58,7 @@ async fn an_answer_above_the_limit_fails_its_call_at_once() {
         assert_eq!(server.read().await["id"], id);
     }
     let [failed, answered] = calls;
-    // Not even its newline is waited for.
+    // The line is reported before its newline arrives.
     server
         .write(&long("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\""))
         .await;
@@ -86,7 +86,7 @@ async fn a_request_above_the_limit_is_answered_by_its_id() {
     assert_eq!(answer["error"]["code"], -32700);
 }
 
-/// Whatever it would have been.
+/// The kind of message does not matter.
 #[tokio::test]
 async fn a_line_above_the_limit_is_counted_once() {
     for head in [

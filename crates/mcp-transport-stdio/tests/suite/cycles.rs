@@ -1,4 +1,4 @@
-//! Threat T28: a thousand children, and nothing left of them.
+//! Threat T28: a thousand children leave no processes and no descriptors.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,8 +13,8 @@ use crate::support::{connect, soon, wait_until};
 
 const CYCLES: usize = 1_000;
 
-/// Set in the process that runs the cycles: descriptors and children are counted there, so it
-/// must run nothing else.
+/// Set in the process that runs the cycles. It counts descriptors and children, so no other test
+/// may run in it.
 const ALONE: &str = "MCP_TEST_CYCLES_ALONE";
 
 #[test]
@@ -54,19 +54,23 @@ async fn cycles() {
     assert_eq!(descriptors(), before);
     let groups = std::mem::take(&mut *groups.lock().unwrap());
     assert_eq!(groups.len(), CYCLES + 10);
-    // What lost its parent is reaped by the system, in its own time.
+    // Orphaned processes are reaped by the system at some time.
     wait_until(|| {
         groups
             .iter()
             .all(|group| test_kill_process_group(*group).is_err())
     })
     .await;
-    assert_eq!(children(), 0, "neither running nor waiting to be reaped");
+    assert_eq!(
+        children(),
+        0,
+        "the process neither runs nor waits to be reaped"
+    );
 }
 
-/// Starts a shell with a grandchild that ignores `SIGTERM`, and ends it one way or another.
+/// Starts a shell with a grandchild that ignores `SIGTERM`, and ends it in one of several ways.
 async fn cycle(groups: &Mutex<Vec<Pid>>, round: usize) {
-    // One in ten of the shells ignores everything, too.
+    // One in ten shells ignores `SIGTERM` and the end of its stdin too.
     let stubborn = round.is_multiple_of(10);
     let ending = match stubborn {
         true => "while :; do sleep 100; done",
@@ -101,7 +105,7 @@ fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Processes whose parent is this one, the ended included.
+/// Returns the children of this process, including those that have ended.
 fn children() -> usize {
     let own = std::process::id().to_string();
     std::fs::read_dir("/proc")

@@ -1,4 +1,4 @@
-//! A peer that never pauses starves nobody.
+//! A peer that sends without a pause does not starve other tasks.
 
 use std::io;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ struct Counts {
     writes: AtomicUsize,
 }
 
-/// Always ready, and ignorant of the runtime's own measures against that.
+/// A stream that is always ready and does not use the runtime's cooperative scheduling.
 struct Endless {
     counts: Arc<Counts>,
     left: usize,
@@ -55,7 +55,7 @@ impl AsyncWrite for Sink {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-        assert!(lines <= 64, "{lines} answers were held back");
+        assert!(lines <= 64, "{lines} responses were delayed");
         self.0.writes.fetch_add(1, Ordering::Relaxed);
         self.0.written.fetch_add(lines, Ordering::Relaxed);
         Poll::Ready(Ok(bytes.len()))
@@ -95,5 +95,5 @@ async fn an_endless_stream_of_requests() {
     );
     let buffer = (64 << 10) / PING.len();
     assert!(counts.furthest.load(Ordering::Relaxed) <= buffer + 1);
-    assert!(turns > 50, "others had {turns} turns");
+    assert!(turns > 50, "other tasks were polled {turns} times");
 }

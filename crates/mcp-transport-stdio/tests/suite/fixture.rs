@@ -1,6 +1,6 @@
-//! A server small enough to be written on `mcp_protocol::Service` itself.
+//! A small server that implements `mcp_protocol::Service` directly.
 //!
-//! Shared with `examples/echo.rs`, which puts it behind stdin and stdout.
+//! Shared with `examples/echo.rs`, which serves it on stdin and stdout.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use mcp_protocol::{Payload, Reply, RequestContext, ServerFacts, Service};
 use mcp_types::{Implementation, ServerCapabilities};
 use serde_json::{Value, json};
 
-/// Answers `tools/call`; the tool's name says how.
+/// Answers `tools/call`; the name of the tool selects the behavior.
 #[derive(Debug, Default)]
 pub(crate) struct Fixture;
 
@@ -29,8 +29,12 @@ impl Service for Fixture {
             .to_owned();
         match params["name"].as_str() {
             Some("echo") => answer(&text),
-            // The mistake that the guard is for.
-            #[expect(clippy::print_stdout, reason = "the mistake that the guard is for")]
+            // The guard protects against this mistake.
+            #[expect(
+                clippy::print_stdout,
+                reason = "shows the mistake that the guard protects \
+             against"
+            )]
             Some("print") => {
                 println!("printed by accident: {text}");
                 print!("and without a newline");
@@ -47,7 +51,7 @@ impl Service for Fixture {
                 tokio::task::yield_now().await;
                 payload(&text)
             })),
-            // Never answers, and does not care to be cancelled.
+            // Never completes, and ignores cancellation.
             Some("never") => Reply::Pending(Box::pin(async move {
                 let _context = context;
                 std::future::pending().await
@@ -60,7 +64,7 @@ impl Service for Fixture {
             Some("think") => Reply::Blocking(Box::new(move || payload(&text))),
             Some("big") => answer(&"x".repeat(text.parse().unwrap_or(0))),
             Some("panic") => panic!("as asked"),
-            // Asks the client, and answers with its answer.
+            // Sends a request to the client and returns its response.
             Some("ask") => Reply::Pending(Box::pin(async move {
                 let link = Arc::clone(context.exchange().link());
                 match link.request("roots/list", None).await {
@@ -69,7 +73,7 @@ impl Service for Fixture {
                     Err(error) => payload(&format!("failed: {error}")),
                 }
             })),
-            _ => Reply::error(ErrorObject::invalid_params("no such tool")),
+            _ => Reply::error(ErrorObject::invalid_params("unknown tool")),
         }
     }
 }

@@ -1,18 +1,19 @@
-//! The framer against a naive one, and against a stream without an end.
+//! The line splitter against a naive one, and with an endless line.
 
 use mcp_transport_stdio::{FramedLine, Lines};
 use proptest::prelude::*;
 
-/// What [`Lines`] yields, owned.
+/// An owned copy of what [`Lines`] returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Got {
     Frame(Vec<u8>),
-    /// With its head; the naive splitter gives the whole line.
+    /// With the start of the line; the naive splitter returns the whole line.
     TooLong(Vec<u8>),
 }
 
 impl Got {
-    /// Whether this is that line, with as much of a head as must be there in any chunking.
+    /// Returns whether this is the expected line, with at least the head that every chunking
+    /// guarantees.
     fn is(&self, naive: &Self, limit: usize) -> bool {
         match (self, naive) {
             (Self::TooLong(head), Self::TooLong(line)) => {
@@ -24,14 +25,14 @@ impl Got {
     }
 }
 
-/// What is kept of a line that is too long.
+/// The part that is kept of a line that is too long.
 const HEAD: usize = 256;
 
 fn same(got: &[Got], naive: &[Got], limit: usize) -> bool {
     got.len() == naive.len() && got.iter().zip(naive).all(|(got, line)| got.is(line, limit))
 }
 
-/// Splits the whole input at once, in the obvious way.
+/// Splits the whole input at once.
 fn naive(input: &[u8], limit: usize) -> Vec<Got> {
     let mut lines: Vec<&[u8]> = input.split(|byte| *byte == b'\n').collect();
     if lines.last() == Some(&&b""[..]) {
@@ -52,7 +53,7 @@ fn owned(line: FramedLine<'_>) -> Got {
     match line {
         FramedLine::Frame(bytes) => Got::Frame(bytes.to_vec()),
         FramedLine::TooLong { head, .. } => Got::TooLong(head.to_vec()),
-        other => panic!("{other:?} is new"),
+        other => panic!("{other:?} is unexpected"),
     }
 }
 
@@ -133,7 +134,7 @@ proptest! {
     }
 }
 
-/// Threat T09: a line that never ends.
+/// Threat T09: an endless line.
 #[test]
 fn a_gibibyte_without_a_newline_takes_no_memory() {
     const LIMIT: usize = 4 << 20;
@@ -152,7 +153,10 @@ fn a_gibibyte_without_a_newline_takes_no_memory() {
     }
     assert_eq!(told, 1);
     assert!(most <= LIMIT + (1 << 20), "{most} bytes");
-    assert!(lines.capacity() <= 1 << 20, "the rest takes a small buffer");
+    assert!(
+        lines.capacity() <= 1 << 20,
+        "the rest fits in a small buffer"
+    );
     lines.feed(b"\n{\"a\":1}\n");
     assert_eq!(lines.next_line(), Some(FramedLine::Frame(b"{\"a\":1}")));
 }

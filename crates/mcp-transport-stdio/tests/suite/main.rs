@@ -1,4 +1,4 @@
-//! The transport on real bytes and real processes.
+//! The transport with real bytes and real processes.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 

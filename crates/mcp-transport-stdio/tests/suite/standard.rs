@@ -1,4 +1,4 @@
-//! A server program on its stdin and stdout: pipes, sockets, files.
+//! A server program with different kinds of stdin and stdout: pipes, sockets, files.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::support::{handshake, program, request, tool_request};
 use crate::wire::frames;
 
-/// The lines of a session in which much is printed by accident.
+/// The lines of a session in which tools print by accident.
 fn careless_session() -> String {
     handshake()
         + &tool_request(2, "print", "hello")
@@ -41,7 +41,7 @@ fn whatever_prints_the_session_is_clean() {
     let mut server = start(&[], Stdio::piped(), Stdio::piped());
     let mut stdin = server.stdin.take().unwrap();
     stdin.write_all(careless_session().as_bytes()).unwrap();
-    // The answer of the shell shows that it found no stdin to read.
+    // The output of the shell shows that its stdin was empty.
     let mut stdout = BufReader::new(server.stdout.take().unwrap());
     let mut output = String::new();
     for _ in 0..5 {
@@ -105,13 +105,13 @@ fn the_program_leaves_within_a_second_of_the_end_of_stdin() {
         if running.is_empty() {
             assert!(
                 took < Duration::from_millis(500),
-                "{took:?} with nothing to wait for"
+                "{took:?} without running handlers"
             );
         }
     }
 }
 
-/// Hosts built on libuv give socket pairs instead of pipes.
+/// Hosts that use libuv pass socket pairs instead of pipes.
 #[test]
 fn sockets_for_stdin_and_stdout() {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
@@ -129,10 +129,10 @@ fn sockets_for_stdin_and_stdout() {
         let flags = rustix::fs::fcntl_getfl(&kept).unwrap();
         !flags.contains(rustix::fs::OFlags::NONBLOCK)
     };
-    assert!(!blocking(), "a socket cannot be opened anew");
+    assert!(!blocking(), "a socket cannot be opened again");
     ours.shutdown(std::net::Shutdown::Write).unwrap();
     assert!(server.wait().unwrap().success());
-    assert!(blocking(), "others that hold the socket find it as it was");
+    assert!(blocking(), "other processes find the socket unchanged");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn pipes_stay_blocking_for_processes_that_share_them() {
     for fd in &kept {
         let flags = rustix::fs::fcntl_getfl(fd).unwrap();
         let nonblocking = flags.contains(rustix::fs::OFlags::NONBLOCK);
-        // Elsewhere a pipe cannot be opened anew, and is restored at the end.
+        // On other systems a pipe cannot be opened again, and is restored at the end.
         assert!(!nonblocking || !cfg!(target_os = "linux"));
     }
     drop(to_server);
@@ -187,7 +187,7 @@ fn a_client_that_closes_both_ends_is_no_error() {
     stdin.write_all(handshake().as_bytes()).unwrap();
     assert!(
         server.wait().unwrap().success(),
-        "it noticed while stdin was open"
+        "the end was detected while stdin was open"
     );
 }
 
@@ -203,7 +203,7 @@ fn stdin_is_served_once_at_a_time() {
     assert!(stderr.contains("already being served"), "{stderr}");
 }
 
-/// A pipe with a name whose writer has left before the server looks at it.
+/// A named pipe whose writer has closed it before the server opens it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_named_pipe_for_stdin() {

@@ -1,4 +1,4 @@
-//! What the tests share: a client, a way to wait, a way to call.
+//! Shared support: a recording client, deadlines, and calls.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,17 +9,17 @@ use mcp_protocol::{
 };
 use serde_json::{Value, json};
 
-/// Longer than anything here takes, even on a loaded machine.
+/// Longer than any test takes, even on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits for an event that must come.
+/// Waits for an expected event.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future)
         .await
-        .expect("it should have happened long ago")
+        .expect("the expected event did not happen in time")
 }
 
-/// A client that knows nothing, and remembers what it was told.
+/// A client without handlers that records its messages.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     pub(crate) notifications: Mutex<Vec<String>>,
@@ -68,7 +68,7 @@ pub(crate) fn tool_request(id: i64, name: &str, text: &str) -> String {
     )
 }
 
-/// The client's lines of a handshake; its request has the id 1.
+/// The client's lines of a handshake. The request has the id 1.
 pub(crate) fn handshake() -> String {
     request(1, "initialize", &initialize())
         + "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
@@ -82,7 +82,7 @@ fn initialize() -> Value {
     })
 }
 
-/// Connects and shakes hands.
+/// Connects and initializes.
 pub(crate) async fn open(transport: impl Transport) -> Arc<dyn Connection> {
     let connection = connect(transport).await;
     call(&*connection, "initialize", initialize())
@@ -95,11 +95,11 @@ pub(crate) async fn open(transport: impl Transport) -> Arc<dyn Connection> {
             None,
             mcp_protocol::Delivery::Always,
         )
-        .expect("it is open");
+        .expect("the connection is open");
     connection
 }
 
-/// One request and its raw answer.
+/// Sends one request and returns the raw response.
 pub(crate) async fn call(
     connection: &dyn Connection,
     method: &'static str,
@@ -113,7 +113,7 @@ pub(crate) async fn call(
     })
 }
 
-/// One `tools/call` of the fixture: the text of its answer.
+/// Calls a tool of the fixture and returns the text of the result.
 pub(crate) async fn tool(
     connection: &dyn Connection,
     name: &str,
@@ -127,7 +127,7 @@ pub(crate) async fn tool(
         .map_or(answer, str::to_owned))
 }
 
-/// A request that is under way.
+/// A request in progress.
 pub(crate) fn start_call(
     connection: &dyn Connection,
     method: &'static str,
@@ -135,21 +135,21 @@ pub(crate) fn start_call(
     tokio::spawn(connection.link().request(method, None))
 }
 
-/// A program of `examples/`, built along with the tests.
+/// A program in `examples/`, which is built with the tests.
 #[cfg(unix)]
 pub(crate) fn program(name: &str) -> std::path::PathBuf {
-    let mut path = std::env::current_exe().expect("the tests are a program");
+    let mut path = std::env::current_exe().expect("the path of the test program is known");
     path.pop();
     path.pop();
     path.join("examples").join(name)
 }
 
-/// Waits for something that tells nobody when it happens.
+/// Waits for a condition that cannot be awaited.
 #[cfg(unix)]
 pub(crate) async fn wait_until(mut holds: impl FnMut() -> bool) {
     soon(async {
         while !holds() {
-            // sleep: the process table tells nobody when it changes
+            // sleep: changes of the process table can only be polled
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     })

@@ -1,4 +1,4 @@
-//! A server on scripted bytes: what it answers, and what it survives.
+//! A server with scripted input: its responses, and invalid input.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn serve(input: &[u8], options: Options) -> Vec<Value> {
     frames(&output)
 }
 
-/// Every line, which must be one whole JSON object ended by a newline.
+/// Checks that every line is one JSON object and ends with a newline.
 pub(crate) fn frames(output: &[u8]) -> Vec<Value> {
     assert!(output.is_empty() || output.ends_with(b"\n"), "a torn frame");
     output
@@ -114,7 +114,7 @@ async fn a_line_above_the_limit_is_answered_and_skipped() {
     }
 }
 
-/// Threat T09, end to end.
+/// Threat T09, with a whole session.
 #[tokio::test]
 async fn a_request_after_an_endless_line_is_answered() {
     let mut input = vec![b'x'; 32 << 20];
@@ -149,8 +149,8 @@ async fn what_still_runs_after_the_grace_is_cancelled() {
     );
 }
 
-/// Nobody is left to answer a handler's question, so it waits for none of the grace; those that
-/// ask nothing go on.
+/// A handler that waits for a response of the client fails at once at the end of the input. Other
+/// handlers get the shutdown timeout.
 #[tokio::test(start_paused = true)]
 async fn a_question_at_the_end_fails_at_once() {
     let started = tokio::time::Instant::now();
@@ -230,7 +230,8 @@ async fn a_client_that_reads_slowly_is_not_left() {
     assert_eq!(count, 2);
 }
 
-/// A peer that writes and never reads costs a bounded amount of memory: it is not read either.
+/// A peer that writes and never reads takes bounded memory: the server stops reading
+/// (backpressure).
 #[tokio::test(start_paused = true)]
 async fn a_congested_server_stops_reading() {
     let (mut theirs, server_reads) = duplex(1 << 10);
@@ -247,13 +248,13 @@ async fn a_congested_server_stops_reading() {
         }
     };
     let waited = tokio::time::timeout(Duration::from_secs(10), flood).await;
-    assert!(waited.is_err(), "the server should not read for ever");
-    // One batch on its way to the pipe, one queue, and what the pipes and buffers hold.
+    assert!(waited.is_err(), "the server should stop reading");
+    // One batch that is being written, one queue, and the capacity of the pipes and buffers.
     assert!((90..400).contains(&sent), "{sent}");
     assert!(soon(serving).await.unwrap().unwrap_err().is_timeout());
 }
 
-/// Handlers finish on one thread while another notices that the input has ended.
+/// Handlers finish on one thread while the end of the input is detected on another.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_answer_is_lost_between_threads() {
     for _ in 0..1_000 {
@@ -279,7 +280,7 @@ async fn a_server_that_is_dropped_hangs_up() {
     assert_eq!(frames(&output).len(), 2);
 }
 
-/// A service that its builder has refused.
+/// A service with an invalid configuration.
 struct Unready;
 
 impl Service for Unready {

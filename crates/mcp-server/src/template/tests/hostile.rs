@@ -1,11 +1,11 @@
-//! URIs that are meant to hurt.
+//! Hostile URIs.
 
 use std::time::{Duration, Instant};
 
 use super::super::UriTemplate;
 use super::{Numbers, found, parse};
 
-/// Ways out of a directory, each as a whole path and as a part of one.
+/// Paths that leave a directory, as a whole path and as a part of one.
 const TRAVERSALS: [&str; 30] = [
     "..",
     "../",
@@ -81,7 +81,7 @@ fn no_way_leads_out_of_a_directory() {
     ] {
         assert_eq!(found("f:///{x}", uri), None, "{uri}");
     }
-    // Put together from a literal and a variable.
+    // A literal and a variable that form such a path together.
     assert_eq!(found("f:///.{x}/y", "f:///../y"), None);
     assert_eq!(found("f:///{x}{y}", "f:///.%2e"), None);
 }

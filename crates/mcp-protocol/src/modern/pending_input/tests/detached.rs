@@ -53,7 +53,10 @@ fn a_response_wakes_its_input_request_and_the_others_stay_open() {
     );
     assert!(pending.deliver("two", Ok(json!("b"))));
     assert_eq!(open(&pending), ["one"]);
-    assert!(!pending.deliver("two", Ok(json!("c"))), "it was answered");
+    assert!(
+        !pending.deliver("two", Ok(json!("c"))),
+        "the request was answered"
+    );
     assert_eq!(ready(polled(two.as_mut())).unwrap(), "b");
     assert!(polled(one.as_mut()).is_pending());
     assert!(pending.deliver("one", Err(ErrorObject::internal("no"))));
@@ -98,7 +101,7 @@ fn no_key_is_used_for_two_input_requests_in_several_runs() {
         assert!(polled(asking.as_mut()).is_pending());
         answer(&pending, json!("other"));
     }
-    // It is run again: what was answered is known, the rest gets keys of its own.
+    // The handler runs again: earlier responses are known, the other requests get new keys.
     let text = serde_json::to_string(&pending.snapshot().call_state).unwrap();
     let pending = PendingInput::detached(serde_json::from_str(&text).unwrap(), 2);
     let mut asking = pin!(ask(&pending, Some("k"), 1));
@@ -173,12 +176,12 @@ fn an_input_request_is_claimed_once() {
     assert!(polled(asking.as_mut()).is_pending());
     let first = pending.claim_request().unwrap();
     assert_eq!((first.method(), first.params()), (ROOTS, Some(&json!(1))));
-    assert!(pending.claim_request().is_none(), "it is being asked");
+    assert!(pending.claim_request().is_none(), "the request is open");
     let seen = pending.snapshot().change;
     drop(first);
     assert!(
         polled(pin!(pending.changed(seen))).is_ready(),
-        "others may ask it now"
+        "another request may use the capacity"
     );
     let second = pending.claim_request().unwrap();
     assert!(polled(pin!(second.withdrawn())).is_pending());
@@ -244,7 +247,7 @@ fn a_detached_handler_continues_where_it_was() {
     );
 }
 
-// A client answers a question once, and does not know when the handler comes to it again.
+// A client answers a request once, and does not know when the handler sends it again.
 #[test]
 fn restored_input_requests_are_answered_before_the_handler_repeats_them() {
     let before = PendingInput::detached(CallState::default(), 2);
@@ -261,7 +264,10 @@ fn restored_input_requests_are_answered_before_the_handler_repeats_them() {
     assert_eq!(pending.snapshot().requests, questions);
     assert!(pending.deliver("one", Ok(json!("a"))));
     assert!(pending.deliver("two", Err(ErrorObject::internal("no"))));
-    assert!(!pending.deliver("one", Ok(json!("b"))), "it was answered");
+    assert!(
+        !pending.deliver("one", Ok(json!("b"))),
+        "the request was answered"
+    );
     assert!(open(&pending).is_empty());
     let mut one = pin!(ask(&pending, Some("one"), 1));
     assert_eq!(ready(polled(one.as_mut())).unwrap(), "a");
@@ -269,7 +275,7 @@ fn restored_input_requests_are_answered_before_the_handler_repeats_them() {
     let refused = ready(polled(two.as_mut())).unwrap_err();
     assert!(matches!(refused, AskError::Rejected(error) if error.message == "no"));
 
-    // What the handler comes to first is open as ever, and withdrawn as ever.
+    // A new request of the handler can be opened and withdrawn as before.
     let pending = PendingInput::detached(CallState::default(), 2);
     pending.restore_requests(&questions);
     {
