@@ -233,7 +233,7 @@ async fn files_that_are_no_store_are_refused_and_named() {
     let text = place.file("text");
     fs::write(&text, "not a database\n".repeat(500)).unwrap();
     assert!(matches!(refused(&text), OpenError::NotAStore { .. }));
-    assert!(fs::read_to_string(&text).unwrap().starts_with("no data"));
+    assert!(fs::read_to_string(&text).unwrap().starts_with("not a data"));
 
     let half = place.file("half");
     let bytes = fs::read(&path).unwrap();

@@ -226,7 +226,11 @@ fn confused() -> Vec<Case> {
         ("no extension", headed(&[("crit", json!([]))]), EXTENDED),
         ("a proof", headed(&[("typ", json!("dpop+jwt"))]), TYPE),
         ("a sign-out", headed(&[("typ", json!("logout+jwt"))]), TYPE),
-        ("a type that is a number", headed(&[("typ", json!(7))]), HEADER),
+        (
+            "a type that is a number",
+            headed(&[("typ", json!(7))]),
+            HEADER,
+        ),
     ]
 }
 
