@@ -1,169 +1,129 @@
-//! What a later revision has of its own, found by comparing its model with the canonical one.
+//! Comparison of a later revision with the canonical one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::{Item, Method, Model};
+use super::model::{Item, Kind, Method, Model, Presence, Property, Rule, Struct};
 
-/// A later revision, taken apart.
+/// A later revision, split into what is new in it and what it shares.
 #[derive(Debug)]
-pub(crate) struct Split {
-    /// Types and markers that differ from the canonical ones, or have none.
-    pub(crate) own: Model,
+pub(super) struct Split {
+    /// Types that differ from the canonical ones or are new, and all methods.
+    pub(super) own: Model,
     /// Types and markers that are the canonical ones.
-    pub(crate) shared: BTreeSet<String>,
-    /// Methods the canonical revision does not know.
-    pub(crate) novel: Vec<Method>,
+    pub(super) shared: BTreeSet<String>,
+    /// Methods that the canonical revision does not have.
+    pub(super) novel: Vec<Method>,
 }
 
-/// Compares member by member; a type also differs when one it mentions does.
-pub(crate) fn split(
+/// Compares member by member; a type also differs when one that it mentions does. A hand-written wrapper of a type that
+/// differs is an error.
+pub(super) fn split(
     later: Model,
     canonical: &Model,
     wrappers: &BTreeMap<String, String>,
 ) -> Result<Split, String> {
-    let differing = differing(&later.items, canonical);
+    let differs =
+        |item: &&Item| find(canonical, &item.name).is_none_or(|known| known.kind != item.kind);
+    let own = later.items.iter().filter(differs);
+    let mut own: BTreeSet<String> = own.map(|item| item.name.clone()).collect();
+    let mentions = |item: &Item, names: &BTreeSet<String>| {
+        let mut mentioned = item.kind.names().into_iter();
+        mentioned.any(|name| names.contains(name))
+    };
+    loop {
+        let further = later.items.iter().filter(|item| mentions(item, &own));
+        let further: Vec<_> = further.map(|item| item.name.clone()).collect();
+        let before = own.len();
+        own.extend(further);
+        if own.len() == before {
+            break;
+        }
+    }
     for (wrapper, wrapped) in wrappers {
-        if differing.contains(wrapped) && mentions(&later.items, wrapper) {
+        let wrapper_set = BTreeSet::from([wrapper.clone()]);
+        if own.contains(wrapped) && later.items.iter().any(|item| mentions(item, &wrapper_set)) {
             return Err(format!(
-                "{wrapper} is written by hand around {wrapped}, which is another type by now"
+                "{wrapper} is written by hand around {wrapped}, which differs from the canonical one"
             ));
         }
     }
-    let mut shared = BTreeSet::new();
-    let mut items = Vec::new();
-    for item in later.items {
-        if differing.contains(&item.name) {
-            items.push(item);
-        } else {
-            shared.insert(item.name);
-        }
-    }
-    let (mut methods, mut novel) = (Vec::new(), Vec::new());
-    for method in later.methods {
-        let known = canonical
-            .methods
-            .iter()
-            .find(|known| known.method == method.method);
-        if known.is_none() {
-            novel.push(method.clone());
-        }
-        let moved = method.types().iter().any(|name| differing.contains(*name));
-        if !moved && known.is_some_and(|known| known.is_same(&method)) {
-            shared.insert(method.name.clone());
-        }
-        methods.push(method);
-    }
-    Ok(Split {
-        own: Model { items, methods },
-        shared,
-        novel,
-    })
-}
-
-fn differing(later: &[Item], canonical: &Model) -> BTreeSet<String> {
-    let known: BTreeMap<&str, &Item> = canonical
+    let (items, same): (Vec<_>, Vec<_>) = later
         .items
-        .iter()
-        .map(|item| (item.name.as_str(), item))
-        .collect();
-    let mut differing: BTreeSet<String> = later
-        .iter()
-        .filter(|item| {
-            known
-                .get(item.name.as_str())
-                .is_none_or(|known| known.kind != item.kind)
-        })
-        .map(|item| item.name.clone())
-        .collect();
+        .into_iter()
+        .partition(|item| own.contains(&item.name));
+    let mut shared: BTreeSet<String> = same.into_iter().map(|item| item.name).collect();
+    let mut novel = Vec::new();
+    for method in &later.methods {
+        let mut methods = canonical.methods.iter();
+        match methods.find(|known| known.method == method.method) {
+            None => novel.push(method.clone()),
+            Some(known)
+                if known.is_same(method) && !method.types().any(|name| own.contains(name)) =>
+            {
+                shared.insert(method.name.clone());
+            }
+            Some(_) => {}
+        }
+    }
+    let own = Model {
+        items,
+        methods: later.methods,
+    };
+    Ok(Split { own, shared, novel })
+}
+
+pub(super) fn find<'a>(model: &'a Model, name: &str) -> Option<&'a Item> {
+    model.items.iter().find(|item| item.name == name)
+}
+
+/// The types of a later revision that convert to their canonical namesakes and back, each with its namesake.
+///
+/// These are the types that only lost members that may be left out: one direction leaves them out, the other finds none.
+pub(super) fn bridged<'a>(own: &'a Model, canonical: &'a Model) -> Vec<(&'a Item, &'a Item)> {
+    let pair = |item: &'a Item| Some((item, find(canonical, &item.name)?));
+    let mut pairs: Vec<_> = own.items.iter().filter_map(pair).collect();
+    pairs.retain(|(item, known)| fits(&item.kind, &known.kind));
     loop {
-        let reached: Vec<_> = later
+        // A type that is mentioned must be shared or bridged.
+        let bridged: BTreeSet<&str> = pairs.iter().map(|(item, _)| &*item.name).collect();
+        let converts = |name: &&str| bridged.contains(name) || find(own, name).is_none();
+        let before = pairs.len();
+        pairs.retain(|(item, _)| item.kind.names().iter().all(converts));
+        if pairs.len() == before {
+            return pairs;
+        }
+    }
+}
+
+fn fits(later: &Kind, known: &Kind) -> bool {
+    match (later, known) {
+        (Kind::Struct(later), Kind::Struct(known)) => narrows(later, known),
+        (Kind::Union(later), Kind::Union(known)) => {
+            let mut arms = later.arms.iter();
+            later.arms.len() == known.arms.len()
+                && arms.all(|arm| known.arms.contains(arm))
+                && later.rule != Rule::Embedded
+        }
+        _ => false,
+    }
+}
+
+/// Whether every member is a member of `known`, which requires no other.
+fn narrows(later: &Struct, known: &Struct) -> bool {
+    let tags = match (&later.tag, &known.tag) {
+        (Some(tag), None) => tag.checked,
+        (later, known) => later == known,
+    };
+    let is_same = |left: &Property, right: &Property| {
+        (&left.wire, &left.ty, left.presence) == (&right.wire, &right.ty, right.presence)
+    };
+    tags && later.extra == known.extra
+        && later
+            .fields
             .iter()
-            .filter(|item| !differing.contains(&item.name))
-            .filter(|item| {
-                item.kind
-                    .names()
-                    .iter()
-                    .any(|name| differing.contains(*name))
-            })
-            .map(|item| item.name.clone())
-            .collect();
-        if reached.is_empty() {
-            return differing;
-        }
-        differing.extend(reached);
-    }
-}
-
-fn mentions(items: &[Item], name: &str) -> bool {
-    items.iter().any(|item| item.kind.names().contains(&name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::codegen::model::{Kind, Presence, Property, Struct, Ty};
-
-    fn holder(name: &str, members: &[(&str, &str)]) -> Item {
-        let fields = members.iter().map(|(wire, ty)| Property {
-            wire: (*wire).to_owned(),
-            rust: (*wire).to_owned(),
-            ty: Ty::Vec(Box::new(Ty::Named((*ty).to_owned()))),
-            presence: Presence::Optional,
-            range: None,
-            keeps_null: false,
-        });
-        Item {
-            name: name.to_owned(),
-            definition: Some(name.to_owned()),
-            area: "base".to_owned(),
-            kind: Kind::Struct(Struct {
-                tag: None,
-                fields: fields.collect(),
-                extra: false,
-            }),
-        }
-    }
-
-    fn model(items: Vec<Item>) -> Model {
-        Model {
-            items,
-            methods: Vec::new(),
-        }
-    }
-
-    fn names(items: &[Item]) -> Vec<&str> {
-        items.iter().map(|item| item.name.as_str()).collect()
-    }
-
-    #[test]
-    fn a_type_differs_with_what_it_mentions_however_far_away() {
-        let leaf = |extra: &[(&str, &str)]| holder("Leaf", extra);
-        let rest = || {
-            vec![
-                holder("Branch", &[("leaf", "Leaf")]),
-                holder("Tree", &[("branch", "Branch")]),
-                holder("Stone", &[]),
-            ]
-        };
-        let canonical = model([vec![leaf(&[])], rest()].concat());
-        let later = model([vec![leaf(&[("vein", "Stone")])], rest()].concat());
-        let split = split(later, &canonical, &BTreeMap::new()).unwrap();
-        assert_eq!(names(&split.own.items), ["Leaf", "Branch", "Tree"]);
-        assert_eq!(split.shared, BTreeSet::from(["Stone".to_owned()]));
-    }
-
-    #[test]
-    fn a_wrapper_written_by_hand_may_not_be_left_behind() {
-        let canonical = model(vec![holder("Leaf", &[])]);
-        let later = model(vec![
-            holder("Leaf", &[("a", "Stone")]),
-            holder("Tree", &[("b", "Leaves")]),
-        ]);
-        let wrappers = BTreeMap::from([("Leaves".to_owned(), "Leaf".to_owned())]);
-        let error = split(later, &canonical, &wrappers).unwrap_err();
-        assert!(
-            error.starts_with("Leaves is written by hand around Leaf"),
-            "{error}"
-        );
-    }
+            .all(|field| known.fields.iter().any(|known| is_same(field, known)))
+        && known.fields.iter().all(|field| {
+            field.presence == Presence::Optional
+                || later.fields.iter().any(|own| own.wire == field.wire)
+        })
 }

@@ -1,259 +1,133 @@
-//! `docs.toml`: the doc comment of every generated item, in our own words.
+//! `docs.toml`: the doc comment of every generated item.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use serde::Deserialize;
+use toml::{Table, Value};
 
-const FILE: &str = include_str!("docs.toml");
-
-/// The key of a type's own line in its table.
-const SELF: &str = "self";
-
-/// The parsed file, plus which entries were used and which were missed.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Docs {
-    /// Where the specification lives; the revision and the page follow.
-    site: String,
-    /// By area; `area@revision` goes before it.
-    modules: BTreeMap<String, Module>,
-    /// Pages that have moved, by revision.
-    moved: BTreeMap<String, BTreeMap<String, String>>,
-    /// Page of a type that is not described on the page of its module.
-    pages: BTreeMap<String, String>,
-    /// Lines of members that mean the same in every type; `member@revision` goes before the plain name.
-    common: BTreeMap<String, String>,
-    /// By type; `Type@revision` goes before it.
-    types: BTreeMap<String, BTreeMap<String, String>>,
-    #[serde(skip)]
+/// The file as one table with dotted keys, and which of them were used and which were missing.
+///
+/// `types.Type.member` describes a member or a value, `types.Type.self` the type, and `common.member` a member that means
+/// the same in every type. `modules.area` has the first line of a module and the page of its types, `pages.Type` the page
+/// of a type that is not on that page, and `moved.revision.page` the new name of a page. `Type@revision`,
+/// `member@revision` and `area@revision` take precedence over the plain name.
+#[derive(Debug, Default)]
+pub(super) struct Docs {
+    texts: BTreeMap<String, String>,
     used: RefCell<BTreeSet<String>>,
-    #[serde(skip)]
     missing: RefCell<BTreeSet<String>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Module {
-    page: String,
-    line: String,
 }
 
 impl Docs {
     /// Reads the file compiled into this command.
-    pub(crate) fn load() -> Result<Self, String> {
-        toml::from_str(FILE).map_err(|error| format!("docs.toml: {error}"))
+    pub(super) fn load() -> Result<Self, String> {
+        Self::parse(include_str!("docs.toml"))
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let table: Table = toml::from_str(text).map_err(|error| format!("docs.toml: {error}"))?;
+        let mut docs = Self::default();
+        flatten("", table, &mut docs.texts)?;
+        Ok(docs)
     }
 
     /// The lines of one revision.
-    pub(crate) fn of<'a>(&'a self, revision: &'a str) -> Lines<'a> {
+    pub(super) fn of<'a>(&'a self, revision: &'a str) -> Lines<'a> {
         Lines {
             docs: self,
             revision,
         }
     }
 
-    fn used(&self, entry: String) {
-        self.used.borrow_mut().insert(entry);
+    /// The text of the first key that exists.
+    fn find(&self, keys: &[String]) -> Option<&str> {
+        let (key, text) = keys.iter().find_map(|key| self.texts.get_key_value(key))?;
+        self.used.borrow_mut().insert(key.clone());
+        Some(text)
     }
 
-    /// What is wrong with the file, once everything has been emitted.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let missing = self.missing.borrow();
+    /// [`find`](Self::find), or an empty text and a note.
+    fn get(&self, keys: &[String]) -> &str {
+        self.find(keys).unwrap_or_else(|| {
+            self.missing.borrow_mut().extend(keys.get(1).cloned());
+            ""
+        })
+    }
+
+    /// Fails if an emitted item has no text, or a text no item. Call it after everything has been emitted.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let missing = Vec::from_iter(self.missing.take());
         if !missing.is_empty() {
-            let list: Vec<_> = missing.iter().map(String::as_str).collect();
+            let list = missing.join("\n  ");
             return Err(format!(
-                "docs.toml lacks {} lines:\n  {}",
-                list.len(),
-                list.join("\n  ")
+                "docs.toml lacks {} lines:\n  {list}",
+                missing.len()
             ));
         }
-        let mut all: BTreeSet<String> = self
-            .common
-            .keys()
-            .map(|key| format!("common.{key}"))
-            .collect();
-        all.extend(self.pages.keys().map(|name| format!("pages.{name}")));
-        for (revision, moved) in &self.moved {
-            all.extend(moved.keys().map(|page| format!("moved.{revision}.{page}")));
-        }
-        for (owner, lines) in &self.types {
-            all.extend(lines.keys().map(|key| format!("types.{owner}.{key}")));
-        }
         let used = self.used.borrow();
-        let stale: Vec<_> = all.difference(&used).map(String::as_str).collect();
+        let texts = self.texts.keys().filter(|key| !used.contains(*key));
+        let stale: Vec<&str> = texts.map(String::as_str).collect();
         if stale.is_empty() {
-            Ok(())
-        } else {
-            Err(format!(
-                "docs.toml describes what is not there:\n  {}",
-                stale.join("\n  ")
-            ))
+            return Ok(());
+        }
+        let list = stale.join("\n  ");
+        Err(format!("docs.toml describes what is not there:\n  {list}"))
+    }
+}
+
+fn flatten(prefix: &str, table: Table, texts: &mut BTreeMap<String, String>) -> Result<(), String> {
+    for (key, value) in table {
+        let key = format!("{prefix}{key}");
+        match value {
+            Value::Table(table) => flatten(&format!("{key}."), table, texts)?,
+            Value::String(text) => drop(texts.insert(key, text)),
+            _ => return Err(format!("docs.toml: {key} is not a text")),
         }
     }
+    Ok(())
 }
 
 /// The doc comments of one revision.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lines<'a> {
+pub(super) struct Lines<'a> {
     docs: &'a Docs,
     revision: &'a str,
 }
 
 impl Lines<'_> {
-    /// The line at the head of a module.
-    pub(crate) fn module(&self, area: &str) -> String {
-        match self.find_module(area) {
-            Some(module) => module.line.clone(),
-            None => {
-                let mut missing = self.docs.missing.borrow_mut();
-                missing.insert(format!("modules.{area}"));
-                String::new()
-            }
-        }
-    }
-
-    fn find_module(&self, area: &str) -> Option<&Module> {
-        let modules = &self.docs.modules;
-        modules.get(&self.own(area)).or_else(|| modules.get(area))
+    /// The first line of a module.
+    pub(super) fn module(&self, area: &str) -> &str {
+        self.docs.get(&self.keys("modules.", area, ".line"))
     }
 
     /// The doc attributes of a type.
-    pub(crate) fn item(&self, name: &str, area: &str) -> TokenStream {
-        let line = format!(" {}", self.line(name, SELF));
-        let link = format!(
-            " Specification: <{}/{}/{}>",
-            self.docs.site,
-            self.revision,
-            self.page(name, area)
-        );
-        quote!(#[doc = #line] #[doc = ""] #[doc = #link])
+    pub(super) fn item(&self, name: &str, area: &str) -> TokenStream {
+        let line = self.member(name, "self");
+        let pages = [
+            self.keys("pages.", name, ""),
+            self.keys("modules.", area, ".page"),
+        ];
+        let page = self.docs.get(&pages.concat());
+        let moved = [format!("moved.{}.{page}", self.revision)];
+        let page = self.docs.find(&moved).unwrap_or(page);
+        let site = self.docs.find(&["site".to_owned()]).unwrap_or_default();
+        let link = format!(" Specification: <{site}/{}/{page}>", self.revision);
+        quote!(#line #[doc = ""] #[doc = #link])
     }
 
     /// The doc attribute of a member or an enum value.
-    pub(crate) fn member(&self, owner: &str, wire: &str) -> TokenStream {
-        let line = format!(" {}", self.line(owner, wire));
+    pub(super) fn member(&self, owner: &str, wire: &str) -> TokenStream {
+        let own = self.keys("types.", owner, &format!(".{wire}"));
+        let keys = [own, self.keys("common.", wire, "")].concat();
+        let line = format!(" {}", self.docs.get(&keys));
         quote!(#[doc = #line])
     }
 
-    fn page(&self, name: &str, area: &str) -> &str {
-        let found = [self.own(name), name.to_owned()]
-            .iter()
-            .find_map(|key| self.docs.pages.get_key_value(key));
-        if let Some((key, _)) = found {
-            self.docs.used(format!("pages.{key}"));
-        }
-        let page = found
-            .map(|(_, page)| page)
-            .or_else(|| self.find_module(area).map(|module| &module.page));
-        let page = page.map_or("", String::as_str);
-        match self
-            .docs
-            .moved
-            .get(self.revision)
-            .and_then(|moved| moved.get_key_value(page))
-        {
-            Some((from, to)) => {
-                self.docs.used(format!("moved.{}.{from}", self.revision));
-                to
-            }
-            None => page,
-        }
-    }
-
-    fn line(&self, owner: &str, key: &str) -> String {
-        for owner in [self.own(owner), owner.to_owned()] {
-            let lines = self.docs.types.get(&owner);
-            if let Some(line) = lines.and_then(|lines| lines.get(key)) {
-                self.docs.used(format!("types.{owner}.{key}"));
-                return line.clone();
-            }
-        }
-        for key in [self.own(key), key.to_owned()] {
-            if let Some(line) = self.docs.common.get(&key) {
-                self.docs.used(format!("common.{key}"));
-                return line.clone();
-            }
-        }
-        let mut missing = self.docs.missing.borrow_mut();
-        missing.insert(format!("types.{owner}.{key}"));
-        String::new()
-    }
-
-    /// The key of an entry that is for this revision only.
-    fn own(&self, name: &str) -> String {
-        format!("{name}@{}", self.revision)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn docs() -> Docs {
-        toml::from_str(
-            r#"
-            site = "https://example.test"
-            modules.tools = { page = "tools", line = "Tools." }
-            moved.s.tools = "server/tools"
-            pages = {}
-            common = { _meta = "Metadata." }
-            types.Tool = { self = "A tool.", name = "Its name." }
-            types."Tool@s" = { name = "Its new name." }
-            "#,
-        )
-        .unwrap()
-    }
-
-    /// Everything the file describes.
-    fn emit_all(docs: &Docs) {
-        let (first, later) = (docs.of("r"), docs.of("s"));
-        first.item("Tool", "tools");
-        later.item("Tool", "tools");
-        for lines in [first, later] {
-            lines.member("Tool", "name");
-            lines.member("Tool", "_meta");
-        }
-    }
-
-    #[test]
-    fn a_missing_line_is_named() {
-        let docs = docs();
-        emit_all(&docs);
-        assert_eq!(docs.check(), Ok(()));
-        docs.of("r").member("Tool", "title");
-        assert_eq!(
-            docs.check(),
-            Err("docs.toml lacks 1 lines:\n  types.Tool.title".to_owned())
-        );
-    }
-
-    #[test]
-    fn a_line_without_an_item_is_named() {
-        let docs = docs();
-        let lines = docs.of("r");
-        lines.item("Tool", "tools");
-        lines.member("Tool", "_meta");
-        let error = docs.check().unwrap_err();
-        assert_eq!(
-            error,
-            "docs.toml describes what is not there:\n  moved.s.tools\n  types.Tool.name\n  types.Tool@s.name"
-        );
-    }
-
-    #[test]
-    fn a_revision_may_have_lines_and_pages_of_its_own() {
-        let docs = docs();
-        let name = docs.of("s").member("Tool", "name").to_string();
-        assert!(name.contains("Its new name."), "{name}");
-        let link = docs.of("r").item("Tool", "tools").to_string();
-        assert!(link.contains("<https://example.test/r/tools>"), "{link}");
-        let link = docs.of("s").item("Tool", "tools").to_string();
-        assert!(
-            link.contains("<https://example.test/s/server/tools>"),
-            "{link}"
-        );
+    /// The key for this revision, and the one for all revisions.
+    fn keys(&self, before: &str, name: &str, after: &str) -> [String; 2] {
+        let own = format!("{before}{name}@{}{after}", self.revision);
+        [own, format!("{before}{name}{after}")]
     }
 }

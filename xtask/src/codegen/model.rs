@@ -1,267 +1,162 @@
-//! The intermediate form between a schema file and Rust: what will be emitted, already named and typed.
+//! What will be emitted: the types and methods of a revision, already with Rust names and types.
 
-use std::fmt;
-
-/// Everything one revision generates.
-#[derive(Debug, Clone)]
-pub(crate) struct Model {
-    pub(crate) items: Vec<Item>,
-    pub(crate) methods: Vec<Method>,
+/// Everything that one revision generates.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) items: Vec<Item>,
+    pub(super) methods: Vec<Method>,
 }
 
 /// One Rust type.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Item {
-    /// The Rust name.
-    pub(crate) name: String,
-    /// The definition it decodes as a whole; none for nested objects.
-    pub(crate) definition: Option<String>,
-    /// The module it lives in.
-    pub(crate) area: String,
-    pub(crate) kind: Kind,
+pub(super) struct Item {
+    pub(super) name: String,
+    /// The definition that it decodes as a whole; none for nested objects.
+    pub(super) definition: Option<String>,
+    /// Its module.
+    pub(super) area: String,
+    pub(super) kind: Kind,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     Struct(Struct),
     Enum(StringEnum),
     Union(Union),
-    Alias(Ty),
+    Alias(String),
     /// An object without known members.
     Open,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Struct {
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Struct {
     /// A constant member, written first and ignored on input.
-    pub(crate) tag: Option<Tag>,
-    pub(crate) fields: Vec<Property>,
+    pub(super) tag: Option<Tag>,
+    pub(super) fields: Vec<Property>,
     /// Whether unknown members are kept.
-    pub(crate) extra: bool,
+    pub(super) extra: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Tag {
-    pub(crate) wire: String,
-    pub(crate) value: String,
-    /// Whether another value on input is an error; one that is left out never is.
-    pub(crate) checked: bool,
+pub(super) struct Tag {
+    pub(super) wire: String,
+    pub(super) value: String,
+    /// Whether another value on input is an error; a missing one never is.
+    pub(super) checked: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Property {
-    pub(crate) wire: String,
-    pub(crate) rust: String,
-    pub(crate) ty: Ty,
-    pub(crate) presence: Presence,
+pub(super) struct Property {
+    pub(super) wire: String,
+    pub(super) rust: String,
+    pub(super) ty: String,
+    pub(super) presence: Presence,
     /// The bounds of a number, where the schema sets both.
-    pub(crate) range: Option<(f64, f64)>,
-    /// Whether null is a value of the member, and not the same as leaving it out.
-    pub(crate) keeps_null: bool,
+    pub(super) range: Option<(f64, f64)>,
+    /// Whether null is a value of the member, and not the same as a missing member.
+    pub(super) keeps_null: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub(super) enum Presence {
     Required,
     Optional,
-    /// Must be there, may be null.
+    /// Required, but may be null.
     Nullable,
-    /// Always written; read as the default of its type when left out.
+    /// Always written; a missing one is read as the default of its type.
     Defaulted,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Ty {
-    String,
-    Bool,
-    I64,
-    U64,
-    F64,
-    Number,
-    Value,
-    Object,
-    Meta,
-    Vec(Box<Self>),
-    Map(Box<Self>),
-    OneOrMany(Box<Self>),
-    /// A generated or hand-written type of the crate.
-    Named(String),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StringEnum {
-    /// Wire values.
-    pub(crate) values: Vec<String>,
-    pub(crate) closed: bool,
+pub(super) struct StringEnum {
+    /// The values in JSON.
+    pub(super) values: Vec<String>,
+    pub(super) closed: bool,
     /// Whether the order of the values is a rank.
-    pub(crate) ranked: bool,
+    pub(super) ranked: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Union {
-    pub(crate) rule: Rule,
-    pub(crate) arms: Vec<Arm>,
+pub(super) struct Union {
+    pub(super) rule: Rule,
+    pub(super) arms: Vec<Arm>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Arm {
-    pub(crate) name: String,
-    pub(crate) ty: String,
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Arm {
+    pub(super) name: String,
+    pub(super) ty: String,
+    /// The value of the tag, or the method of an embedded message.
+    pub(super) value: String,
+    /// Whether an embedded message may have no params.
+    pub(super) optional: bool,
 }
 
+/// What names the arm of a union.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Rule {
-    /// One string member names the arm; `values` are in arm order.
-    Tagged {
-        tag: String,
-        values: Vec<String>,
-        default: Option<usize>,
-    },
-    /// The first case whose conditions hold names the arm by index.
+pub(super) enum Rule {
+    /// The value of one member; the index of the arm without it.
+    Tagged { tag: String, default: Option<usize> },
+    /// The first case whose conditions (`member`, `member.member` or `member=value`) hold, by index of the arm.
     Shaped {
         requires: Option<String>,
-        cases: Vec<(Vec<Condition>, usize)>,
+        cases: Vec<(Vec<String>, usize)>,
     },
-    /// A message without an envelope: the method names the arm, which holds the params.
-    Embedded {
-        methods: Vec<String>,
-        /// Per arm, whether the params may be left out.
-        optional: Vec<bool>,
-    },
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Condition {
-    Has(Vec<String>),
-    Is(Vec<String>, String),
+    /// The method of a message without an envelope; the arm has its params.
+    Embedded,
 }
 
 /// One request or notification.
 #[derive(Debug, Clone)]
-pub(crate) struct Method {
-    /// The definition, which is also the marker's name.
-    pub(crate) name: String,
-    pub(crate) method: String,
-    pub(crate) params: String,
-    pub(crate) params_optional: bool,
+pub(super) struct Method {
+    /// The definition, which is also the name of the marker.
+    pub(super) name: String,
+    pub(super) method: String,
+    pub(super) params: String,
+    pub(super) params_optional: bool,
     /// The result type of a request; none for a notification.
-    pub(crate) result: Option<String>,
-    pub(crate) from_client: bool,
-    pub(crate) from_server: bool,
-    /// The definition of the whole answer, where the schema has one.
-    pub(crate) response: Option<String>,
+    pub(super) result: Option<String>,
+    pub(super) from_client: bool,
+    pub(super) from_server: bool,
+    /// The definition of the whole response, where the schema has one.
+    pub(super) response: Option<String>,
 }
 
 impl Method {
     /// The types of params and result.
-    pub(crate) fn types(&self) -> Vec<&str> {
-        let result = self.result.as_deref();
-        std::iter::once(self.params.as_str())
-            .chain(result)
-            .collect()
+    pub(super) fn types(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&*self.params).chain(self.result.as_deref())
     }
 
-    /// Whether both markers say the same.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    /// Whether both markers have the same content.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         self.name == other.name
-            && self.types() == other.types()
+            && self.types().eq(other.types())
             && self.params_optional == other.params_optional
     }
 }
 
 impl Kind {
-    /// The named types it mentions.
-    pub(crate) fn names(&self) -> Vec<&str> {
+    /// The types that it mentions.
+    pub(super) fn names(&self) -> Vec<&str> {
         match self {
-            Self::Struct(structure) => {
-                let types = structure.fields.iter();
-                types.filter_map(|field| field.ty.name()).collect()
-            }
-            Self::Union(union) => union.arms.iter().map(|arm| arm.ty.as_str()).collect(),
-            Self::Alias(ty) => ty.name().into_iter().collect(),
+            Self::Struct(structure) => structure.fields.iter().map(Property::name).collect(),
+            Self::Union(union) => union.arms.iter().map(|arm| &*arm.ty).collect(),
+            Self::Alias(ty) => vec![innermost(ty)],
             Self::Enum(_) | Self::Open => Vec::new(),
         }
     }
 }
 
-impl Ty {
-    /// The named type inside, if there is one.
-    pub(crate) fn name(&self) -> Option<&str> {
-        match self {
-            Self::Vec(inner) | Self::Map(inner) | Self::OneOrMany(inner) => inner.name(),
-            Self::Named(name) => Some(name),
-            _ => None,
-        }
-    }
-
-    /// Reads the type notation of `overrides.toml`.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        if let Some((outer, inner)) = text.strip_suffix('>').and_then(|text| text.split_once('<')) {
-            let inner = Box::new(Self::parse(inner)?);
-            return match outer {
-                "Vec" => Ok(Self::Vec(inner)),
-                "Map" => Ok(Self::Map(inner)),
-                "OneOrMany" => Ok(Self::OneOrMany(inner)),
-                _ => Err(format!("overrides.toml: no such type: {text}")),
-            };
-        }
-        Ok(match text {
-            "String" => Self::String,
-            "bool" => Self::Bool,
-            "i64" => Self::I64,
-            "u64" => Self::U64,
-            "f64" => Self::F64,
-            "Number" => Self::Number,
-            "Value" => Self::Value,
-            "JsonObject" => Self::Object,
-            "Meta" => Self::Meta,
-            name => Self::Named(name.to_owned()),
-        })
+impl Property {
+    /// The innermost type.
+    pub(super) fn name(&self) -> &str {
+        innermost(&self.ty)
     }
 }
 
-impl Condition {
-    /// Reads `member`, `member.member` or `member=value`.
-    pub(crate) fn parse(text: &str) -> Self {
-        let path = |text: &str| text.split('.').map(str::to_owned).collect();
-        match text.split_once('=') {
-            Some((member, value)) => Self::Is(path(member), value.to_owned()),
-            None => Self::Has(path(text)),
-        }
-    }
-}
-
-impl fmt::Display for Item {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn type_notation_is_read() {
-        let many = Ty::OneOrMany(Box::new(Ty::Named("Block".to_owned())));
-        assert_eq!(Ty::parse("OneOrMany<Block>"), Ok(many));
-        assert_eq!(
-            Ty::parse("Map<Vec<u64>>"),
-            Ok(Ty::Map(Box::new(Ty::Vec(Box::new(Ty::U64)))))
-        );
-        assert!(Ty::parse("Box<u64>").is_err());
-    }
-
-    #[test]
-    fn condition_notation_is_read() {
-        let path = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
-        assert_eq!(
-            Condition::parse("items.enum"),
-            Condition::Has(path(&["items", "enum"]))
-        );
-        assert_eq!(
-            Condition::parse("type=a"),
-            Condition::Is(path(&["type"]), "a".to_owned())
-        );
-    }
+/// `Tool` of `Vec<Tool>` or `BTreeMap<String, Tool>`.
+fn innermost(ty: &str) -> &str {
+    let ty = ty.trim_end_matches('>');
+    ty.rsplit(['<', ' ']).next().unwrap_or(ty)
 }

@@ -1,52 +1,64 @@
 //! `methods.rs`: method names, markers and directions.
 
+use std::collections::BTreeSet;
+
+use heck::ToShoutySnakeCase as _;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::print::{head, print};
-use super::scope::Scope;
+use super::file::{Scope, ident, print};
 use crate::codegen::model::{Method, Model};
-use crate::codegen::naming;
 
-/// The text of the file: names and markers of the canonical revision, or what a later one has of its own.
-pub(crate) fn emit(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
+/// The text of the file: names and markers of the canonical revision, or what a later one does not share with it. `novel`
+/// are the methods that only later revisions have, each with its module.
+pub(crate) fn emit(
+    model: &Model,
+    scope: &Scope<'_>,
+    shared: &BTreeSet<String>,
+    novel: &[(&str, Method)],
+) -> Result<String, String> {
     let mut methods: Vec<&Method> = model.methods.iter().collect();
     methods.sort_by(|left, right| left.method.cmp(&right.method));
-    let mut text = head(&scope.docs.module("methods"));
+    let mut items = Vec::new();
     if scope.module.is_none() {
-        text.push_str("use crate::method::{Direction, Notification, Request};\n\n");
-        text.push_str(&print(emit_constants(&methods, scope))?);
+        items.push(quote!(
+            use crate::method::{Direction, Notification, Request};
+        ));
+        items.push(emit_constants(&methods, novel));
     } else {
-        text.push_str("use crate::method::{self, Direction, Notification, Request};\n\n");
+        items.push(quote!(
+            use crate::method::{self, Direction, Notification, Request};
+        ));
     }
-    for side in [true, false] {
-        let own: Vec<_> = methods
-            .iter()
-            .copied()
-            .filter(|method| method.result.is_some() == side)
-            .collect();
-        text.push_str(&print(emit_direction(&own, side))?);
-    }
-    for method in methods {
-        if !scope.shared.contains(&method.name) {
-            text.push_str(&print(emit_marker(method, scope))?);
-        }
-    }
-    Ok(text)
+    let (requests, notifications): (Vec<_>, _) =
+        methods.iter().partition(|method| method.result.is_some());
+    items.push(emit_direction("request", &requests));
+    items.push(emit_direction("notification", &notifications));
+    let own = methods
+        .iter()
+        .filter(|method| !shared.contains(&method.name));
+    items.extend(own.map(|method| emit_marker(method, scope)));
+    Ok(scope.head("methods") + &print(&items)?)
+}
+
+/// The name of the constant of a method: `SAMPLING_CREATE_MESSAGE` for `sampling/createMessage`.
+fn constant(method: &Method) -> proc_macro2::Ident {
+    ident(&method.method.to_shouty_snake_case())
 }
 
 /// Every name of every revision, each once.
-fn emit_constants(methods: &[&Method], scope: &Scope<'_>) -> TokenStream {
+fn emit_constants(methods: &[&Method], novel: &[(&str, Method)]) -> TokenStream {
     let canonical = methods.iter().map(|method| (*method, "super".to_owned()));
-    let novel = scope.novel.iter();
-    let novel = novel.map(|(module, method)| (method, format!("crate::{module}")));
+    let novel = novel
+        .iter()
+        .map(|(module, method)| (method, format!("crate::{module}")));
     let mut all: Vec<_> = canonical.chain(novel).collect();
     all.sort_by(|(left, _), (right, _)| left.method.cmp(&right.method));
     let constants = all.iter().map(|(method, place)| {
-        let ident = format_ident!("{}", naming::constant(&method.method));
+        let constant = constant(method);
         let (name, marker) = (&method.method, &method.name);
         let line = format!(" See [`{marker}`]({place}::{marker}).");
-        quote!(#[doc = #line] pub const #ident: &str = #name;)
+        quote!(#[doc = #line] pub const #constant: &str = #name;)
     });
     quote! {
         /// The method names.
@@ -56,36 +68,28 @@ fn emit_constants(methods: &[&Method], scope: &Scope<'_>) -> TokenStream {
     }
 }
 
-fn emit_direction(methods: &[&Method], requests: bool) -> TokenStream {
-    let (ident, line) = match requests {
-        true => (
-            format_ident!("request_direction"),
-            " The direction of a request, or `None` if the method is not a request of the schema.",
-        ),
-        false => (
-            format_ident!("notification_direction"),
-            " The direction of a notification, or `None` if the method is not a notification of the schema.",
-        ),
-    };
-    let side = |client: bool, server: bool, direction: &str| {
-        let names: Vec<_> = methods
+fn emit_direction(kind: &str, methods: &[&Method]) -> TokenStream {
+    let function = format_ident!("{kind}_direction");
+    let line = format!(
+        " The direction of a {kind}, or `None` if the method is not a {kind} of the schema."
+    );
+    let sides = [
+        ((true, false), quote!(ClientToServer)),
+        ((false, true), quote!(ServerToClient)),
+        ((true, true), quote!(Both)),
+    ];
+    let arms = sides.iter().map(|(sides, direction)| {
+        let own = methods
             .iter()
-            .filter(|method| (method.from_client, method.from_server) == (client, server))
-            .map(|method| format_ident!("{}", naming::constant(&method.method)))
-            .collect();
-        let direction = format_ident!("{direction}");
+            .filter(|method| (method.from_client, method.from_server) == *sides);
+        let names: Vec<_> = own.map(|method| constant(method)).collect();
         (!names.is_empty()).then(|| quote!(#(method::#names)|* => Some(Direction::#direction),))
-    };
-    let client = side(true, false, "ClientToServer");
-    let server = side(false, true, "ServerToClient");
-    let both = side(true, true, "Both");
+    });
     quote! {
         #[doc = #line]
-        pub fn #ident(method: &str) -> Option<Direction> {
+        pub fn #function(method: &str) -> Option<Direction> {
             match method {
-                #client
-                #server
-                #both
+                #(#arms)*
                 _ => None,
             }
         }
@@ -94,28 +98,26 @@ fn emit_direction(methods: &[&Method], requests: bool) -> TokenStream {
 
 fn emit_marker(method: &Method, scope: &Scope<'_>) -> TokenStream {
     let doc = scope.docs.item(&method.name, "methods");
-    let ident = format_ident!("{}", method.name);
-    let constant = format_ident!("{}", naming::constant(&method.method));
+    let marker = ident(&method.name);
+    let constant = constant(method);
     let params = scope.path(&method.params);
     let optional = method.params_optional.then(|| {
         quote!(
             const PARAMS_OPTIONAL: bool = true;
         )
     });
-    let (kind, result) = match &method.result {
-        Some(result) => {
-            let result = scope.path(result);
-            (quote!(Request), Some(quote!(type Result = #result;)))
-        }
+    let result = method.result.as_ref().map(|result| scope.path(result));
+    let (kind, result) = match result {
+        Some(result) => (quote!(Request), Some(quote!(type Result = #result;))),
         None => (quote!(Notification), None),
     };
     quote! {
         #doc
         #[derive(Debug)]
         #[non_exhaustive]
-        pub enum #ident {}
+        pub enum #marker {}
 
-        impl #kind for #ident {
+        impl #kind for #marker {
             const METHOD: &'static str = method::#constant;
             #optional
             type Params = #params;

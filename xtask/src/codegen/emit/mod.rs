@@ -1,113 +1,62 @@
-//! From the [`Model`] to Rust source.
+//! From the [`Model`] to Rust source: one file per area, `methods.rs`, `mod.rs` and `bridges.rs`.
 
-pub(crate) mod bridges;
-mod embedded;
+mod bridges;
 mod enums;
+mod file;
 mod methods;
-pub(crate) mod print;
-pub(crate) mod scope;
 mod structs;
 mod unions;
-mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 
-use super::model::{Item, Kind, Model, Ty};
-use print::{HEADER, head, print};
-use scope::Scope;
-use uses::Uses;
+use super::model::{Item, Kind, Model};
+use file::{HEADER, ident, ty};
 
-/// The names of types that are passed as they are.
-pub(crate) fn plain(model: &Model) -> BTreeSet<String> {
-    let plain = model.items.iter().filter(|item| match &item.kind {
-        Kind::Struct(_) | Kind::Open => true,
-        Kind::Alias(ty) => *ty != Ty::String,
-        Kind::Enum(_) | Kind::Union(_) => false,
-    });
-    plain.map(|item| item.name.clone()).collect()
-}
+pub(super) use bridges::emit as bridges;
+pub(super) use file::Scope;
+pub(super) use methods::emit as methods;
 
-/// The generated files of one revision, by path below the module folder.
-pub(crate) fn emit(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String, String>, String> {
+/// The files of all areas, by name.
+pub(super) fn areas(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String, String>, String> {
     let mut areas: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
     for item in &model.items {
         areas.entry(&item.area).or_default().push(item);
     }
-    let mut files = BTreeMap::new();
-    let mut modules = String::new();
-    for (area, items) in &areas {
-        files.insert(format!("{area}.rs"), emit_area(area, items, scope)?);
-        modules.push_str(&format!("mod {area};\npub use {area}::*;\n"));
-    }
-    files.insert("methods.rs".to_owned(), methods::emit(model, scope)?);
-    let revision = scope.revision;
-    let head = match scope.module {
-        None => {
-            modules.push_str("pub(crate) mod methods;\npub use methods::*;\n");
-            for module in scope.later {
-                modules.push_str(&format!("pub(crate) mod {module};\n"));
-            }
-            format!("{HEADER}\n//! Types of revision {revision}, one module per area.\n\n")
-        }
-        Some(_) => {
-            modules.push_str("mod bridges;\nmod methods;\npub use methods::*;\n");
-            let shared: Vec<_> = scope.shared.iter().map(String::as_str).collect();
-            format!(
-                "{HEADER}\n//! Types that are specific to revision {revision}, and the types that it shares with other revisions.\n\npub use crate::{{{}}};\n\n",
-                shared.join(", ")
-            )
-        }
+    let emit = |(area, items): (&str, Vec<&Item>)| {
+        let tokens = items.into_iter().map(|item| emit_item(item, scope));
+        let text = scope.file(area, &tokens.collect::<Vec<_>>())?;
+        Ok((format!("{area}.rs"), text))
     };
-    files.insert("mod.rs".to_owned(), head + &modules);
-    Ok(files)
+    areas.into_iter().map(emit).collect()
 }
 
-fn emit_area(area: &str, items: &[&Item], scope: &Scope<'_>) -> Result<String, String> {
-    let docs = scope.docs;
-    let mut uses = Uses::new(scope);
-    let mut body = String::new();
-    for item in items {
-        let doc = docs.item(&item.name, area);
-        let tokens = match &item.kind {
-            Kind::Struct(structure) => structs::emit(&item.name, structure, &doc, docs, &mut uses),
-            Kind::Enum(string_enum) => enums::emit(&item.name, string_enum, &doc, docs, &mut uses),
-            Kind::Union(union) => unions::emit(&item.name, union, &doc, &mut uses),
-            Kind::Alias(ty) => emit_alias(&item.name, ty, &doc, &mut uses),
-            Kind::Open => emit_open(&item.name, &doc, &mut uses),
-        };
-        body.push_str(&print(tokens)?);
-    }
-    let own: BTreeSet<String> = items.iter().map(|item| item.name.clone()).collect();
-    Ok(format!(
-        "{}{}{body}",
-        head(&docs.module(area)),
-        uses.print(&own)
-    ))
+fn emit_item(item: &Item, scope: &Scope<'_>) -> TokenStream {
+    let doc = scope.docs.item(&item.name, &item.area);
+    let name = ident(&item.name);
+    let definition = match &item.kind {
+        Kind::Struct(structure) => structs::emit(&item.name, structure, scope),
+        Kind::Enum(string_enum) => enums::emit(&item.name, string_enum, scope.docs),
+        Kind::Union(union) => unions::emit(&item.name, union),
+        Kind::Alias(alias) => {
+            let alias = ty(alias);
+            quote!(pub type #name = #alias;)
+        }
+        Kind::Open => emit_open(&item.name),
+    };
+    quote!(#doc #definition)
 }
 
-fn emit_alias(name: &str, ty: &Ty, doc: &TokenStream, uses: &mut Uses<'_>) -> TokenStream {
-    let ident = format_ident!("{name}");
-    let ty = uses.ty(ty);
-    quote!(#doc pub type #ident = #ty;)
-}
-
-fn emit_open(name: &str, doc: &TokenStream, uses: &mut Uses<'_>) -> TokenStream {
-    uses.serde("Deserialize");
-    uses.serde("Serialize");
-    uses.path("std::ops::Deref");
-    uses.path("std::ops::DerefMut");
-    uses.named("JsonObject");
-    let ident = format_ident!("{name}");
+fn emit_open(name: &str) -> TokenStream {
+    let name = ident(name);
     quote! {
-        #doc
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct #ident(JsonObject);
+        pub struct #name(JsonObject);
 
-        impl #ident {
+        impl #name {
             /// Creates a value without members.
             pub fn new() -> Self {
                 Self::default()
@@ -119,7 +68,7 @@ fn emit_open(name: &str, doc: &TokenStream, uses: &mut Uses<'_>) -> TokenStream 
             }
         }
 
-        impl Deref for #ident {
+        impl Deref for #name {
             type Target = JsonObject;
 
             fn deref(&self) -> &JsonObject {
@@ -127,22 +76,92 @@ fn emit_open(name: &str, doc: &TokenStream, uses: &mut Uses<'_>) -> TokenStream 
             }
         }
 
-        impl DerefMut for #ident {
+        impl DerefMut for #name {
             fn deref_mut(&mut self) -> &mut JsonObject {
                 &mut self.0
             }
         }
 
-        impl From<JsonObject> for #ident {
+        impl From<JsonObject> for #name {
             fn from(members: JsonObject) -> Self {
                 Self(members)
             }
         }
 
-        impl From<#ident> for JsonObject {
-            fn from(open: #ident) -> Self {
+        impl From<#name> for JsonObject {
+            fn from(open: #name) -> Self {
                 open.0
             }
         }
     }
+}
+
+/// `mod.rs` of the canonical revision.
+pub(super) fn root<'a>(
+    model: &Model,
+    revision: &str,
+    later: impl Iterator<Item = &'a str>,
+) -> String {
+    let later: String = later
+        .map(|module| format!("pub(crate) mod {module};\n"))
+        .collect();
+    format!(
+        "{HEADER}\n//! Types of revision {revision}, one module per area.\n\n\
+         {}pub(crate) mod methods;\npub use methods::*;\n{later}",
+        modules(model)
+    )
+}
+
+/// `mod.rs` of a later revision, which re-exports the types that it shares with the canonical one.
+pub(super) fn later_root(model: &Model, revision: &str, shared: &BTreeSet<String>) -> String {
+    let shared: Vec<_> = shared.iter().map(String::as_str).collect();
+    format!(
+        "{HEADER}\n//! Types that are specific to revision {revision}, and the types that it shares with other revisions.\n\n\
+         pub use crate::{{{}}};\n\n{}mod bridges;\nmod methods;\npub use methods::*;\n",
+        shared.join(", "),
+        modules(model)
+    )
+}
+
+fn modules(model: &Model) -> String {
+    let areas: BTreeSet<&str> = model.items.iter().map(|item| &*item.area).collect();
+    let modules = areas
+        .iter()
+        .map(|area| format!("mod {area};\npub use {area}::*;\n"));
+    modules.collect()
+}
+
+/// The table of round trips that the types tests run: definition name, and decode followed by encode.
+pub(super) fn table(model: &Model, module: Option<&str>) -> String {
+    let path = module.map_or_else(
+        || "mcp_types".to_owned(),
+        |module| format!("mcp_types::{module}"),
+    );
+    let mut rows = Vec::new();
+    for item in &model.items {
+        let definition = item.definition.as_ref();
+        rows.extend(definition.map(|name| (name, "round_trip", &item.name)));
+    }
+    for method in model.methods.iter().filter(|_| module.is_some()) {
+        let kind = match method.result {
+            Some(_) => "request",
+            None => "notification",
+        };
+        rows.push((&method.name, kind, &method.name));
+        let response = method.response.as_ref();
+        rows.extend(response.map(|name| (name, "response", &method.name)));
+    }
+    rows.sort_unstable();
+    let helpers: BTreeSet<&str> = rows.iter().map(|(_, helper, _)| *helper).collect();
+    let rows = rows
+        .iter()
+        .map(|(definition, helper, ty)| format!("(\"{definition}\", {helper}::<{path}::{ty}>),\n"));
+    let rows: String = rows.collect();
+    format!(
+        "{HEADER}\n//! Every definition with a Rust type, and its round trip.\n\n\
+         use crate::support::{{RoundTrip, {}}};\n\n\
+         /// Definition name, and decode followed by encode.\n\
+         pub(crate) const TABLE: &[(&str, RoundTrip)] = &[\n{rows}];\n",
+        Vec::from_iter(helpers).join(", ")
+    )
 }

@@ -1,53 +1,39 @@
 //! Structs: fields, `new` and `with_…`.
 
+use heck::{ToLowerCamelCase as _, ToSnakeCase as _, ToUpperCamelCase as _};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::uses::Uses;
-use crate::codegen::docs::Lines;
-use crate::codegen::model::{Presence, Property, Struct, Tag, Ty};
-use crate::codegen::naming;
+use super::file::{Scope, ident, ty};
+use crate::codegen::model::{Presence, Property, Struct};
 
 /// The struct and its impl.
-pub(crate) fn emit(
-    name: &str,
-    structure: &Struct,
-    doc: &TokenStream,
-    docs: Lines<'_>,
-    uses: &mut Uses<'_>,
-) -> TokenStream {
-    uses.serde("Deserialize");
-    uses.serde("Serialize");
-    let ident = format_ident!("{name}");
-    let empty = structure
-        .fields
-        .iter()
-        .all(|field| field.presence == Presence::Optional);
-    let default = empty.then(|| quote!(Default,));
+pub(super) fn emit(name: &str, structure: &Struct, scope: &Scope<'_>) -> TokenStream {
+    let ident = ident(name);
+    let mut fields = structure.fields.iter();
+    let is_empty = fields.all(|field| field.presence == Presence::Optional);
+    let default = is_empty.then(|| quote!(Default,));
     let container = container_attribute(structure);
-    let fields: Vec<_> = structure
+    let fields = structure
         .fields
         .iter()
-        .map(|field| emit_field(name, field, docs, uses))
-        .collect();
+        .map(|field| emit_field(name, field, scope));
     let extra = structure.extra.then(|| {
-        uses.named("JsonObject");
         quote! {
             /// Members that this revision does not define, unchanged.
             #[serde(flatten)]
             pub extra: JsonObject,
         }
     });
-    let constant = structure.tag.as_ref().filter(|tag| tag.checked);
-    let constant = constant.map(emit_constant);
-    let constructor = emit_new(structure, empty, uses);
-    let withs: Vec<_> = structure
-        .fields
-        .iter()
-        .filter_map(|field| emit_with(field, uses))
-        .collect();
+    let constant = constant(structure).map(|(ident, ty, wire)| {
+        quote! {
+            #[serde(rename = #wire, default)]
+            pub(crate) #ident: crate::constant::#ty,
+        }
+    });
+    let constructor = emit_new(structure, is_empty, scope);
+    let withs = structure.fields.iter().map(|field| emit_with(field, scope));
     quote! {
-        #doc
         #[derive(Debug, Clone, #default PartialEq, Serialize, Deserialize)]
         #container
         #[non_exhaustive]
@@ -64,88 +50,70 @@ pub(crate) fn emit(
     }
 }
 
-fn container_attribute(structure: &Struct) -> TokenStream {
-    let camel = structure
-        .fields
-        .iter()
-        .any(|field| field.rust.contains('_') && naming::camel(&field.rust) == field.wire);
-    let camel = camel.then(|| quote!(rename_all = "camelCase"));
-    let tag = structure.tag.as_ref().filter(|tag| !tag.checked);
-    let tag = tag.map(|tag| {
+fn container_attribute(structure: &Struct) -> Option<TokenStream> {
+    let is_camel = |field: &Property| {
+        field.rust.contains('_') && field.rust.to_lower_camel_case() == field.wire
+    };
+    let mut settings = Vec::new();
+    if let Some(tag) = structure.tag.as_ref().filter(|tag| !tag.checked) {
         let (wire, value) = (&tag.wire, &tag.value);
-        quote!(tag = #wire, rename = #value)
-    });
-    match (tag, camel) {
-        (Some(tag), Some(camel)) => quote!(#[serde(#tag, #camel)]),
-        (Some(tag), None) => quote!(#[serde(#tag)]),
-        (None, Some(camel)) => quote!(#[serde(#camel)]),
-        (None, None) => quote!(),
+        settings.push(quote!(tag = #wire, rename = #value));
     }
-}
-
-/// The name and the type of a constant that input is checked for.
-fn constant_parts(tag: &Tag) -> (Ident, Ident) {
-    (
-        format_ident!("{}", naming::snake(&tag.wire)),
-        format_ident!("{}", naming::pascal(&tag.value)),
-    )
-}
-
-fn emit_constant(tag: &Tag) -> TokenStream {
-    let (ident, ty) = constant_parts(tag);
-    let wire = &tag.wire;
-    quote! {
-        #[serde(rename = #wire, default)]
-        pub(crate) #ident: crate::constant::#ty,
+    if structure.fields.iter().any(is_camel) {
+        settings.push(quote!(rename_all = "camelCase"));
     }
+    (!settings.is_empty()).then(|| quote!(#[serde(#(#settings),*)]))
 }
 
-fn emit_field(owner: &str, field: &Property, docs: Lines<'_>, uses: &mut Uses<'_>) -> TokenStream {
-    let doc = docs.member(owner, &field.wire);
-    let ident = format_ident!("{}", field.rust);
-    let ty = uses.ty(&field.ty);
+/// The Rust name, the type and the JSON name of a constant that input is checked for.
+pub(super) fn constant(structure: &Struct) -> Option<(Ident, Ident, &str)> {
+    let tag = structure.tag.as_ref().filter(|tag| tag.checked)?;
+    let (name, ty) = (tag.wire.to_snake_case(), tag.value.to_upper_camel_case());
+    Some((ident(&name), ident(&ty), &tag.wire))
+}
+
+fn emit_field(owner: &str, field: &Property, scope: &Scope<'_>) -> TokenStream {
+    let doc = scope.docs.member(owner, &field.wire);
+    let ident = ident(&field.rust);
+    let plain = ty(&field.ty);
+    let is_option = matches!(field.presence, Presence::Optional | Presence::Nullable);
+    let ty = if is_option {
+        quote!(Option<#plain>)
+    } else {
+        plain
+    };
     let mut serde = Vec::new();
-    if naming::camel(&field.rust) != field.wire {
+    if field.rust.to_lower_camel_case() != field.wire {
         let wire = &field.wire;
         serde.push(quote!(rename = #wire));
     }
-    let ty = match field.presence {
-        Presence::Required => ty,
+    match field.presence {
+        Presence::Required => {}
         Presence::Defaulted => {
             serde.push(quote!(default));
-            if field.ty == Ty::U64 {
+            if field.ty == "u64" {
                 serde.push(quote!(deserialize_with = "crate::number::at_least_zero"));
             }
-            ty
         }
         Presence::Optional => {
             if field.keeps_null {
-                serde.push(quote!(default));
-                serde.push(quote!(deserialize_with = "crate::presence::kept"));
+                serde.push(quote!(default, deserialize_with = "crate::presence::kept"));
             }
             serde.push(quote!(skip_serializing_if = "Option::is_none"));
-            quote!(Option<#ty>)
         }
-        Presence::Nullable => {
-            serde.push(quote!(deserialize_with = "crate::number::nullable"));
-            quote!(Option<#ty>)
-        }
-    };
-    if field.ty == Ty::F64 {
-        let optional = matches!(field.presence, Presence::Optional | Presence::Nullable);
-        let with = if optional {
-            "crate::number::serialize_optional"
-        } else {
-            "crate::number::serialize"
-        };
+        Presence::Nullable => serde.push(quote!(deserialize_with = "crate::number::nullable")),
+    }
+    if field.ty == "f64" {
+        let suffix = if is_option { "_optional" } else { "" };
+        let with = format!("crate::number::serialize{suffix}");
         serde.push(quote!(serialize_with = #with));
     }
     let attribute = (!serde.is_empty()).then(|| quote!(#[serde(#(#serde),*)]));
     quote!(#doc #attribute pub #ident: #ty,)
 }
 
-fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream {
-    if empty {
+fn emit_new(structure: &Struct, is_empty: bool, scope: &Scope<'_>) -> TokenStream {
+    if is_empty {
         return quote! {
             /// Creates a value without members; all are optional.
             pub fn new() -> Self {
@@ -155,16 +123,15 @@ fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream
     }
     let mut parameters = Vec::new();
     let mut values = Vec::new();
-    if let Some(tag) = structure.tag.as_ref().filter(|tag| tag.checked) {
-        let (ident, ty) = constant_parts(tag);
+    if let Some((ident, ty, _)) = constant(structure) {
         values.push(quote!(#ident: crate::constant::#ty));
     }
     for field in &structure.fields {
-        let ident = format_ident!("{}", field.rust);
+        let ident = ident(&field.rust);
         let (ty, value) = match field.presence {
-            Presence::Required | Presence::Defaulted => uses.argument(&ident, &field.ty),
+            Presence::Required | Presence::Defaulted => scope.argument(&ident, &field.ty),
             Presence::Nullable => {
-                let ty = uses.ty(&field.ty);
+                let ty = ty(&field.ty);
                 (quote!(Option<#ty>), quote!(#ident))
             }
             Presence::Optional => {
@@ -173,9 +140,8 @@ fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream
             }
         };
         parameters.push(quote!(#ident: #ty));
-        let plain = value.to_string() == field.rust;
-        values.push(if plain {
-            quote!(#ident)
+        values.push(if value.to_string() == field.rust {
+            value
         } else {
             quote!(#ident: #value)
         });
@@ -189,16 +155,15 @@ fn emit_new(structure: &Struct, empty: bool, uses: &mut Uses<'_>) -> TokenStream
     }
 }
 
-fn emit_with(field: &Property, uses: &mut Uses<'_>) -> Option<TokenStream> {
+fn emit_with(field: &Property, scope: &Scope<'_>) -> Option<TokenStream> {
     if field.presence != Presence::Optional {
         return None;
     }
-    let ident = format_ident!("{}", field.rust);
+    let ident = ident(&field.rust);
     let with = format_ident!("with_{}", field.rust);
-    let (ty, value) = uses.argument(&ident, &field.ty);
+    let (ty, value) = scope.argument(&ident, &field.ty);
     let line = format!(" Sets [`{0}`](Self::{0}).", field.rust);
-    if let (Ty::F64, Some((least, greatest))) = (&field.ty, field.range) {
-        uses.named("OutOfRange");
+    if let ("f64", Some((least, greatest))) = (&*field.ty, field.range) {
         let line = format!("{line} A value outside {least} to {greatest} is refused.");
         return Some(quote! {
             #[doc = #line]

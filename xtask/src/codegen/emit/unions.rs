@@ -1,76 +1,82 @@
-//! Unions: an enum with an unknown arm, told apart by the machinery in `union.rs` of the types crate.
+//! Unions: an enum with an arm for unknown values. `union.rs` and `embedded.rs` of the types crate choose the arm.
 
+use heck::ToShoutySnakeCase as _;
 use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
-use super::embedded;
-use super::uses::Uses;
-use crate::codegen::model::{Condition, Rule, Union};
+use super::file::ident;
+use crate::codegen::model::{Arm, Rule, Union};
 
 /// The enum and its impls.
-pub(crate) fn emit(
-    name: &str,
-    union: &Union,
-    doc: &TokenStream,
-    uses: &mut Uses<'_>,
-) -> TokenStream {
-    for item in ["Deserialize", "Deserializer", "Serialize", "Serializer"] {
-        uses.serde(item);
-    }
-    uses.path("serde_json::Value");
-    let ident = format_ident!("{name}");
-    let variants: Vec<_> = union
-        .arms
-        .iter()
-        .map(|arm| format_ident!("{}", arm.name))
+pub(super) fn emit(name: &str, union: &Union) -> TokenStream {
+    let enum_name = ident(name);
+    let is_embedded = union.rule == Rule::Embedded;
+    let arms = union.arms.iter().enumerate();
+    let arms: Vec<_> = arms
+        .map(|(index, arm)| EmittedArm::new(index, arm, union))
         .collect();
-    let types: Vec<_> = union
-        .arms
-        .iter()
-        .map(|arm| format_ident!("{}", arm.ty))
-        .collect();
-    for arm in &union.arms {
-        uses.named(&arm.ty);
-    }
-    let lines = arm_lines(union);
-    let (decode, machinery) = match &union.rule {
-        Rule::Tagged { .. } => (quote!(tagged), emit_tagged(name, union)),
-        Rule::Shaped { .. } => (quote!(shaped), emit_shaped(name, union)),
-        Rule::Embedded { methods, optional } => {
-            return embedded::emit(name, &union.arms, methods, optional, doc);
-        }
+    let variants = arms.iter().map(
+        |EmittedArm {
+             line,
+             variant,
+             held,
+             ..
+         }| quote!(#[doc = #line] #variant(#held),),
+    );
+    let value = if is_embedded {
+        quote!(params)
+    } else {
+        quote!(arm)
     };
+    let froms = arms.iter().map(
+        |EmittedArm {
+             variant,
+             ty,
+             wrapped,
+             ..
+         }| {
+            quote! {
+                impl From<#ty> for #enum_name {
+                    fn from(#value: #ty) -> Self {
+                        Self::#variant(#wrapped)
+                    }
+                }
+            }
+        },
+    );
+    let writes = arms
+        .iter()
+        .map(|EmittedArm { variant, write, .. }| quote!(Self::#variant(#value) => #write));
+    let read = match union.rule {
+        Rule::Tagged { .. } => quote!(union::tagged),
+        Rule::Shaped { .. } => quote!(union::shaped),
+        Rule::Embedded => quote!(embedded::read),
+    };
+    let machinery = emit_machinery(name, union, &arms);
     quote! {
-        #doc
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         #[allow(clippy::large_enum_variant, reason = "arms are decoded in place; a box would cost every reader")]
-        pub enum #ident {
-            #(#[doc = #lines] #variants(#types),)*
+        pub enum #enum_name {
+            #(#variants)*
             /// An object that this crate does not know, unchanged.
             Unknown(Value),
         }
 
-        #(
-            impl From<#types> for #ident {
-                fn from(arm: #types) -> Self {
-                    Self::#variants(arm)
-                }
-            }
-        )*
+        #(#froms)*
 
-        impl Serialize for #ident {
+        impl Serialize for #enum_name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
-                    #(Self::#variants(arm) => arm.serialize(serializer),)*
+                    #(#writes)*
                     Self::Unknown(raw) => raw.serialize(serializer),
                 }
             }
         }
 
-        impl<'de> Deserialize<'de> for #ident {
+        impl<'de> Deserialize<'de> for #enum_name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::union::#decode(deserializer)
+                crate::#read(deserializer)
             }
         }
 
@@ -78,121 +84,199 @@ pub(crate) fn emit(
     }
 }
 
-fn arm_lines(union: &Union) -> Vec<String> {
-    let condition = |condition: &Condition| match condition {
-        Condition::Has(path) => format!("`{}` is there", path.join(".")),
-        Condition::Is(path, value) => format!("`{}` is `{value}`", path.join(".")),
-    };
-    match &union.rule {
-        Rule::Tagged {
-            tag,
-            values,
-            default,
-        } => {
-            let line = |(index, value): (usize, &String)| match default {
-                Some(default) if *default == index => format!(" `{tag}` is `{value}` or left out."),
-                _ => format!(" `{tag}` is `{value}`."),
+/// The code that an arm is part of.
+struct EmittedArm {
+    line: String,
+    variant: proc_macro2::Ident,
+    ty: TokenStream,
+    /// What the variant holds: the type, or an option if the params of a message may be missing.
+    held: TokenStream,
+    /// A value of the type, as the variant holds it.
+    wrapped: TokenStream,
+    /// The arm of a match that serializes.
+    write: TokenStream,
+    /// The arm of a match by index that deserializes.
+    read: TokenStream,
+    /// The arm of a match by index for a message without params.
+    bare: Option<TokenStream>,
+}
+
+impl EmittedArm {
+    fn new(index: usize, arm: &Arm, union: &Union) -> Self {
+        let (variant, ty) = (ident(&arm.name), ident(&arm.ty));
+        let number = Literal::usize_unsuffixed(index);
+        let is_last = index + 1 == union.arms.len();
+        let pattern = if is_last { quote!(_) } else { quote!(#number) };
+        let (held, wrapped, write, read, bare) = if union.rule != Rule::Embedded {
+            (
+                quote!(#ty),
+                quote!(arm),
+                quote!(arm.serialize(serializer),),
+                quote!(#pattern => #ty::deserialize(members).map(Self::#variant)),
+                None,
+            )
+        } else {
+            let constant = ident(&arm.value.to_shouty_snake_case());
+            let (held, wrapped, params, wrap, bare) = if arm.optional {
+                (
+                    quote!(Option<#ty>),
+                    quote!(Some(params)),
+                    quote!(params.as_ref()),
+                    quote!(|params| Self::#variant(Some(params))),
+                    Some(quote!(#number => Some(Self::#variant(None)),)),
+                )
+            } else {
+                (
+                    quote!(#ty),
+                    quote!(params),
+                    quote!(Some(params)),
+                    quote!(Self::#variant),
+                    None,
+                )
             };
-            values.iter().enumerate().map(line).collect()
+            (
+                held,
+                wrapped,
+                quote!({ crate::embedded::write(serializer, crate::method::#constant, #params) }),
+                quote!(#pattern => #ty::deserialize(params).map(#wrap)),
+                bare,
+            )
+        };
+        Self {
+            line: line(index, arm, union),
+            variant,
+            ty: quote!(#ty),
+            held,
+            wrapped,
+            write,
+            read,
+            bare,
+        }
+    }
+}
+
+/// The doc line of an arm: its condition.
+fn line(index: usize, arm: &Arm, union: &Union) -> String {
+    match &union.rule {
+        Rule::Tagged { tag, default } => {
+            let or_missing = if *default == Some(index) {
+                " or left out"
+            } else {
+                ""
+            };
+            format!(" `{tag}` is `{}`{or_missing}.", arm.value)
         }
         Rule::Shaped { cases, .. } => {
-            let line = |index: usize| {
-                let own = cases.iter().filter(|(_, arm)| *arm == index);
-                let own: Vec<_> = own
-                    .map(|(when, _)| when.iter().map(condition).collect::<Vec<_>>().join(" and "))
-                    .collect();
-                format!(" {}.", own.join(", or "))
+            let condition = |text: &String| match text.split_once('=') {
+                Some((member, value)) => format!("`{member}` is `{value}`"),
+                None => format!("`{text}` is there"),
             };
-            (0..union.arms.len()).map(line).collect()
+            let own = cases.iter().filter(|(_, arm)| *arm == index);
+            let own =
+                own.map(|(when, _)| when.iter().map(condition).collect::<Vec<_>>().join(" and "));
+            format!(" {}.", own.collect::<Vec<_>>().join(", or "))
         }
-        Rule::Embedded { .. } => Vec::new(),
+        Rule::Embedded => format!(" `method` is `{}`.", arm.value),
     }
 }
 
-/// `arm` and `unknown`, which both kinds of union have.
-fn emit_arms(union: &Union) -> TokenStream {
-    let last = union.arms.len() - 1;
-    let cases = union.arms.iter().enumerate().map(|(index, arm)| {
-        let (variant, ty) = (format_ident!("{}", arm.name), format_ident!("{}", arm.ty));
-        let index_literal = Literal::usize_unsuffixed(index);
-        let pattern = if index == last {
-            quote!(_)
-        } else {
-            quote!(#index_literal)
-        };
-        quote!(#pattern => #ty::deserialize(members).map(Self::#variant))
-    });
-    quote! {
-        fn arm<'de, D: Deserializer<'de>>(index: usize, members: D) -> Result<Self, D::Error> {
-            match index {
-                #(#cases,)*
+/// The impl of the trait that chooses an arm.
+fn emit_machinery(name: &str, union: &Union, arms: &[EmittedArm]) -> TokenStream {
+    let enum_name = ident(name);
+    let values = union.arms.iter().map(|arm| &arm.value);
+    let (machinery, constants, choice, value) = match &union.rule {
+        Rule::Tagged { tag, default } => {
+            let default = default.map(Literal::usize_unsuffixed);
+            let default = default.map(|index| quote!(const DEFAULT: Option<usize> = Some(#index);));
+            let constants = quote! {
+                const TAG: &'static str = #tag;
+                const TAGS: &'static [&'static str] = &[#(#values),*];
+                #default
+            };
+            (quote!(union::TaggedUnion), constants, None, quote!(members))
+        }
+        Rule::Shaped { requires, cases } => {
+            let requires = requires.iter();
+            let constants = quote!(#(const REQUIRES: Option<&'static str> = Some(#requires);)*);
+            let choice = emit_classify(cases);
+            (
+                quote!(union::ShapedUnion),
+                constants,
+                Some(choice),
+                quote!(members),
+            )
+        }
+        Rule::Embedded => {
+            let methods = values.map(|method| ident(&method.to_shouty_snake_case()));
+            let constants =
+                quote!(const METHODS: &'static [&'static str] = &[#(crate::method::#methods),*];);
+            (
+                quote!(embedded::EmbeddedUnion),
+                constants,
+                None,
+                quote!(params),
+            )
+        }
+    };
+    let reads = arms.iter().map(|arm| &arm.read);
+    let bare = arms.iter().filter_map(|arm| arm.bare.as_ref());
+    let bare = (union.rule == Rule::Embedded).then(|| {
+        quote! {
+            fn bare(index: usize) -> Option<Self> {
+                match index {
+                    #(#bare)*
+                    _ => None,
+                }
             }
         }
-
-        fn unknown(raw: Value) -> Self {
-            Self::Unknown(raw)
-        }
-    }
-}
-
-fn emit_tagged(name: &str, union: &Union) -> TokenStream {
-    let Rule::Tagged {
-        tag,
-        values,
-        default,
-    } = &union.rule
-    else {
-        return quote!();
-    };
-    let ident = format_ident!("{name}");
-    let default = default
-        .map(Literal::usize_unsuffixed)
-        .map(|index| quote!(const DEFAULT: Option<usize> = Some(#index);));
-    let arms = emit_arms(union);
+    });
     quote! {
-        impl crate::union::TaggedUnion for #ident {
+        impl crate::#machinery for #enum_name {
             const NAME: &'static str = #name;
-            const TAG: &'static str = #tag;
-            const TAGS: &'static [&'static str] = &[#(#values),*];
-            #default
+            #constants
 
-            #arms
+            #choice
+
+            fn arm<'de, D: Deserializer<'de>>(index: usize, #value: D) -> Result<Self, D::Error> {
+                match index {
+                    #(#reads,)*
+                }
+            }
+
+            #bare
+
+            fn unknown(raw: Value) -> Self {
+                Self::Unknown(raw)
+            }
         }
     }
 }
 
-fn emit_shaped(name: &str, union: &Union) -> TokenStream {
-    let Rule::Shaped { requires, cases } = &union.rule else {
-        return quote!();
+/// The choice by conditions on the members.
+fn emit_classify(cases: &[(Vec<String>, usize)]) -> TokenStream {
+    let condition = |text: &String| {
+        let (member, value) = text
+            .split_once('=')
+            .map_or((&**text, None), |(member, value)| (member, Some(value)));
+        let path = member.split('.');
+        match value {
+            Some(value) => quote!(crate::union::is(members, &[#(#path),*], #value)),
+            None => quote!(crate::union::has(members, &[#(#path),*])),
+        }
     };
-    let ident = format_ident!("{name}");
-    let requires = requires
-        .as_ref()
-        .map(|member| quote!(const REQUIRES: Option<&'static str> = Some(#member);));
     let tests = cases.iter().map(|(when, index)| {
         let index = Literal::usize_unsuffixed(*index);
-        let conditions = when.iter().map(|condition| match condition {
-            Condition::Has(path) => quote!(crate::union::has(members, &[#(#path),*])),
-            Condition::Is(path, value) => quote!(crate::union::is(members, &[#(#path),*], #value)),
-        });
+        let conditions = when.iter().map(condition);
         quote! {
             if #(#conditions)&&* {
                 return Some(#index);
             }
         }
     });
-    let arms = emit_arms(union);
     quote! {
-        impl crate::union::ShapedUnion for #ident {
-            const NAME: &'static str = #name;
-            #requires
-
-            fn classify(members: &crate::JsonObject) -> Option<usize> {
-                #(#tests)*
-                None
-            }
-
-            #arms
+        fn classify(members: &crate::JsonObject) -> Option<usize> {
+            #(#tests)*
+            None
         }
     }
 }

@@ -1,0 +1,215 @@
+//! The text of generated files, and what the files of one revision have in common.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::visit::{self, Visit};
+
+use crate::codegen::docs::Lines;
+use crate::codegen::model::{Kind, Model};
+
+pub(super) const HEADER: &str =
+    "// Generated from the official schema: do not edit. Run `cargo xtask codegen`.\n";
+
+/// The modules of names that are not types of the crate.
+const IMPORTS: &[(&str, &str)] = &[
+    ("BTreeMap", "std::collections"),
+    ("Deref", "std::ops"),
+    ("DerefMut", "std::ops"),
+    ("Deserialize", "serde"),
+    ("Deserializer", "serde"),
+    ("Number", "serde_json"),
+    ("Serialize", "serde"),
+    ("Serializer", "serde"),
+    ("Value", "serde_json"),
+    ("fmt", "std"),
+];
+
+/// Names that need no import: the prelude and type parameters.
+const PRELUDE: &[&str] = &[
+    "Box",
+    "Clone",
+    "Copy",
+    "D",
+    "Debug",
+    "Default",
+    "Eq",
+    "Err",
+    "From",
+    "Hash",
+    "Into",
+    "None",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "S",
+    "Self",
+    "Some",
+    "String",
+    "Vec",
+];
+
+/// The context of the generated files of one revision.
+pub(crate) struct Scope<'a> {
+    pub(super) docs: Lines<'a>,
+    /// The module of a later revision; none for the canonical one.
+    pub(super) module: Option<&'a str>,
+    /// The types of that module.
+    own: BTreeSet<String>,
+    /// Types that an argument has as they are: `impl Into` would only make inference harder.
+    plain: BTreeSet<String>,
+}
+
+impl<'a> Scope<'a> {
+    pub(crate) fn new(docs: Lines<'a>, module: Option<&'a str>, model: &Model) -> Self {
+        let is_plain = |kind: &Kind| match kind {
+            Kind::Struct(_) | Kind::Open => true,
+            Kind::Alias(ty) => ty != "String",
+            Kind::Enum(_) | Kind::Union(_) => false,
+        };
+        let plain = model.items.iter().filter(|item| is_plain(&item.kind));
+        let plain = plain.map(|item| item.name.clone());
+        let basic = ["bool", "i64", "u64", "f64", "JsonObject", "Meta"];
+        Self {
+            docs,
+            module,
+            own: BTreeSet::new(),
+            plain: plain.chain(basic.map(str::to_owned)).collect(),
+        }
+    }
+
+    /// Sets the types of the module.
+    pub(crate) fn keep(&mut self, own: &Model) {
+        self.own = own.items.iter().map(|item| item.name.clone()).collect();
+    }
+
+    /// The module of a type.
+    fn root(&self, name: &str) -> String {
+        match self.module {
+            Some(module) if self.own.contains(name) => format!("crate::{module}"),
+            _ => "crate".to_owned(),
+        }
+    }
+
+    /// The whole path of a type.
+    pub(super) fn path(&self, name: &str) -> TokenStream {
+        ty(&format!("{}::{name}", self.root(name)))
+    }
+
+    /// The parameter type and the conversion of an argument.
+    pub(super) fn argument(&self, name: &Ident, text: &str) -> (TokenStream, TokenStream) {
+        let target = ty(text);
+        let is_container = text.starts_with("Vec<") || text.starts_with("BTreeMap<");
+        if is_container || self.plain.contains(text) {
+            (target, quote!(#name))
+        } else {
+            (quote!(impl Into<#target>), quote!(#name.into()))
+        }
+    }
+
+    /// The text of the file of an area, with the imports that its items need.
+    pub(super) fn file(&self, area: &str, items: &[TokenStream]) -> Result<String, String> {
+        let file = parse(quote!(#(#items)*))?;
+        let mut names = Names::default();
+        names.visit_file(&file);
+        let mut imports: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for name in names.used.difference(&names.defined) {
+            if let Some((_, module)) = IMPORTS.iter().find(|(known, _)| known == name) {
+                imports.entry((*module).to_owned()).or_default().push(name);
+            } else if name.starts_with(char::is_uppercase) && !PRELUDE.contains(&&**name) {
+                imports.entry(self.root(name)).or_default().push(name);
+            }
+        }
+        let imports = imports
+            .iter()
+            .map(|(module, names)| format!("use {module}::{{{}}};\n", names.join(", ")));
+        Ok(self.head(area) + &imports.collect::<String>() + "\n" + &print(items)?)
+    }
+
+    /// The first lines of the file of an area.
+    pub(super) fn head(&self, area: &str) -> String {
+        format!("{HEADER}\n//! {}\n\n", self.docs.module(area))
+    }
+}
+
+/// The types that a file defines, and the first segment of each path in it.
+#[derive(Default)]
+struct Names {
+    defined: BTreeSet<String>,
+    used: BTreeSet<String>,
+}
+
+impl Visit<'_> for Names {
+    fn visit_item_enum(&mut self, item: &syn::ItemEnum) {
+        self.defined.insert(item.ident.to_string());
+        visit::visit_item_enum(self, item);
+    }
+
+    fn visit_item_struct(&mut self, item: &syn::ItemStruct) {
+        self.defined.insert(item.ident.to_string());
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_type(&mut self, item: &syn::ItemType) {
+        self.defined.insert(item.ident.to_string());
+        visit::visit_item_type(self, item);
+    }
+
+    fn visit_path(&mut self, path: &syn::Path) {
+        self.used
+            .extend(path.segments.first().map(|first| first.ident.to_string()));
+        visit::visit_path(self, path);
+    }
+
+    fn visit_attribute(&mut self, attribute: &syn::Attribute) {
+        if attribute.path().is_ident("derive") {
+            // The list of a derive is a list of paths.
+            let _ = attribute.parse_nested_meta(|derived| {
+                self.visit_path(&derived.path);
+                Ok(())
+            });
+        }
+    }
+}
+
+pub(super) fn ident(name: &str) -> Ident {
+    format_ident!("{name}")
+}
+
+/// A type or a path; a malformed one is an error of the compiler at its place.
+pub(super) fn ty(text: &str) -> TokenStream {
+    text.parse().unwrap_or_else(|error| {
+        let error = format!("{text}: {error}");
+        quote!(compile_error!(#error))
+    })
+}
+
+fn parse(tokens: TokenStream) -> Result<syn::File, String> {
+    syn::parse2(tokens).map_err(|error| format!("generated code does not parse: {error}"))
+}
+
+/// Prints items, with a blank line between them and between functions.
+pub(super) fn print(items: &[TokenStream]) -> Result<String, String> {
+    let mut spaced = String::new();
+    for item in items {
+        let text = prettyplease::unparse(&parse(item.clone())?);
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
+            spaced.push_str(line);
+            spaced.push('\n');
+            let next = lines.peek().copied().unwrap_or_default();
+            let is_last = next.is_empty() && line.ends_with(';');
+            let is_function =
+                line == "    }" && next.starts_with("    ") && !next.starts_with("    }");
+            let is_constant = line.ends_with(';') && next.starts_with("    fn ");
+            if line == "}" || is_last || is_function || is_constant {
+                spaced.push('\n');
+            }
+        }
+    }
+    Ok(spaced)
+}

@@ -1,0 +1,197 @@
+//! `overrides.toml`: where the types differ from a plain reading of the schema, each entry with its reason.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+/// The file, and which of its entries have been used.
+#[derive(Debug, Deserialize)]
+pub(super) struct Overrides {
+    order: Order,
+    /// The types of each module.
+    areas: BTreeMap<String, Vec<String>>,
+    /// The other tables, by kind.
+    #[serde(flatten)]
+    entries: BTreeMap<String, Vec<Entry>>,
+    #[serde(skip)]
+    used: RefCell<BTreeSet<String>>,
+}
+
+/// The members that come first and last.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Order {
+    first: Vec<String>,
+    last: Vec<String>,
+    reason: String,
+}
+
+/// An entry of any kind; each kind has some of these keys.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Entry {
+    reason: String,
+    /// Definitions, types, or members as `Type.member` or `*.member`.
+    names: Vec<String>,
+    /// The same, with new names.
+    to: BTreeMap<String, String>,
+    /// `lift`: the part of the definition that becomes a type in its place.
+    pub(super) pointer: String,
+    /// `field`: the type of the members.
+    #[serde(rename = "type")]
+    pub(super) ty: String,
+    /// `field`: whether the schema lacks the members.
+    add: bool,
+    /// `constant`: the only value.
+    pub(super) value: String,
+    /// `constant`: whether this is what a missing member means.
+    absent: bool,
+    /// `enum`: the values, where the schema lists none.
+    pub(super) values: Vec<String>,
+    /// `enum`: the values by rank, where the rank matters.
+    pub(super) order: Vec<String>,
+    /// `enum`: whether an unknown value is an error.
+    pub(super) closed: bool,
+    /// `union`: a member whose absence is an error.
+    pub(super) requires: Option<String>,
+    /// `union`: an arm is chosen if all its conditions (`member` or `member=value`) hold.
+    pub(super) arms: Vec<ArmRule>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ArmRule {
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) ty: String,
+    pub(super) when: Vec<String>,
+}
+
+impl Entry {
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.names.iter().chain(self.to.keys())
+    }
+}
+
+impl Overrides {
+    /// Reads the file compiled into this command.
+    pub(super) fn load() -> Result<Self, String> {
+        let overrides: Self = toml::from_str(include_str!("overrides.toml"))
+            .map_err(|error| format!("overrides.toml: {error}"))?;
+        let entries = overrides.entries.values().flatten();
+        let entries = entries.map(|entry| &entry.reason);
+        if entries
+            .chain([&overrides.order.reason])
+            .any(|reason| reason.trim().is_empty())
+        {
+            return Err("overrides.toml: an entry has no reason".to_owned());
+        }
+        Ok(overrides)
+    }
+
+    fn of(&self, kind: &str) -> impl Iterator<Item = &Entry> {
+        self.entries.get(kind).into_iter().flatten()
+    }
+
+    fn mark(&self, kind: &str, name: &str) {
+        self.used.borrow_mut().insert(format!("{kind} {name}"));
+    }
+
+    /// The entry for a name, and the name that it has there.
+    fn lookup(&self, kind: &str, name: &str) -> Option<(String, &Entry)> {
+        let member = name.split_once('.').map_or(name, |(_, member)| member);
+        [name.to_owned(), format!("*.{member}")]
+            .into_iter()
+            .find_map(|name| {
+                let entry = self
+                    .of(kind)
+                    .find(|entry| entry.names().any(|n| *n == name))?;
+                self.mark(kind, &name);
+                Some((name, entry))
+            })
+    }
+
+    pub(super) fn find(&self, kind: &str, name: &str) -> Option<&Entry> {
+        self.lookup(kind, name).map(|(_, entry)| entry)
+    }
+
+    pub(super) fn has(&self, kind: &str, name: &str) -> bool {
+        self.lookup(kind, name).is_some()
+    }
+
+    /// The new name.
+    pub(super) fn renamed(&self, kind: &str, name: &str) -> Option<&str> {
+        let (name, entry) = self.lookup(kind, name)?;
+        entry.to.get(&name).map(String::as_str)
+    }
+
+    /// Members and their types that this type has, even where the schema does not list them.
+    pub(super) fn added_fields(&self, owner: &str) -> Vec<(&str, &str)> {
+        let entries = self.of("field").filter(|entry| entry.add);
+        let all = entries.flat_map(|entry| entry.names().map(|name| (name, &*entry.ty)));
+        let members = all.filter_map(|(name, ty)| Some((name.split_once('.')?, ty)));
+        let own = members.filter(|((name, _), _)| *name == owner);
+        own.map(|((_, wire), ty)| (wire, ty)).collect()
+    }
+
+    /// Notes that the schema of a revision lacks an added member.
+    pub(super) fn was_added(&self, owner: &str, wire: &str) {
+        self.mark("field", &format!("{owner}.{wire}"));
+        self.mark("add", &format!("{owner}.{wire}"));
+    }
+
+    /// Whether a missing member means this constant.
+    pub(super) fn is_default_constant(&self, value: &str) -> bool {
+        self.of("constant")
+            .any(|entry| entry.absent && entry.value == value)
+    }
+
+    /// Types written by hand, and the generated one inside each.
+    pub(super) fn wrappers(&self) -> BTreeMap<String, String> {
+        let wrappers = self.of("wraps").flat_map(|entry| entry.to.clone());
+        wrappers
+            .inspect(|(name, _)| self.mark("wraps", name))
+            .collect()
+    }
+
+    /// The module of a type.
+    pub(super) fn area(&self, name: &str) -> Option<&str> {
+        let mut areas = self.areas.iter();
+        let (area, _) = areas.find(|(_, names)| names.iter().any(|known| known == name))?;
+        self.mark("area", name);
+        Some(area)
+    }
+
+    /// Sort key of a member: listed first ones, the others by name, listed last ones.
+    pub(super) fn rank(&self, wire: &str) -> (usize, usize) {
+        let place = |list: &[String]| list.iter().position(|known| known == wire);
+        match (place(&self.order.first), place(&self.order.last)) {
+            (Some(index), _) => (0, index),
+            (None, Some(index)) => (2, index),
+            (None, None) => (1, 0),
+        }
+    }
+
+    /// Fails on entries that match nothing in any revision: misspelt, or the schemas changed.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let mut unused = BTreeSet::new();
+        for (kind, entries) in &self.entries {
+            for entry in entries {
+                unused.extend(entry.names().map(|name| format!("{kind} {name}")));
+                let added = entry.names().filter(|_| entry.add);
+                unused.extend(added.map(|name| format!("add {name}")));
+            }
+        }
+        let typed = self.areas.values().flatten();
+        unused.extend(typed.map(|name| format!("area {name}")));
+        unused.retain(|entry| !self.used.borrow().contains(entry));
+        if unused.is_empty() {
+            return Ok(());
+        }
+        let list = Vec::from_iter(unused).join("\n  ");
+        Err(format!(
+            "overrides.toml: entries that match nothing:\n  {list}"
+        ))
+    }
+}

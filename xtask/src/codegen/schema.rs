@@ -1,0 +1,173 @@
+//! The official schema files: where they come from, and the parts of JSON Schema that they use.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::files;
+
+const LOCK: &str = "xtask/schema.lock";
+
+/// The pins of all schema files.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Lock {
+    schema: Vec<Pin>,
+}
+
+/// One schema file, at one commit.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pin {
+    revision: String,
+    url: String,
+    sha256: String,
+}
+
+impl Lock {
+    /// Reads `xtask/schema.lock`.
+    pub(super) fn load(root: &Path) -> Result<Self, String> {
+        let file = files::load(root, LOCK.to_owned())?;
+        toml::from_str(&file.text).map_err(|error| format!("{LOCK}: {error}"))
+    }
+
+    /// Reads the schema of a revision from a folder. Without a folder, downloads it from the official address once.
+    /// Refuses a schema with another checksum than the pinned one.
+    pub(super) fn read(
+        &self,
+        root: &Path,
+        folder: Option<&Path>,
+        revision: &str,
+    ) -> Result<Value, String> {
+        let pin = self.schema.iter().find(|pin| pin.revision == revision);
+        let pin = pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))?;
+        let cache = root.join("target/schema");
+        let file = folder.unwrap_or(&cache).join(revision).join("schema.json");
+        let name = file.display();
+        if folder.is_none() && !file.exists() {
+            fs::create_dir_all(cache.join(revision)).map_err(|error| format!("{name}: {error}"))?;
+            let mut command = Command::new("curl");
+            command.args(["-fsSL", &pin.url, "-o"]).arg(&file);
+            let status = command.status().map_err(|error| format!("curl: {error}"))?;
+            if !status.success() {
+                return Err(format!("{} could not be downloaded", pin.url));
+            }
+        }
+        let bytes = fs::read(&file).map_err(|error| format!("{name}: {error}"))?;
+        let digest = Sha256::digest(&bytes);
+        let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        if sha256 != pin.sha256 {
+            if folder.is_none() {
+                // A wrong download is not kept.
+                let _ = fs::remove_file(&file);
+            }
+            return Err(format!(
+                "{name} has SHA-256 {sha256}, but {LOCK} pins {} for {revision}",
+                pin.sha256
+            ));
+        }
+        serde_json::from_slice(&bytes).map_err(|error| format!("{name}: {error}"))
+    }
+}
+
+/// A schema. Keywords that do not change the Rust types are left out.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Schema {
+    #[serde(rename = "$ref")]
+    pub(super) reference: Option<String>,
+    pub(super) all_of: Vec<Self>,
+    pub(super) any_of: Option<Vec<Self>>,
+    #[serde(rename = "const")]
+    constant: Option<Value>,
+    #[serde(rename = "enum")]
+    pub(super) values: Option<Vec<String>>,
+    #[serde(rename = "type")]
+    pub(super) ty: Option<Type>,
+    pub(super) properties: Option<BTreeMap<String, Self>>,
+    pub(super) required: Vec<String>,
+    additional_properties: Option<Additional>,
+    pub(super) items: Option<Box<Self>>,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub(super) enum Type {
+    One(String),
+    Many(Vec<String>),
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+enum Additional {
+    Allowed(bool),
+    Schema(Box<Schema>),
+}
+
+impl Schema {
+    /// The one string that is valid.
+    pub(super) fn constant(&self) -> Option<&str> {
+        self.constant.as_ref()?.as_str()
+    }
+
+    pub(super) fn member(&self, name: &str) -> Option<&Self> {
+        self.properties.as_ref()?.get(name)
+    }
+
+    pub(super) fn requires(&self, member: &str) -> bool {
+        self.required.iter().any(|required| required == member)
+    }
+
+    /// The method of a request or notification.
+    pub(super) fn method(&self) -> Option<&str> {
+        self.member("method")?.constant()
+    }
+
+    /// Whether a message is part of another one: it has a method, but no envelope.
+    pub(super) fn is_embedded(&self) -> bool {
+        self.method().is_some() && self.member("jsonrpc").is_none()
+    }
+
+    /// Whether every JSON value is valid.
+    pub(super) fn is_any(&self) -> bool {
+        self.ty.is_none()
+            && self.reference.is_none()
+            && self.any_of.is_none()
+            && self.all_of.is_empty()
+            && self.values.is_none()
+            && self.constant.is_none()
+    }
+
+    pub(super) fn is_nullable(&self) -> bool {
+        matches!(&self.ty, Some(Type::Many(types)) if types.iter().any(|ty| ty == "null"))
+    }
+
+    /// The bounds of a number, if the schema sets both.
+    pub(super) fn range(&self) -> Option<(f64, f64)> {
+        Some((self.minimum?, self.maximum?))
+    }
+
+    /// The schema of the members that have no own one, if it is not the one for any value.
+    pub(super) fn other_members(&self) -> Option<&Self> {
+        match &self.additional_properties {
+            Some(Additional::Schema(schema)) if **schema != Self::default() => Some(schema),
+            _ => None,
+        }
+    }
+
+    /// Whether this is an object without members except those of every result, and with room for others.
+    pub(super) fn is_open(&self) -> bool {
+        let mut members = self.properties.iter().flatten().map(|(name, _)| &**name);
+        self.ty == Some(Type::One("object".to_owned()))
+            && members.all(|name| matches!(name, "_meta" | "resultType"))
+            && self.additional_properties.is_some()
+            && self.other_members().is_none()
+    }
+}
