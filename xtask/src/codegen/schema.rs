@@ -17,13 +17,13 @@ const LOCK: &str = "xtask/schema.lock";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lock {
-    schema: Vec<Pin>,
+    schema: Vec<LockEntry>,
 }
 
 /// One schema file, at one commit.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pin {
+struct LockEntry {
     revision: String,
     url: String,
     sha256: String,
