@@ -2,6 +2,7 @@
 //!
 //! Shared with `mcp-auth`; not part of the public interface.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -10,7 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use http::{Request, Response};
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 use mcp_protocol::BoxFuture;
 use tower_service::Service;
 
@@ -65,6 +66,50 @@ where
             let response = service.call(request).await.map_err(Into::into)?;
             Ok(response.map(ResponseBody::new))
         })
+    }
+}
+
+/// The body of an HTTP request that a client sends: a message, a form, or empty. `Debug` prints only
+/// its length, because the content may be secret.
+#[derive(Clone, Default)]
+pub struct RequestBody(Bytes);
+
+impl RequestBody {
+    #[doc(hidden)]
+    pub fn new(content: impl Into<Bytes>) -> Self {
+        Self(content.into())
+    }
+
+    /// Returns the content, or an empty slice if it was already sent. It may contain secrets.
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.0
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let content = std::mem::take(&mut self.0);
+        Poll::Ready((!content.is_empty()).then(|| Ok(Frame::data(content))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len() as u64)
+    }
+}
+
+impl fmt::Debug for RequestBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RequestBody({} bytes)", self.0.len())
     }
 }
 

@@ -36,7 +36,8 @@ mod sse;
 mod sync;
 
 #[cfg(feature = "client")]
-pub use client::{AfterRefusal, Authorize, Http, Options as ClientOptions, RequestBody};
+pub use client::{AfterRefusal, Authorize, Http, Options as ClientOptions};
+pub use http_service::RequestBody;
 #[cfg(all(feature = "legacy", feature = "server"))]
 pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]

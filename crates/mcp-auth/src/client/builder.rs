@@ -4,13 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use http::{Request, Response};
-use http_body::Body;
-use tower_service::Service;
 use url::Url;
 
-use crate::client::discovery::{Presets, ResourceMetadata, ServerMetadata};
-use crate::client::inner::{Clock, Inner, ProgressCallback, Settings, State};
+use crate::client::discovery::{ResourceMetadata, ServerMetadata};
+use crate::client::inner::{Clock, Inner, Settings, State};
 use crate::client::oauth::OAuth;
 use crate::client::progress::SignInProgress;
 use crate::client::registration::{ClientDocument, ClientProfile, Credentials};
@@ -21,7 +18,7 @@ use crate::client::uri_checks::document_url;
 use crate::client::user_agent::UserAgent;
 use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
-use crate::web::{BoxError, FormBody, HttpSettings, Limits, Resolver};
+use crate::web::{HttpSettings, Limits, shared_setters};
 
 /// A builder for the OAuth client of one server; see [`OAuth::client`].
 ///
@@ -30,21 +27,12 @@ use crate::web::{BoxError, FormBody, HttpSettings, Limits, Resolver};
 #[must_use = "a builder has no effect until build() is called"]
 pub struct OAuthBuilder {
     server: String,
-    name: String,
-    uri: Option<String>,
-    grant: Grant,
-    presets: Presets,
-    credentials: Option<Credentials>,
     document: Option<String>,
     document_key: Option<SigningKey>,
-    scopes: Option<Scopes>,
-    offline: bool,
-    require_dpop: bool,
-    consent_timeout: Duration,
     store: Arc<dyn TokenStore>,
     http_settings: HttpSettings,
     clock: Clock,
-    on_progress: Option<ProgressCallback>,
+    settings: Settings,
 }
 
 impl OAuth {
@@ -59,49 +47,40 @@ impl OAuthBuilder {
     pub(crate) fn new(server: String) -> Self {
         Self {
             server,
-            name: "MCP client".to_owned(),
-            uri: None,
-            grant: Grant::Unset,
-            presets: Presets::default(),
-            credentials: None,
             document: None,
             document_key: None,
-            scopes: None,
-            offline: true,
-            require_dpop: false,
-            consent_timeout: Duration::from_secs(300),
             store: Arc::new(MemoryStore::new()),
             http_settings: HttpSettings::new(Limits::default()),
             clock: Arc::new(SystemTime::now),
-            on_progress: None,
+            settings: Settings::default(),
         }
     }
 
     /// Acts for a user, whose browser `agent` opens. See [`Loopback`](super::Loopback) for programs
     /// on the user's machine.
     pub fn user_agent(mut self, agent: impl UserAgent) -> Self {
-        self.grant = Grant::User(Arc::new(agent));
+        self.settings.grant = Grant::User(Arc::new(agent));
         self
     }
 
     /// Acts for the program itself (client credentials grant), with the credentials of
     /// [`credentials`](Self::credentials).
     pub fn client_credentials(mut self) -> Self {
-        self.grant = Grant::Client;
+        self.settings.grant = Grant::Client;
         self
     }
 
     /// Acts for the program itself (workload identity), with an assertion of its platform that the
     /// authorization server trusts.
     pub fn workload(mut self, assertion: impl AssertionSource) -> Self {
-        self.grant = Grant::Assertion(Arc::new(assertion));
+        self.settings.grant = Grant::Assertion(Arc::new(assertion));
         self
     }
 
     /// Acts for a user of an organisation whose identity provider authorizes access
     /// (enterprise-managed authorization).
     pub fn enterprise(mut self, enterprise: Enterprise) -> Self {
-        self.grant = Grant::Enterprise(Arc::new(enterprise));
+        self.settings.grant = Grant::Enterprise(Arc::new(enterprise));
         self
     }
 
@@ -109,8 +88,8 @@ impl OAuthBuilder {
     /// Without them, the client uses its [metadata document](Self::client_metadata_url) or
     /// registers dynamically.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
-        self.presets.issuer.clone_from(&credentials.issuer);
-        self.credentials = Some(credentials);
+        self.settings.presets.issuer.clone_from(&credentials.issuer);
+        self.settings.credentials = Some(credentials);
         self
     }
 
@@ -130,29 +109,31 @@ impl OAuthBuilder {
 
     /// Sets the name and the home page of the client for dynamic registration.
     pub fn client_name(mut self, name: impl Into<String>, uri: Option<String>) -> Self {
-        self.name = name.into();
-        self.uri = uri;
+        self.settings.profile = ClientProfile {
+            name: name.into(),
+            uri,
+        };
         self
     }
 
     /// Sets the scopes to request, separated by spaces, instead of the scopes that the server
     /// suggests. Scopes of a challenge are requested in addition.
     pub fn scopes(mut self, scopes: &str) -> Self {
-        self.scopes = Some(Scopes::parse(scopes));
+        self.settings.scopes = Some(Scopes::parse(scopes));
         self
     }
 
     /// Does not request refresh tokens (`offline_access`). By default, the client requests them if
     /// the authorization server supports them.
     pub fn without_offline_access(mut self) -> Self {
-        self.offline = false;
+        self.settings.offline = false;
         self
     }
 
     /// Accepts only tokens that are bound to a key of this client (DPoP), because a stolen token is
     /// useless without the key. By default, DPoP is used only if the server requires it.
     pub fn require_dpop(mut self) -> Self {
-        self.require_dpop = true;
+        self.settings.require_dpop = true;
         self
     }
 
@@ -165,29 +146,24 @@ impl OAuthBuilder {
 
     /// Sets the protected resource metadata of the server. It is not fetched then.
     pub fn resource_metadata(mut self, document: ResourceMetadata) -> Self {
-        self.presets.resource = Some(document);
+        self.settings.presets.resource = Some(document);
         self
     }
 
     /// Sets the metadata of the authorization server. It is not fetched then.
     pub fn server_metadata(mut self, document: ServerMetadata) -> Self {
-        self.presets.server = Some(document);
+        self.settings.presets.server = Some(document);
         self
     }
 
     /// Requires protected resource metadata. Servers of 2025-03-26 have none and issue their own
     /// tokens; with this setting, the client does not sign in to them.
     pub fn require_resource_metadata(mut self) -> Self {
-        self.presets.require_resource_metadata = true;
+        self.settings.presets.require_resource_metadata = true;
         self
     }
 
-    /// Allows authorization servers in private networks. Cloud metadata services, which hand out
-    /// credentials of machines, remain forbidden.
-    pub fn allow_private_networks(mut self) -> Self {
-        self.http_settings.allow_private = true;
-        self
-    }
+    shared_setters!();
 
     /// Sets the maximum size of a response in bytes. Default: 1 MiB.
     pub fn max_response_bytes(mut self, bytes: usize) -> Self {
@@ -210,35 +186,7 @@ impl OAuthBuilder {
 
     /// Sets how long a user may take to give consent. Default: 5 minutes.
     pub fn consent_timeout(mut self, timeout: Duration) -> Self {
-        self.consent_timeout = timeout;
-        self
-    }
-
-    /// Sets the resolver of host names. Its addresses are checked like those of the default
-    /// resolver, the resolver of the operating system.
-    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
-        self.http_settings.resolver = Arc::new(resolver);
-        self
-    }
-
-    /// Sets the HTTP client, a tower service, instead of the built-in one. The URL of a request is
-    /// checked before the service receives it. The service itself must reject addresses of private
-    /// networks after name resolution, and it must not follow redirects.
-    pub fn service<S, B>(mut self, service: S) -> Self
-    where
-        S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
-        S::Error: Into<BoxError>,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        self.http_settings.set_service(service);
-        self
-    }
-
-    /// Sets the clock. Default: the system clock.
-    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
+        self.settings.consent_timeout = timeout;
         self
     }
 
@@ -247,7 +195,7 @@ impl OAuthBuilder {
         mut self,
         on_progress: impl Fn(&SignInProgress) + Send + Sync + 'static,
     ) -> Self {
-        self.on_progress = Some(Arc::new(on_progress));
+        self.settings.on_progress = Some(Arc::new(on_progress));
         self
     }
 
@@ -267,8 +215,8 @@ impl OAuthBuilder {
         let url = self.document.as_deref().map(document_url).transpose()?;
         let key = self.document_key;
         let document = url.map(|url| ClientDocument { url, key });
-        let needs = matches!(self.grant, Grant::Client | Grant::Enterprise(_));
-        if needs && self.credentials.is_none() {
+        let needs = matches!(self.settings.grant, Grant::Client | Grant::Enterprise(_));
+        if needs && self.settings.credentials.is_none() {
             return Err(Error::new(
                 ErrorKind::Setup,
                 "the grant needs a registered client: set its credentials with \
@@ -276,25 +224,14 @@ impl OAuthBuilder {
             ));
         }
         let settings = Settings {
-            grant: self.grant,
-            presets: self.presets,
-            credentials: self.credentials,
             document,
-            profile: ClientProfile {
-                name: self.name,
-                uri: self.uri,
-            },
-            scopes: self.scopes,
-            offline: self.offline,
-            require_dpop: self.require_dpop,
-            consent_timeout: self.consent_timeout,
-            clock: self.clock,
-            on_progress: self.on_progress,
+            ..self.settings
         };
         let inner = Inner {
             server,
             http_client,
             settings,
+            clock: self.clock,
             store: self.store,
             nonces: crate::client::token::Nonces::default(),
             renewal_lock: Arc::default(),
@@ -308,10 +245,10 @@ impl OAuthBuilder {
 
 impl fmt::Debug for OAuthBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("credentials", &self.credentials)
+        f.debug_struct("OAuthBuilder")
+            .field("credentials", &self.settings.credentials)
             .field("document", &self.document)
-            .field("scopes", &self.scopes)
+            .field("scopes", &self.settings.scopes)
             .finish_non_exhaustive()
     }
 }

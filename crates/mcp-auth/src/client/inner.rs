@@ -25,6 +25,7 @@ pub(crate) struct Inner {
     pub(crate) server: Url,
     pub(crate) http_client: HttpClient,
     pub(crate) settings: Settings,
+    pub(crate) clock: Clock,
     pub(crate) store: Arc<dyn TokenStore>,
     pub(crate) nonces: Nonces,
     /// Held while tokens are obtained.
@@ -44,8 +45,27 @@ pub(crate) struct Settings {
     /// Whether only tokens that are bound to a key (DPoP) are accepted.
     pub(crate) require_dpop: bool,
     pub(crate) consent_timeout: Duration,
-    pub(crate) clock: Clock,
     pub(crate) on_progress: Option<ProgressCallback>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            grant: Grant::Unset,
+            presets: Presets::default(),
+            credentials: None,
+            document: None,
+            profile: ClientProfile {
+                name: "MCP client".to_owned(),
+                uri: None,
+            },
+            scopes: None,
+            offline: true,
+            require_dpop: false,
+            consent_timeout: Duration::from_secs(300),
+            on_progress: None,
+        }
+    }
 }
 
 /// State that changes while the client runs.
@@ -76,7 +96,7 @@ impl Inner {
 
     /// Returns the time in seconds since 1970.
     pub(crate) fn now(&self) -> u64 {
-        let now = (self.settings.clock)().duration_since(UNIX_EPOCH);
+        let now = (self.clock)().duration_since(UNIX_EPOCH);
         now.unwrap_or_default().as_secs()
     }
 

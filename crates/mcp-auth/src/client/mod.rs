@@ -61,4 +61,4 @@ pub use self::store::{FileStore, MemoryStore, StoreLock, TokenStore};
 pub use self::user_agent::{AuthorizationSession, Callback, CustomUserAgent, Loopback, UserAgent};
 pub use crate::error::Error;
 pub use crate::scopes::Scopes;
-pub use crate::web::{FormBody, Resolver};
+pub use crate::web::{RequestBody, Resolver};

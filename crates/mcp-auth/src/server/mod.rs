@@ -64,4 +64,4 @@ pub use self::jwt::{Algorithm, Jwks, Jwt, JwtBuilder};
 pub use self::verify::{Rejection, Verify};
 pub use crate::error::Error;
 pub use crate::scopes::Scopes;
-pub use crate::web::{FormBody, Resolver};
+pub use crate::web::{RequestBody, Resolver};

@@ -9,9 +9,9 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use mcp_transport_http::http_service::{BodyTooLarge, BoxError, HttpService, error_chain};
 use url::Url;
 
-use super::body::FormBody;
 use super::url_policy::{UrlPolicy, redacted};
 use crate::error::{Error, ErrorKind, quoted};
+use mcp_transport_http::RequestBody;
 
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("mcp-auth/", env!("CARGO_PKG_VERSION")));
@@ -39,7 +39,7 @@ impl Default for Limits {
 /// The HTTP client of sign-ins and token verification.
 #[derive(Clone)]
 pub(crate) struct HttpClient {
-    pub(crate) service: Arc<dyn HttpService<FormBody>>,
+    pub(crate) service: Arc<dyn HttpService<RequestBody>>,
     pub(crate) policy: UrlPolicy,
     pub(crate) limits: Limits,
 }
@@ -86,7 +86,7 @@ impl HttpClient {
         for (name, value) in headers {
             fields.insert(name, value.clone());
         }
-        *request.body_mut() = FormBody::new(body);
+        *request.body_mut() = RequestBody::new(body);
         let reply = self.within(url, self.send(url, request)).await?;
         if is_redirect(reply.status) {
             return Err(Error::new(
@@ -119,7 +119,7 @@ impl HttpClient {
         }
     }
 
-    async fn send(&self, url: &Url, mut request: Request<FormBody>) -> Result<Reply, Error> {
+    async fn send(&self, url: &Url, mut request: Request<RequestBody>) -> Result<Reply, Error> {
         self.policy.check(url)?;
         *request.uri_mut() = url.as_str().parse().map_err(|error| {
             let message = format!("{} is not a valid request URL", redacted(url));
@@ -171,8 +171,8 @@ impl Reply {
     }
 }
 
-fn request(method: Method) -> Request<FormBody> {
-    let mut request = Request::new(FormBody::default());
+fn request(method: Method) -> Request<RequestBody> {
+    let mut request = Request::new(RequestBody::default());
     *request.method_mut() = method;
     let headers = request.headers_mut();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));

@@ -7,9 +7,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use mcp_transport_http::http_service::{HttpService, TowerService};
 
-use super::body::FormBody;
 use super::resolve::PolicyResolver;
 use crate::error::Error;
+use mcp_transport_http::RequestBody;
 
 /// Creates a client that connects only to addresses that the policy allows.
 ///
@@ -18,7 +18,7 @@ use crate::error::Error;
 pub(crate) fn default_service(
     resolver: PolicyResolver,
     timeout: Duration,
-) -> Result<Box<dyn HttpService<FormBody>>, Error> {
+) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
     let mut tcp = HttpConnector::new_with_resolver(resolver);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(timeout));
@@ -26,7 +26,9 @@ pub(crate) fn default_service(
 }
 
 #[cfg(feature = "tls")]
-fn secure(mut tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<FormBody>>, Error> {
+fn secure(
+    mut tcp: HttpConnector<PolicyResolver>,
+) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
     use std::sync::Arc;
 
     use crate::error::ErrorKind;
@@ -49,15 +51,15 @@ fn secure(mut tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<
         .enable_http1()
         .wrap_connector(tcp);
     Ok(Box::new(TowerService::new(
-        builder().build::<_, FormBody>(connector),
+        builder().build::<_, RequestBody>(connector),
     )))
 }
 
 #[cfg(not(feature = "tls"))]
 #[expect(clippy::unnecessary_wraps, reason = "fails only with TLS")]
-fn secure(tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<FormBody>>, Error> {
+fn secure(tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
     Ok(Box::new(TowerService::new(
-        builder().build::<_, FormBody>(tcp),
+        builder().build::<_, RequestBody>(tcp),
     )))
 }
 

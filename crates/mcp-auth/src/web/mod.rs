@@ -1,17 +1,16 @@
 //! The HTTP client for authorization servers: few requests, small responses, safe addresses only.
 
-mod body;
 mod client;
 mod connect;
 mod resolve;
 mod settings;
 mod url_policy;
 
-pub use self::body::FormBody;
 pub(crate) use self::client::{HttpClient, Limits, Reply};
 pub use self::resolve::Resolver;
-pub(crate) use self::settings::HttpSettings;
+pub(crate) use self::settings::{HttpSettings, shared_setters};
 #[cfg(feature = "client")]
 pub(crate) use self::url_policy::UrlPolicy;
 pub(crate) use self::url_policy::{is_local, redacted};
+pub use mcp_transport_http::RequestBody;
 pub(crate) use mcp_transport_http::http_service::BoxError;

@@ -8,12 +8,61 @@ use mcp_transport_http::http_service::{BoxError, HttpService, TowerService};
 use tower_service::Service;
 use url::Url;
 
-use super::body::FormBody;
 use super::client::{HttpClient, Limits};
 use super::connect::default_service;
 use super::resolve::{PolicyResolver, Resolver, SystemResolver};
 use super::url_policy::UrlPolicy;
 use crate::error::{Error, ErrorKind};
+use mcp_transport_http::RequestBody;
+
+/// Defines the setters that all builders of this crate share: the HTTP client and the clock.
+macro_rules! shared_setters {
+    () => {
+        /// Allows servers in private networks. Cloud metadata services, which hand out credentials of
+        /// machines, remain forbidden.
+        pub fn allow_private_networks(mut self) -> Self {
+            self.http_settings.allow_private = true;
+            self
+        }
+
+        /// Sets the resolver of host names. Its addresses are checked like those of the default
+        /// resolver, the resolver of the operating system.
+        pub fn resolver(mut self, resolver: impl crate::web::Resolver) -> Self {
+            self.http_settings.resolver = std::sync::Arc::new(resolver);
+            self
+        }
+
+        /// Sets the HTTP client, a tower service, instead of the built-in one. The URL of a request
+        /// is checked before the service receives it. The service itself must reject addresses of
+        /// private networks after name resolution, and it must not follow redirects.
+        pub fn service<S, B>(mut self, service: S) -> Self
+        where
+            S: tower_service::Service<
+                    http::Request<crate::web::RequestBody>,
+                    Response = http::Response<B>,
+                > + Clone
+                + Send
+                + 'static,
+            S::Error: Into<crate::web::BoxError>,
+            S::Future: Send,
+            B: http_body::Body + Send + 'static,
+            B::Error: Into<crate::web::BoxError>,
+        {
+            self.http_settings.set_service(service);
+            self
+        }
+
+        /// Sets the clock. Default: the system clock.
+        pub fn clock(
+            mut self,
+            clock: impl Fn() -> std::time::SystemTime + Send + Sync + 'static,
+        ) -> Self {
+            self.clock = std::sync::Arc::new(clock);
+            self
+        }
+    };
+}
+pub(crate) use shared_setters;
 
 /// The HTTP settings that all builders of this crate share.
 #[derive(Clone)]
@@ -21,7 +70,7 @@ pub(crate) struct HttpSettings {
     pub(crate) allow_private: bool,
     pub(crate) limits: Limits,
     pub(crate) resolver: Arc<dyn Resolver>,
-    service: Option<Arc<dyn HttpService<FormBody>>>,
+    service: Option<Arc<dyn HttpService<RequestBody>>>,
 }
 
 impl HttpSettings {
@@ -37,7 +86,7 @@ impl HttpSettings {
     /// Sends all requests through this service.
     pub(crate) fn set_service<S, B>(&mut self, service: S)
     where
-        S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
+        S: Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + 'static,
         S::Error: Into<BoxError>,
         S::Future: Send,
         B: Body + Send + 'static,

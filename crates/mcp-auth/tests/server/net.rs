@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
-use mcp_auth::server::FormBody;
+use mcp_auth::server::RequestBody;
 use mcp_protocol::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -70,7 +70,7 @@ impl Net {
     }
 }
 
-impl Service<Request<FormBody>> for Net {
+impl Service<Request<RequestBody>> for Net {
     type Response = Response<String>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Response<String>, Infallible>>;
@@ -79,11 +79,11 @@ impl Service<Request<FormBody>> for Net {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<FormBody>) -> Self::Future {
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let net = self.clone();
         Box::pin(async move {
             let url = request.uri().to_string();
-            let text = |body: FormBody| String::from_utf8(body.as_bytes().to_vec()).unwrap();
+            let text = |body: RequestBody| String::from_utf8(body.as_bytes().to_vec()).unwrap();
             net.0
                 .seen
                 .lock()

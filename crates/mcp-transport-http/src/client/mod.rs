@@ -31,4 +31,3 @@ mod wire;
 pub use self::options::Options;
 pub use self::transport::Http;
 pub use self::wire::authorize::{AfterRefusal, Authorize};
-pub use self::wire::body::RequestBody;

@@ -16,11 +16,11 @@ use crate::client::options::Options;
 use crate::client::session::reinitialize;
 use crate::client::state::ClientState;
 use crate::client::wire::authorize::{Authorize, bearer};
-use crate::client::wire::body::RequestBody;
 use crate::client::wire::connect;
 use crate::client::wire::connection::HttpConnection;
 use crate::client::wire::url::ServerUrl;
 use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+use crate::http_service::RequestBody;
 use crate::http_service::{HttpService, TowerService};
 
 /// A client transport that reaches a server over [Streamable HTTP][spec].

@@ -4,10 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use http::{Request, Response};
-use http_body::Body;
 use tokio::sync::Mutex;
-use tower_service::Service;
 use url::Url;
 
 use super::cache::{Cache, MAX_TTL};
@@ -16,7 +13,7 @@ use super::verifier::{Inner, Introspection};
 use crate::Secret;
 use crate::error::{Error, ErrorKind, quoted};
 use crate::server::issuer::{ISSUER_LIMITS, Issuer};
-use crate::web::{BoxError, FormBody, HttpSettings, Resolver};
+use crate::web::{HttpSettings, shared_setters};
 
 /// A builder for [`Introspection`]; see [`Introspection::builder`].
 #[must_use = "a builder has no effect until build() is called"]
@@ -85,39 +82,7 @@ impl IntrospectionBuilder {
         self
     }
 
-    /// Allows an issuer in a private network. Cloud metadata services, which hand out credentials
-    /// of machines, remain forbidden.
-    pub fn allow_private_networks(mut self) -> Self {
-        self.http_settings.allow_private = true;
-        self
-    }
-
-    /// Sets the resolver of host names. Its addresses are checked like those of the default
-    /// resolver, the resolver of the operating system.
-    pub fn resolver(mut self, resolver: impl Resolver) -> Self {
-        self.http_settings.resolver = Arc::new(resolver);
-        self
-    }
-
-    /// Sets the HTTP client, a tower service, instead of the built-in one; see
-    /// [`JwtBuilder::service`](crate::server::JwtBuilder::service).
-    pub fn service<S, B>(mut self, service: S) -> Self
-    where
-        S: Service<Request<FormBody>, Response = Response<B>> + Clone + Send + 'static,
-        S::Error: Into<BoxError>,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        self.http_settings.set_service(service);
-        self
-    }
-
-    /// Sets the clock. Default: the system clock.
-    pub fn clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
-    }
+    shared_setters!();
 
     /// Builds the verifier.
     ///

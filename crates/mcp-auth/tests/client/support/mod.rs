@@ -10,7 +10,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, Request, Response, StatusCode, request, response};
 use mcp_auth::OAuth;
-use mcp_auth::client::{Callback, CustomUserAgent, Error, FormBody, OAuthBuilder, UserAgent};
+use mcp_auth::client::{Callback, CustomUserAgent, Error, OAuthBuilder, RequestBody, UserAgent};
 use mcp_protocol::{BoxFuture, TransportError};
 use mcp_transport_http::{AfterRefusal, Authorize};
 use serde_json::{Value, json};
@@ -233,7 +233,7 @@ impl Net {
     }
 }
 
-impl Service<Request<FormBody>> for Net {
+impl Service<Request<RequestBody>> for Net {
     type Response = Response<String>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Response<String>, Infallible>>;
@@ -242,7 +242,7 @@ impl Service<Request<FormBody>> for Net {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<FormBody>) -> Self::Future {
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let (head, body) = request.into_parts();
         let seen = RecordedRequest {
             line: format!("{} {}", head.method, head.uri),

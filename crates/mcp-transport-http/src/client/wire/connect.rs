@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::client::options::Options;
-use crate::client::wire::body::RequestBody;
 use crate::client::wire::url::ServerUrl;
+use crate::http_service::RequestBody;
 use crate::http_service::{BoxError, HttpService, TowerService};
 use http::Uri;
 use hyper_util::client::legacy::Client;

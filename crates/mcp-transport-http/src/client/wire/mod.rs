@@ -1,7 +1,6 @@
 //! HTTP requests, responses and their bodies.
 
 pub(crate) mod authorize;
-pub(crate) mod body;
 pub(crate) mod connect;
 pub(crate) mod connection;
 pub(crate) mod content;
