@@ -24,6 +24,16 @@ pub(crate) fn mac(parts: &[&[u8]]) -> String {
     format!("{:032x}", sign(&message))
 }
 
+/// Compares two texts in a time that does not depend on where they differ, so that a client cannot
+/// guess an authentication code digit by digit.
+pub(crate) fn is_equal(a: &str, b: &str) -> bool {
+    let differences = a
+        .bytes()
+        .zip(b.bytes())
+        .fold(0, |all, (a, b)| all | (a ^ b));
+    a.len() == b.len() && differences == 0
+}
+
 /// HMAC-SHA-256, cut to 128 bits (RFC 2104, section 5).
 #[cfg(feature = "seal")]
 fn sign(message: &[u8]) -> u128 {
@@ -90,5 +100,6 @@ mod tests {
         assert_ne!(mac(&[b"ab", b"c"]), mac(&[b"a", b"bc"]));
         assert_eq!(mac(&[]).len(), 32);
         assert_ne!(id(), id());
+        assert!(is_equal("ab", "ab") && !is_equal("ab", "ac") && !is_equal("ab", "abc"));
     }
 }

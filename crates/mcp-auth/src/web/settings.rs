@@ -52,7 +52,8 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Sets the clock. Default: the system clock.
+        /// Sets the clock, for tests. Default: the system clock.
+        #[doc(hidden)]
         pub fn clock(
             mut self,
             clock: impl Fn() -> std::time::SystemTime + Send + Sync + 'static,

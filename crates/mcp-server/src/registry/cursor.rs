@@ -28,7 +28,7 @@ pub(crate) fn decode(
         .then(|| cursor.split_once('.'))
         .flatten()
         .and_then(|(sequence, _)| u64::from_str_radix(sequence, 16).ok())
-        .filter(|sequence| encode(list, principal, *sequence) == cursor);
+        .filter(|sequence| random::is_equal(&encode(list, principal, *sequence), cursor));
     sequence.ok_or_else(invalid)
 }
 

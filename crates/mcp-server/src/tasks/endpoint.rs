@@ -14,6 +14,7 @@ use super::record::{TaskRecord, with_timeout};
 use super::requests::send_requests;
 use super::table::{TaskConfig, Tasks};
 use super::wire::{declares_tasks, missing_extension, relate_to_task, short_id, store_error};
+use crate::random::is_equal;
 use crate::registry::cursor;
 use crate::server::core::Core;
 use crate::server::core::{GuardedRequest, Settings};
@@ -281,6 +282,6 @@ fn encode_cursor(owner: Option<&Principal>, id: &str) -> String {
 /// Returns the id in a cursor of this owner.
 fn decode_cursor(owner: Option<&Principal>, cursor: &str) -> Result<String, ErrorObject> {
     let id = cursor.rsplit_once('.').map(|(id, _)| id);
-    let id = id.filter(|id| id.len() <= MAX_ID && encode_cursor(owner, id) == cursor);
+    let id = id.filter(|id| id.len() <= MAX_ID && is_equal(&encode_cursor(owner, id), cursor));
     id.map(str::to_owned).ok_or_else(cursor::invalid)
 }
