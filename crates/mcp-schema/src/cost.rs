@@ -1,10 +1,10 @@
-//! Estimate of the work that a schema can cause for a value, before any of it is done.
+//! Estimates the work that a schema can cause for a value, before any of it is done.
 //!
-//! Two levels of `allOf` that name the next level twice are checked four times, twenty-four
-//! levels sixteen million times; a recursive schema with two overlapping alternatives doubles
-//! with each level of the *value*. No engine has a budget for that, so the work is counted
-//! here: [`Cost::of`] counts how many schemas can meet one part of a value, by the depth of
-//! that part, and [`Cost::admit`] multiplies by the size of the value.
+//! If two levels of `allOf` each name the next level twice, the last level is checked four times;
+//! with twenty-four levels it is checked sixteen million times. A recursive schema with two
+//! overlapping alternatives doubles the work with each level of the *value*. No engine limits this
+//! work, so it is estimated here: [`Cost::of`] counts how many schemas can apply to one part of a
+//! value, by the depth of that part, and [`Cost::admit`] multiplies by the size of the value.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -113,8 +113,8 @@ impl Flat<'_> {
             Some(Some((_, chain))) => return Ok(*chain),
             Some(None) => {
                 return Err(SchemaError::new(
-                    "a \"$ref\" leads back to itself without descending into the value: such a \
-                     schema can never be decided",
+                    "a \"$ref\" leads back to itself without descending into the value, so the \
+                     schema cannot be decided: remove the cycle",
                 ));
             }
             None => {}
@@ -204,8 +204,8 @@ impl Levels {
         Ok(levels)
     }
 
-    /// The most steps for one part of a value, by the depth of the part; deeper ones never
-    /// count less.
+    /// The maximum number of steps for one part of a value, by the depth of the part. The numbers
+    /// do not decrease with the depth.
     fn run(&self) -> Vec<u64> {
         let mut most = vec![self.weights[0]];
         let mut level = self.weights.clone();
@@ -236,12 +236,12 @@ fn sum(way: &Descent, level: &[u64]) -> u64 {
 struct Named {
     child: Id,
     n: u64,
-    /// The schema for the parts it does not name.
+    /// The schema for parts that are not named.
     instead: Option<Id>,
 }
 
-/// All ways down from a schema and those it asks: one for properties and one for items that are
-/// not named, and one for each part that is.
+/// All paths from a schema, and from the schemas that it applies, to parts of the value: one for
+/// unnamed properties, one for unnamed items, and one for each named part.
 fn ways_down(flat: &mut Flat<'_>, id: Id) -> Result<Vec<Times>, SchemaError> {
     let mut unnamed: Kinds<Times> = Kinds::default();
     let mut named: BTreeMap<&Part, Vec<Named>> = BTreeMap::new();

@@ -23,7 +23,7 @@ impl Dialect {
             None => Ok(Self::Draft202012),
             Some(Value::String(uri)) => Self::named(uri).ok_or_else(|| unknown(uri)),
             Some(_) => Err(SchemaError::new(
-                "\"$schema\" is not a string: give the URI of a dialect, or leave it out for 2020-12",
+                "\"$schema\" is not a string: set the URI of a dialect, or omit it for 2020-12",
             )),
         }
     }

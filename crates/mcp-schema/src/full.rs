@@ -29,12 +29,12 @@ impl Engine {
             // An annotation in 2020-12, and here in all dialects.
             .should_validate_formats(false)
             .offline();
-        // The crate panics on schemas that give one `$id` to two places.
+        // The crate panics on schemas that use one `$id` for two places.
         match catch_unwind(AssertUnwindSafe(|| options.build(root))) {
             Ok(Ok(validator)) => Ok(Self(validator)),
             Ok(Err(error)) => Err(refused(&error)),
             Err(_) => Err(SchemaError::new(
-                "the schema contradicts itself about an \"$id\": give each to one place",
+                "the schema uses the same \"$id\" for different schemas: make each unique",
             )),
         }
     }
@@ -70,15 +70,16 @@ fn refused(error: &ValidationError<'_>) -> SchemaError {
     let at = error.instance_path().as_str();
     if let ValidationErrorKind::Referencing(error) = error.kind() {
         return SchemaError::new(format!(
-            "a reference cannot be followed: {error}; only references inside the schema are, so \
-             copy what it means to \"$defs\""
+            "a reference cannot be resolved: {error}; only references inside the schema are \
+             resolved, so copy the target to \"$defs\""
         ));
     }
     let pattern = ["/pattern", "/patternProperties"];
     if pattern.iter().any(|keyword| at.ends_with(keyword)) || at.contains("/patternProperties/") {
         return SchemaError::new(format!(
             "the regular expression at {at:?} is not supported: {}; look-around and \
-             back-references are not, and a compiled expression has at most {PATTERN_BYTES} bytes",
+             back-references are not available, and a compiled expression has at most \
+             {PATTERN_BYTES} bytes",
             words::describe(error.instance())
         ));
     }

@@ -157,9 +157,9 @@ impl<'a> Walk<'a> {
         }
         let keyword = self.dialect.id_keyword();
         match keywords.get(keyword) {
-            // It would change the meaning of the references beside it.
+            // An identity would change the meaning of the references beside it.
             Some(Value::String(id)) if self.foreign => Err(SchemaError::new(format!(
-                "{keyword:?} {:?} inside the schema is not followed: use \"$defs\" and \
+                "{keyword:?} {:?} inside the schema is not supported: use \"$defs\" and \
                  references of the form \"#/$defs/name\"",
                 clip(id)
             ))),
@@ -274,7 +274,7 @@ impl<'a> Walk<'a> {
         self.node(id).weight += pattern.len() as u64;
         if self.foreign && self.patterns > PATTERNS {
             return Err(SchemaError::new(format!(
-                "the schema has more than {PATTERNS} regular expressions: leave some out"
+                "the schema has more than {PATTERNS} regular expressions: remove some"
             )));
         }
         Ok(())
@@ -284,7 +284,7 @@ impl<'a> Walk<'a> {
         self.references.extend(value.as_str().map(|to| (id, to)));
         if self.foreign && self.references.len() > REFERENCES {
             return Err(SchemaError::new(format!(
-                "the schema has more than {REFERENCES} references: leave some out"
+                "the schema has more than {REFERENCES} references: remove some"
             )));
         }
         Ok(())
@@ -310,7 +310,7 @@ impl<'a> Walk<'a> {
                 None if self.foreign => {
                     return Err(SchemaError::new(format!(
                         "the reference {:?} has no target: only references inside the schema are \
-                         followed, so copy the target to \"$defs\"",
+                         resolved, so copy the target to \"$defs\"",
                         clip(reference)
                     )));
                 }

@@ -1,4 +1,4 @@
-//! What holds for both engines.
+//! Tests of both engines.
 
 #[cfg(feature = "validate")]
 mod full;
@@ -141,7 +141,7 @@ fn alternatives_report_the_closest() {
         assert!(fits(&schema, &json!({"side": 1})));
         assert_eq!(
             complaint(&schema, &json!({"side": "1"})),
-            "/side: fits none of the 2 alternatives; the closest: expected a number, got the \
+            "/side: matches none of the 2 alternatives; the closest: expected a number, got the \
              string \"1\""
         );
     }
@@ -242,7 +242,7 @@ fn dialects_are_known_by_their_uri() {
         let schema = json!({"$schema": uri, "type": "object"});
         assert!(fits(&schema, &json!({})) && !fits(&schema, &json!(1)));
     }
-    // Beside `$ref`, draft-07 reads nothing.
+    // In draft-07, keywords beside `$ref` are ignored.
     let hidden = |uri: &str| {
         json!({
             "$schema": uri,
@@ -277,7 +277,7 @@ fn what_the_built_in_engine_cannot_check_names_the_keyword_and_the_feature() {
         );
         let error = error.unwrap_err();
         let text = error.to_string();
-        // An anchor that leads nowhere may be refused before.
+        // An anchor without a target may be rejected earlier.
         assert!(text.contains(keyword), "{text}");
         assert!(text.contains("\"validate\""), "{text}");
         assert!(error.is_missing_feature());

@@ -114,18 +114,18 @@ pub(super) fn no_alternative(violations: impl Iterator<Item = Violation>) -> Vio
     let mut closest: Option<Violation> = None;
     for violation in violations {
         total += 1;
-        // The violation deepest in the value max likely belongs to the intended alternative.
+        // The deepest violation most likely belongs to the intended alternative.
         let deeper = |known: &Violation| depth(known) < depth(&violation);
         if closest.as_ref().is_none_or(deeper) {
             closest = Some(violation);
         }
     }
     match closest {
-        None => Violation::here("fits none of the alternatives"),
+        None => Violation::here("matches none of the alternatives"),
         Some(closest) if total == 1 => closest,
         Some(Violation { pointer, message }) => Violation {
             pointer,
-            message: format!("fits none of the {total} alternatives; the closest: {message}"),
+            message: format!("matches none of the {total} alternatives; the closest: {message}"),
         },
     }
 }
@@ -135,7 +135,7 @@ fn depth(violation: &Violation) -> usize {
 }
 
 pub(super) fn too_many_alternatives() -> &'static str {
-    "fits more than one of the alternatives, exactly one expected"
+    "matches more than one of the alternatives, expected exactly one"
 }
 
 /// A segment of a JSON pointer: escaped and clipped.

@@ -70,7 +70,7 @@ impl Run<'_> {
 
     fn node(&mut self, node: &Node, value: &Value) -> Result<(), Fail> {
         if node.never {
-            return fail("nothing is allowed here");
+            return fail("no value is allowed here");
         }
         if !node.types.is_empty() && !node.types.iter().any(|kind| is(*kind, value)) {
             let names = node.types.iter().map(|kind| kind.name());

@@ -230,7 +230,7 @@ impl<'a> Compiler<'a> {
 
 fn malformed(keyword: &str, expected: &str, value: &Value) -> SchemaError {
     SchemaError::new(format!(
-        "the schema is malformed: {keyword:?} has to be {expected}, not {}",
+        "the schema is malformed: {keyword:?} must be {expected}, not {}",
         super::words::describe(value)
     ))
 }

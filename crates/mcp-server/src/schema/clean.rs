@@ -47,7 +47,7 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
     if side == Side::Input {
         nulls(keywords, optional);
         if let Some(alternatives) = keywords.remove("oneOf") {
-            // `anyOf` is no stricter, and hosts support it.
+            // `anyOf` is not stricter, and hosts support it.
             keywords.entry("anyOf").or_insert(alternatives);
         }
     }
@@ -83,7 +83,7 @@ fn numbers(keywords: &mut JsonObject) {
             keywords.remove(bound);
         }
     }
-    // `NonZero…` of a signed integer; its decoder refuses 0.
+    // `NonZero…` of a signed integer; its decoder rejects 0.
     if is_type(keywords, "integer") && keywords.get("not") == Some(&json!({"const": 0})) {
         keywords.remove("not");
     }

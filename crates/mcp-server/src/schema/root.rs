@@ -14,7 +14,7 @@ const STRAIGHTENED: usize = 16;
 /// instead.
 pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, &'static str> {
     let Value::Object(root) = root else {
-        return Err("anything at all");
+        return Err("any value");
     };
     let whole = Value::Object(root.clone());
     let mut object = straight(&root, &whole, STRAIGHTENED).ok_or_else(|| kind(&root))?;
@@ -25,7 +25,7 @@ pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, 
     object.insert("type".to_owned(), "object".into());
     let rewritten = object != root;
     let mut defs = take_defs(&mut object);
-    // A root that was rewritten no longer is what `#` meant.
+    // The root was rewritten, so `#` must refer to a copy of the original.
     if rewritten {
         keep_root(&mut object, &mut defs, root, name);
     }
@@ -42,7 +42,7 @@ pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
     }
     let is_named = inner.contains_key("$id");
     let mut inner = Value::Object(inner);
-    // With a name of its own, its references go on meaning what they meant.
+    // A schema with an `$id` keeps the meaning of its references.
     if !is_named {
         visit_references(&mut inner, &mut |reference| {
             if reference == "#" || reference.starts_with("#/") {
@@ -91,15 +91,15 @@ fn kind(root: &JsonObject) -> &'static str {
         Some("integer") => "an integer",
         Some("null") => "null",
         Some("number") => "a number",
-        Some("object") => "an object that cannot be described in one piece",
+        Some("object") => "an object that cannot be described as one schema",
         Some("string") => "a string",
-        _ if root.contains_key("anyOf") || root.contains_key("oneOf") => "not always one",
-        _ => "anything at all",
+        _ if root.contains_key("anyOf") || root.contains_key("oneOf") => "not always an object",
+        _ => "any value",
     }
 }
 
-/// A schema whose `allOf`, `anyOf` and `oneOf` hold objects, as one object: the members of all,
-/// required where no alternative can do without. `None` if one of them is no object.
+/// Merges the objects in `allOf`, `anyOf` and `oneOf` into one object with all their members. A
+/// member is required if every alternative requires it. Returns `None` if a part is not an object.
 pub(super) fn merge_union(schema: &JsonObject) -> Option<JsonObject> {
     let mut merged = schema.clone();
     let unions = ["allOf", "anyOf", "oneOf"];
@@ -163,7 +163,7 @@ fn set_required(schema: &mut JsonObject, required: &BTreeSet<String>) {
     }
 }
 
-/// Adds the members of a part; its description is left out.
+/// Adds the members of a part, without its description.
 fn merge(into: &mut JsonObject, part: JsonObject) {
     into.entry("type").or_insert_with(|| "object".into());
     let open = is_open(into) || is_open(&part);

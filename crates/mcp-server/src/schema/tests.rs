@@ -1,4 +1,4 @@
-//! Types and the schemas they get.
+//! Types and their schemas.
 
 #![allow(dead_code, reason = "the types are only described")]
 
@@ -17,7 +17,7 @@ fn input_json<T: JsonSchema>() -> Value {
     Value::Object(schema)
 }
 
-/// As it is, and what stands around it where only objects may be sent.
+/// The output schema, and the schema around it for revisions that require an object.
 fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
     let Output { schema, wrapped } = output::<T>();
     for schema in wrapped.iter().chain([&schema]) {
@@ -26,7 +26,7 @@ fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
     (Value::Object(schema), wrapped.map(Value::Object))
 }
 
-/// Structured output as it is sent.
+/// Checks structured output as it is sent.
 fn fits_output<T: JsonSchema + Serialize>(value: T) {
     let Output { schema, wrapped } = output::<T>();
     let value = serde_json::to_value(value).unwrap();
@@ -181,7 +181,7 @@ fn no_parameters_are_said_out_loud() {
         json!({"type": "object", "additionalProperties": false})
     );
     assert!(input::<Nothing>().unwrap().beyond_decoder.is_some());
-    // A map takes anything.
+    // A map accepts any members.
     assert_eq!(
         input_json::<JsonObject>(),
         json!({"type": "object", "additionalProperties": true})
@@ -231,7 +231,7 @@ fn recursion_keeps_its_definition_and_nothing_else_has_one() {
     assert_eq!(forest["$defs"]["Tree"]["properties"]["next"], next);
     assert_eq!(forest["properties"]["first"]["type"], "object");
 
-    // Where the root moves, what pointed to it follows.
+    // If the root moves, references to it follow.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(tag = "kind")]
     enum Expr {
@@ -251,8 +251,8 @@ fn arguments_are_an_object() {
         (input::<()>(), "()` is null"),
         (input::<u64>(), "u64` is an integer"),
         (input::<Plain>(), "Plain` is a string"),
-        (input::<Mixed>(), "Mixed` is not always one"),
-        (input::<Value>(), "Value` is anything at all"),
+        (input::<Mixed>(), "Mixed` is not always an object"),
+        (input::<Value>(), "Value` is any value"),
     ] {
         let error = error.unwrap_err().to_string();
         assert!(

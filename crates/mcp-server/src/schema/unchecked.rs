@@ -30,10 +30,11 @@ const UNCHECKED: [&str; 24] = [
     "uniqueItems",
 ];
 
-/// The first keyword that is not kept by the type, with its place: `"minimum" at /count`.
+/// Returns the first keyword that decoding does not enforce, with its location: `"minimum" at
+/// /count`.
 ///
-/// `enum`, `const`, `required` and `additionalProperties` are taken for what a derive makes of
-/// enums, members and `deny_unknown_fields`, which decoders do check.
+/// Derives create `enum`, `const`, `required` and `additionalProperties` from enums, members and
+/// `deny_unknown_fields`, which decoders do check.
 pub(super) fn first(schema: &Value) -> Option<String> {
     find(schema, "")
 }

@@ -1,9 +1,9 @@
-//! From a URI to values.
+//! Matches a URI against a template.
 //!
-//! The template is a row of [`MatchStep`]s. A table says for each step and each place in the URI
-//! whether, and how well, the rest of the steps fit the rest of the URI; it is filled from the
-//! end, one pass over the URI for each step, and then read from the start. Nothing is tried
-//! twice, so no template and no URI can make it slow.
+//! The template is a sequence of [`MatchStep`]s. A table says for each step and each position in
+//! the URI whether, and how well, the remaining steps match the rest of the URI. It is filled from
+//! the end, with one pass over the URI for each step, and then read from the start. There is no
+//! backtracking, so the time is bounded for every template and URI.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

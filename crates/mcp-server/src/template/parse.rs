@@ -27,7 +27,7 @@ pub(super) fn parse(template: &str) -> Result<Vec<Part>, TemplateError> {
         if rest.starts_with('}') {
             return Err(TemplateError::new(
                 at,
-                "\"}\" closes nothing: write \"%7D\" for the character",
+                "\"}\" has no opening brace: write \"%7D\" for the character",
             ));
         }
         let Some(end) = rest.find('}') else {
@@ -36,7 +36,7 @@ pub(super) fn parse(template: &str) -> Result<Vec<Part>, TemplateError> {
         let (operator, variables) = expression(&rest[1..end], at + 1)?;
         total += variables.len();
         if total > VARIABLES {
-            let problem = format!("it has more than {VARIABLES} variables: leave some out");
+            let problem = format!("it has more than {VARIABLES} variables: remove some");
             return Err(TemplateError::new(at, problem));
         }
         parts.push(Part::Expression {
@@ -58,7 +58,7 @@ fn check_literal(text: &str, at: usize) -> Result<(), TemplateError> {
         if !legal {
             return Err(TemplateError::new(
                 at + offset,
-                format!("{character:?} cannot stand in a URI: percent-encode it"),
+                format!("{character:?} is not allowed in a URI: percent-encode it"),
             ));
         }
     }
@@ -76,7 +76,7 @@ fn expression(text: &str, at: usize) -> Result<(Operator, Vec<Variable>), Templa
         Some(b'&') => Operator::Continuation,
         Some(sign @ (b'=' | b',' | b'!' | b'@' | b'|')) => {
             let problem = format!(
-                "the operator {:?} has no meaning yet: use one of + # . / ; ? & or none",
+                "the operator {:?} is reserved: use one of + # . / ; ? & or none",
                 char::from(sign)
             );
             return Err(TemplateError::new(at, problem));
@@ -116,7 +116,9 @@ fn variable(text: &str, at: usize) -> Result<Variable, TemplateError> {
         if !legal {
             return Err(TemplateError::new(
                 at + offset,
-                format!("{character:?} cannot stand in a name: use A-Z a-z 0-9 _ and single dots"),
+                format!(
+                    "{character:?} is not allowed in a name: use A-Z a-z 0-9 _ and single dots"
+                ),
             ));
         }
     }

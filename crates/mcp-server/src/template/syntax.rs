@@ -72,7 +72,11 @@ impl TemplateError {
 
 impl fmt::Display for TemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bad URI template at byte {}: {}", self.at, self.problem)
+        write!(
+            f,
+            "invalid URI template at byte {}: {}",
+            self.at, self.problem
+        )
     }
 }
 

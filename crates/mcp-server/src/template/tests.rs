@@ -1,4 +1,4 @@
-//! The examples of the RFC, and the way back.
+//! The examples of the RFC, and matching as the inverse.
 
 mod hostile;
 
@@ -275,7 +275,7 @@ fn what_does_not_fit_does_not_match() {
     assert!(parse("{x}{?y}").is_reversible());
 }
 
-/// Numbers that look random and are the same in every run.
+/// A deterministic sequence of random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -332,7 +332,7 @@ fn what_was_expanded_is_found_again() {
             for _ in 0..numbers.below(6) {
                 value.push_str(numbers.pick(&pieces));
             }
-            // A reserved expansion keeps these signs, and `%` is read as its own encoding.
+            // A reserved expansion keeps these characters, and `%` would be read as an encoding.
             let reserved = template.as_str().contains(&format!("+{name}"));
             if reserved || template.as_str().contains(&format!("#{name}")) {
                 value.retain(|c| !"?#&%".contains(c));
