@@ -1,7 +1,5 @@
 //! `cargo xtask lint`: formatting, clippy, the rules of `tidy`, generated files, and documentation.
 
-use std::path::PathBuf;
-
 use crate::steps::{Steps, say};
 use crate::workspace::{flags, root};
 use crate::{codegen, support, tidy};
@@ -34,45 +32,38 @@ const CLIPPY: &[(&str, &str)] = &[
 /// Runs the command. All steps run, also after a failure.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let [] = flags("lint", [], args)?;
-    let mut steps = Steps::new(root());
-    steps.cargo("fmt", &[], "fmt --all --check");
+    let mut steps = Steps::default();
+    steps.cargo("fmt", "fmt --all --check");
     steps.step("tidy", "cargo xtask tidy", || tidy::run(&[]));
     steps.step("support", "cargo xtask support --check", || {
         support::run(&["--check".to_owned()])
     });
     steps.step("codegen", "cargo xtask codegen --check", generated);
     for (name, words) in CLIPPY {
-        steps.cargo(name, &[], &format!("clippy {words} -- -D warnings"));
+        steps.cargo(name, &format!("clippy {words} -- -D warnings"));
     }
     steps.cargo(
         "docs",
-        &[("RUSTDOCFLAGS", "-D warnings")],
-        "doc --workspace --all-features --no-deps",
+        "--config build.rustdocflags=['-Dwarnings'] doc --workspace --all-features --no-deps",
     );
     steps.finish()
 }
 
-/// `codegen --check` if the schema is on the disk.
+/// `codegen --check` if the schema is on the disk: in `MCP_SCHEMA_DIR` or in a usual folder.
 fn generated() -> Result<(), String> {
-    let Some(dir) = schema_dir() else {
-        say(
-            "SKIPPED: the official schema is not on the disk; set MCP_SCHEMA_DIR, or run `cargo xtask codegen --check`, which downloads it",
-        );
-        return Ok(());
-    };
-    let dir = dir
-        .to_str()
-        .ok_or("the path of the schema folder is not UTF-8")?;
-    codegen::run(&["--check", "--schema-dir", dir].map(str::to_owned))
-}
-
-/// `MCP_SCHEMA_DIR`, else the first usual folder that has a schema.
-fn schema_dir() -> Option<PathBuf> {
-    if let Some(dir) = std::env::var_os("MCP_SCHEMA_DIR") {
-        return Some(dir.into());
+    let mut args = vec!["--check".to_owned()];
+    if std::env::var_os("MCP_SCHEMA_DIR").is_none() {
+        let mut usual = ["../shared/schema", "target/schema"]
+            .map(|folder| root().join(folder))
+            .into_iter();
+        let Some(folder) = usual.find(|folder| folder.join("2025-11-25/schema.json").is_file())
+        else {
+            say(
+                "SKIPPED: the official schema is not on the disk; set MCP_SCHEMA_DIR, or run `cargo xtask codegen --check`, which downloads it",
+            );
+            return Ok(());
+        };
+        args.extend(["--schema-dir".to_owned(), folder.display().to_string()]);
     }
-    ["../shared/schema", "target/schema"]
-        .map(|folder| root().join(folder))
-        .into_iter()
-        .find(|folder| folder.join("2025-11-25/schema.json").is_file())
+    codegen::run(&args)
 }

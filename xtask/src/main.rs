@@ -61,7 +61,6 @@ fn run(command: &str, rest: &[String]) -> Result<(), String> {
         "support" => support::run(rest),
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
-        "watchdog" => test::watchdog(rest),
         "help" | "-h" | "--help" => {
             steps::say(USAGE.trim_end());
             Ok(())

@@ -2,10 +2,16 @@
 //! it.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read, Write as _};
-use std::path::Path;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::workspace::root;
+
+/// How long a command that runs tests may print nothing. libtest prints a line after each test.
+const SILENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Prints text to stdout.
 pub(crate) fn say(text: &str) {
@@ -30,16 +36,12 @@ impl Totals {
     fn read(&mut self, line: &str) {
         // libtest: `test result: ok. 12 passed; 0 failed; ...`
         // nextest: `Summary [ 1.5s] 4 tests run: 2 passed (1 slow), 1 failed, 1 timed out, 0 skipped`
-        let counts = if let Some((_, summary)) = line.split_once("test result: ") {
-            summary.split_once(". ").map_or(summary, |(_, rest)| rest)
-        } else if let Some((_, summary)) = line.split_once(" run: ")
-            && line.trim_start().starts_with("Summary [")
-        {
-            summary
-        } else {
-            return;
+        let summary = match line.split_once(" run: ") {
+            Some((start, summary)) if start.trim_start().starts_with("Summary [") => summary,
+            _ if line.starts_with("test result: ") => line,
+            _ => return,
         };
-        for part in counts.split([';', ',', '(']) {
+        for part in summary.split([';', ',', '(', '.']) {
             let Some((count, what)) = part.trim().split_once(' ') else {
                 continue;
             };
@@ -54,25 +56,14 @@ impl Totals {
 }
 
 /// The steps that have run, with their outcome.
-#[derive(Debug)]
-pub(crate) struct Steps<'a> {
-    root: &'a Path,
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
     done: Vec<(String, Duration)>,
     failures: Vec<String>,
     totals: Totals,
 }
 
-impl<'a> Steps<'a> {
-    /// An empty sequence; commands run in the folder `root`.
-    pub(crate) fn new(root: &'a Path) -> Self {
-        Self {
-            root,
-            done: Vec::new(),
-            failures: Vec::new(),
-            totals: Totals::default(),
-        }
-    }
-
+impl Steps {
     /// Runs one step. `repeat` is the command that runs this step alone.
     pub(crate) fn step(
         &mut self,
@@ -95,26 +86,18 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Runs cargo with the arguments in `words` and additional environment variables.
-    pub(crate) fn cargo(&mut self, name: &str, environment: &[(&str, &str)], words: &str) {
-        let mut command = Command::new(cargo());
-        command
-            .args(words.split_whitespace())
-            .envs(environment.iter().copied())
-            .current_dir(self.root)
-            .stdin(Stdio::null());
-        let variables: String = environment
-            .iter()
-            .map(|(name, value)| format!("{name}=\"{value}\" "))
-            .collect();
-        self.step(name, &format!("{variables}cargo {words}"), || {
-            let status = command
-                .status()
-                .map_err(|error| format!("cargo does not start: {error}"))?;
-            if status.success() {
-                Ok(())
-            } else {
-                Err(format!("cargo ended with {status}"))
+    /// Runs cargo with the arguments in `words`.
+    pub(crate) fn cargo(&mut self, name: &str, words: &str) {
+        self.step(name, &format!("cargo {words}"), || {
+            let mut command = Command::new(cargo());
+            command
+                .args(words.split_whitespace())
+                .current_dir(root())
+                .stdin(Stdio::null());
+            match command.status() {
+                Ok(status) if status.success() => Ok(()),
+                Ok(status) => Err(format!("cargo ended with {status}")),
+                Err(error) => Err(format!("cargo does not start: {error}")),
             }
         });
     }
@@ -122,29 +105,24 @@ impl<'a> Steps<'a> {
     /// Runs a command that runs tests, and adds the counts of its summaries. A command that fails without a failed test,
     /// for example because a test does not compile, counts as one failed test.
     pub(crate) fn tests(&mut self, name: &str, repeat: &str, command: &mut Command) {
-        command.current_dir(self.root).stdin(Stdio::null());
+        command.current_dir(root()).stdin(Stdio::null());
         let mut totals = Totals::default();
         self.step(name, repeat, || {
-            let success = run(command, |line| totals.read(line))
+            let success = watch(command, SILENCE, |line| totals.read(line))
                 .map_err(|error| format!("{repeat}: {error}"))?;
-            match (success, totals.failed) {
-                (true, 0) => Ok(()),
-                (_, failed) => Err(format!("{failed} tests failed")),
+            if !success {
+                totals.failed = totals.failed.max(1);
+            }
+            match totals.failed {
+                0 => Ok(()),
+                failed => Err(format!("{failed} tests failed")),
             }
         });
-        if totals.failed == 0
-            && self
-                .failures
-                .last()
-                .is_some_and(|text| text.starts_with(name))
-        {
-            totals.failed = 1;
-        }
         self.totals.passed += totals.passed;
         self.totals.failed += totals.failed;
     }
 
-    /// Prints the duration of each step and the failures.
+    /// Prints the duration of each step and the failures. If tests ran, the last line is `N passed, N failed`.
     ///
     /// # Errors
     /// A step failed. The message is empty because the failures are already printed.
@@ -158,47 +136,68 @@ impl<'a> Steps<'a> {
         for message in &self.failures {
             say(&format!("{message}\n"));
         }
-        if self.failures.is_empty() {
-            Ok(())
-        } else {
-            Err(String::new())
-        }
-    }
-
-    /// [`finish`](Self::finish) for tests: the last line is `N passed, N failed`.
-    ///
-    /// # Errors
-    /// As for [`finish`](Self::finish).
-    pub(crate) fn finish_tests(&self) -> Result<(), String> {
-        let outcome = self.finish();
         let Totals { passed, failed } = self.totals;
-        say(&format!("{passed} passed, {failed} failed"));
-        outcome
+        if self.totals != Totals::default() {
+            say(&format!("{passed} passed, {failed} failed"));
+        }
+        match self.failures[..] {
+            [] => Ok(()),
+            _ => Err(String::new()),
+        }
     }
 }
 
-/// Runs a command, prints its output line by line (stdout and stderr in order), and passes each line to `watch`.
-/// Returns whether the command succeeded.
-fn run(command: &mut Command, watch: impl FnMut(&str)) -> std::io::Result<bool> {
+/// Runs a command, prints its output line by line (stdout and stderr in order), and passes each line to `read`. Kills the
+/// processes that the command has started if it prints nothing for as long as `silence`. Returns whether it succeeded.
+fn watch(
+    command: &mut Command,
+    silence: Duration,
+    mut read: impl FnMut(&str),
+) -> std::io::Result<bool> {
     let (output, input) = std::io::pipe()?;
     command.stdout(input.try_clone()?).stderr(input);
     let mut child = command.spawn()?;
     // The command holds the writing end of the pipe, which has to be closed for the end to be seen.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    each_line(output, watch)?;
-    Ok(child.wait()?.success())
+    let (sender, lines) = mpsc::sync_channel(1_024);
+    thread::spawn(move || {
+        let lines = BufReader::new(output).split(b'\n');
+        let mut lines = lines.map_while(Result::ok);
+        lines.try_for_each(|line| sender.send(line))
+    });
+    loop {
+        match lines.recv_timeout(silence) {
+            Ok(line) => {
+                let line = String::from_utf8_lossy(&line);
+                let line = line.trim_end_matches('\r');
+                read(line);
+                say(line);
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(child.wait()?.success()),
+            Err(RecvTimeoutError::Timeout) => {
+                let seconds = silence.as_secs();
+                say(&format!(
+                    "no output for {seconds} s: the test program is killed"
+                ));
+                kill_children(child.id())?;
+            }
+        }
+    }
 }
 
-/// Prints each line and passes it to `watch`.
-pub(crate) fn each_line(output: impl Read, mut watch: impl FnMut(&str)) -> std::io::Result<()> {
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line?;
-        let line = String::from_utf8_lossy(&line);
-        let line = line.trim_end_matches('\r');
-        watch(line);
-        say(line);
-    }
-    Ok(())
+/// Kills what a process has started; on Windows, the process, too.
+fn kill_children(process: u32) -> std::io::Result<()> {
+    let process = process.to_string();
+    let mut kill = if cfg!(windows) {
+        let mut kill = Command::new("taskkill");
+        kill.args(["/F", "/T", "/PID", &process]);
+        kill
+    } else {
+        let mut kill = Command::new("pkill");
+        kill.args(["-KILL", "-P", &process]);
+        kill
+    };
+    kill.status().map(drop)
 }
 
 #[cfg(test)]
@@ -217,44 +216,41 @@ mod tests {
         ] {
             totals.read(line);
         }
-        assert_eq!(
-            totals,
-            Totals {
-                passed: 19,
-                failed: 6
-            }
-        );
+        assert_eq!((totals.passed, totals.failed), (19, 6));
     }
 
     #[test]
     fn a_failure_names_the_command_that_repeats_it() {
-        let mut steps = Steps::new(Path::new("."));
-        steps.step("docs", "cargo doc --no-deps", || {
-            Err("broken link".to_owned())
-        });
-        assert_eq!(
-            steps.failures,
-            ["docs failed: broken link\nto repeat it: cargo doc --no-deps"]
-        );
+        let mut steps = Steps::default();
+        let failure = || Err("broken link".to_owned());
+        steps.step("docs", "cargo doc --no-deps", failure);
+        let expected = "docs failed: broken link\nto repeat it: cargo doc --no-deps";
+        assert_eq!(steps.failures, [expected]);
         assert_eq!(steps.finish(), Err(String::new()));
     }
 
     #[cfg(unix)]
     #[test]
     fn a_test_command_that_dies_counts_as_a_failed_test() {
-        let mut steps = Steps::new(Path::new("."));
-        let mut sh = Command::new("sh");
-        sh.args([
-            "-c",
-            "echo 'test result: ok. 2 passed; 0 failed' >&2; kill -9 $$",
-        ]);
-        steps.tests("dies", "sh", &mut sh);
-        assert_eq!(
-            steps.totals,
-            Totals {
-                passed: 2,
-                failed: 1
-            }
+        let mut steps = Steps::default();
+        let script = "echo 'test result: ok. 2 passed; 0 failed' >&2; kill -9 $$";
+        steps.tests("dies", "sh", Command::new("sh").args(["-c", script]));
+        assert_eq!((steps.totals.passed, steps.totals.failed), (2, 1));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_silent_test_program_is_killed_and_the_next_one_runs() {
+        let script = "sleep 60; echo status $?; exit 1";
+        let mut lines = Vec::new();
+        let mut command = Command::new("sh");
+        let read = |line: &str| lines.push(line.to_owned());
+        let success = watch(
+            command.args(["-c", script]),
+            Duration::from_millis(200),
+            read,
         );
+        assert!(!success.unwrap());
+        assert!(lines.contains(&"status 137".to_owned()), "{lines:?}");
     }
 }

@@ -1,27 +1,20 @@
 //! `cargo xtask test`: all tests, without Node and Python. Each test has a deadline.
 //!
 //! `cargo nextest` runs the tests if it is installed; `.config/nextest.toml` has the deadlines. Otherwise `cargo test`
-//! runs each test binary below [`mod@watchdog`], which kills a binary that is silent for too long.
+//! runs them, and a test program that is silent for too long is killed.
 //!
 //! xtask is tested in a separate build: the build with all features would replace the running xtask, which Windows
 //! refuses.
 
-mod watchdog;
-
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::programs::target;
 use crate::steps::{Steps, cargo};
-use crate::workspace::{flags, root};
-
-pub(crate) use watchdog::run as watchdog;
+use crate::workspace::flags;
 
 /// Name and packages, with features, of each build whose tests run.
 const BUILDS: &[(&str, &str)] = &[
-    (
-        "tests with all features",
-        "--workspace --exclude xtask --all-features",
-    ),
+    ("tests with all features", ALL),
     ("tests of xtask", "-p xtask"),
     (
         "tests without features",
@@ -33,57 +26,35 @@ const BUILDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The documentation tests, which nextest does not run, and the examples.
 const ALL: &str = "--workspace --exclude xtask --all-features";
 
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let [] = flags("test", [], args)?;
-    let mut steps = Steps::new(root());
-    let has_nextest = has_nextest();
+    let mut steps = Steps::default();
+    let mut nextest = Command::new(cargo());
+    let nextest = nextest.args(["nextest", "--version"]).output();
+    let runner = match nextest.is_ok_and(|output| output.status.success()) {
+        true => "nextest run --no-fail-fast",
+        false => "test --tests --no-fail-fast",
+    };
     for (name, build) in BUILDS {
-        if has_nextest {
-            let words = format!("nextest run --no-fail-fast {build}");
-            tests(&mut steps, name, &words, false)?;
-        } else {
-            tests(
-                &mut steps,
-                name,
-                &format!("test --tests --no-fail-fast {build}"),
-                true,
-            )?;
-        }
+        cargo_tests(&mut steps, name, &format!("{runner} {build}"));
     }
+    // nextest does not run these.
     let doc = format!("test --doc --no-fail-fast {ALL}");
-    tests(&mut steps, "documentation tests", &doc, true)?;
-    steps.cargo("examples", &[], &format!("build --examples {ALL}"));
+    cargo_tests(&mut steps, "documentation tests", &doc);
+    steps.cargo("examples", &format!("build --examples {ALL}"));
     // Started directly: `cargo run` would build it again with other features.
     let example = format!("debug/examples/quickstart{}", std::env::consts::EXE_SUFFIX);
     let mut quickstart = Command::new(target().join(example));
-    steps.tests(
-        "quickstart",
-        "cargo run --example quickstart",
-        &mut quickstart,
-    );
-    steps.finish_tests()
+    let repeat = "cargo run --example quickstart";
+    steps.tests("quickstart", repeat, &mut quickstart);
+    steps.finish()
 }
 
-fn tests(steps: &mut Steps<'_>, name: &str, words: &str, is_watched: bool) -> Result<(), String> {
+fn cargo_tests(steps: &mut Steps, name: &str, words: &str) {
     let mut command = Command::new(cargo());
-    if is_watched {
-        command.args(["--config", &watchdog::runner()?]);
-    }
     command.args(words.split_whitespace());
     steps.tests(name, &format!("cargo {words}"), &mut command);
-    Ok(())
-}
-
-fn has_nextest() -> bool {
-    let mut command = Command::new(cargo());
-    command
-        .args(["nextest", "--version"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
