@@ -18,7 +18,7 @@ pub(super) struct Split {
 /// Compares member by member; a type also differs when one that it mentions does. A hand-written wrapper of a type that
 /// differs is an error.
 pub(super) fn split(
-    later: Model,
+    later: &Model,
     canonical: &Model,
     wrappers: &BTreeMap<String, String>,
 ) -> Result<Split, String> {
@@ -47,9 +47,10 @@ pub(super) fn split(
             ));
         }
     }
-    let (items, same): (Vec<_>, Vec<_>) = later
+    let (items, same): (Vec<Item>, Vec<Item>) = later
         .items
-        .into_iter()
+        .iter()
+        .cloned()
         .partition(|item| own.contains(&item.name));
     let mut shared: BTreeSet<String> = same.into_iter().map(|item| item.name).collect();
     let mut novel = Vec::new();
@@ -67,7 +68,7 @@ pub(super) fn split(
     }
     let own = Model {
         items,
-        methods: later.methods,
+        methods: later.methods.clone(),
     };
     Ok(Split { own, shared, novel })
 }

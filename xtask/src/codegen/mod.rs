@@ -102,10 +102,9 @@ fn generate(root: &Path, folder: Option<&Path>) -> Result<Files, String> {
             revision.table.to_owned(),
             emit::table(&whole, revision.module),
         );
-        let mut scope = Scope::new(docs.of(revision.name), revision.module, &whole);
-        let split = compare::split(whole, &canonical, &overrides.wrappers())?;
-        scope.keep(&split.own);
+        let split = compare::split(&whole, &canonical, &overrides.wrappers())?;
         let own = &split.own;
+        let scope = Scope::new(docs.of(revision.name), revision.module, &whole, own);
         let mut put = |name: &str, text| files.insert(format!("{}/{name}", revision.folder), text);
         put(
             "bridges.rs",
@@ -125,7 +124,7 @@ fn generate(root: &Path, folder: Option<&Path>) -> Result<Files, String> {
         let module = revision.module.unwrap_or_default();
         novel.extend(split.novel.into_iter().map(|method| (module, method)));
     }
-    let scope = Scope::new(docs.of(CANONICAL.name), None, &canonical);
+    let scope = Scope::new(docs.of(CANONICAL.name), None, &canonical, &canonical);
     files.insert(CANONICAL.table.to_owned(), emit::table(&canonical, None));
     let mut put = |name: &str, text| files.insert(format!("{}/{name}", CANONICAL.folder), text);
     for (area, text) in emit::areas(&canonical, &scope)? {

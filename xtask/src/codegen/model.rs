@@ -1,5 +1,7 @@
 //! What will be emitted: the types and methods of a revision, already with Rust names and types.
 
+use serde::Deserialize;
+
 /// Everything that one revision generates.
 #[derive(Debug)]
 pub(super) struct Model {
@@ -97,13 +99,23 @@ pub(super) struct Arm {
 pub(super) enum Rule {
     /// The value of one member; the index of the arm without it.
     Tagged { tag: String, default: Option<usize> },
-    /// The first case whose conditions (`member`, `member.member` or `member=value`) hold, by index of the arm.
+    /// The first case whose conditions hold.
     Shaped {
         requires: Option<String>,
-        cases: Vec<(Vec<String>, usize)>,
+        cases: Vec<Case>,
     },
     /// The method of a message without an envelope; the arm has its params.
     Embedded,
+}
+
+/// An arm that is chosen if all conditions hold: `member`, `member.member` or `member=value`.
+#[derive(Debug, Clone, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Case {
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) ty: String,
+    pub(super) when: Vec<String>,
 }
 
 /// One request or notification.

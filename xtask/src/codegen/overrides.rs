@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use super::model::Case;
+
 /// The file, and which of its entries have been used.
 #[derive(Debug, Deserialize)]
 pub(super) struct Overrides {
@@ -55,17 +57,8 @@ pub(super) struct Entry {
     pub(super) closed: bool,
     /// `union`: a member whose absence is an error.
     pub(super) requires: Option<String>,
-    /// `union`: an arm is chosen if all its conditions (`member` or `member=value`) hold.
-    pub(super) arms: Vec<ArmRule>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ArmRule {
-    pub(super) name: String,
-    #[serde(rename = "type")]
-    pub(super) ty: String,
-    pub(super) when: Vec<String>,
+    /// `union`: the arms, in the order in which their conditions are tested.
+    pub(super) arms: Vec<Case>,
 }
 
 impl Entry {

@@ -177,7 +177,7 @@ fn a_type_differs_if_a_type_differs_that_it_mentions_directly_or_indirectly() {
         model([leaf, branch, tree, item("Stone", &[])])
     };
     let later = tree(item("Leaf", &[("vein", "Stone")]));
-    let split = split(later, &tree(item("Leaf", &[])), &BTreeMap::new()).unwrap();
+    let split = split(&later, &tree(item("Leaf", &[])), &BTreeMap::new()).unwrap();
     assert_eq!(names(&split.own.items), ["Leaf", "Branch", "Tree"]);
     assert_eq!(split.shared, BTreeSet::from(["Stone".to_owned()]));
 }
@@ -187,7 +187,7 @@ fn a_hand_written_wrapper_of_a_type_that_differs_is_an_error() {
     let leaf = item("Leaf", &[("a", "Stone")]);
     let later = model([leaf, item("Tree", &[("b", "Leaves")])]);
     let wrappers = BTreeMap::from([("Leaves".to_owned(), "Leaf".to_owned())]);
-    let error = split(later, &model([item("Leaf", &[])]), &wrappers).unwrap_err();
+    let error = split(&later, &model([item("Leaf", &[])]), &wrappers).unwrap_err();
     assert!(error.starts_with("Leaves is written by hand around Leaf"));
 }
 

@@ -7,51 +7,23 @@ use quote::{format_ident, quote};
 use syn::visit::{self, Visit};
 
 use crate::codegen::docs::Lines;
-use crate::codegen::model::{Kind, Model};
+use crate::codegen::model::{Item, Kind, Model};
 
 pub(super) const HEADER: &str =
     "// Generated from the official schema: do not edit. Run `cargo xtask codegen`.\n";
 
-/// The modules of names that are not types of the crate.
+/// Modules and names of them that generated code uses.
 const IMPORTS: &[(&str, &str)] = &[
-    ("BTreeMap", "std::collections"),
-    ("Deref", "std::ops"),
-    ("DerefMut", "std::ops"),
-    ("Deserialize", "serde"),
-    ("Deserializer", "serde"),
-    ("Number", "serde_json"),
-    ("Serialize", "serde"),
-    ("Serializer", "serde"),
-    ("Value", "serde_json"),
-    ("fmt", "std"),
+    ("serde", "Deserialize Deserializer Serialize Serializer"),
+    ("serde_json", "Number Value"),
+    ("std", "fmt"),
+    ("std::collections", "BTreeMap"),
+    ("std::ops", "Deref DerefMut"),
 ];
 
 /// Names that need no import: the prelude and type parameters.
-const PRELUDE: &[&str] = &[
-    "Box",
-    "Clone",
-    "Copy",
-    "D",
-    "Debug",
-    "Default",
-    "Eq",
-    "Err",
-    "From",
-    "Hash",
-    "Into",
-    "None",
-    "Ok",
-    "Option",
-    "Ord",
-    "PartialEq",
-    "PartialOrd",
-    "Result",
-    "S",
-    "Self",
-    "Some",
-    "String",
-    "Vec",
-];
+const PRELUDE: &str = "Box Clone Copy D Debug Default Eq From Hash Into None Ok Option Ord PartialEq PartialOrd Result S \
+                       Self Some String Vec";
 
 /// The context of the generated files of one revision.
 pub(crate) struct Scope<'a> {
@@ -65,26 +37,27 @@ pub(crate) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    pub(crate) fn new(docs: Lines<'a>, module: Option<&'a str>, model: &Model) -> Self {
+    /// The scope of a revision, whose module has the types of `own`.
+    pub(crate) fn new(
+        docs: Lines<'a>,
+        module: Option<&'a str>,
+        whole: &Model,
+        own: &Model,
+    ) -> Self {
         let is_plain = |kind: &Kind| match kind {
             Kind::Struct(_) | Kind::Open => true,
             Kind::Alias(ty) => ty != "String",
             Kind::Enum(_) | Kind::Union(_) => false,
         };
-        let plain = model.items.iter().filter(|item| is_plain(&item.kind));
+        let plain = whole.items.iter().filter(|item| is_plain(&item.kind));
         let plain = plain.map(|item| item.name.clone());
         let basic = ["bool", "i64", "u64", "f64", "JsonObject", "Meta"];
         Self {
             docs,
             module,
-            own: BTreeSet::new(),
+            own: own.items.iter().map(|item| item.name.clone()).collect(),
             plain: plain.chain(basic.map(str::to_owned)).collect(),
         }
-    }
-
-    /// Sets the types of the module.
-    pub(crate) fn keep(&mut self, own: &Model) {
-        self.own = own.items.iter().map(|item| item.name.clone()).collect();
     }
 
     /// The module of a type.
@@ -112,22 +85,31 @@ impl<'a> Scope<'a> {
     }
 
     /// The text of the file of an area, with the imports that its items need.
-    pub(super) fn file(&self, area: &str, items: &[TokenStream]) -> Result<String, String> {
-        let file = parse(quote!(#(#items)*))?;
+    pub(super) fn file(
+        &self,
+        area: &str,
+        items: &[&Item],
+        tokens: &[TokenStream],
+    ) -> Result<String, String> {
         let mut names = Names::default();
-        names.visit_file(&file);
+        names.visit_file(&parse(quote!(#(#tokens)*))?);
+        let has = |list: &str, name: &str| list.split(' ').any(|known| known == name);
         let mut imports: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for name in names.used.difference(&names.defined) {
-            if let Some((_, module)) = IMPORTS.iter().find(|(known, _)| known == name) {
-                imports.entry((*module).to_owned()).or_default().push(name);
-            } else if name.starts_with(char::is_uppercase) && !PRELUDE.contains(&&**name) {
-                imports.entry(self.root(name)).or_default().push(name);
+        for name in &names.0 {
+            let known = IMPORTS.iter().find(|(_, list)| has(list, name));
+            let is_type = name.starts_with(char::is_uppercase) && !has(PRELUDE, name);
+            let is_own = items.iter().any(|item| item.name == *name);
+            let module = known.map(|(module, _)| (*module).to_owned());
+            let module = module.or_else(|| (is_type && !is_own).then(|| self.root(name)));
+            if let Some(module) = module {
+                imports.entry(module).or_default().push(name);
             }
         }
-        let imports = imports
-            .iter()
-            .map(|(module, names)| format!("use {module}::{{{}}};\n", names.join(", ")));
-        Ok(self.head(area) + &imports.collect::<String>() + "\n" + &print(items)?)
+        let mut text = self.head(area);
+        for (module, names) in imports {
+            text += &format!("use {module}::{{{}}};\n", names.join(", "));
+        }
+        Ok(text + "\n" + &print(tokens)?)
     }
 
     /// The first lines of the file of an area.
@@ -136,32 +118,14 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The types that a file defines, and the first segment of each path in it.
+/// The first segment of each path.
 #[derive(Default)]
-struct Names {
-    defined: BTreeSet<String>,
-    used: BTreeSet<String>,
-}
+struct Names(BTreeSet<String>);
 
 impl Visit<'_> for Names {
-    fn visit_item_enum(&mut self, item: &syn::ItemEnum) {
-        self.defined.insert(item.ident.to_string());
-        visit::visit_item_enum(self, item);
-    }
-
-    fn visit_item_struct(&mut self, item: &syn::ItemStruct) {
-        self.defined.insert(item.ident.to_string());
-        visit::visit_item_struct(self, item);
-    }
-
-    fn visit_item_type(&mut self, item: &syn::ItemType) {
-        self.defined.insert(item.ident.to_string());
-        visit::visit_item_type(self, item);
-    }
-
     fn visit_path(&mut self, path: &syn::Path) {
-        self.used
-            .extend(path.segments.first().map(|first| first.ident.to_string()));
+        let first = path.segments.first();
+        self.0.extend(first.map(|first| first.ident.to_string()));
         visit::visit_path(self, path);
     }
 

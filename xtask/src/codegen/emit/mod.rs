@@ -26,8 +26,8 @@ pub(super) fn areas(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String,
         areas.entry(&item.area).or_default().push(item);
     }
     let emit = |(area, items): (&str, Vec<&Item>)| {
-        let tokens = items.into_iter().map(|item| emit_item(item, scope));
-        let text = scope.file(area, &tokens.collect::<Vec<_>>())?;
+        let tokens = items.iter().map(|item| emit_item(item, scope));
+        let text = scope.file(area, &items, &Vec::from_iter(tokens))?;
         Ok((format!("{area}.rs"), text))
     };
     areas.into_iter().map(emit).collect()

@@ -5,54 +5,48 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::file::ident;
-use crate::codegen::model::{Arm, Rule, Union};
+use crate::codegen::model::{Arm, Case, Rule, Union};
 
 /// The enum and its impls.
 pub(super) fn emit(name: &str, union: &Union) -> TokenStream {
     let enum_name = ident(name);
     let is_embedded = union.rule == Rule::Embedded;
-    let arms = union.arms.iter().enumerate();
-    let arms: Vec<_> = arms
-        .map(|(index, arm)| EmittedArm::new(index, arm, union))
-        .collect();
-    let variants = arms.iter().map(
-        |EmittedArm {
-             line,
-             variant,
-             held,
-             ..
-         }| quote!(#[doc = #line] #variant(#held),),
-    );
-    let value = if is_embedded {
-        quote!(params)
-    } else {
-        quote!(arm)
-    };
-    let froms = arms.iter().map(
-        |EmittedArm {
-             variant,
-             ty,
-             wrapped,
-             ..
-         }| {
-            quote! {
-                impl From<#ty> for #enum_name {
-                    fn from(#value: #ty) -> Self {
-                        Self::#variant(#wrapped)
-                    }
+    let value = ident(if is_embedded { "params" } else { "arm" });
+    let (mut variants, mut froms, mut writes) = (vec![], vec![], vec![]);
+    for (index, arm) in union.arms.iter().enumerate() {
+        let (variant, ty) = (ident(&arm.name), ident(&arm.ty));
+        let line = line(index, arm, union);
+        let (held, wrapped, params) = if arm.optional {
+            (
+                quote!(Option<#ty>),
+                quote!(Some(params)),
+                quote!(params.as_ref()),
+            )
+        } else {
+            (quote!(#ty), quote!(#value), quote!(Some(params)))
+        };
+        variants.push(quote!(#[doc = #line] #variant(#held),));
+        froms.push(quote! {
+            impl From<#ty> for #enum_name {
+                fn from(#value: #ty) -> Self {
+                    Self::#variant(#wrapped)
                 }
             }
-        },
-    );
-    let writes = arms
-        .iter()
-        .map(|EmittedArm { variant, write, .. }| quote!(Self::#variant(#value) => #write));
+        });
+        let write = if is_embedded {
+            let method = ident(&arm.value.to_shouty_snake_case());
+            quote!({ crate::embedded::write(serializer, crate::method::#method, #params) })
+        } else {
+            quote!(arm.serialize(serializer),)
+        };
+        writes.push(quote!(Self::#variant(#value) => #write));
+    }
     let read = match union.rule {
         Rule::Tagged { .. } => quote!(union::tagged),
         Rule::Shaped { .. } => quote!(union::shaped),
         Rule::Embedded => quote!(embedded::read),
     };
-    let machinery = emit_machinery(name, union, &arms);
+    let choice = emit_choice(name, union);
     quote! {
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
@@ -80,78 +74,7 @@ pub(super) fn emit(name: &str, union: &Union) -> TokenStream {
             }
         }
 
-        #machinery
-    }
-}
-
-/// The code that an arm is part of.
-struct EmittedArm {
-    line: String,
-    variant: proc_macro2::Ident,
-    ty: TokenStream,
-    /// What the variant holds: the type, or an option if the params of a message may be missing.
-    held: TokenStream,
-    /// A value of the type, as the variant holds it.
-    wrapped: TokenStream,
-    /// The arm of a match that serializes.
-    write: TokenStream,
-    /// The arm of a match by index that deserializes.
-    read: TokenStream,
-    /// The arm of a match by index for a message without params.
-    bare: Option<TokenStream>,
-}
-
-impl EmittedArm {
-    fn new(index: usize, arm: &Arm, union: &Union) -> Self {
-        let (variant, ty) = (ident(&arm.name), ident(&arm.ty));
-        let number = Literal::usize_unsuffixed(index);
-        let is_last = index + 1 == union.arms.len();
-        let pattern = if is_last { quote!(_) } else { quote!(#number) };
-        let (held, wrapped, write, read, bare) = if union.rule != Rule::Embedded {
-            (
-                quote!(#ty),
-                quote!(arm),
-                quote!(arm.serialize(serializer),),
-                quote!(#pattern => #ty::deserialize(members).map(Self::#variant)),
-                None,
-            )
-        } else {
-            let constant = ident(&arm.value.to_shouty_snake_case());
-            let (held, wrapped, params, wrap, bare) = if arm.optional {
-                (
-                    quote!(Option<#ty>),
-                    quote!(Some(params)),
-                    quote!(params.as_ref()),
-                    quote!(|params| Self::#variant(Some(params))),
-                    Some(quote!(#number => Some(Self::#variant(None)),)),
-                )
-            } else {
-                (
-                    quote!(#ty),
-                    quote!(params),
-                    quote!(Some(params)),
-                    quote!(Self::#variant),
-                    None,
-                )
-            };
-            (
-                held,
-                wrapped,
-                quote!({ crate::embedded::write(serializer, crate::method::#constant, #params) }),
-                quote!(#pattern => #ty::deserialize(params).map(#wrap)),
-                bare,
-            )
-        };
-        Self {
-            line: line(index, arm, union),
-            variant,
-            ty: quote!(#ty),
-            held,
-            wrapped,
-            write,
-            read,
-            bare,
-        }
+        #choice
     }
 }
 
@@ -159,11 +82,8 @@ impl EmittedArm {
 fn line(index: usize, arm: &Arm, union: &Union) -> String {
     match &union.rule {
         Rule::Tagged { tag, default } => {
-            let or_missing = if *default == Some(index) {
-                " or left out"
-            } else {
-                ""
-            };
+            let is_default = *default == Some(index);
+            let or_missing = if is_default { " or left out" } else { "" };
             format!(" `{tag}` is `{}`{or_missing}.", arm.value)
         }
         Rule::Shaped { cases, .. } => {
@@ -171,56 +91,65 @@ fn line(index: usize, arm: &Arm, union: &Union) -> String {
                 Some((member, value)) => format!("`{member}` is `{value}`"),
                 None => format!("`{text}` is there"),
             };
-            let own = cases.iter().filter(|(_, arm)| *arm == index);
-            let own =
-                own.map(|(when, _)| when.iter().map(condition).collect::<Vec<_>>().join(" and "));
-            format!(" {}.", own.collect::<Vec<_>>().join(", or "))
+            let join = |case: &Case| Vec::from_iter(case.when.iter().map(condition)).join(" and ");
+            let own = cases.iter().filter(|case| case.name == arm.name);
+            format!(" {}.", Vec::from_iter(own.map(join)).join(", or "))
         }
         Rule::Embedded => format!(" `method` is `{}`.", arm.value),
     }
 }
 
 /// The impl of the trait that chooses an arm.
-fn emit_machinery(name: &str, union: &Union, arms: &[EmittedArm]) -> TokenStream {
+fn emit_choice(name: &str, union: &Union) -> TokenStream {
     let enum_name = ident(name);
     let values = union.arms.iter().map(|arm| &arm.value);
-    let (machinery, constants, choice, value) = match &union.rule {
+    let (kind, members) = match &union.rule {
         Rule::Tagged { tag, default } => {
-            let default = default.map(Literal::usize_unsuffixed);
-            let default = default.map(|index| quote!(const DEFAULT: Option<usize> = Some(#index);));
-            let constants = quote! {
+            let default = default.iter().copied().map(Literal::usize_unsuffixed);
+            let members = quote! {
                 const TAG: &'static str = #tag;
                 const TAGS: &'static [&'static str] = &[#(#values),*];
-                #default
+                #(const DEFAULT: Option<usize> = Some(#default);)*
             };
-            (quote!(union::TaggedUnion), constants, None, quote!(members))
+            (quote!(union::TaggedUnion), members)
         }
         Rule::Shaped { requires, cases } => {
             let requires = requires.iter();
-            let constants = quote!(#(const REQUIRES: Option<&'static str> = Some(#requires);)*);
-            let choice = emit_classify(cases);
-            (
-                quote!(union::ShapedUnion),
-                constants,
-                Some(choice),
-                quote!(members),
-            )
+            let tests = cases.iter().map(|case| emit_test(case, union));
+            let members = quote! {
+                #(const REQUIRES: Option<&'static str> = Some(#requires);)*
+
+                fn classify(members: &crate::JsonObject) -> Option<usize> {
+                    #(#tests)*
+                    None
+                }
+            };
+            (quote!(union::ShapedUnion), members)
         }
         Rule::Embedded => {
             let methods = values.map(|method| ident(&method.to_shouty_snake_case()));
-            let constants =
-                quote!(const METHODS: &'static [&'static str] = &[#(crate::method::#methods),*];);
-            (
-                quote!(embedded::EmbeddedUnion),
-                constants,
-                None,
-                quote!(params),
-            )
+            let methods = quote!(&[#(crate::method::#methods),*]);
+            let members = quote!(const METHODS: &'static [&'static str] = #methods;);
+            (quote!(embedded::EmbeddedUnion), members)
         }
     };
-    let reads = arms.iter().map(|arm| &arm.read);
-    let bare = arms.iter().filter_map(|arm| arm.bare.as_ref());
-    let bare = (union.rule == Rule::Embedded).then(|| {
+    let is_embedded = union.rule == Rule::Embedded;
+    let input = ident(if is_embedded { "params" } else { "members" });
+    let (mut reads, mut bare) = (vec![], vec![]);
+    for (index, arm) in union.arms.iter().enumerate() {
+        let (variant, ty) = (ident(&arm.name), ident(&arm.ty));
+        let number = Literal::usize_unsuffixed(index);
+        let is_last = index + 1 == union.arms.len();
+        let pattern = if is_last { quote!(_) } else { quote!(#number) };
+        let wrap = if arm.optional {
+            bare.push(quote!(#number => Some(Self::#variant(None)),));
+            quote!(|params| Self::#variant(Some(params)))
+        } else {
+            quote!(Self::#variant)
+        };
+        reads.push(quote!(#pattern => #ty::deserialize(#input).map(#wrap),));
+    }
+    let bare = is_embedded.then(|| {
         quote! {
             fn bare(index: usize) -> Option<Self> {
                 match index {
@@ -231,15 +160,13 @@ fn emit_machinery(name: &str, union: &Union, arms: &[EmittedArm]) -> TokenStream
         }
     });
     quote! {
-        impl crate::#machinery for #enum_name {
+        impl crate::#kind for #enum_name {
             const NAME: &'static str = #name;
-            #constants
+            #members
 
-            #choice
-
-            fn arm<'de, D: Deserializer<'de>>(index: usize, #value: D) -> Result<Self, D::Error> {
+            fn arm<'de, D: Deserializer<'de>>(index: usize, #input: D) -> Result<Self, D::Error> {
                 match index {
-                    #(#reads,)*
+                    #(#reads)*
                 }
             }
 
@@ -252,31 +179,21 @@ fn emit_machinery(name: &str, union: &Union, arms: &[EmittedArm]) -> TokenStream
     }
 }
 
-/// The choice by conditions on the members.
-fn emit_classify(cases: &[(Vec<String>, usize)]) -> TokenStream {
-    let condition = |text: &String| {
-        let (member, value) = text
-            .split_once('=')
-            .map_or((&**text, None), |(member, value)| (member, Some(value)));
-        let path = member.split('.');
+/// The test of one case.
+fn emit_test(case: &Case, union: &Union) -> TokenStream {
+    let conditions = case.when.iter().map(|text| {
+        let (member, value) = text.split_once('=').unzip();
+        let path = member.unwrap_or(text).split('.');
         match value {
             Some(value) => quote!(crate::union::is(members, &[#(#path),*], #value)),
             None => quote!(crate::union::has(members, &[#(#path),*])),
         }
-    };
-    let tests = cases.iter().map(|(when, index)| {
-        let index = Literal::usize_unsuffixed(*index);
-        let conditions = when.iter().map(condition);
-        quote! {
-            if #(#conditions)&&* {
-                return Some(#index);
-            }
-        }
     });
+    let index = union.arms.iter().position(|arm| arm.name == case.name);
+    let index = index.into_iter().map(Literal::usize_unsuffixed);
     quote! {
-        fn classify(members: &crate::JsonObject) -> Option<usize> {
-            #(#tests)*
-            None
+        if #(#conditions)&&* {
+            return Some(#(#index)*);
         }
     }
 }

@@ -1,25 +1,22 @@
 //! From a schema file to the [`Model`].
 
+mod unions;
+
 use std::collections::BTreeMap;
 
-use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
+use heck::ToSnakeCase as _;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::model::{
-    Arm, Item, Kind, Method, Model, Presence, Property, Rule, StringEnum, Struct, Tag, Union,
-};
-use super::overrides::{Entry, Overrides};
+use super::model::{Item, Kind, Method, Model, Presence, Property, Struct, Tag};
+use super::overrides::Overrides;
 use super::schema::{Schema, Type};
 
 /// Reads every definition; one that is neither generated nor skipped with a reason is an error.
 pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, String> {
-    let parse = |schema: &Value| {
-        serde_json::from_value(schema.clone()).map_err(|error| format!("the schema: {error}"))
-    };
     let definitions = schema.get("$defs").ok_or("the schema has no $defs")?;
     let mut builder = Builder {
-        definitions: &serde_json::from_value(definitions.clone())
-            .map_err(|error| format!("the schema: {error}"))?,
+        definitions: &parse(definitions)?,
         overrides,
         items: BTreeMap::new(),
         methods: Vec::new(),
@@ -30,12 +27,11 @@ pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, Stri
         }
         let built = if let Some(lift) = overrides.find("lift", name) {
             let part = definitions.pointer(&format!("/{name}{}", lift.pointer));
-            let part: Schema = parse(part.ok_or("the lifted pointer leads nowhere")?)?;
+            let part = parse(part.ok_or("the lifted pointer leads nowhere")?)?;
             let rust = overrides.renamed("lift", name).unwrap_or(name);
-            match &part.any_of {
-                Some(arms) => builder.union(rust, None, arms),
-                None => builder.structure(rust, None, &part),
-            }
+            builder.composite(rust, None, &part)
+        } else if let Some(method) = definition.method() {
+            builder.method(name, method, definition)
         } else {
             builder.definition(name, definition)
         };
@@ -47,6 +43,10 @@ pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, Stri
     })
 }
 
+fn parse<T: DeserializeOwned>(schema: &Value) -> Result<T, String> {
+    serde_json::from_value(schema.clone()).map_err(|error| format!("the schema: {error}"))
+}
+
 struct Builder<'a> {
     definitions: &'a BTreeMap<String, Schema>,
     overrides: &'a Overrides,
@@ -56,25 +56,43 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn definition(&mut self, name: &str, schema: &Schema) -> Result<(), String> {
-        if let Some(method) = schema.method() {
-            return self.method(name, method, schema);
-        }
         let rust = self.rust_name(name);
-        if let Some(arms) = &schema.any_of {
-            return self.union(&rust, Some(name), arms);
-        }
-        if schema.values.is_some() || self.overrides.has("enum", &rust) {
-            return self.string_enum(&rust, Some(name), schema);
-        }
         if schema.is_open() {
             return self.insert(&rust, Some(name), Kind::Open);
         }
         let has_members = schema.properties.is_some() || !schema.all_of.is_empty();
-        if has_members || schema.reference.is_some() {
-            return self.structure(&rust, Some(name), schema);
+        let has_arms = schema.any_of.is_some() || schema.values.is_some();
+        let has_name = schema.reference.is_some() || self.overrides.has("enum", &rust);
+        if has_members || has_arms || has_name {
+            return self.composite(&rust, Some(name), schema);
         }
         let ty = self.ty(name, schema)?;
         self.insert(&rust, Some(name), Kind::Alias(ty))
+    }
+
+    /// Adds a union, a string enum or a struct.
+    fn composite(
+        &mut self,
+        name: &str,
+        definition: Option<&str>,
+        schema: &Schema,
+    ) -> Result<(), String> {
+        let kind = if let Some(arms) = &schema.any_of {
+            Kind::Union(self.union(name, arms)?)
+        } else if schema.values.is_some() || self.overrides.has("enum", name) {
+            Kind::Enum(self.string_enum(name, schema)?)
+        } else {
+            Kind::Struct(self.structure(name, schema)?)
+        };
+        self.insert(name, definition, kind)
+    }
+
+    /// Adds the anonymous type of a member.
+    fn anonymous(&mut self, at: &str, schema: &Schema) -> Result<String, String> {
+        let name = self.overrides.renamed("inline", at);
+        let name = name.ok_or_else(|| format!("{at} needs a name under [[inline]]"))?;
+        self.composite(name, None, schema)?;
+        Ok(name.to_owned())
     }
 
     fn insert(&mut self, name: &str, definition: Option<&str>, kind: Kind) -> Result<(), String> {
@@ -101,13 +119,6 @@ impl<'a> Builder<'a> {
         renamed.unwrap_or(definition).to_owned()
     }
 
-    /// The Rust name of the anonymous type of a member.
-    fn inline(&self, at: &str) -> Result<String, String> {
-        let name = self.overrides.renamed("inline", at);
-        name.map(str::to_owned)
-            .ok_or_else(|| format!("{at} needs a name under [[inline]]"))
-    }
-
     fn resolve(&self, reference: &str) -> Result<(&'a str, &'a Schema), String> {
         let definition = reference
             .strip_prefix("#/$defs/")
@@ -120,7 +131,7 @@ impl<'a> Builder<'a> {
         let params = schema.member("params").ok_or("a message without params")?;
         let params_type = self.params_type(name, params)?;
         if params.reference.is_none() {
-            self.structure(&params_type, None, params)?;
+            self.composite(&params_type, None, params)?;
         }
         let is_request = schema.member("id").is_some() || schema.is_embedded();
         let stem = name.strip_suffix("Request").unwrap_or(name);
@@ -184,12 +195,7 @@ impl<'a> Builder<'a> {
         Ok((properties, required))
     }
 
-    fn structure(
-        &mut self,
-        name: &str,
-        definition: Option<&str>,
-        schema: &Schema,
-    ) -> Result<(), String> {
+    fn structure(&mut self, name: &str, schema: &Schema) -> Result<Struct, String> {
         let (properties, required) = self.members(schema)?;
         let mut structure = Struct::default();
         for (wire, property) in &properties {
@@ -223,7 +229,7 @@ impl<'a> Builder<'a> {
         let fields = &mut structure.fields;
         fields.sort_by_key(|field| (self.overrides.rank(&field.wire), field.wire.clone()));
         structure.extra = self.overrides.has("extra", name);
-        self.insert(name, definition, Kind::Struct(structure))
+        Ok(structure)
     }
 
     /// The only value of a member that has no other, and whether input is checked for it.
@@ -285,199 +291,43 @@ impl<'a> Builder<'a> {
         if let Some(entry) = self.overrides.find("field", at) {
             // A plain string that the overrides turn into an enum.
             if self.overrides.renamed("inline", at) == Some(&entry.ty) {
-                self.string_enum(&entry.ty, None, schema)?;
+                self.anonymous(at, schema)?;
             }
             return Ok(entry.ty.clone());
         }
         if let Some(reference) = &schema.reference {
             return Ok(self.rust_name(self.resolve(reference)?.0));
         }
-        if let Some(arms) = &schema.any_of {
-            let name = self.inline(at)?;
-            self.union(&name, None, arms)?;
-            return Ok(name);
+        let mut members = schema.properties.iter();
+        let has_type = members.any(|all| !all.is_empty() || self.overrides.has("inline", at));
+        if has_type || schema.any_of.is_some() || schema.values.is_some() {
+            return self.anonymous(at, schema);
         }
-        if schema.values.is_some() {
-            let name = self.inline(at)?;
-            self.string_enum(&name, None, schema)?;
-            return Ok(name);
-        }
-        let plain = match &schema.ty {
+        let ty = match &schema.ty {
             None => "Value",
-            Some(Type::One(ty)) => match ty.as_str() {
-                "string" => "String",
-                "boolean" => "bool",
-                "integer" => "i64",
-                "number" => "f64",
-                "array" => {
-                    let items = schema.items.as_ref();
-                    let items = items.ok_or_else(|| format!("{at}: an array without items"))?;
-                    return Ok(format!("Vec<{}>", self.ty(&format!("{at}[]"), items)?));
-                }
-                "object" => return self.object(at, schema),
-                _ => return Err(format!("{at}: no rule for the type {ty}")),
-            },
+            Some(Type::One(ty)) => ty,
             Some(types) => return Err(format!("{at}: no rule for the types {types:?}")),
+        };
+        let plain = match ty {
+            "Value" => "Value",
+            "string" => "String",
+            "boolean" => "bool",
+            "integer" => "i64",
+            "number" => "f64",
+            "array" => {
+                let items = schema.items.as_ref();
+                let items = items.ok_or_else(|| format!("{at}: an array without items"))?;
+                return Ok(format!("Vec<{}>", self.ty(&format!("{at}[]"), items)?));
+            }
+            "object" => match schema.other_members() {
+                Some(values) => {
+                    let values = self.ty(&format!("{at}{{}}"), values)?;
+                    return Ok(format!("BTreeMap<String, {values}>"));
+                }
+                None => "JsonObject",
+            },
+            _ => return Err(format!("{at}: no rule for the type {ty}")),
         };
         Ok(plain.to_owned())
     }
-
-    fn object(&mut self, at: &str, schema: &Schema) -> Result<String, String> {
-        if let Some(properties) = &schema.properties
-            && (!properties.is_empty() || self.overrides.has("inline", at))
-        {
-            let name = self.inline(at)?;
-            self.structure(&name, None, schema)?;
-            return Ok(name);
-        }
-        match schema.other_members() {
-            Some(values) => {
-                let values = self.ty(&format!("{at}{{}}"), values)?;
-                Ok(format!("BTreeMap<String, {values}>"))
-            }
-            None => Ok("JsonObject".to_owned()),
-        }
-    }
-
-    fn string_enum(
-        &mut self,
-        name: &str,
-        definition: Option<&str>,
-        schema: &Schema,
-    ) -> Result<(), String> {
-        let none = Entry::default();
-        let rule = self.overrides.find("enum", name).unwrap_or(&none);
-        let listed = schema.values.as_ref().filter(|_| rule.values.is_empty());
-        let values = listed.unwrap_or(&rule.values);
-        let ranked = !rule.order.is_empty();
-        let is_rank = |value: &String| rule.order.contains(value);
-        if ranked && !(values.len() == rule.order.len() && values.iter().all(is_rank)) {
-            return Err(format!(
-                "the order of {name} does not list the values of the schema"
-            ));
-        }
-        let string_enum = StringEnum {
-            values: if ranked { &rule.order } else { values }.clone(),
-            closed: rule.closed,
-            ranked,
-        };
-        self.insert(name, definition, Kind::Enum(string_enum))
-    }
-
-    fn union(
-        &mut self,
-        name: &str,
-        definition: Option<&str>,
-        arms: &[Schema],
-    ) -> Result<(), String> {
-        let mut targets = Vec::new();
-        for arm in arms {
-            let reference = arm.reference.as_ref();
-            let reference = reference.ok_or_else(|| format!("{name}: an arm without a name"))?;
-            targets.push(self.resolve(reference)?);
-        }
-        let union = if let Some(rule) = self.overrides.find("union", name) {
-            self.shaped(name, rule, &targets)?
-        } else if targets.iter().all(|(_, arm)| arm.is_embedded()) {
-            self.embedded(name, &targets)?
-        } else {
-            self.tagged(name, &targets)?
-        };
-        self.insert(name, definition, Kind::Union(union))
-    }
-
-    fn shaped(
-        &self,
-        name: &str,
-        rule: &Entry,
-        targets: &[(&str, &Schema)],
-    ) -> Result<Union, String> {
-        let mut arms: Vec<Arm> = Vec::new();
-        let mut cases = Vec::new();
-        for case in &rule.arms {
-            let known = arms.iter().position(|arm| arm.name == case.name);
-            let index = known.unwrap_or(arms.len());
-            if known.is_none() {
-                arms.push(Arm {
-                    name: case.name.clone(),
-                    ty: case.ty.clone(),
-                    ..Arm::default()
-                });
-            }
-            cases.push((case.when.clone(), index));
-        }
-        let wanted = targets.iter().map(|(target, _)| self.rust_name(target));
-        let mut wanted: Vec<_> = wanted.collect();
-        let mut listed: Vec<_> = arms.iter().map(|arm| arm.ty.clone()).collect();
-        wanted.sort();
-        listed.sort();
-        if wanted != listed {
-            return Err(format!(
-                "the rule of {name} lists {listed:?}, the schema {wanted:?}"
-            ));
-        }
-        let requires = rule.requires.clone();
-        Ok(Union {
-            rule: Rule::Shaped { requires, cases },
-            arms,
-        })
-    }
-
-    fn tagged(&self, name: &str, targets: &[(&str, &Schema)]) -> Result<Union, String> {
-        let mut tags = Vec::new();
-        let mut default = None;
-        let mut arms = Vec::new();
-        for (index, (target, definition)) in targets.iter().enumerate() {
-            let ty = self.rust_name(target);
-            let mut members = definition.properties.iter().flatten();
-            let constant = members.find_map(|(wire, schema)| {
-                Some((wire, self.constant(&format!("{ty}.{wire}"), schema)?))
-            });
-            let (wire, (value, checked)) =
-                constant.ok_or_else(|| format!("{name}: {target} has no constant member"))?;
-            let is_default = checked && self.overrides.is_default_constant(value);
-            if is_default || !definition.requires(wire) {
-                default = Some(index);
-            }
-            tags.push(wire);
-            arms.push(Arm {
-                name: last_part(value).to_upper_camel_case(),
-                ty,
-                value: value.to_owned(),
-                optional: false,
-            });
-        }
-        tags.dedup();
-        let [tag] = tags[..] else {
-            return Err(format!("{name}: its arms have the discriminators {tags:?}"));
-        };
-        let tag = tag.clone();
-        Ok(Union {
-            rule: Rule::Tagged { tag, default },
-            arms,
-        })
-    }
-
-    fn embedded(&self, name: &str, targets: &[(&str, &Schema)]) -> Result<Union, String> {
-        let mut arms = Vec::new();
-        for (target, definition) in targets {
-            let (Some(method), Some(params)) = (definition.method(), definition.member("params"))
-            else {
-                return Err(format!("{name}: {target} has no method or no params"));
-            };
-            arms.push(Arm {
-                name: target.strip_suffix("Request").unwrap_or(target).to_owned(),
-                ty: self.params_type(target, params)?,
-                value: method.to_owned(),
-                optional: !definition.requires("params"),
-            });
-        }
-        let rule = Rule::Embedded;
-        Ok(Union { rule, arms })
-    }
-}
-
-/// `prompt` of `ref/prompt`.
-fn last_part(value: &str) -> &str {
-    value.rsplit('/').next().unwrap_or(value)
 }
