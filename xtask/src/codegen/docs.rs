@@ -93,7 +93,7 @@ fn flatten(prefix: &str, table: Table, texts: &mut BTreeMap<String, String>) -> 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lines<'a> {
     docs: &'a Docs,
-    revision: &'a str,
+    pub(super) revision: &'a str,
 }
 
 impl Lines<'_> {

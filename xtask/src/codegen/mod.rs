@@ -26,32 +26,17 @@ use emit::Scope;
 use overrides::Overrides;
 use schema::Lock;
 
-/// A revision that types are generated for.
-struct Revision {
-    /// Its date, also the folder of its schema.
-    name: &'static str,
-    /// Its module in the types crate; none for the canonical revision, whose types are at the root.
-    module: Option<&'static str>,
-    /// The folder of its types.
-    folder: &'static str,
-    /// The round-trip table of the types tests.
-    table: &'static str,
-}
+/// The revision whose types are at the root of the types crate.
+const CANONICAL: &str = "2025-11-25";
 
-const CANONICAL: Revision = Revision {
-    name: "2025-11-25",
-    module: None,
-    folder: "crates/mcp-types/src/generated",
-    table: "crates/mcp-types/tests/generated_table.rs",
-};
+/// Revisions of which only what differs is generated, each into a module.
+const LATER: &[&str] = &["2026-07-28"];
 
-/// Revisions of which only what differs is generated.
-const LATER: &[Revision] = &[Revision {
-    name: "2026-07-28",
-    module: Some("v2026_07_28"),
-    folder: "crates/mcp-types/src/generated/v2026_07_28",
-    table: "crates/mcp-types/tests/generated_table_2026_07_28.rs",
-}];
+/// The folder of the canonical types; the module of a later revision is a folder in it.
+const FOLDER: &str = "crates/mcp-types/src/generated";
+
+/// The round-trip table of the types tests.
+const TABLE: &str = "crates/mcp-types/tests/generated_table";
 
 /// Generated texts by path from the root.
 type Files = BTreeMap<String, String>;
@@ -89,53 +74,31 @@ fn generate(root: &Path, folder: Option<&Path>) -> Result<Files, String> {
     let lock = Lock::load(root)?;
     let overrides = Overrides::load()?;
     let docs = Docs::load()?;
-    let model = |revision: &Revision| {
-        let schema = lock.read(root, folder, revision.name)?;
-        build::build(&schema, &overrides).map_err(|error| format!("{}: {error}", revision.name))
+    let model = |revision: &str| {
+        let schema = lock.read(root, folder, revision)?;
+        build::build(&schema, &overrides).map_err(|error| format!("{revision}: {error}"))
     };
-    let canonical = model(&CANONICAL)?;
+    let canonical = model(CANONICAL)?;
+    let mut root = Scope::new(docs.of(CANONICAL), &canonical);
     let mut files = Files::new();
-    let mut novel = Vec::new();
     for revision in LATER {
-        let whole = model(revision)?;
-        files.insert(
-            revision.table.to_owned(),
-            emit::table(&whole, revision.module),
-        );
-        let split = compare::split(&whole, &canonical, &overrides.wrappers())?;
-        let own = &split.own;
-        let scope = Scope::new(docs.of(revision.name), revision.module, &whole, own);
-        let mut put = |name: &str, text| files.insert(format!("{}/{name}", revision.folder), text);
-        put(
-            "bridges.rs",
-            emit::bridges(&compare::bridged(own, &canonical), &scope)?,
-        );
-        for (area, text) in emit::areas(own, &scope)? {
-            put(&area, text);
+        let later = model(revision)?;
+        let split = compare::split(&later, &canonical, &overrides.wrappers())?;
+        let date = revision.replace('-', "_");
+        let mut scope = Scope::new(docs.of(revision), &later);
+        scope.enter(&format!("v{date}"), &split);
+        files.insert(format!("{TABLE}_{date}.rs"), emit::table(&later, &scope));
+        let bridges = emit::bridges(&compare::bridged(&split.own, &canonical), &scope)?;
+        files.insert(format!("{FOLDER}/v{date}/bridges.rs"), bridges);
+        for (name, text) in emit::files(&split.own, &scope)? {
+            files.insert(format!("{FOLDER}/v{date}/{name}.rs"), text);
         }
-        put(
-            "methods.rs",
-            emit::methods(own, &scope, &split.shared, &[])?,
-        );
-        put(
-            "mod.rs",
-            emit::later_root(own, revision.name, &split.shared),
-        );
-        let module = revision.module.unwrap_or_default();
-        novel.extend(split.novel.into_iter().map(|method| (module, method)));
+        root.later.insert(format!("v{date}"), split.novel);
     }
-    let scope = Scope::new(docs.of(CANONICAL.name), None, &canonical, &canonical);
-    files.insert(CANONICAL.table.to_owned(), emit::table(&canonical, None));
-    let mut put = |name: &str, text| files.insert(format!("{}/{name}", CANONICAL.folder), text);
-    for (area, text) in emit::areas(&canonical, &scope)? {
-        put(&area, text);
+    files.insert(format!("{TABLE}.rs"), emit::table(&canonical, &root));
+    for (name, text) in emit::files(&canonical, &root)? {
+        files.insert(format!("{FOLDER}/{name}.rs"), text);
     }
-    put(
-        "methods.rs",
-        emit::methods(&canonical, &scope, &BTreeSet::new(), &novel)?,
-    );
-    let later = LATER.iter().filter_map(|revision| revision.module);
-    put("mod.rs", emit::root(&canonical, CANONICAL.name, later));
     overrides.check()?;
     docs.check()?;
     Ok(files)
@@ -164,12 +127,10 @@ fn format(root: &Path, files: Files) -> Result<Files, String> {
         .collect()
 }
 
-/// Writes the files that differ and removes files of the generated folders that nothing generates any more. A check only
+/// Writes the files that differ and removes files of the generated folder that nothing generates any more. A check only
 /// lists them.
 fn apply(root: &Path, files: &Files, check: bool) -> Result<(), String> {
-    let folders = std::iter::once(&CANONICAL).chain(LATER);
-    let folders: Vec<_> = folders.map(|revision| revision.folder).collect();
-    let present = files::read(root, &folders, |path| path.ends_with(".rs"))?;
+    let present = files::read(root, &[FOLDER], |path| path.ends_with(".rs"))?;
     let present = present.into_iter().map(|file| file.path);
     let mut stale: BTreeSet<String> = present.filter(|path| !files.contains_key(path)).collect();
     for (path, text) in files {

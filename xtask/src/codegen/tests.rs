@@ -17,12 +17,12 @@ fn folder(name: &str) -> PathBuf {
 #[test]
 fn a_stale_or_foreign_file_fails_the_check_with_the_command_that_fixes_it() {
     let root = folder("check");
-    let file = format!("{}/a.rs", CANONICAL.folder);
+    let file = format!("{FOLDER}/a.rs");
     let files = Files::from([(file.clone(), "new\n".to_owned())]);
     apply(&root, &files, false).unwrap();
     assert_eq!(apply(&root, &files, true), Ok(()));
     fs::write(root.join(&file), "old\n").unwrap();
-    fs::write(root.join(CANONICAL.folder).join("gone.rs"), "").unwrap();
+    fs::write(root.join(FOLDER).join("gone.rs"), "").unwrap();
     let error = apply(&root, &files, true).unwrap_err();
     for part in ["run `cargo xtask codegen`", "a.rs", "gone.rs"] {
         assert!(error.contains(part), "{error}");

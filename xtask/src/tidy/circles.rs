@@ -280,7 +280,9 @@ fn name_and_attributes(item: &Item) -> (Option<&Ident>, &[Attribute]) {
 
 /// Whether the attributes contain `#[cfg(test)]`.
 fn has_cfg_test(attributes: &[Attribute]) -> bool {
-    let mut cfg = attributes.iter().filter(|it| it.path().is_ident("cfg"));
+    let mut cfg = attributes
+        .iter()
+        .filter(|found| found.path().is_ident("cfg"));
     cfg.any(|cfg| cfg.parse_args::<Ident>().is_ok_and(|name| name == "test"))
 }
 

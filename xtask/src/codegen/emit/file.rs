@@ -6,8 +6,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::visit::{self, Visit};
 
+use crate::codegen::compare::Split;
 use crate::codegen::docs::Lines;
-use crate::codegen::model::{Item, Kind, Model};
+use crate::codegen::model::{Item, Kind, Method, Model};
 
 pub(super) const HEADER: &str =
     "// Generated from the official schema: do not edit. Run `cargo xtask codegen`.\n";
@@ -28,41 +29,49 @@ const PRELUDE: &str = "Box Clone Copy D Debug Default Eq From Hash Into None Ok 
 /// The context of the generated files of one revision.
 pub(crate) struct Scope<'a> {
     pub(super) docs: Lines<'a>,
-    /// The module of a later revision; none for the canonical one.
-    pub(super) module: Option<&'a str>,
-    /// The types of that module.
-    own: BTreeSet<String>,
     /// Types that an argument has as they are: `impl Into` would only make inference harder.
     plain: BTreeSet<String>,
+    /// The module of a later revision; none for the canonical one.
+    pub(super) module: Option<String>,
+    /// The types of that module.
+    own: BTreeSet<String>,
+    /// The types and markers that the module shares with the canonical revision.
+    pub(super) shared: BTreeSet<String>,
+    /// For the canonical revision: the modules of later ones, and the methods that only they have.
+    pub(crate) later: BTreeMap<String, Vec<Method>>,
 }
 
 impl<'a> Scope<'a> {
-    /// The scope of a revision, whose module has the types of `own`.
-    pub(crate) fn new(
-        docs: Lines<'a>,
-        module: Option<&'a str>,
-        whole: &Model,
-        own: &Model,
-    ) -> Self {
+    pub(crate) fn new(docs: Lines<'a>, model: &Model) -> Self {
         let is_plain = |kind: &Kind| match kind {
             Kind::Struct(_) | Kind::Open => true,
             Kind::Alias(ty) => ty != "String",
             Kind::Enum(_) | Kind::Union(_) => false,
         };
-        let plain = whole.items.iter().filter(|item| is_plain(&item.kind));
+        let plain = model.items.iter().filter(|item| is_plain(&item.kind));
         let plain = plain.map(|item| item.name.clone());
         let basic = ["bool", "i64", "u64", "f64", "JsonObject", "Meta"];
         Self {
             docs,
-            module,
-            own: own.items.iter().map(|item| item.name.clone()).collect(),
             plain: plain.chain(basic.map(str::to_owned)).collect(),
+            module: None,
+            own: BTreeSet::new(),
+            shared: BTreeSet::new(),
+            later: BTreeMap::new(),
         }
+    }
+
+    /// Makes this the scope of the module of a later revision.
+    pub(crate) fn enter(&mut self, module: &str, split: &Split) {
+        self.module = Some(module.to_owned());
+        let own = split.own.items.iter();
+        self.own = own.map(|item| item.name.clone()).collect();
+        self.shared = split.shared.clone();
     }
 
     /// The module of a type.
     fn root(&self, name: &str) -> String {
-        match self.module {
+        match &self.module {
             Some(module) if self.own.contains(name) => format!("crate::{module}"),
             _ => "crate".to_owned(),
         }

@@ -1,7 +1,5 @@
 //! `methods.rs`: method names, markers and directions.
 
-use std::collections::BTreeSet;
-
 use heck::ToShoutySnakeCase as _;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -9,35 +7,21 @@ use quote::{format_ident, quote};
 use super::file::{Scope, ident, print};
 use crate::codegen::model::{Method, Model};
 
-/// The text of the file: names and markers of the canonical revision, or what a later one does not share with it. `novel`
-/// are the methods that only later revisions have, each with its module.
-pub(crate) fn emit(
-    model: &Model,
-    scope: &Scope<'_>,
-    shared: &BTreeSet<String>,
-    novel: &[(&str, Method)],
-) -> Result<String, String> {
+/// The text of the file: names and markers of the canonical revision, or what a later one does not share with it.
+pub(super) fn emit(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
     let mut methods: Vec<&Method> = model.methods.iter().collect();
-    methods.sort_by(|left, right| left.method.cmp(&right.method));
-    let mut items = Vec::new();
-    if scope.module.is_none() {
-        items.push(quote!(
-            use crate::method::{Direction, Notification, Request};
-        ));
-        items.push(emit_constants(&methods, novel));
-    } else {
-        items.push(quote!(
-            use crate::method::{self, Direction, Notification, Request};
-        ));
-    }
+    methods.sort_by_key(|method| &method.method);
+    let is_root = scope.module.is_none();
+    let names = (!is_root).then(|| quote!(self,));
+    let mut items = vec![quote!(use crate::method::{#names Direction, Notification, Request};)];
+    items.extend(is_root.then(|| emit_constants(&methods, scope)));
     let (requests, notifications): (Vec<_>, _) =
         methods.iter().partition(|method| method.result.is_some());
     items.push(emit_direction("request", &requests));
     items.push(emit_direction("notification", &notifications));
-    let own = methods
-        .iter()
-        .filter(|method| !shared.contains(&method.name));
-    items.extend(own.map(|method| emit_marker(method, scope)));
+    let mut own = methods;
+    own.retain(|method| !scope.shared.contains(&method.name));
+    items.extend(own.iter().map(|method| emit_marker(method, scope)));
     Ok(scope.head("methods") + &print(&items)?)
 }
 
@@ -47,13 +31,17 @@ fn constant(method: &Method) -> proc_macro2::Ident {
 }
 
 /// Every name of every revision, each once.
-fn emit_constants(methods: &[&Method], novel: &[(&str, Method)]) -> TokenStream {
+fn emit_constants(methods: &[&Method], scope: &Scope<'_>) -> TokenStream {
     let canonical = methods.iter().map(|method| (*method, "super".to_owned()));
-    let novel = novel
-        .iter()
-        .map(|(module, method)| (method, format!("crate::{module}")));
-    let mut all: Vec<_> = canonical.chain(novel).collect();
-    all.sort_by(|(left, _), (right, _)| left.method.cmp(&right.method));
+    let mut all: Vec<_> = canonical.collect();
+    for (module, novel) in &scope.later {
+        all.extend(
+            novel
+                .iter()
+                .map(|method| (method, format!("crate::{module}"))),
+        );
+    }
+    all.sort_by_key(|(method, _)| &method.method);
     let constants = all.iter().map(|(method, place)| {
         let constant = constant(method);
         let (name, marker) = (&method.method, &method.name);

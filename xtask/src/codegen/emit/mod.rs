@@ -17,20 +17,41 @@ use file::{HEADER, ident, ty};
 
 pub(super) use bridges::emit as bridges;
 pub(super) use file::Scope;
-pub(super) use methods::emit as methods;
 
-/// The files of all areas, by name.
-pub(super) fn areas(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String, String>, String> {
+/// The files of one revision, except `bridges.rs`, by name.
+pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String, String>, String> {
     let mut areas: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
     for item in &model.items {
         areas.entry(&item.area).or_default().push(item);
     }
-    let emit = |(area, items): (&str, Vec<&Item>)| {
+    let revision = scope.docs.revision;
+    let mut root = if scope.module.is_none() {
+        format!("{HEADER}\n//! Types of revision {revision}, one module per area.\n\n")
+    } else {
+        let shared = Vec::from_iter(scope.shared.iter().map(String::as_str)).join(", ");
+        format!(
+            "{HEADER}\n//! Types that are specific to revision {revision}, and the types that it shares with other revisions.\n\n\
+             pub use crate::{{{shared}}};\n\n"
+        )
+    };
+    let mut files = BTreeMap::new();
+    for (area, items) in areas {
+        root += &format!("mod {area};\npub use {area}::*;\n");
         let tokens = items.iter().map(|item| emit_item(item, scope));
         let text = scope.file(area, &items, &Vec::from_iter(tokens))?;
-        Ok((format!("{area}.rs"), text))
-    };
-    areas.into_iter().map(emit).collect()
+        files.insert(area.to_owned(), text);
+    }
+    if scope.module.is_none() {
+        root += "pub(crate) mod methods;\npub use methods::*;\n";
+        for module in scope.later.keys() {
+            root += &format!("pub(crate) mod {module};\n");
+        }
+    } else {
+        root += "mod bridges;\nmod methods;\npub use methods::*;\n";
+    }
+    files.insert("methods".to_owned(), methods::emit(model, scope)?);
+    files.insert("mod".to_owned(), root);
+    Ok(files)
 }
 
 fn emit_item(item: &Item, scope: &Scope<'_>) -> TokenStream {
@@ -96,53 +117,16 @@ fn emit_open(name: &str) -> TokenStream {
     }
 }
 
-/// `mod.rs` of the canonical revision.
-pub(super) fn root<'a>(
-    model: &Model,
-    revision: &str,
-    later: impl Iterator<Item = &'a str>,
-) -> String {
-    let later: String = later
-        .map(|module| format!("pub(crate) mod {module};\n"))
-        .collect();
-    format!(
-        "{HEADER}\n//! Types of revision {revision}, one module per area.\n\n\
-         {}pub(crate) mod methods;\npub use methods::*;\n{later}",
-        modules(model)
-    )
-}
-
-/// `mod.rs` of a later revision, which re-exports the types that it shares with the canonical one.
-pub(super) fn later_root(model: &Model, revision: &str, shared: &BTreeSet<String>) -> String {
-    let shared: Vec<_> = shared.iter().map(String::as_str).collect();
-    format!(
-        "{HEADER}\n//! Types that are specific to revision {revision}, and the types that it shares with other revisions.\n\n\
-         pub use crate::{{{}}};\n\n{}mod bridges;\nmod methods;\npub use methods::*;\n",
-        shared.join(", "),
-        modules(model)
-    )
-}
-
-fn modules(model: &Model) -> String {
-    let areas: BTreeSet<&str> = model.items.iter().map(|item| &*item.area).collect();
-    let modules = areas
-        .iter()
-        .map(|area| format!("mod {area};\npub use {area}::*;\n"));
-    modules.collect()
-}
-
 /// The table of round trips that the types tests run: definition name, and decode followed by encode.
-pub(super) fn table(model: &Model, module: Option<&str>) -> String {
-    let path = module.map_or_else(
-        || "mcp_types".to_owned(),
-        |module| format!("mcp_types::{module}"),
-    );
+pub(super) fn table(model: &Model, scope: &Scope<'_>) -> String {
+    let module = scope.module.iter().map(|module| format!("::{module}"));
+    let path = format!("mcp_types{}", module.collect::<String>());
     let mut rows = Vec::new();
     for item in &model.items {
         let definition = item.definition.as_ref();
         rows.extend(definition.map(|name| (name, "round_trip", &item.name)));
     }
-    for method in model.methods.iter().filter(|_| module.is_some()) {
+    for method in model.methods.iter().filter(|_| scope.module.is_some()) {
         let kind = match method.result {
             Some(_) => "request",
             None => "notification",
