@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Ident;
+use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, UseTree, Visibility};
+use syn::{Attribute, Expr, Item, Token, UseTree, Visibility};
 
 use super::allowances::Places;
 use super::syntax::{Source, is_test, tokens};
@@ -242,9 +243,14 @@ impl Visit<'_> for Reader<'_> {
         if call.path.is_ident("quote") || call.path.is_ident("quote_spanned") {
             return;
         }
-        for path in tokens(call.tokens.clone())
-            .chunk_by(|left, right| left.text == "::" || right.text == "::")
-        {
+        let arguments = Punctuated::<Expr, Token![,]>::parse_terminated;
+        if let Ok(arguments) = call.parse_body_with(arguments) {
+            return arguments
+                .iter()
+                .for_each(|argument| self.visit_expr(argument));
+        }
+        let tokens = tokens(call.tokens.clone());
+        for path in tokens.chunk_by(|left, right| left.text == "::" || right.text == "::") {
             let names = path.iter().step_by(2);
             self.name(names.map(|token| token.text.clone()).collect());
         }
@@ -280,10 +286,10 @@ fn name_and_attributes(item: &Item) -> (Option<&Ident>, &[Attribute]) {
 
 /// Whether the attributes contain `#[cfg(test)]`.
 fn has_cfg_test(attributes: &[Attribute]) -> bool {
-    let mut cfg = attributes
-        .iter()
-        .filter(|found| found.path().is_ident("cfg"));
-    cfg.any(|cfg| cfg.parse_args::<Ident>().is_ok_and(|name| name == "test"))
+    attributes.iter().any(|attribute| {
+        let argument = attribute.parse_args::<Ident>();
+        attribute.path().is_ident("cfg") && argument.is_ok_and(|name| name == "test")
+    })
 }
 
 /// The imports of a `use` item: each name, and the path that it is imported from.

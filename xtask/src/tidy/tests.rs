@@ -152,7 +152,7 @@ fn a_reexport_belongs_to_the_file_that_defines_the_item() {
 fn tests_quoted_code_and_visibilities_import_nothing() {
     let a = "pub(in crate::b) struct A; #[cfg(test)] mod tests { use crate::b::B; }
              impl A { #[cfg(test)] fn g(b: crate::b::B) {} }
-             fn f() { quote!(crate::b::B { x }); }";
+             fn f() { vec![quote!(crate::b::B { x })]; }";
     let files = [
         ("lib", "mod a; mod b; #[cfg(test)] mod tests;"),
         ("a", a),
