@@ -9,6 +9,7 @@ mod lint;
 mod programs;
 mod steps;
 mod support;
+mod table;
 mod test;
 mod tidy;
 mod workspace;

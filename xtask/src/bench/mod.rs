@@ -4,23 +4,24 @@
 //! with `tests/budgets/gates.toml`. The programs are in `tests/src/bench`, the peers in `tests/bench-peers`.
 
 mod budgets;
-mod built;
-mod clients;
 mod gate;
-mod machine;
 mod measure;
 mod page;
-mod plan;
-mod plot;
+mod plots;
 mod results;
-mod run;
-mod size;
 mod subject;
-mod svg;
 mod valgrind;
+mod workloads;
 
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use crate::programs::target;
+use crate::steps::say;
 use crate::workspace::root;
-use run::Wanted;
+use measure::Measurement;
+use subject::Programs;
 
 const USAGE: &str = "\
 usage: cargo xtask bench [--quick] [--build-time]
@@ -40,27 +41,65 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     {
         return gate::run(root(), &gate::Options::parse(rest).ok_or(USAGE)?);
     }
-    let wanted = wanted(args).ok_or(USAGE)?;
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    let (is_quick, build_time) = (has("--quick"), has("--build-time"));
+    if args
+        .iter()
+        .any(|arg| arg != "--quick" && arg != "--build-time")
+    {
+        return Err(USAGE.to_owned());
+    }
     if !cfg!(target_os = "linux") {
         return Err(
-            "the bench reads the CPU time of processes from /proc; run it on Linux".to_owned(),
+            "the benchmark reads the CPU time of processes from /proc; run it on Linux".to_owned(),
         );
     }
-    run::run(root(), wanted)
+    let measurement = Measurement {
+        root: root(),
+        programs: &Programs::all(root())?,
+        is_quick,
+        build_time,
+    };
+    write_page(&measurement)
 }
 
-/// `None` if an argument is unknown.
-fn wanted(args: &[String]) -> Option<Wanted> {
-    let mut wanted = Wanted {
-        quick: false,
-        build_time: false,
+/// Measures everything and writes the page with its pictures.
+fn write_page(measurement: &Measurement<'_>) -> Result<(), String> {
+    let start = Instant::now();
+    let results = measurement.all()?;
+    let minutes = start.elapsed().as_secs_f64() / 60.0;
+    let budgets = budgets::budgets(&results)?;
+    let page = page::page(&results, &budgets);
+    let docs = match measurement.is_quick {
+        true => target().join("bench/quick"),
+        false => measurement.root.join("docs"),
     };
-    for arg in args {
-        match arg.as_str() {
-            "--quick" => wanted.quick = true,
-            "--build-time" => wanted.build_time = true,
-            _ => return None,
-        }
+    let drawn = |picture: Result<String, Box<dyn std::error::Error>>| {
+        picture.map_err(|error| format!("the plots: {error}"))
+    };
+    write(&docs.join("benchmarks.md"), &page)?;
+    write(&docs.join("plots/cost.svg"), &drawn(plots::cost(&results))?)?;
+    write(
+        &docs.join("plots/scaling.svg"),
+        &drawn(plots::scaling(&results))?,
+    )?;
+    if measurement.is_quick {
+        say(&page);
     }
-    Some(wanted)
+    for problem in budgets.iter().filter_map(budgets::Budget::problem) {
+        say(&problem);
+    }
+    say(&format!(
+        "\n{minutes:.1} minutes; the page is in {}",
+        docs.display()
+    ));
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    fs::write(path, text).map_err(failed)
 }

@@ -1,8 +1,13 @@
-//! The measured servers, and how each is started.
+//! The measured servers: how each is built and started.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
-use super::built::Built;
+use serde::de::DeserializeOwned;
+
+use super::workloads::Workload;
+use crate::programs::{build, executable, output_of, target};
 
 /// A measured server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +22,7 @@ pub(super) enum Subject {
     Tower,
 }
 
-/// All subjects, in the order of the tables.
+/// All subjects, in the order of the columns.
 pub(super) const ALL: [Subject; 4] = [
     Subject::Baseline,
     Subject::Ours,
@@ -25,21 +30,16 @@ pub(super) const ALL: [Subject; 4] = [
     Subject::Tower,
 ];
 
-/// The requirements of a row.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Needs {
-    /// `--wire` of the load.
-    pub(super) wire: &'static str,
-    /// Tools besides those that are called.
-    pub(super) tools: u32,
-    /// Whether notifications come before the answer.
-    pub(super) steps: bool,
-    /// Whether connections keep the system default, without TCP_NODELAY.
-    pub(super) nagle: bool,
-}
+/// The workspace of the peers.
+const PEERS: &str = "tests/bench-peers";
+/// The package of the other programs.
+const OWN: &str = "-p mcp-tests --no-default-features";
+
+/// Time limit of `bench-load`, which has shorter limits for its parts.
+const LIMIT: Duration = Duration::from_secs(300);
 
 impl Subject {
-    /// The name in the tables.
+    /// The name on the page.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -49,53 +49,127 @@ impl Subject {
         }
     }
 
-    /// The name in file names.
-    pub(super) fn short(self) -> &'static str {
+    /// The program, and the package of a peer.
+    pub(super) fn program(self) -> &'static str {
         match self {
-            Self::Baseline => "baseline",
-            Self::Ours => "ours",
-            Self::Rmcp => "rmcp",
-            Self::Tower => "tower-mcp",
+            Self::Baseline => "bench-baseline",
+            Self::Ours => "bench-server",
+            Self::Rmcp => "bench-rmcp-server",
+            Self::Tower => "bench-tower-mcp-server",
         }
     }
 
-    /// The program.
-    pub(super) fn program(self, built: &Built) -> PathBuf {
-        match self {
-            Self::Baseline => built.program("bench-baseline"),
-            Self::Ours => built.program("bench-server"),
-            Self::Rmcp => built.peer("bench-rmcp-server"),
-            Self::Tower => built.peer("bench-tower-mcp-server"),
+    pub(super) fn is_peer(self) -> bool {
+        matches!(self, Self::Rmcp | Self::Tower)
+    }
+
+    /// The workspace that builds the server, and the arguments for cargo.
+    pub(super) fn build(self, root: &Path) -> (PathBuf, String) {
+        let program = self.program();
+        match self.is_peer() {
+            true => (root.join(PEERS), format!("--locked -p {program}")),
+            false => (root.to_owned(), format!("{OWN} --bin {program}")),
         }
     }
 
-    /// The arguments of the program, or the reason why the server cannot meet the requirements.
-    pub(super) fn args(self, needs: &Needs) -> Result<Vec<String>, &'static str> {
-        let mut words = match needs.wire {
-            "stdio" | "stdio-modern" => vec!["--stdio"],
-            _ => vec!["--http", "127.0.0.1:0"],
+    /// The arguments of the program, or the reason why the server does not support the workload.
+    pub(super) fn args(self, workload: &Workload) -> Result<Vec<String>, &'static str> {
+        let mut words = match workload.is_stdio() {
+            true => vec!["--stdio"],
+            false => vec!["--http", "127.0.0.1:0"],
         };
-        match (self, needs.wire) {
-            (Self::Tower, "http") if needs.steps => {
-                return Err("for older revisions no notification comes in the stream of its call");
+        let has_notifications = workload.has_notifications();
+        match (self, &*workload.wire) {
+            (Self::Tower, "http") if has_notifications => {
+                return Err(
+                    "on older revisions, notifications do not come in the stream of their call",
+                );
             }
             (Self::Tower, "http-stateless") => {
-                return Err("it always opens sessions for older revisions");
+                return Err("it always opens sessions on older revisions");
             }
-            // Without this it answers requests of the newest revision with streams.
+            // Without this flag, rmcp answers requests of the newest revision with event streams.
             (Self::Rmcp, "http-modern") | (_, "http-stateless") => words.push("--stateless"),
+            (Self::Tower, "http-modern") if has_notifications => words.push("--events"),
             _ => {}
         }
-        if needs.steps && self == Self::Tower && needs.wire.starts_with("http") {
-            words.push("--events");
-        }
-        if needs.nagle {
+        if workload.nagle {
             words.push("--nagle");
         }
-        let tools = needs.tools.to_string();
+        let tools = workload.tools.to_string();
         words.extend(["--tools", &tools]);
         Ok(words.into_iter().map(str::to_owned).collect())
     }
+}
+
+/// The release programs, each built with the features that it needs and no others.
+#[derive(Debug)]
+pub(super) struct Programs {
+    own: PathBuf,
+    peers: PathBuf,
+}
+
+impl Programs {
+    /// Builds the programs that the gates need.
+    pub(super) fn for_gates(root: &Path) -> Result<Self, String> {
+        // A separate folder: a build with other features at the same time does not replace these programs.
+        let this = Self {
+            own: target().join("bench"),
+            peers: target().join("bench-peers"),
+        };
+        let words = "--release --bin bench-server --bin bench-baseline --bin bench-load";
+        build(root, &this.own, &format!("{OWN} {words}"))?;
+        Ok(this)
+    }
+
+    /// Builds all programs.
+    pub(super) fn all(root: &Path) -> Result<Self, String> {
+        let this = Self::for_gates(root)?;
+        let words = "--release --features client --bin bench-client";
+        build(root, &this.own, &format!("{OWN} {words}"))?;
+        for package in [
+            "bench-rmcp-client",
+            Subject::Rmcp.program(),
+            Subject::Tower.program(),
+        ] {
+            let words = format!("--release --locked -p {package}");
+            build(&root.join(PEERS), &this.peers, &words)?;
+        }
+        Ok(this)
+    }
+
+    /// The path of a program.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        let is_peer = name.starts_with("bench-rmcp-") || name.starts_with("bench-tower-");
+        let folder = if is_peer { &self.peers } else { &self.own };
+        executable(&folder.join("release"), name)
+    }
+
+    /// `bench-load` with these options and a server that it starts, by `wrapper` (for example valgrind) if that is not
+    /// empty.
+    pub(super) fn load(
+        &self,
+        subject: Subject,
+        workload: &Workload,
+        options: &str,
+        wrapper: &[&str],
+    ) -> Result<Command, &'static str> {
+        let args = subject.args(workload)?;
+        let mut command = Command::new(self.path("bench-load"));
+        command
+            .args(options.split(' '))
+            .args(["--wire", &workload.wire, "--ask", &workload.ask, "--"])
+            .args(wrapper)
+            .arg(self.path(subject.program()))
+            .args(args);
+        Ok(command)
+    }
+}
+
+/// Runs a program that prints one line of JSON.
+pub(super) fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T, String> {
+    let output = output_of(command, LIMIT)?;
+    serde_json::from_str(&output).map_err(|error| format!("{error}: {output}"))
 }
 
 #[cfg(test)]
@@ -103,27 +177,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_started_in_its_best_form_or_not_at_all() {
-        let needs = |wire, steps| Needs {
-            wire,
-            tools: 5,
-            steps,
-            nagle: false,
+    fn servers_are_started_in_their_best_form_or_not_at_all() {
+        let words = |subject: Subject, wire: &str, ask: &str| {
+            let mut workload = Workload::plain(wire);
+            (workload.tools, workload.ask) = (5, ask.to_owned());
+            subject.args(&workload).map(|words| words.join(" "))
         };
-        let words =
-            |subject: Subject, wire, steps| subject.args(&needs(wire, steps)).map(|w| w.join(" "));
         assert_eq!(
-            words(Subject::Rmcp, "http-modern", false),
+            words(Subject::Rmcp, "http-modern", "echo:64"),
             Ok("--http 127.0.0.1:0 --stateless --tools 5".to_owned())
         );
         assert_eq!(
-            words(Subject::Tower, "http-modern", true),
+            words(Subject::Tower, "http-modern", "steps:10"),
             Ok("--http 127.0.0.1:0 --events --tools 5".to_owned())
         );
         assert_eq!(
-            words(Subject::Ours, "stdio", true),
+            words(Subject::Ours, "stdio", "steps:10"),
             Ok("--stdio --tools 5".to_owned())
         );
-        assert!(words(Subject::Tower, "http-stateless", false).is_err());
+        assert!(words(Subject::Tower, "http-stateless", "echo:64").is_err());
     }
 }

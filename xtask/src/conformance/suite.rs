@@ -11,8 +11,6 @@ use super::table::Column;
 use crate::programs::{SHORT, major, npm_ci, output_of, run_to_end};
 use crate::steps::say;
 
-/// The oldest Node that npm needs for installing; the suites themselves get one of their own.
-const INSTALLER: u32 = 18;
 /// How long one start of the suite may take.
 const LIMIT: Duration = Duration::from_secs(240);
 /// How long the suite waits for one scenario, in milliseconds: it starts all clients of a suite at once.
@@ -30,7 +28,7 @@ impl Suites {
     /// Gets what is missing. `lists` is the folder with the pinned packages.
     pub(super) fn install(lists: &Path, folder: &Path) -> Result<Self, String> {
         let npm = folder.join("npm");
-        npm_ci(lists, &npm, INSTALLER, |_| false)?;
+        npm_ci(lists, &npm)?;
         let packages = npm.join("node_modules");
         let node = node(&packages)?;
         for line in ReleaseLine::ALL {

@@ -1,21 +1,24 @@
 //! Child processes: packages from registries, programs that run to their end, and servers. Each has a time limit and is
-//! read line by line; a server ends when its handle is dropped.
+//! read line by line; a server is killed when its handle is dropped.
 
 mod packages;
 mod process;
-mod server;
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
+use crate::steps::{cargo, say};
 use crate::workspace::root;
 
-pub(crate) use packages::{InstallMarker, LIMIT, SHORT, copy, major, npm_ci};
-pub(crate) use process::{output_of, run, run_to_end};
-pub(crate) use server::Server;
+pub(crate) use packages::{major, npm_ci, python_venv, venv_python};
+pub(crate) use process::{Server, output_of, run, run_to_end};
 
-/// How long cargo may take to build something.
+/// Time limit of builds.
 pub(crate) const BUILD: Duration = Duration::from_secs(1_800);
+/// Time limit of programs that only print something, for example a version.
+pub(crate) const SHORT: Duration = Duration::from_secs(120);
 
 /// The folder that cargo builds into.
 pub(crate) fn target() -> PathBuf {
@@ -25,17 +28,33 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
+/// Runs `cargo build` with the arguments in `words`.
+pub(crate) fn build(workspace: &Path, target: &Path, words: &str) -> Result<(), String> {
+    let mut command = Command::new(cargo());
+    command
+        .args(["build", "--target-dir"])
+        .arg(target)
+        .args(words.split_whitespace())
+        .current_dir(workspace);
+    let place = workspace.display();
+    run(&mut command, BUILD, say)
+        .map_err(|error| format!("cargo build {words} in {place}: {error}"))
+}
+
+/// The path of a program in a folder.
+pub(crate) fn executable(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
 /// Copies a program of this workspace out of cargo's folder, so that a later build does not replace it while it runs. A
 /// program that still runs from an earlier copy keeps its file: the new copy replaces only the name.
 pub(crate) fn copy_program(name: &str, folder: &Path) -> Result<PathBuf, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    let copy = folder.join(&file);
-    let fresh = folder.join(format!("{}-{file}", std::process::id()));
-    let built = target().join("debug").join(file);
-    std::fs::copy(&built, &fresh)
-        .and_then(|_| std::fs::rename(&fresh, &copy))
-        .map(|()| copy)
-        .map_err(|error| format!("{}: {error}", built.display()))
+    let built = executable(&target().join("debug"), name);
+    let copy = executable(folder, name);
+    let fresh = folder.join(format!("{}-{name}", std::process::id()));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::copy(&built, &fresh))
+        .and_then(|_| fs::rename(&fresh, &copy))
+        .map_err(|error| format!("{} to {}: {error}", built.display(), copy.display()))?;
+    Ok(copy)
 }

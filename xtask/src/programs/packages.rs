@@ -5,51 +5,68 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
-
 use super::process::{output_of, run};
+use super::{SHORT, executable};
 use crate::steps::say;
 
-/// How long a package manager may take; the packages are few, but the network may be slow.
-pub(crate) const LIMIT: Duration = Duration::from_secs(300);
-/// How long a program may take to tell its version, or to make an empty environment.
-pub(crate) const SHORT: Duration = Duration::from_secs(120);
+/// Time limit of a package manager; the packages are few, but the network may be slow.
+const LIMIT: Duration = Duration::from_secs(300);
+/// Records the installed packages in their folder.
+const MARKER: &str = "installed.txt";
+/// The oldest Node that runs npm and all packages.
+const NODE: u32 = 20;
 
-/// Records the installed packages.
-const STAMP: &str = "installed.sha256";
-/// The lists that npm reads.
-const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
-
-/// Installs what the lists in `from` name into `folder`, unless that is there; files that are `wanted` are copied in
-/// any case. `least` is the oldest Node that will do for installing.
-pub(crate) fn npm_ci(
-    from: &Path,
-    folder: &Path,
-    least: u32,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<(), String> {
+/// Installs the npm packages that the lists in `from` name into `folder`, unless they are installed. Also copies the
+/// scripts (`.mjs`) of `from`.
+pub(crate) fn npm_ci(from: &Path, folder: &Path) -> Result<(), String> {
     let version = output_of(Command::new("node").arg("--version"), SHORT)
-        .map_err(|error| format!("node is needed, version {least} or newer: {error}"))?;
-    if major(&version) < least {
-        return Err(format!("node is {version}, but {least} or newer is needed"));
+        .map_err(|error| format!("node is needed, version {NODE} or newer: {error}"))?;
+    if major(&version) < NODE {
+        return Err(format!("node is {version}, but {NODE} or newer is needed"));
     }
-    copy(from, folder, |name| wanted(name) || LISTS.contains(&name))?;
-    let marker = InstallMarker::of(folder, &LISTS, &version)?;
-    if marker.is_current() && folder.join("node_modules").is_dir() {
-        return Ok(());
-    }
-    say(&format!("npm ci: packages of {}", from.display()));
-    let words = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-    let program = if cfg!(windows) { "npm.cmd" } else { "npm" };
-    run(
-        Command::new(program).args(words).current_dir(folder),
-        LIMIT,
-        say,
-    )
-    .map_err(|error| {
-        format!("npm ci failed; it needs npm and a registry that it can reach: {error}")
+    let lists = ["package.json", "package-lock.json"];
+    copy(from, folder, |name| {
+        name.ends_with(".mjs") || lists.contains(&name)
     })?;
-    marker.write()
+    let is_present = folder.join("node_modules").is_dir();
+    install_once(folder, &lists, &version, is_present, || {
+        say(&format!("npm ci: packages of {}", from.display()));
+        let mut npm = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        run(npm.current_dir(folder), LIMIT, say).map_err(|error| {
+            format!("npm ci failed; it needs npm and a registry that it can reach: {error}")
+        })
+    })
+}
+
+/// Copies the Python scripts and `requirements.txt` of `from` to `folder` and installs the requirements into the virtual
+/// environment `venv`, unless they are installed.
+pub(crate) fn python_venv(from: &Path, folder: &Path, venv: &Path) -> Result<(), String> {
+    let python = if cfg!(windows) { "python" } else { "python3" };
+    let version = output_of(Command::new(python).arg("--version"), SHORT)
+        .map_err(|error| format!("{python} is needed, version 3.10 or newer: {error}"))?;
+    let list = "requirements.txt";
+    copy(from, folder, |name| name.ends_with(".py") || name == list)?;
+    let is_present = venv_python(venv).is_file();
+    install_once(folder, &[list], &version, is_present, || {
+        say("pip install: packages for Python");
+        let mut create = Command::new(python);
+        create.args(["-m", "venv", "--clear"]).arg(venv);
+        run(&mut create, SHORT, say)
+            .map_err(|error| format!("{python} cannot make an environment (venv): {error}"))?;
+        let words = "-m pip install --quiet --no-input --disable-pip-version-check --no-deps --require-hashes -r";
+        let mut pip = Command::new(venv_python(venv));
+        pip.args(words.split(' ')).arg(folder.join(list));
+        run(&mut pip, LIMIT, say).map_err(|error| {
+            format!("pip install failed; it needs an index that it can reach: {error}")
+        })
+    })
+}
+
+/// The interpreter of a virtual environment.
+pub(crate) fn venv_python(venv: &Path) -> PathBuf {
+    let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+    executable(&venv.join(folder), "python")
 }
 
 /// The major version of Node, or zero if the text is not a version.
@@ -58,8 +75,8 @@ pub(crate) fn major(version: &str) -> u32 {
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
-/// Copies the files that are wanted into a folder, which is made if it is not there.
-pub(crate) fn copy(from: &Path, to: &Path, wanted: impl Fn(&str) -> bool) -> Result<(), String> {
+/// Copies the wanted files into a folder, which is created if it is missing.
+fn copy(from: &Path, to: &Path, wanted: impl Fn(&str) -> bool) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", to.display());
     fs::create_dir_all(to).map_err(failed)?;
     for entry in fs::read_dir(from).map_err(failed)? {
@@ -72,43 +89,26 @@ pub(crate) fn copy(from: &Path, to: &Path, wanted: impl Fn(&str) -> bool) -> Res
     Ok(())
 }
 
-/// A file that records the packages that are installed in its folder.
-#[derive(Debug)]
-pub(crate) struct InstallMarker {
-    file: PathBuf,
-    text: String,
-}
-
-impl InstallMarker {
-    /// The stamp for these lists of packages and this version of what runs them.
-    pub(crate) fn of(folder: &Path, lists: &[&str], version: &str) -> Result<Self, String> {
-        let mut hash = Sha256::new();
-        hash.update(version);
-        for list in lists {
-            let path = folder.join(list);
-            hash.update(fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?);
-        }
-        let text = hash
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        Ok(Self {
-            file: folder.join(STAMP),
-            text,
-        })
+/// Calls `install` unless the marker in `folder` has the same package lists and the same version of the interpreter.
+fn install_once(
+    folder: &Path,
+    lists: &[&str],
+    version: &str,
+    is_present: bool,
+    install: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    let mut wanted = version.to_owned();
+    for list in lists {
+        let path = folder.join(list);
+        wanted +=
+            &fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-
-    /// Whether exactly these packages are installed.
-    pub(crate) fn is_current(&self) -> bool {
-        fs::read_to_string(&self.file).is_ok_and(|text| text == self.text)
+    let marker = folder.join(MARKER);
+    if is_present && fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
     }
-
-    /// Records them.
-    pub(crate) fn write(&self) -> Result<(), String> {
-        fs::write(&self.file, &self.text)
-            .map_err(|error| format!("{}: {error}", self.file.display()))
-    }
+    install()?;
+    fs::write(&marker, wanted).map_err(|error| format!("{}: {error}", marker.display()))
 }
 
 #[cfg(test)]

@@ -1,120 +1,214 @@
-//! Programs with a time limit, read line by line.
+//! Programs with a time limit, read line by line, and servers that print their address.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How much of what a program complains about is told when it fails.
-pub(super) const ERROR_LINES: usize = 40;
+/// How many of the last lines of output an error repeats.
+const LAST_LINES: usize = 40;
 
-/// A line of output.
-#[derive(Debug)]
-pub(super) struct OutputLine {
-    /// Whether it came by stderr.
-    pub(super) is_stderr: bool,
-    pub(super) text: String,
-}
+/// How long a server may take to print its address.
+const START: Duration = Duration::from_secs(60);
 
-/// Runs a program and shows each line of its stdout to `watch`.
+/// Runs a program and passes each line of its stdout to `watch`.
 ///
 /// # Errors
-/// It cannot be started, fails, or takes longer than it may; with the last lines of its stderr.
+/// The program does not start, fails, or exceeds the time limit; with the last lines of its stderr.
 pub(crate) fn run(
     command: &mut Command,
     limit: Duration,
     watch: impl FnMut(&str),
 ) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
     let ended = run_to_end(command, limit, watch)?;
     if ended.status.success() {
         return Ok(());
     }
+    let name = command.get_program().to_string_lossy();
     Err(format!(
         "{name} ended with {}\n{}",
         ended.status, ended.errors
     ))
 }
 
+/// Runs a program and returns its stdout, trimmed.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String, String> {
+    let mut output = String::new();
+    run(command, limit, |line| output += line)?;
+    Ok(output.trim().to_owned())
+}
+
 /// How a program ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Success or not.
+    /// Success or failure.
     pub(crate) status: ExitStatus,
     /// The last lines of its stderr.
     pub(crate) errors: String,
 }
 
-/// Runs a program as [`run`] does, for those who judge the end by themselves.
+/// Runs a program as [`run`] does; the caller judges the exit status.
 ///
 /// # Errors
-/// It cannot be started, or takes longer than it may.
+/// The program does not start or exceeds the time limit.
 pub(crate) fn run_to_end(
     command: &mut Command,
     limit: Duration,
     mut watch: impl FnMut(&str),
 ) -> Result<Ended, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let (mut child, lines) = start(command)?;
+    let mut process = Process::start(command)?;
     let mut errors = Vec::new();
     let end = Instant::now() + limit;
-    let status = wait(&mut child, &lines, end, |line| {
-        if line.is_stderr {
-            errors.push(line.text);
-        } else {
-            watch(&line.text);
+    let received = loop {
+        match process.line(end) {
+            Ok(OutputLine {
+                is_stderr: true,
+                text,
+            }) => errors.push(text),
+            Ok(line) => watch(&line.text),
+            Err(reason) => break reason,
         }
-    });
-    let errors = errors
-        .split_off(errors.len().saturating_sub(ERROR_LINES))
-        .join("\n");
-    match status.map_err(|error| format!("{name}: {error}"))? {
-        Some(status) => Ok(Ended { status, errors }),
-        None => Err(format!(
-            "{name} took longer than {} s\n{errors}",
+    };
+    let errors = last_lines(&errors);
+    match received {
+        RecvTimeoutError::Disconnected => {
+            let status = process.child.wait();
+            let status = status.map_err(|error| format!("{}: {error}", process.name))?;
+            Ok(Ended { status, errors })
+        }
+        RecvTimeoutError::Timeout => Err(format!(
+            "{} took longer than {} s\n{errors}",
+            process.name,
             limit.as_secs()
         )),
     }
 }
 
-/// Starts a program that is read line by line and has nothing to read.
-pub(super) fn start(command: &mut Command) -> Result<(Child, Receiver<OutputLine>), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("{name}: {error}"))?;
-    let lines = lines(&mut child);
-    Ok((child, lines))
+/// A running server, which is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    process: Process,
+    url: String,
 }
 
-/// Runs a program that says one thing.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String, String> {
-    let mut said = String::new();
-    run(command, limit, |line| said += line)?;
-    Ok(said.trim().to_owned())
-}
-
-/// Both outputs, as they come.
-fn lines(child: &mut Child) -> Receiver<OutputLine> {
-    let (sender, receiver) = sync_channel(1_024);
-    if let Some(stdout) = child.stdout.take() {
-        forward(stdout, false, sender.clone());
+impl Server {
+    /// Starts a server on a port of its choice. A line of its stdout or stderr has to contain `http://HOST:PORT`; `path`
+    /// is appended to it.
+    ///
+    /// # Errors
+    /// The server does not start, ends, or prints no address in time; with the last lines of its output.
+    pub(crate) fn start(command: &mut Command, path: &str) -> Result<Self, String> {
+        let process = Process::start(command)?;
+        let mut output = Vec::new();
+        let end = Instant::now() + START;
+        let reason = loop {
+            match process.line(end) {
+                Ok(line) => {
+                    if let Some(origin) = origin(&line.text) {
+                        let url = format!("{origin}{path}");
+                        return Ok(Self { process, url });
+                    }
+                    output.push(line.text);
+                }
+                Err(RecvTimeoutError::Disconnected) => break "ended".to_owned(),
+                Err(RecvTimeoutError::Timeout) => break format!("waited {} s", START.as_secs()),
+            }
+        };
+        Err(format!(
+            "{} {reason} without printing its address\n{}",
+            process.name,
+            last_lines(&output)
+        ))
     }
-    if let Some(stderr) = child.stderr.take() {
-        forward(stderr, true, sender);
+
+    /// Its URL.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
-    receiver
+
+    /// Kills the server, which must still be running.
+    ///
+    /// # Errors
+    /// The server has ended; with the last lines of its output.
+    pub(crate) fn end(mut self) -> Result<(), String> {
+        let name = &self.process.name;
+        match self.process.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => {
+                let output: Vec<String> = self.process.lines.iter().map(|line| line.text).collect();
+                let output = last_lines(&output);
+                Err(format!("{name} ended by itself with {status}\n{output}"))
+            }
+            Err(error) => Err(format!("{name}: {error}")),
+        }
+    }
 }
 
-fn forward(pipe: impl Read + Send + 'static, is_stderr: bool, sender: SyncSender<OutputLine>) {
+/// The scheme, host and port in a line.
+fn origin(line: &str) -> Option<&str> {
+    let rest = &line[line.find("http://")?..];
+    let port = rest.rfind(':')? + 1;
+    let digits = rest[port..].find(|c: char| !c.is_ascii_digit());
+    let end = port + digits.unwrap_or(rest.len() - port);
+    (end > port).then(|| &rest[..end])
+}
+
+/// A child process without stdin, killed on drop.
+#[derive(Debug)]
+struct Process {
+    name: String,
+    child: Child,
+    lines: Receiver<OutputLine>,
+}
+
+/// A line of output.
+#[derive(Debug)]
+struct OutputLine {
+    is_stderr: bool,
+    text: String,
+}
+
+impl Process {
+    fn start(command: &mut Command) -> Result<Self, String> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("{name}: {error}"))?;
+        // Unbounded: a full pipe would block the program.
+        let (sender, lines) = channel();
+        if let Some(stdout) = child.stdout.take() {
+            forward(stdout, false, sender.clone());
+        }
+        if let Some(stderr) = child.stderr.take() {
+            forward(stderr, true, sender);
+        }
+        Ok(Self { name, child, lines })
+    }
+
+    /// The next line; `Disconnected` after the last one.
+    fn line(&self, end: Instant) -> Result<OutputLine, RecvTimeoutError> {
+        let left = end.saturating_duration_since(Instant::now());
+        self.lines.recv_timeout(left)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only if the process has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn forward(pipe: impl Read + Send + 'static, is_stderr: bool, sender: Sender<OutputLine>) {
     thread::spawn(move || {
         for line in BufReader::new(pipe).split(b'\n') {
             let Ok(line) = line else { break };
@@ -126,66 +220,88 @@ fn forward(pipe: impl Read + Send + 'static, is_stderr: bool, sender: SyncSender
     });
 }
 
-/// Reads until both outputs have ended or the time is up; then the program is killed, and there
-/// is no status.
-fn wait(
-    child: &mut Child,
-    lines: &Receiver<OutputLine>,
-    end: Instant,
-    mut each: impl FnMut(OutputLine),
-) -> std::io::Result<Option<ExitStatus>> {
-    loop {
-        match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok(line) => each(line),
-            Err(RecvTimeoutError::Disconnected) => return child.wait().map(Some),
-            Err(RecvTimeoutError::Timeout) => {
-                child.kill()?;
-                child.wait()?;
-                return Ok(None);
-            }
-        }
-    }
+fn last_lines(lines: &[String]) -> String {
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sh(script: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        command
+    #[test]
+    fn the_origin_is_found_in_the_output_of_servers() {
+        for (line, expected) in [
+            ("http://127.0.0.1:80/mcp", Some("http://127.0.0.1:80")),
+            (
+                "INFO:  Uvicorn running on http://[::1]:8000 (Press CTRL+C to quit)",
+                Some("http://[::1]:8000"),
+            ),
+            ("listening on port 3001", None),
+            ("see http://example.com/docs", None),
+        ] {
+            assert_eq!(origin(line), expected, "{line}");
+        }
     }
 
-    #[test]
-    fn lines_are_shown_and_failures_bring_what_was_complained_about() {
-        let mut seen = Vec::new();
-        let minute = Duration::from_secs(60);
-        let outcome = run(&mut sh("echo a; echo b >&2; exit 3"), minute, |line| {
-            seen.push(line.to_owned());
-        });
-        assert_eq!(seen, ["a"]);
-        let error = outcome.unwrap_err();
-        assert!(
-            error.contains("sh ended with") && error.ends_with("\nb"),
-            "{error}"
-        );
-        assert_eq!(
-            output_of(&mut sh("echo v20.1"), minute),
-            Ok("v20.1".to_owned())
-        );
-    }
+    #[cfg(unix)]
+    mod programs {
+        use super::*;
 
-    #[test]
-    fn who_takes_too_long_is_killed() {
-        let error = run(&mut sh("exec sleep 60"), Duration::from_millis(50), |_| {}).unwrap_err();
-        assert!(error.starts_with("sh took longer"), "{error}");
-    }
+        const MINUTE: Duration = Duration::from_secs(60);
 
-    #[test]
-    fn a_missing_program_is_named() {
-        let missing = &mut Command::new("no-such-program");
-        let error = run(missing, Duration::from_secs(60), |_| {}).unwrap_err();
-        assert!(error.starts_with("no-such-program: "), "{error}");
+        fn sh(script: &str) -> Command {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        }
+
+        #[test]
+        fn stdout_is_watched_and_a_failure_includes_stderr() {
+            let mut seen = Vec::new();
+            let outcome = run(&mut sh("echo a; echo b >&2; exit 3"), MINUTE, |line| {
+                seen.push(line.to_owned());
+            });
+            assert_eq!(seen, ["a"]);
+            let error = outcome.unwrap_err();
+            assert!(
+                error.contains("sh ended with") && error.ends_with("\nb"),
+                "{error}"
+            );
+            assert_eq!(
+                output_of(&mut sh("echo v20.1"), MINUTE),
+                Ok("v20.1".to_owned())
+            );
+        }
+
+        #[test]
+        fn slow_and_missing_programs_are_named() {
+            let limit = Duration::from_millis(50);
+            let error = run(&mut sh("exec sleep 60"), limit, |_| {}).unwrap_err();
+            assert!(error.starts_with("sh took longer"), "{error}");
+            let missing = &mut Command::new("no-such-program");
+            let error = run(missing, MINUTE, |_| {}).unwrap_err();
+            assert!(error.starts_with("no-such-program: "), "{error}");
+        }
+
+        #[test]
+        fn a_server_has_a_url_and_is_ended_by_its_owner() {
+            let script = "echo warming up; echo at http://127.0.0.1:4242 >&2; exec sleep 60";
+            let server = Server::start(&mut sh(script), "/mcp").unwrap();
+            assert_eq!(server.url(), "http://127.0.0.1:4242/mcp");
+            assert_eq!(server.end(), Ok(()));
+        }
+
+        #[test]
+        fn a_server_that_ends_too_early_is_an_error_with_its_output() {
+            let error = Server::start(&mut sh("echo no port >&2; exit 1"), "").unwrap_err();
+            assert!(
+                error.contains("ended without") && error.contains("no port"),
+                "{error}"
+            );
+            let mut server = Server::start(&mut sh("echo http://127.0.0.1:1; exit 3"), "").unwrap();
+            server.process.child.wait().unwrap();
+            let error = server.end().unwrap_err();
+            assert!(error.contains("ended by itself"), "{error}");
+        }
     }
 }

@@ -1,0 +1,114 @@
+//! The measured calls, as `workloads.toml` lists them.
+
+use serde::Deserialize;
+
+/// All calls that are measured.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Workloads {
+    /// Calls to all servers, in the order of the page.
+    #[serde(rename = "group")]
+    pub(super) groups: Vec<Group>,
+    /// Calls of clients.
+    pub(super) clients: Vec<Workload>,
+    /// Calls of which instructions and allocations are counted.
+    #[serde(rename = "gate")]
+    pub(super) gates: Vec<Workload>,
+}
+
+/// A heading of the page with its rows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Group {
+    pub(super) title: String,
+    pub(super) rows: Vec<Workload>,
+}
+
+/// One way of calling. The file explains the members.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Workload {
+    pub(super) name: String,
+    pub(super) wire: String,
+    pub(super) ask: String,
+    pub(super) calls: u32,
+    pub(super) tools: u32,
+    pub(super) sessions: u32,
+    pub(super) nagle: bool,
+    pub(super) rounds: Option<usize>,
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            wire: String::new(),
+            ask: "echo:64".to_owned(),
+            calls: 1,
+            tools: 0,
+            sessions: 0,
+            nagle: false,
+            rounds: None,
+        }
+    }
+}
+
+impl Workloads {
+    /// Reads the file.
+    ///
+    /// # Panics
+    /// Never: a test reads it.
+    #[expect(clippy::expect_used, reason = "the file is part of the program")]
+    pub(super) fn load() -> Self {
+        toml::from_str(include_str!("workloads.toml")).expect("workloads.toml is valid")
+    }
+}
+
+impl Workload {
+    /// A server over this wire, without other requirements.
+    pub(super) fn plain(wire: &str) -> Self {
+        Self {
+            wire: wire.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn is_stdio(&self) -> bool {
+        self.wire.starts_with("stdio")
+    }
+
+    /// Whether notifications precede the response.
+    pub(super) fn has_notifications(&self) -> bool {
+        self.ask.starts_with("steps")
+    }
+
+    /// The size that is asked for.
+    pub(super) fn size(&self) -> u32 {
+        let digits = self.ask.rsplit(':').next();
+        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_different() {
+        let Workloads {
+            mut groups,
+            clients,
+            gates,
+        } = Workloads::load();
+        for (title, rows) in [("clients", clients), ("gates", gates)] {
+            let title = title.to_owned();
+            groups.push(Group { title, rows });
+        }
+        for group in groups {
+            let mut names: Vec<_> = group.rows.iter().map(|row| &row.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), group.rows.len(), "{}", group.title);
+        }
+    }
+}
