@@ -203,7 +203,7 @@ fn allocations(root: &Path) -> Result<Vec<(String, f64)>, String> {
     if counts.is_empty() {
         return Err(format!(
             "cargo {words}: the tests printed no counts\n{}",
-            ended.errors
+            ended.text
         ));
     }
     Ok(counts)

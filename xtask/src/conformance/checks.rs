@@ -1,16 +1,24 @@
-//! What the suite writes down about a scenario.
+//! The results that the suite writes, and their tables.
 
 use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::later;
-use super::plan::Role;
+use super::suite::{Role, Run};
+use crate::table::Table;
 
 const FILE: &str = "checks.json";
-/// How a folder's name goes on behind the scenario's: a dash and the time, with dashes.
+/// The end of a folder's name, behind the name of the scenario: the time.
 const STAMP: &str = "-2026-11-21T09-25-40-348Z";
+
+/// Scenarios that run and are not judged, because the suite or this SDK lacks something: role, beginning of the names,
+/// and reason.
+const NOT_JUDGED: [(Role, &str, &str); 1] = [(
+    Role::Server,
+    "tasks-status-notifications",
+    "the suite skips its only check; tests/suites/tasks has it",
+)];
 
 /// One check.
 #[derive(Debug, Deserialize)]
@@ -22,77 +30,64 @@ struct Check {
     error_message: Option<String>,
 }
 
-/// What became of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// How many checks passed, and what is wrong with each of the others.
-    Judged {
-        passed: usize,
-        failures: Vec<String>,
-        warnings: Vec<String>,
-    },
-    /// It does not count yet.
-    Later,
+/// The outcome of a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// Number of checks that passed.
+    pub(super) passed: usize,
+    pub(super) failures: Vec<String>,
+    pub(super) warnings: Vec<String>,
+    /// Why the scenario is not judged.
+    pub(super) not_judged: Option<&'static str>,
 }
 
 impl Outcome {
     fn of(checks: &[Check]) -> Self {
-        let with = |status: &'static str| checks.iter().filter(move |check| check.status == status);
-        let told = |check: &Check| {
-            let what = check.error_message.as_ref().or(check.description.as_ref());
-            format!("{}: {}", check.id, what.map_or("", |what| what))
-        };
-        let known = ["SUCCESS", "FAILURE", "WARNING", "SKIPPED", "INFO"];
-        let strange = checks
-            .iter()
-            .filter(|check| !known.contains(&&*check.status))
-            .map(|check| format!("{}: has the strange status {}", check.id, check.status));
-        Self::Judged {
-            passed: with("SUCCESS").count(),
-            failures: with("FAILURE").map(told).chain(strange).collect(),
-            warnings: with("WARNING").map(told).collect(),
+        let mut outcome = Self::default();
+        for Check {
+            id,
+            status,
+            description,
+            error_message,
+        } in checks
+        {
+            let detail = error_message.as_ref().or(description.as_ref());
+            let text = format!("{id}: {}", detail.map_or("", |text| text));
+            match &**status {
+                "SUCCESS" => outcome.passed += 1,
+                "FAILURE" => outcome.failures.push(text),
+                "WARNING" => outcome.warnings.push(text),
+                "SKIPPED" | "INFO" => {}
+                _ => outcome
+                    .failures
+                    .push(format!("{id}: unknown status {status}")),
+            }
         }
+        outcome
     }
 
-    /// A scenario of which nothing but this is known.
+    /// A scenario that failed without checks.
     pub(super) fn fault(fault: String) -> Self {
-        Self::Judged {
-            passed: 0,
+        Self {
             failures: vec![fault],
-            warnings: Vec::new(),
+            ..Self::default()
         }
     }
 
-    /// Adds what the checks do not say.
-    pub(super) fn fail(&mut self, failure: String) {
-        if let Self::Judged { failures, .. } = self {
-            failures.push(failure);
-        }
+    pub(super) fn has_problem(&self) -> bool {
+        !self.failures.is_empty() || !self.warnings.is_empty()
     }
 }
 
-/// The outcomes of a run, in the order in which the scenarios were done, and whether any check at all has failed, also
-/// one that does not count yet.
-#[derive(Debug, Default)]
-pub(super) struct Outcomes {
-    pub(super) scenarios: Vec<(String, Outcome)>,
-    pub(super) any_failed: bool,
-}
-
-/// Reads everything that a run has written into its folder.
-pub(super) fn read(folder: &Path, role: Role) -> Result<Outcomes, String> {
+/// Reads the outcomes in the folder of a run, in the order in which the scenarios ended.
+pub(super) fn read(folder: &Path, role: Role) -> Result<Vec<(String, Outcome)>, String> {
     let mut found = Vec::new();
     walk(folder, "", &mut found)?;
-    // By the time, and then by the name.
     found.sort_by(|a, b| (&a.1, &a.0).cmp(&(&b.1, &b.0)));
-    let mut outcomes = Outcomes::default();
+    let mut outcomes = Vec::new();
     for (name, stamp) in found {
         let path = folder.join(format!("{name}{stamp}")).join(FILE);
-        let scenario = match role {
-            Role::Server => name.strip_prefix("server-").unwrap_or(&name),
-            Role::Client => &name,
-        };
-        let outcome = match fs::read(&path) {
+        let mut outcome = match fs::read(&path) {
             Ok(text) => {
                 let checks: Vec<Check> = serde_json::from_slice(&text)
                     .map_err(|error| format!("{}: {error}", path.display()))?;
@@ -100,22 +95,19 @@ pub(super) fn read(folder: &Path, role: Role) -> Result<Outcomes, String> {
             }
             Err(_) => Outcome::fault("the suite wrote no checks".to_owned()),
         };
-        if let Outcome::Judged {
-            failures, warnings, ..
-        } = &outcome
-        {
-            outcomes.any_failed |= !failures.is_empty() || !warnings.is_empty();
-        }
-        let outcome = match later::reason(role, scenario) {
-            Some(_) => Outcome::Later,
-            None => outcome,
+        let scenario = match role {
+            Role::Server => name.strip_prefix("server-").unwrap_or(&name),
+            Role::Client => &name,
         };
-        outcomes.scenarios.push((scenario.to_owned(), outcome));
+        let mut entries = NOT_JUDGED.iter();
+        let entry = entries.find(|(of, start, _)| *of == role && scenario.starts_with(start));
+        outcome.not_judged = entry.map(|(_, _, reason)| *reason);
+        outcomes.push((scenario.to_owned(), outcome));
     }
     Ok(outcomes)
 }
 
-/// The folders of scenarios, split in name and stamp; a slash in the name is a folder in a folder.
+/// The folders of scenarios, split into name and stamp; a slash in the name is a folder in a folder.
 fn walk(root: &Path, inside: &str, found: &mut Vec<(String, String)>) -> Result<(), String> {
     let folder = root.join(inside);
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -139,14 +131,139 @@ fn walk(root: &Path, inside: &str, found: &mut Vec<(String, String)>) -> Result<
 /// The name and the stamp of a folder, if it has one.
 fn split(name: &str) -> Option<(&str, &str)> {
     let (scenario, stamp) = name.split_at_checked(name.len().checked_sub(STAMP.len())?)?;
-    let fits = stamp.chars().zip(STAMP.chars()).all(|(c, pattern)| {
-        if pattern.is_ascii_digit() {
-            c.is_ascii_digit()
-        } else {
-            c == pattern
+    let shape = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "0");
+    (shape(stamp) == shape(STAMP)).then_some((scenario, stamp))
+}
+
+/// A run and its outcomes.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) run: Run,
+    pub(super) outcomes: Vec<(String, Outcome)>,
+    /// Failures of the run itself.
+    pub(super) faults: Vec<String>,
+}
+
+impl Column {
+    pub(super) fn outcome(&self, scenario: &str) -> Option<&Outcome> {
+        let mut outcomes = self.outcomes.iter();
+        outcomes.find_map(|(name, outcome)| (name == scenario).then_some(outcome))
+    }
+
+    /// The outcomes that count.
+    pub(super) fn judged(&self) -> impl Iterator<Item = (&str, &Outcome)> {
+        let judged = self
+            .outcomes
+            .iter()
+            .filter(|(_, outcome)| outcome.not_judged.is_none());
+        judged.map(|(scenario, outcome)| (&**scenario, outcome))
+    }
+
+    /// One line about the run.
+    pub(super) fn summary(&self) -> String {
+        let sum =
+            |count: fn(&Outcome) -> usize| self.judged().map(|(_, all)| count(all)).sum::<usize>();
+        let [passed, failed, warned] = [
+            sum(|all| all.passed),
+            sum(|all| all.failures.len()),
+            sum(|all| all.warnings.len()),
+        ];
+        let scenarios = self.judged().count();
+        let name = self.run.name();
+        let mut line = format!(
+            "{name:31} {scenarios:2} scenarios: {passed} passed, {failed} failed, {warned} warnings"
+        );
+        let not_judged = self.outcomes.len() - scenarios;
+        if not_judged > 0 {
+            line += &format!("; {not_judged} not judged");
         }
-    });
-    fits.then_some((scenario, stamp))
+        line
+    }
+
+    /// All failures and warnings, one entry each.
+    pub(super) fn failures(&self) -> Vec<String> {
+        let mut all = self.faults.clone();
+        for (scenario, outcome) in self.judged() {
+            let entry =
+                |kind: &'static str| move |text: &String| format!("{scenario}: {kind}: {text}");
+            all.extend(outcome.failures.iter().map(entry("failure")));
+            all.extend(outcome.warnings.iter().map(entry("warning")));
+            if outcome.passed == 0 && outcome.failures.is_empty() {
+                all.push(format!("{scenario}: not a single check passed"));
+            }
+        }
+        let name = self.run.name();
+        all.into_iter()
+            .map(|text| format!("{name}: {text}"))
+            .collect()
+    }
+}
+
+/// Entries of [`NOT_JUDGED`] that no scenario has; for all runs of all roles.
+pub(super) fn unused(columns: &[Column]) -> Vec<String> {
+    let is_used = |reason: &str| {
+        let mut outcomes = columns.iter().flat_map(|column| &column.outcomes);
+        outcomes.any(|(_, outcome)| outcome.not_judged == Some(reason))
+    };
+    let unused = NOT_JUDGED.iter().filter(|(_, _, reason)| !is_used(reason));
+    let text = |(role, start, _): &(Role, &str, &str)| {
+        format!(
+            "no {} scenario begins with {start}: remove it from checks.rs",
+            role.name()
+        )
+    };
+    unused.map(text).collect()
+}
+
+/// A table for each role, for a terminal.
+pub(super) fn tables(columns: &[Column]) -> String {
+    let mut text = String::new();
+    for columns in columns.chunk_by(|a, b| a.run.role == b.run.role) {
+        let titles = columns.iter().map(|column| column.run.title.clone());
+        let mut table = Table::new(
+            [columns[0].run.role.name().to_owned()]
+                .into_iter()
+                .chain(titles),
+        );
+        let mut scenarios: Vec<&str> = Vec::new();
+        let mut reasons: Vec<&str> = Vec::new();
+        for (scenario, outcome) in columns.iter().flat_map(|column| &column.outcomes) {
+            if !scenarios.contains(&&**scenario) {
+                scenarios.push(scenario);
+                reasons.extend(
+                    outcome
+                        .not_judged
+                        .filter(|reason| !reasons.contains(reason)),
+                );
+            }
+        }
+        for scenario in scenarios {
+            let cells = columns.iter().map(|column| match column.outcome(scenario) {
+                None => String::new(),
+                Some(Outcome {
+                    not_judged: Some(_),
+                    ..
+                }) => "not judged".to_owned(),
+                Some(Outcome {
+                    passed,
+                    failures,
+                    warnings,
+                    ..
+                }) => {
+                    format!("{passed}/{}/{}", failures.len(), warnings.len())
+                }
+            });
+            table.row([scenario.to_owned()].into_iter().chain(cells));
+        }
+        text += &table.plain();
+        text += "checks passed/failed/with a warning";
+        text += &reasons
+            .iter()
+            .map(|reason| format!("; not judged: {reason}"))
+            .collect::<String>();
+        text += "\n\n";
+    }
+    text
 }
 
 #[cfg(test)]
@@ -174,14 +291,12 @@ mod tests {
             {"id": "f", "status": "PERHAPS"}
         ]"#;
         let checks: Vec<Check> = serde_json::from_str(checks).unwrap();
-        let expected = Outcome::Judged {
-            passed: 1,
-            failures: vec![
-                "d: what went wrong".to_owned(),
-                "f: has the strange status PERHAPS".to_owned(),
-            ],
-            warnings: vec!["e: what is checked".to_owned()],
-        };
-        assert_eq!(Outcome::of(&checks), expected);
+        let outcome = Outcome::of(&checks);
+        assert_eq!(outcome.passed, 1);
+        assert_eq!(
+            outcome.failures,
+            ["d: what went wrong", "f: unknown status PERHAPS"]
+        );
+        assert_eq!(outcome.warnings, ["e: what is checked"]);
     }
 }

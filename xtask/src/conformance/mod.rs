@@ -1,28 +1,23 @@
 //! `cargo xtask conformance`: the official suite, both published lines, against our server and our client.
 //!
-//! The suites are pinned in `tests/conformance` and installed under `target/conformance`, with the Node they need. What
-//! is judged is the list of checks that they write: a failure or a warning in any scenario fails the run, whether the
-//! suite scores that scenario or not, and so does a scenario that passes fewer checks than `passed.txt` says. There is
-//! no list of failures that are expected; [`later`] names what is not built yet.
+//! The suites are pinned in `tests/conformance` and installed under `target/conformance`, with the Node they need. The
+//! checks that they write are judged: a failure or a warning in any scenario fails the run, whether the suite scores that
+//! scenario or not, and so does a scenario that passes fewer checks than `passed.txt` says. There is no list of expected
+//! failures.
 
 mod checks;
-mod later;
 mod passed;
-mod plan;
 mod suite;
-mod table;
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
-use crate::programs::{BUILD, Server, copy_program, run as run_program, target};
-use crate::steps::{cargo, say};
+use crate::programs::{Server, build, copy_program, target};
+use crate::steps::say;
 use crate::workspace::root;
-use checks::Outcome;
-use plan::{Role, Run, Selection};
-use suite::Suites;
-use table::Column;
+use checks::Column;
+use passed::Passed;
+use suite::{REVISIONS, Role, Suites, runs};
 
 const SCRIPTS: &str = "tests/conformance";
 const USAGE: &str =
@@ -33,7 +28,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let start = Instant::now();
     let wanted = Wanted::parse(args)?;
     let folder = target().join("conformance");
-    build(root(), &wanted)?;
+    let bins = wanted
+        .roles()
+        .map(|role| format!(" --bin {}", role.program()));
+    build(
+        root(),
+        &target(),
+        &format!("-p mcp-tests{}", bins.collect::<String>()),
+    )?;
     let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
     let mut columns = Vec::new();
     for role in wanted.roles() {
@@ -43,14 +45,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             Role::Client => test_client(&suites, &program, wanted.revision)?,
         });
     }
-    say(&format!("\n{}", table::plain(&columns)));
+    say(&format!("\n{}", checks::tables(&columns)));
     let mut failures: Vec<String> = columns.iter().flat_map(Column::failures).collect();
     if wanted.is_all() {
-        failures.extend(later::unused(&columns));
+        failures.extend(checks::unused(&columns));
     }
-    let known = passed::Passed::load(root())?;
+    let mut known = Passed::load(root())?;
     if wanted.bless && failures.is_empty() {
-        known.updated(&columns).store(root())?;
+        known.update(&columns);
+        known.store(root())?;
     } else {
         failures.extend(known.check(&columns));
     }
@@ -61,8 +64,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     Err(failures.join("\n"))
 }
 
-/// What the arguments ask for.
-#[derive(Debug, PartialEq, Eq)]
+/// The arguments.
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted {
     role: Option<Role>,
     revision: Option<&'static str>,
@@ -71,20 +74,16 @@ struct Wanted {
 
 impl Wanted {
     fn parse(args: &[String]) -> Result<Self, String> {
-        let mut this = Self {
-            role: None,
-            revision: None,
-            bless: false,
-        };
+        let mut this = Self::default();
         let mut words = args.iter();
         while let Some(word) = words.next() {
             match &**word {
                 "--bless" => this.bless = true,
                 "--revision" => {
                     let value = words.next().map_or("", |value| value);
-                    let known = plan::REVISIONS.iter().find(|known| **known == value);
+                    let known = REVISIONS.into_iter().find(|known| *known == value);
                     this.revision = Some(known.ok_or_else(|| {
-                        let known = plan::REVISIONS.join(", ");
+                        let known = REVISIONS.join(", ");
                         format!("--revision takes one of [{known}], not {value:?}\n{USAGE}")
                     })?);
                 }
@@ -101,9 +100,9 @@ impl Wanted {
     }
 
     fn roles(&self) -> impl Iterator<Item = Role> {
-        Role::ALL
-            .into_iter()
-            .filter(|role| self.role.is_none_or(|wanted| wanted == *role))
+        let wanted = self.role;
+        let roles = Role::ALL.into_iter();
+        roles.filter(move |role| wanted.is_none_or(|wanted| wanted == *role))
     }
 
     fn is_all(&self) -> bool {
@@ -111,75 +110,59 @@ impl Wanted {
     }
 }
 
-fn build(root: &Path, wanted: &Wanted) -> Result<(), String> {
-    let mut command = Command::new(cargo());
-    command.args(["build", "-p", "mcp-tests"]).current_dir(root);
-    for role in wanted.roles() {
-        command.args(["--bin", role.program()]);
-    }
-    run_program(&mut command, BUILD, say)
-}
-
-/// All runs against one server, which has to outlive them.
+/// All runs against one server, which must not end before them.
 fn test_server(
     suites: &Suites,
     program: &Path,
     revision: Option<&str>,
 ) -> Result<Vec<Column>, String> {
-    let mut command = Command::new(program);
+    let mut command = std::process::Command::new(program);
     let server = Server::start(command.args(["--http", "127.0.0.1:0"]), "/mcp")?;
-    let mut columns = Vec::new();
-    for run in plan::runs(Role::Server, revision) {
-        columns.push(suites.run(run, server.url())?);
-    }
+    let runs = runs(Role::Server, revision);
+    let columns: Result<_, _> = runs
+        .iter()
+        .map(|run| suites.run(run, server.url()))
+        .collect();
     server.end()?;
-    Ok(columns)
+    columns
 }
 
-/// All runs with one client, then each scenario alone, where the client's own end counts.
+/// All runs with one client, then every scenario alone, once for each line and revision, where the exit status of the
+/// client counts.
 fn test_client(
     suites: &Suites,
     program: &Path,
     revision: Option<&str>,
 ) -> Result<Vec<Column>, String> {
-    let command = program
-        .to_str()
-        .filter(|path| !path.contains(' '))
-        .ok_or_else(|| {
-            let path = program.display();
-            format!("{path} has a space in it, where the suite would cut it; set CARGO_TARGET_DIR to a folder without")
-        })?;
+    let path = program.display();
+    let command = program.to_str().filter(|path| !path.contains(' '));
+    let command = command.ok_or_else(|| {
+        format!("the suite cannot start {path}, which contains a space; set CARGO_TARGET_DIR to a folder without one")
+    })?;
     let mut columns = Vec::new();
-    for run in plan::runs(Role::Client, revision) {
-        columns.push(suites.run(run, command)?);
+    for run in runs(Role::Client, revision) {
+        columns.push(suites.run(&run, command)?);
     }
-    let alone = alone(suites, &columns, command)?;
-    columns.extend(alone);
-    Ok(columns)
-}
-
-/// Every scenario of every run again, alone, once for each line and revision.
-fn alone(suites: &Suites, columns: &[Column], command: &str) -> Result<Vec<Column>, String> {
-    let mut all: Vec<Column> = Vec::new();
-    for column in columns {
-        let run = Run {
-            selection: Selection::Alone,
-            ..column.run
-        };
-        let at = all.iter().position(|known| known.run == run);
-        let at = at.unwrap_or_else(|| {
-            all.push(Column::new(run, Vec::new()));
-            all.len() - 1
-        });
-        for (scenario, outcome) in &column.outcomes {
-            if *outcome != Outcome::Later && !all[at].has(scenario) {
-                let one = suites.alone(run, scenario, command)?;
-                all[at].extend(one);
+    let mut alone: Vec<Column> = Vec::new();
+    for column in &columns {
+        for (scenario, _) in column.judged() {
+            let run = column.run.alone(scenario);
+            let known = alone.iter_mut().find(|known| known.run.title == run.title);
+            if known
+                .as_ref()
+                .is_some_and(|known| known.outcome(scenario).is_some())
+            {
+                continue;
+            }
+            let one = suites.alone(&run, scenario, command)?;
+            match known {
+                Some(known) => known.outcomes.extend(one.outcomes),
+                None => alone.push(one),
             }
         }
     }
-    all.retain(|column| !column.outcomes.is_empty());
-    Ok(all)
+    columns.extend(alone);
+    Ok(columns)
 }
 
 #[cfg(test)]
@@ -202,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused_by_name() {
+    fn unknown_arguments_are_named() {
         for (words, named) in [
             ("host", "\"host\""),
             ("server client", "\"client\""),
@@ -220,8 +203,11 @@ mod tests {
         let lock = std::fs::read_to_string(folder.join("package-lock.json")).unwrap();
         assert!(!lock.contains("\"resolved\"") && lock.contains("\"integrity\""));
         let list = std::fs::read_to_string(folder.join("package.json")).unwrap();
-        for line in plan::ReleaseLine::ALL {
-            assert!(list.contains(&format!("\"{}\"", line.package())), "{list}");
+        for run in runs(Role::Server, None) {
+            assert!(
+                list.contains(&format!("\"conformance-{}\"", run.line)),
+                "{list}"
+            );
         }
         assert!(!list.contains('^') && !list.contains('~'), "{list}");
     }

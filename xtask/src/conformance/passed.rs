@@ -1,31 +1,42 @@
 //! How many checks each scenario passes. Some scenarios are green when nothing at all happens, so a run that passes
-//! fewer checks than it once did has lost something.
+//! fewer checks than an earlier one has lost something.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::checks::Outcome;
-use super::table::Column;
+use super::checks::Column;
 
 const FILE: &str = "tests/conformance/passed.txt";
 const HEAD: &str = "\
 # Checks passed, by run and scenario: none may pass fewer. `cargo xtask conformance --bless` writes this file.
 ";
 
-/// A run, and a scenario of it.
-type Key = (String, String);
-
-/// The counts.
+/// The counts, by run and scenario.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Passed(BTreeMap<Key, usize>);
+pub(super) struct Passed(BTreeMap<(String, String), usize>);
 
 impl Passed {
     /// Reads the file.
     pub(super) fn load(root: &Path) -> Result<Self, String> {
-        let failed = |error: &dyn std::fmt::Display| format!("{FILE}: {error}");
-        let text = fs::read_to_string(root.join(FILE)).map_err(|error| failed(&error))?;
-        Self::parse(&text).map_err(|error| failed(&error))
+        let text =
+            fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut counts = BTreeMap::new();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let parts: Vec<&str> = line.split(" | ").collect();
+            let [run, scenario, count] = parts[..] else {
+                return Err(format!("{FILE}: not `run | scenario | count`: {line}"));
+            };
+            let count = count
+                .parse()
+                .map_err(|error| format!("{FILE}: {error}: {line}"))?;
+            counts.insert((run.to_owned(), scenario.to_owned()), count);
+        }
+        Ok(Self(counts))
     }
 
     /// Writes the file.
@@ -33,108 +44,87 @@ impl Passed {
         fs::write(root.join(FILE), self.text()).map_err(|error| format!("{FILE}: {error}"))
     }
 
-    /// The same, with what these runs have shown instead of what was known of them.
-    pub(super) fn updated(mut self, columns: &[Column]) -> Self {
-        self.0
-            .retain(|(run, _), _| !columns.iter().any(|column| name(column) == *run));
-        self.0.extend(counts(columns).0);
-        self
+    fn text(&self) -> String {
+        let line = |((run, scenario), count): (&(String, String), &usize)| {
+            format!("{run} | {scenario} | {count}\n")
+        };
+        HEAD.to_owned() + &self.0.iter().map(line).collect::<String>()
     }
 
-    /// What is lost, and what is not written down. Runs that were not made are not missed.
+    /// Replaces the counts of these runs.
+    pub(super) fn update(&mut self, columns: &[Column]) {
+        for column in columns {
+            let name = column.run.name();
+            self.0.retain(|(run, _), _| *run != name);
+            for (scenario, outcome) in column.judged() {
+                self.0
+                    .insert((name.clone(), scenario.to_owned()), outcome.passed);
+            }
+        }
+    }
+
+    /// Scenarios of these runs that pass fewer checks, are missing, or are not in the file.
     pub(super) fn check(&self, columns: &[Column]) -> Vec<String> {
-        let made = counts(columns);
         let mut faults = Vec::new();
         for column in columns {
-            let run = name(column);
-            let known: Vec<_> = self.0.iter().filter(|(key, _)| key.0 == run).collect();
-            for (key, least) in &known {
-                let scenario = &key.1;
-                match made.0.get(*key) {
-                    Some(passed) if passed >= *least => {}
-                    Some(passed) => faults.push(format!(
-                        "{run}: {scenario}: {passed} checks passed, {least} are known to"
+            let name = column.run.name();
+            for ((_, scenario), min) in self.0.iter().filter(|((run, _), _)| *run == name) {
+                match column.judged().find(|(known, _)| known == scenario) {
+                    Some((_, outcome)) if outcome.passed >= *min => {}
+                    Some((_, outcome)) => faults.push(format!(
+                        "{name}: {scenario}: {} checks passed, {min} are known to",
+                        outcome.passed
                     )),
-                    None => faults.push(format!("{run}: {scenario}: was not run")),
+                    None => faults.push(format!("{name}: {scenario}: was not run")),
                 }
             }
-            let own = made.0.keys().filter(|key| key.0 == run);
-            let unknown = own.filter(|key| !self.0.contains_key(*key)).count();
+            let is_unknown =
+                |scenario: &str| !self.0.contains_key(&(name.clone(), scenario.to_owned()));
+            let unknown = column
+                .judged()
+                .filter(|(scenario, _)| is_unknown(scenario))
+                .count();
             if unknown > 0 {
                 faults.push(format!(
-                    "{run}: {unknown} scenarios are not in {FILE}; once all is well, use --bless"
+                    "{name}: {unknown} scenarios are not in {FILE}; once all is well, use --bless"
                 ));
             }
         }
         faults
     }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        let mut counts = BTreeMap::new();
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let mut parts = line.split(" | ");
-            let (Some(run), Some(scenario), Some(Ok(count)), None) = (
-                parts.next(),
-                parts.next(),
-                parts.next().map(str::parse),
-                parts.next(),
-            ) else {
-                return Err(format!("not `run | scenario | count`: {line}"));
-            };
-            counts.insert((run.to_owned(), scenario.to_owned()), count);
-        }
-        Ok(Self(counts))
-    }
-
-    fn text(&self) -> String {
-        let lines = self
-            .0
-            .iter()
-            .map(|((run, scenario), count)| format!("{run} | {scenario} | {count}\n"));
-        HEAD.to_owned() + &lines.collect::<String>()
-    }
-}
-
-fn name(column: &Column) -> String {
-    format!("{} {}", column.run.role.name(), column.run.title())
-}
-
-fn counts(columns: &[Column]) -> Passed {
-    let mut counts = BTreeMap::new();
-    for column in columns {
-        for (scenario, outcome) in &column.outcomes {
-            if let Outcome::Judged { passed, .. } = outcome {
-                counts.insert((name(column), scenario.clone()), *passed);
-            }
-        }
-    }
-    Passed(counts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::plan::{Role, runs};
+    use crate::conformance::checks::Outcome;
+    use crate::conformance::suite::{Role, runs};
 
     fn column(role: Role, scenarios: &[(&str, usize)]) -> Column {
-        let run = runs(role, None).next().unwrap();
-        let outcomes = scenarios.iter().map(|(scenario, passed)| {
-            let outcome = Outcome::Judged {
+        let outcome = |(scenario, passed): &(&str, usize)| {
+            let outcome = Outcome {
                 passed: *passed,
-                failures: Vec::new(),
-                warnings: Vec::new(),
+                ..Outcome::default()
             };
             ((*scenario).to_owned(), outcome)
-        });
-        Column::new(run, outcomes.collect())
+        };
+        Column {
+            run: runs(role, None).remove(0),
+            outcomes: scenarios.iter().map(outcome).collect(),
+            faults: Vec::new(),
+        }
+    }
+
+    fn known() -> Passed {
+        let mut known = Passed::default();
+        let server = column(Role::Server, &[("a", 2), ("b", 1)]);
+        known.update(&[server, column(Role::Client, &[("z", 1)])]);
+        known
     }
 
     #[test]
-    fn a_lost_check_a_lost_scenario_and_a_new_one_are_told() {
-        let known = counts(&[
-            column(Role::Server, &[("a", 2), ("b", 1)]),
-            column(Role::Client, &[("z", 1)]),
-        ]);
+    fn fewer_checks_and_missing_and_new_scenarios_are_faults() {
+        let known = known();
         assert_eq!(
             known.check(&[column(Role::Server, &[("a", 3), ("b", 1)])]),
             [""; 0]
@@ -147,12 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn a_run_replaces_what_was_known_of_it_alone() {
-        let known = counts(&[
-            column(Role::Server, &[("a", 2)]),
-            column(Role::Client, &[("z", 1)]),
-        ]);
-        let updated = known.updated(&[column(Role::Server, &[("b", 1)])]);
+    fn an_update_replaces_the_counts_of_its_runs_only() {
+        let mut updated = known();
+        updated.update(&[column(Role::Server, &[("b", 3)])]);
+        assert_eq!(updated.0.values().copied().collect::<Vec<_>>(), [1, 3]);
         assert_eq!(Passed::parse(&updated.text()), Ok(updated));
     }
 }

@@ -1,22 +1,120 @@
-//! The installed suites, and how they are started.
+//! The official suite: what is run, and how it is installed and started.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::checks::{self, Outcome};
-use super::plan::{ReleaseLine, Role, Run, Selection};
-use super::table::Column;
-use crate::programs::{SHORT, major, npm_ci, output_of, run_to_end};
+use super::checks::{Column, Outcome, read};
+use crate::programs::{Ended, SHORT, executable, major, npm_ci, output_of, run_to_end};
 use crate::steps::say;
 
-/// How long one start of the suite may take.
-const LIMIT: Duration = Duration::from_secs(240);
-/// How long the suite waits for one scenario, in milliseconds: it starts all clients of a suite at once.
-const PATIENCE: &str = "60000";
+/// The dated revisions for which a line of the suite has scenarios. The suite knows none for 2024-11-05.
+pub(super) const REVISIONS: [&str; 4] = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
-/// Both lines, and a Node that they run on.
+/// The published lines of the suite, as `tests/conformance/package.json` names them: the stable one (`latest`), and the
+/// newest one, which has requirement sets and checks the schema of every message.
+const STABLE: &str = "0.1";
+const NEXT: &str = "0.2";
+
+/// The oldest Node that runs the suites.
+const NODE: u32 = 22;
+/// Time limit of one start of the suite.
+const LIMIT: Duration = Duration::from_secs(240);
+/// Time limit of one scenario, in milliseconds: the suite starts all clients at once.
+const SCENARIO_LIMIT: &str = "60000";
+
+/// The tested side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    Server,
+    Client,
+}
+
+impl Role {
+    pub(super) const ALL: [Self; 2] = [Self::Server, Self::Client];
+
+    /// The word on the command line, ours and the suite's.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
+
+    /// Our fixture.
+    pub(super) fn program(self) -> &'static str {
+        match self {
+            Self::Server => "everything-server",
+            Self::Client => "conformance-client",
+        }
+    }
+}
+
+/// One start of the suite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) role: Role,
+    pub(super) line: &'static str,
+    revision: &'static str,
+    /// The line and the selection of scenarios; different for each run of a role.
+    pub(super) title: String,
+    /// The arguments that select scenarios.
+    args: String,
+}
+
+impl Run {
+    /// The role and the title.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.role.name(), self.title)
+    }
+
+    /// A run of one scenario, with the same line and revision.
+    pub(super) fn alone(&self, scenario: &str) -> Self {
+        let Self { line, revision, .. } = self;
+        let mut args = format!("--scenario {scenario}");
+        if *line == NEXT {
+            // Extensions do not belong to a revision; without --force, they are skipped.
+            args += &format!(" --spec-version {revision} --force");
+        }
+        let title = format!("{line} alone {revision}");
+        Self {
+            title,
+            args,
+            ..self.clone()
+        }
+    }
+}
+
+/// The runs of a role, for one revision or for all of them, from the oldest to the newest.
+pub(super) fn runs(role: Role, revision: Option<&str>) -> Vec<Run> {
+    let run = |line, revision, selection: &str, args| Run {
+        role,
+        line,
+        revision,
+        title: format!("{line} {selection}"),
+        args,
+    };
+    // Without a revision, the stable line uses the newest one that it knows.
+    let mut runs = vec![run(STABLE, "2025-11-25", "all", "--suite all".to_owned())];
+    for revision in REVISIONS {
+        let suite = match (role, revision) {
+            (Role::Client, "2025-03-26") => "backcompat",
+            _ => "all",
+        };
+        let args = format!("--suite {suite} --spec-version {revision}");
+        runs.push(run(NEXT, revision, &format!("{suite} {revision}"), args));
+    }
+    // The scenarios that the suite requires of a revision, frozen at its release.
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let args = format!("--requirements {revision}");
+        runs.push(run(NEXT, revision, &format!("required {revision}"), args));
+    }
+    runs.retain(|run| revision.is_none_or(|revision| revision == run.revision));
+    runs
+}
+
+/// Both lines, and a Node that runs them.
 #[derive(Debug)]
 pub(super) struct Suites {
     node: PathBuf,
@@ -25,143 +123,117 @@ pub(super) struct Suites {
 }
 
 impl Suites {
-    /// Gets what is missing. `lists` is the folder with the pinned packages.
+    /// Installs what is missing. `lists` is the folder with the pinned packages.
     pub(super) fn install(lists: &Path, folder: &Path) -> Result<Self, String> {
         let npm = folder.join("npm");
         npm_ci(lists, &npm)?;
         let packages = npm.join("node_modules");
-        let node = node(&packages)?;
-        for line in ReleaseLine::ALL {
-            let version = version(&packages, line)?;
-            say(&format!("suite {}: {version}", line.name()));
-        }
         Ok(Self {
-            node,
+            node: node(&packages)?,
             packages,
             results: folder.join("results"),
         })
     }
 
-    /// One run; `subject` is the URL of the server or the command of the client.
-    pub(super) fn run(&self, run: Run, subject: &str) -> Result<Column, String> {
-        let results = self.fresh(&run, "all")?;
-        let mut command = self.command(&run, subject, &results);
-        match run.selection {
-            Selection::Required => command.args(["--requirements", run.revision]),
-            Selection::Suite(suite) => command.args(["--suite", suite]),
-            Selection::SuiteAt(suite) => {
-                command.args(["--suite", suite, "--spec-version", run.revision])
-            }
-            Selection::Alone => return Err("one scenario has to be named".to_owned()),
-        };
-        let ended = run_to_end(&mut command, LIMIT, |_| {})?;
-        let outcomes = checks::read(&results, run.role)?;
-        let mut column = Column::new(run, outcomes.scenarios);
+    /// Runs the suite; `subject` is the URL of the server or the command of the client.
+    pub(super) fn run(&self, run: &Run, subject: &str) -> Result<Column, String> {
+        let (mut column, ended) = self.start(run, "all", subject)?;
+        let has_problem = column
+            .outcomes
+            .iter()
+            .any(|(_, outcome)| outcome.has_problem());
         if column.outcomes.is_empty() {
-            column.fault(format!("no scenario was run\n{}", ended.errors));
-        } else if !ended.status.success() && !outcomes.any_failed {
-            column.fault(format!(
-                "the suite ended with {} though no check failed\n{}",
-                ended.status, ended.errors
+            column
+                .faults
+                .push(format!("no scenario was run\n{}", ended.text));
+        } else if !ended.is_success && !has_problem {
+            column.faults.push(format!(
+                "the suite failed though no check did: {}",
+                ended.text
             ));
         }
-        say(&column.told());
+        say(&column.summary());
         Ok(column)
     }
 
-    /// One scenario of a client, whose own end counts.
-    pub(super) fn alone(&self, run: Run, scenario: &str, subject: &str) -> Result<Column, String> {
-        let results = self.fresh(&run, scenario)?;
-        let mut command = self.command(&run, subject, &results);
-        command.args(["--scenario", scenario]);
-        if run.line == ReleaseLine::Next {
-            // Extensions stand beside the revisions; alone they are skipped without this.
-            command.args(["--spec-version", run.revision, "--force"]);
-        }
-        let mut said = String::new();
-        let ended = run_to_end(&mut command, LIMIT, |line| {
-            said += line;
-            said.push('\n');
-        })?;
-        let mut outcomes = checks::read(&results, run.role)?.scenarios;
-        if outcomes.is_empty() {
+    /// Runs one scenario of a client. The suite's exit status includes that of the client.
+    pub(super) fn alone(&self, run: &Run, scenario: &str, subject: &str) -> Result<Column, String> {
+        let (mut column, ended) = self.start(run, scenario, subject)?;
+        if column.outcomes.is_empty() {
             let fault = Outcome::fault("the suite wrote nothing".to_owned());
-            outcomes.push((scenario.to_owned(), fault));
+            column.outcomes.push((scenario.to_owned(), fault));
         }
-        if !ended.status.success() {
-            for (_, outcome) in &mut outcomes {
-                let status = ended.status;
-                outcome.fail(format!(
-                    "alone it ended with {status}\n{said}{}",
-                    ended.errors
-                ));
-            }
+        for (_, outcome) in column.outcomes.iter_mut().filter(|_| !ended.is_success) {
+            outcome.failures.push(format!("alone: {}", ended.text));
         }
-        let column = Column::new(run, outcomes);
-        say(&format!("{} {scenario}", column.told()));
+        say(&format!("{} {scenario}", column.summary()));
         Ok(column)
     }
 
-    /// The words that all starts have in common.
-    fn command(&self, run: &Run, subject: &str, results: &Path) -> Command {
-        let script = self.packages.join(run.line.package()).join("dist/index.js");
+    /// Runs the suite and reads its results from the folder `name`.
+    fn start(&self, run: &Run, name: &str, subject: &str) -> Result<(Column, Ended), String> {
+        let place = [run.role.name(), &run.title, name].map(|part| part.replace([' ', '/'], "-"));
+        let results = self.results.join(place.join("/"));
+        if results.exists() {
+            let failed = |error| format!("{}: {error}", results.display());
+            fs::remove_dir_all(&results).map_err(failed)?;
+        }
+        let package = format!("conformance-{}/dist/index.js", run.line);
         let mut command = Command::new(&self.node);
-        command.arg(script).arg(run.role.name());
+        command
+            .arg(self.packages.join(package))
+            .arg(run.role.name());
         match run.role {
             Role::Server => command.args(["--url", subject]),
-            Role::Client => command.args(["--command", subject, "--timeout", PATIENCE]),
+            Role::Client => command.args(["--command", subject, "--timeout", SCENARIO_LIMIT]),
         };
-        command.arg("-o").arg(results);
-        command
-    }
-
-    /// An empty folder for what one start writes.
-    fn fresh(&self, run: &Run, name: &str) -> Result<PathBuf, String> {
-        let folder =
-            [run.role.name(), &run.title(), name].map(|part| part.replace([' ', '/'], "-"));
-        let folder = self.results.join(folder.join("/"));
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(format!("{}: {error}", folder.display()))
-            }
-            _ => Ok(folder),
-        }
+        command.arg("-o").arg(&results).args(run.args.split(' '));
+        let ended = run_to_end(&mut command, LIMIT, |_| {})?;
+        let column = Column {
+            run: run.clone(),
+            outcomes: read(&results, run.role)?,
+            faults: Vec::new(),
+        };
+        Ok((column, ended))
     }
 }
 
-/// The Node among the packages: there is one for this machine, if any was published for it.
+/// The Node among the packages, which has one for each common machine; otherwise the one on the path.
 fn node(packages: &Path) -> Result<PathBuf, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", packages.display());
     for entry in fs::read_dir(packages).map_err(failed)? {
         let folder = entry.map_err(failed)?.path();
-        let program = folder
-            .join("bin")
-            .join(format!("node{}", std::env::consts::EXE_SUFFIX));
-        let is_node = folder
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("node-"));
-        if is_node && program.is_file() {
+        let program = executable(&folder.join("bin"), "node");
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("node-") && program.is_file() {
             return Ok(program);
         }
     }
-    let own = PathBuf::from("node");
-    let version = output_of(Command::new(&own).arg("--version"), SHORT)?;
-    if major(&version) < 22 {
+    let version = output_of(Command::new("node").arg("--version"), SHORT)?;
+    if major(&version) < NODE {
         return Err(format!(
-            "the suites need Node 22 or newer: none is published for this machine on npm, and the one on the path is {version}"
+            "the suites need Node {NODE} or newer: npm has none for this machine, and the one on the path is {version}"
         ));
     }
-    Ok(own)
+    Ok("node".into())
 }
 
-fn version(packages: &Path, line: ReleaseLine) -> Result<String, String> {
-    let path = packages.join(line.package()).join("package.json");
-    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = fs::read(&path).map_err(|error| failed(&error))?;
-    let manifest: serde_json::Value =
-        serde_json::from_slice(&text).map_err(|error| failed(&error))?;
-    let version = manifest["version"].as_str();
-    version
-        .map(str::to_owned)
-        .ok_or_else(|| failed(&"no version"))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_revision_has_a_run_in_both_roles_and_every_run_a_name() {
+        for role in Role::ALL {
+            for revision in REVISIONS {
+                assert!(!runs(role, Some(revision)).is_empty(), "{revision}");
+            }
+            let mut titles: Vec<String> =
+                runs(role, None).into_iter().map(|run| run.title).collect();
+            let all = titles.len();
+            titles.sort();
+            titles.dedup();
+            assert_eq!(titles.len(), all, "{titles:?}");
+        }
+    }
 }

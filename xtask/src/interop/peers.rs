@@ -1,208 +1,252 @@
-//! The peers and their transports.
+//! The peers and the features that each has to show, as `tests/interop/peers.toml` lists them.
 
-use super::rows::{Section, Transport};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// A program of another project.
-#[derive(Debug, PartialEq, Eq)]
+use serde::Deserialize;
+
+use crate::programs::{build, executable, npm_ci, python_venv, venv_python};
+
+/// The file, whose comments explain the members.
+pub(super) const FILE: &str = "tests/interop/peers.toml";
+
+/// The name that drivers use for a feature, and the words of the page.
+pub(super) type Feature = [String; 2];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    section: Vec<Section>,
+    program: Vec<Program>,
+    features: BTreeMap<String, Vec<Feature>>,
+    absent: Vec<Absent>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Section {
+    pub(super) title: String,
+    pub(super) transport: Transport,
+    pub(super) era: String,
+    suffix: String,
+    features: Vec<String>,
+    peers: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Program {
+    name: String,
+    pub(super) package: String,
+    pub(super) role: Role,
+    pub(super) conversation: String,
+    #[serde(default)]
+    pub(super) scenario: String,
+    command: String,
+    #[serde(default)]
+    stdio: String,
+    #[serde(default)]
+    http: String,
+    #[serde(default)]
+    sse: String,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Absent {
+    peers: Vec<String>,
+    features: Vec<String>,
+    reason: String,
+}
+
+/// How the two sides are connected.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Transport {
+    Stdio,
+    Http,
+    /// The two endpoints of 2024-11-05.
+    Sse,
+}
+
+impl Transport {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
+/// The part of a peer in the conversation.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Role {
+    Server,
+    Client,
+    /// An authorization server between our client and our server.
+    Issuer,
+}
+
+/// A program of another project in one section.
+#[derive(Clone, Debug)]
 pub(super) struct Peer {
     /// Its name on the command line and in the tables.
-    pub(super) name: &'static str,
-    /// The package it comes from, as the lists of pinned packages spell it.
-    pub(super) package: &'static str,
-    /// The table it belongs to.
+    pub(super) name: String,
     pub(super) section: Section,
-    pub(super) part: Part,
+    pub(super) program: Program,
+    /// What the peer has to show, with the reason where it may lack the feature.
+    pub(super) features: Vec<(Feature, Option<String>)>,
 }
 
-/// The kind of a peer, and the side that drives the conversation.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// A published server that our client drives by this scenario.
-    Published { scenario: &'static str },
-    /// A server of `tests/interop`, made with an SDK for Python or TypeScript.
-    Script {
-        scenario: &'static str,
-        script: &'static str,
-    },
-    /// A server of `tests/peers`.
-    Rust { scenario: &'static str },
-    /// The client of the Python SDK drives our server.
-    PythonClient,
-    /// One of the clients of the TypeScript SDKs drives our server.
-    TypeScriptClient { sdk: &'static str },
-    /// The client of the Rust SDK drives our server.
-    RustClient,
-    /// An authorization server of `tests/interop`, between our client and our server.
-    AuthorizationServer { script: &'static str },
+/// All peers, in the order of the columns.
+pub(super) fn all(root: &Path) -> Result<Vec<Peer>, String> {
+    let text = crate::files::load(root, FILE.to_owned())?.text;
+    let file: File = toml::from_str(&text).map_err(|error| format!("{FILE}: {error}"))?;
+    let mut peers = Vec::new();
+    for section in &file.section {
+        for program in &section.peers {
+            let known = file.program.iter().find(|known| known.name == *program);
+            let known = known.ok_or_else(|| format!("{FILE}: no program {program}"))?;
+            let name = format!("{program}{}", section.suffix);
+            let reason = |feature: &str| {
+                let has = |list: &[String], name: &str| list.iter().any(|known| known == name);
+                let is_it =
+                    |absent: &&Absent| has(&absent.peers, &name) && has(&absent.features, feature);
+                Some(file.absent.iter().find(is_it)?.reason.clone())
+            };
+            let lists = section
+                .features
+                .iter()
+                .filter_map(|list| file.features.get(list));
+            let features = lists
+                .flatten()
+                .map(|feature| (feature.clone(), reason(&feature[0])));
+            peers.push(Peer {
+                features: features.collect(),
+                section: section.clone(),
+                program: known.clone(),
+                name,
+            });
+        }
+    }
+    Ok(peers)
 }
 
-const REFERENCE: &str = "@modelcontextprotocol/server-everything";
-const TYPESCRIPT_1: &str = "@modelcontextprotocol/sdk";
-const TYPESCRIPT_2: &str = "@modelcontextprotocol/client";
-
-const EVERYTHING: Part = Part::Published {
-    scenario: "everything",
-};
-const PYTHON: Part = Part::Script {
-    scenario: "python",
-    script: "server.py",
-};
-const FASTMCP: Part = Part::Script {
-    scenario: "fastmcp",
-    script: "fastmcp_server.py",
-};
-const TYPESCRIPT: Part = Part::Script {
-    scenario: "typescript",
-    script: "server.mjs",
-};
-const RMCP: Part = Part::Rust { scenario: "rmcp" };
-const SDK_1: Part = Part::TypeScriptClient { sdk: "1" };
-const SDK_2: Part = Part::TypeScriptClient { sdk: "2" };
-
-const STDIO: Section = Section::Sessions(Transport::Stdio);
-const HTTP: Section = Section::Sessions(Transport::Http);
-const SSE: Section = Section::Sessions(Transport::Sse);
-const MODERN: Section = Section::Modern(Transport::Stdio);
-const MODERN_HTTP: Section = Section::Modern(Transport::Http);
-
-/// All, in the order of the columns.
-#[rustfmt::skip]
-pub(super) const PEERS: &[Peer] = &[
-    peer("everything", REFERENCE, STDIO, EVERYTHING),
-    peer("filesystem", "@modelcontextprotocol/server-filesystem", STDIO, Part::Published { scenario: "filesystem" }),
-    peer("memory", "@modelcontextprotocol/server-memory", STDIO, Part::Published { scenario: "memory" }),
-    peer("python-server", "mcp", STDIO, PYTHON),
-    peer("typescript-2-server", "@modelcontextprotocol/server", STDIO, TYPESCRIPT),
-    peer("rmcp-server", "rmcp", STDIO, RMCP),
-    peer("python-client", "mcp", STDIO, Part::PythonClient),
-    peer("typescript-client", TYPESCRIPT_1, STDIO, SDK_1),
-    peer("typescript-2-client", TYPESCRIPT_2, STDIO, SDK_2),
-    peer("rmcp-client", "rmcp", STDIO, Part::RustClient),
-
-    peer("everything-http", REFERENCE, HTTP, EVERYTHING),
-    peer("python-server-http", "mcp", HTTP, PYTHON),
-    peer("fastmcp-http", "fastmcp", HTTP, FASTMCP),
-    peer("typescript-2-server-http", "@modelcontextprotocol/server", HTTP, TYPESCRIPT),
-    peer("rmcp-server-http", "rmcp", HTTP, RMCP),
-    peer("python-client-http", "mcp", HTTP, Part::PythonClient),
-    peer("typescript-client-http", TYPESCRIPT_1, HTTP, SDK_1),
-    peer("typescript-2-client-http", TYPESCRIPT_2, HTTP, SDK_2),
-    peer("rmcp-client-http", "rmcp", HTTP, Part::RustClient),
-
-    peer("python-server-modern", "mcp", MODERN, PYTHON),
-    peer("typescript-2-server-modern", "@modelcontextprotocol/server", MODERN, TYPESCRIPT),
-    peer("rmcp-server-modern", "rmcp", MODERN, RMCP),
-    peer("python-client-modern", "mcp", MODERN, Part::PythonClient),
-    peer("typescript-2-client-modern", TYPESCRIPT_2, MODERN, SDK_2),
-    peer("rmcp-client-modern", "rmcp", MODERN, Part::RustClient),
-
-    peer("python-server-modern-http", "mcp", MODERN_HTTP, PYTHON),
-    peer("fastmcp-modern-http", "fastmcp", MODERN_HTTP, FASTMCP),
-    peer("typescript-2-server-modern-http", "@modelcontextprotocol/server", MODERN_HTTP, TYPESCRIPT),
-    peer("rmcp-server-modern-http", "rmcp", MODERN_HTTP, RMCP),
-    peer("python-client-modern-http", "mcp", MODERN_HTTP, Part::PythonClient),
-    peer("typescript-2-client-modern-http", TYPESCRIPT_2, MODERN_HTTP, SDK_2),
-    peer("rmcp-client-modern-http", "rmcp", MODERN_HTTP, Part::RustClient),
-
-    peer("everything-sse", REFERENCE, SSE, EVERYTHING),
-    peer("python-client-sse", "mcp", SSE, Part::PythonClient),
-    peer("typescript-client-sse", TYPESCRIPT_1, SSE, SDK_1),
-
-    peer("oidc-provider", "oidc-provider", Section::Authorization,
-        Part::AuthorizationServer { script: "authorization-server.mjs" }),
-];
-
-const fn peer(name: &'static str, package: &'static str, section: Section, part: Part) -> Peer {
-    Peer {
-        name,
-        package,
-        section,
-        part,
+/// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects all peers.
+pub(super) fn chosen(peers: Vec<Peer>, words: &[String]) -> Result<Vec<Peer>, String> {
+    let is = |peer: &Peer, word: &String| {
+        let Section { transport, era, .. } = &peer.section;
+        peer.name == *word || transport.name() == word || (era == "modern" && era == word)
+    };
+    if let Some(unknown) = words
+        .iter()
+        .find(|word| !peers.iter().any(|peer| is(peer, word)))
+    {
+        let known: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
+        let known = known.join(", ");
+        return Err(format!(
+            "unknown peer {unknown}; use stdio, http, sse, modern or one of [{known}]"
+        ));
     }
+    let mut chosen = peers;
+    chosen.retain(|peer| words.is_empty() || words.iter().any(|word| is(peer, word)));
+    Ok(chosen)
 }
 
-impl Peer {
-    /// The conversation in words.
-    pub(super) fn conversation(&self) -> String {
-        match self.part {
-            Part::Published { .. } => "our client drives the published server".to_owned(),
-            Part::Script { script, .. } => {
-                format!("our client drives `tests/interop/{script}`, made with it")
-            }
-            Part::Rust { .. } => "our client drives `rmcp-server` of `tests/peers`".to_owned(),
-            Part::PythonClient => {
-                "its client drives our server, by `tests/interop/client.py`".to_owned()
-            }
-            Part::TypeScriptClient { .. } => {
-                "its client drives our server, by `tests/interop/client.mjs`".to_owned()
-            }
-            Part::RustClient => {
-                "its client drives our server, by `rmcp-client` of `tests/peers`".to_owned()
-            }
-            Part::AuthorizationServer { script } => {
-                format!(
-                    "our client signs in to our server by `tests/interop/{script}`, made with it"
-                )
-            }
+/// The folders of the installed peers.
+#[derive(Debug)]
+pub(super) struct Installed {
+    folder: PathBuf,
+}
+
+impl Installed {
+    /// Installs what is missing. `scripts` has the package lists and the drivers, `crates` the programs in Rust.
+    pub(super) fn new(
+        folder: PathBuf,
+        scripts: &Path,
+        crates: &Path,
+        peers: &[Peer],
+    ) -> Result<Self, String> {
+        npm_ci(scripts, &folder.join("npm"))?;
+        python_venv(scripts, &folder.join("python"), &folder.join("venv"))?;
+        if peers
+            .iter()
+            .any(|peer| peer.program.command.starts_with("{rust}"))
+        {
+            build(crates, &folder.join("rust"), "--locked")?;
         }
+        Ok(Self { folder })
     }
 
-    /// How it is connected.
-    pub(super) fn transport(&self) -> Transport {
-        self.section.transport()
+    /// The working folder of a peer.
+    pub(super) fn work(&self, peer: &Peer) -> PathBuf {
+        self.folder.join("work").join(&peer.name)
     }
 
-    /// Whether a program has to be built for it.
-    pub(super) fn is_rust(&self) -> bool {
-        matches!(self.part, Part::Rust { .. } | Part::RustClient)
-    }
-
-    /// Whether the word is its name or the name of its section.
-    fn is(&self, word: &str) -> bool {
-        self.name == word || self.section.words().contains(&word)
-    }
-
-    /// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects all peers.
-    pub(super) fn chosen(words: &[String]) -> Result<Vec<&'static Self>, String> {
-        if words.is_empty() {
-            return Ok(PEERS.iter().collect());
-        }
-        let mut chosen = Vec::new();
-        for word in words {
-            let found: Vec<&Self> = PEERS.iter().filter(|peer| peer.is(word)).collect();
-            if found.is_empty() {
-                let known: Vec<&str> = PEERS.iter().map(|peer| peer.name).collect();
-                let known = known.join(", ");
-                return Err(format!(
-                    "unknown peer {word}; use stdio, http, sse, modern or one of [{known}]"
-                ));
-            }
-            chosen.extend(found);
-        }
-        Ok(chosen)
+    /// The command that starts a peer.
+    pub(super) fn command(&self, peer: &Peer) -> Command {
+        let Section { transport, era, .. } = &peer.section;
+        let program = &peer.program;
+        let more = match transport {
+            Transport::Stdio => &program.stdio,
+            Transport::Http => &program.http,
+            Transport::Sse => &program.sse,
+        };
+        let path = |path: PathBuf| path.to_string_lossy().into_owned();
+        let places = [
+            ("{npm}", path(self.folder.join("npm"))),
+            ("{py}", path(self.folder.join("python"))),
+            ("{rust}", path(self.folder.join("rust/debug"))),
+            ("{python}", path(venv_python(&self.folder.join("venv")))),
+            ("{work}", path(self.work(peer))),
+            ("{era}", era.clone()),
+            ("{transport}", transport.name().to_owned()),
+        ];
+        let filled = |word: &str| {
+            let fill = |word: String, (name, value): &(&str, String)| word.replace(name, value);
+            places.iter().fold(word.to_owned(), fill)
+        };
+        let mut words = program.command.split_whitespace().map(filled);
+        let first = words.next().unwrap_or_default();
+        let mut command = Command::new(executable(Path::new(""), &first));
+        command
+            .args(words)
+            .args(more.split_whitespace().map(filled))
+            .envs(
+                program
+                    .env
+                    .iter()
+                    .map(|(name, value)| (name, filled(value))),
+            );
+        command
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::root;
 
-    fn chosen(words: &[&str]) -> Result<Vec<&'static str>, String> {
+    fn names(words: &[&str]) -> Result<Vec<String>, String> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        let peers = Peer::chosen(&words)?;
+        let peers = chosen(all(root()).unwrap(), &words)?;
         Ok(peers.into_iter().map(|peer| peer.name).collect())
     }
 
     #[test]
     fn peers_are_chosen_by_name_or_by_transport() {
-        assert_eq!(chosen(&[]).unwrap().len(), PEERS.len());
-        assert_eq!(chosen(&["memory"]), Ok(vec!["memory"]));
-        let http = chosen(&["http"]).unwrap();
-        assert!(http.contains(&"fastmcp-http") && !http.contains(&"memory"));
-        assert!(chosen(&["sse"]).unwrap().contains(&"everything-sse"));
-        let modern = chosen(&["modern"]).unwrap();
-        assert!(modern.contains(&"rmcp-client-modern") && !modern.contains(&"rmcp-client"));
-        let error = chosen(&["unknown"]).unwrap_err();
+        let has = |words: &[&str], name: &str| names(words).unwrap().contains(&name.to_owned());
+        assert_eq!(names(&[]).unwrap().len(), 36);
+        assert_eq!(names(&["memory"]), Ok(vec!["memory".to_owned()]));
+        assert!(has(&["http"], "fastmcp-http") && !has(&["http"], "memory"));
+        assert!(has(&["sse"], "everything-sse"));
+        assert!(has(&["modern"], "rmcp-client-modern") && !has(&["modern"], "rmcp-client"));
+        let error = names(&["unknown"]).unwrap_err();
         assert!(
             error.contains("unknown") && error.contains("python-client"),
             "{error}"
@@ -210,10 +254,55 @@ mod tests {
     }
 
     #[test]
-    fn names_are_different() {
-        let mut names = chosen(&[]).unwrap();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), PEERS.len());
+    fn names_are_different_and_entries_refer_to_existing_ones() {
+        let mut all_names = names(&[]).unwrap();
+        all_names.sort_unstable();
+        all_names.dedup();
+        assert_eq!(all_names.len(), 36);
+        let text = std::fs::read_to_string(root().join(FILE)).unwrap();
+        let file: File = toml::from_str(&text).unwrap();
+        for section in &file.section {
+            assert!(
+                section
+                    .features
+                    .iter()
+                    .all(|list| file.features.contains_key(list))
+            );
+        }
+        let peers = all(root()).unwrap();
+        let mut entries = 0;
+        for absent in &file.absent {
+            for name in &absent.peers {
+                let peer = peers.iter().find(|peer| peer.name == *name);
+                let features = &peer.unwrap_or_else(|| panic!("no peer {name}")).features;
+                for feature in &absent.features {
+                    let reason = features.iter().find(|(known, _)| known[0] == *feature);
+                    // A second entry for the same feature would have another reason.
+                    assert_eq!(
+                        reason.unwrap().1.as_ref(),
+                        Some(&absent.reason),
+                        "{name}: {feature}"
+                    );
+                    entries += 1;
+                }
+            }
+        }
+        let reasons = peers.iter().flat_map(|peer| &peer.features);
+        assert_eq!(
+            reasons.filter(|(_, reason)| reason.is_some()).count(),
+            entries
+        );
+    }
+
+    #[test]
+    fn revisions_and_the_end_are_never_absent() {
+        let ends = ["shutdown", "closed", "session-end", "stream-end"];
+        for peer in all(root()).unwrap() {
+            for ([feature, _], reason) in &peer.features {
+                if feature.starts_with("revision-") || ends.contains(&&**feature) {
+                    assert_eq!(*reason, None, "{}: {feature}", peer.name);
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Programs with a time limit, read line by line, and servers that print their address.
 
 use std::io::{BufRead as _, BufReader, Read};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,21 +15,14 @@ const START: Duration = Duration::from_secs(60);
 /// Runs a program and passes each line of its stdout to `watch`.
 ///
 /// # Errors
-/// The program does not start, fails, or exceeds the time limit; with the last lines of its stderr.
+/// The program does not start, fails, or exceeds the time limit; with the last lines of its output.
 pub(crate) fn run(
     command: &mut Command,
     limit: Duration,
     watch: impl FnMut(&str),
 ) -> Result<(), String> {
     let ended = run_to_end(command, limit, watch)?;
-    if ended.status.success() {
-        return Ok(());
-    }
-    let name = command.get_program().to_string_lossy();
-    Err(format!(
-        "{name} ended with {}\n{}",
-        ended.status, ended.errors
-    ))
+    ended.is_success.then_some(()).ok_or(ended.text)
 }
 
 /// Runs a program and returns its stdout, trimmed.
@@ -45,10 +38,9 @@ pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String
 /// How a program ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Success or failure.
-    pub(crate) status: ExitStatus,
-    /// The last lines of its stderr.
-    pub(crate) errors: String,
+    pub(crate) is_success: bool,
+    /// The name and the status of the program, and the last lines of its output.
+    pub(crate) text: String,
 }
 
 /// Runs a program as [`run`] does; the caller judges the exit status.
@@ -61,31 +53,32 @@ pub(crate) fn run_to_end(
     mut watch: impl FnMut(&str),
 ) -> Result<Ended, String> {
     let mut process = Process::start(command)?;
-    let mut errors = Vec::new();
+    let mut output = Vec::new();
     let end = Instant::now() + limit;
-    let received = loop {
+    let reason = loop {
         match process.line(end) {
-            Ok(OutputLine {
-                is_stderr: true,
-                text,
-            }) => errors.push(text),
-            Ok(line) => watch(&line.text),
+            Ok(line) => {
+                if !line.is_stderr {
+                    watch(&line.text);
+                }
+                output.push(line.text);
+            }
             Err(reason) => break reason,
         }
     };
-    let errors = last_lines(&errors);
-    match received {
-        RecvTimeoutError::Disconnected => {
-            let status = process.child.wait();
-            let status = status.map_err(|error| format!("{}: {error}", process.name))?;
-            Ok(Ended { status, errors })
-        }
-        RecvTimeoutError::Timeout => Err(format!(
-            "{} took longer than {} s\n{errors}",
-            process.name,
-            limit.as_secs()
-        )),
+    let (name, output) = (&process.name, last_lines(&output));
+    if reason == RecvTimeoutError::Timeout {
+        let seconds = limit.as_secs();
+        return Err(format!("{name} took longer than {seconds} s\n{output}"));
     }
+    let status = process
+        .child
+        .wait()
+        .map_err(|error| format!("{name}: {error}"))?;
+    Ok(Ended {
+        is_success: status.success(),
+        text: format!("{name} ended with {status}\n{output}"),
+    })
 }
 
 /// A running server, which is killed when this is dropped.
@@ -264,7 +257,7 @@ mod tests {
             assert_eq!(seen, ["a"]);
             let error = outcome.unwrap_err();
             assert!(
-                error.contains("sh ended with") && error.ends_with("\nb"),
+                error.contains("sh ended with") && error.contains("\nb"),
                 "{error}"
             );
             assert_eq!(
