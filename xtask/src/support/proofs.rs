@@ -16,105 +16,66 @@ pub(super) struct Proof {
 
 /// Every claim of a file.
 pub(super) fn read(file: &File) -> Result<Vec<Proof>, String> {
-    if file.path.ends_with(".rs") {
-        source(file)
-    } else {
-        transcript(file)
-    }
-}
-
-fn source(file: &File) -> Result<Vec<Proof>, String> {
     let mut proofs = Vec::new();
+    let is_rust = file.path.ends_with(".rs");
     let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
     for (index, line) in lines.iter().enumerate() {
-        let Some(claim) = line.strip_prefix("// proves:") else {
+        let mark = if is_rust { "// proves:" } else { "# proves:" };
+        let Some(claim) = line.strip_prefix(mark) else {
             continue;
         };
         let place = format!("{}:{}", file.path, index + 1);
-        let test = tested(&lines[index + 1..]).ok_or_else(|| {
+        let rows: Vec<String> = claim.split(',').map(|id| id.trim().to_owned()).collect();
+        if !rows.iter().all(|id| is_id(id)) {
+            return Err(format!(
+                "{place}: not a list of row ids, write them as AREA-NNN with commas between"
+            ));
+        }
+        let test = match is_rust {
+            true => {
+                tested(&lines[index + 1..]).map(|test| format!("{}::{test}", module(&file.path)))
+            }
+            false => Some(file.path.clone()),
+        };
+        let test = test.ok_or_else(|| {
             format!("{place}: no test follows, move the claim directly above its #[test]")
         })?;
-        proofs.push(Proof {
-            rows: ids(claim).ok_or_else(|| malformed(&place))?,
-            test: format!("{}::{test}", module(&file.path)),
-            place,
-        });
+        proofs.push(Proof { place, test, rows });
     }
     Ok(proofs)
-}
-
-fn transcript(file: &File) -> Result<Vec<Proof>, String> {
-    let mut proofs = Vec::new();
-    for (number, line) in file.lines() {
-        let Some(claim) = line.strip_prefix("# proves:") else {
-            continue;
-        };
-        let place = format!("{}:{number}", file.path);
-        proofs.push(Proof {
-            rows: ids(claim).ok_or_else(|| malformed(&place))?,
-            test: file.path.clone(),
-            place,
-        });
-    }
-    Ok(proofs)
-}
-
-fn malformed(place: &str) -> String {
-    format!("{place}: not a list of row ids, write them as AREA-NNN with commas between")
-}
-
-fn ids(claim: &str) -> Option<Vec<String>> {
-    let ids: Vec<String> = claim.split(',').map(|id| id.trim().to_owned()).collect();
-    ids.iter().all(|id| is_id(id)).then_some(ids)
 }
 
 /// The name of the test that these lines begin with: comments and attributes, one of them a test attribute, then `fn`.
 fn tested<'a>(lines: &[&'a str]) -> Option<&'a str> {
     let mut is_test = false;
-    // Attributes that are open over several lines.
-    let mut depth = 0i32;
+    // Brackets of attributes that are open over several lines.
+    let mut depth = 0;
     for line in lines {
         if depth > 0 || line.starts_with("#[") {
-            is_test |= is_test_attribute(line);
-            depth += balance(line);
-            continue;
+            let name = line.trim_start_matches("#[").split(['(', ']']).next()?;
+            is_test |= name == "test" || name.ends_with("::test");
+            depth += line.matches('[').count();
+            depth -= line.matches(']').count();
+        } else if !line.starts_with("//") {
+            let words = line
+                .trim_start_matches("pub(crate) ")
+                .trim_start_matches("async ");
+            let name = words.strip_prefix("fn ")?.split(['(', '<']).next()?;
+            return is_test.then_some(name);
         }
-        if line.starts_with("//") {
-            continue;
-        }
-        let words = line.trim_start_matches("pub(crate) ");
-        let words = words.strip_prefix("async ").unwrap_or(words);
-        let name = words.strip_prefix("fn ")?.split(['(', '<']).next()?;
-        return is_test.then_some(name);
     }
     None
-}
-
-fn is_test_attribute(line: &str) -> bool {
-    let name = line.trim_start_matches("#[");
-    let name = name.split(['(', ']']).next().unwrap_or_default();
-    name == "test" || name.ends_with("::test")
-}
-
-fn balance(line: &str) -> i32 {
-    line.chars().fold(0, |depth, c| match c {
-        '[' => depth + 1,
-        ']' => depth - 1,
-        _ => depth,
-    })
 }
 
 /// `crates/mcp-a/src/b/mod.rs` is `mcp_a::b`, `crates/mcp-a/tests/c.rs` is `mcp_a::tests::c`.
 fn module(path: &str) -> String {
     let path = path.strip_suffix(".rs").unwrap_or(path);
-    let path = path.strip_prefix("crates/").unwrap_or(path);
-    let mut parts: Vec<String> = path.split('/').map(|part| part.replace('-', "_")).collect();
-    parts.retain(|part| part != "src");
-    if parts.len() > 1
-        && parts
-            .last()
-            .is_some_and(|last| matches!(last.as_str(), "mod" | "lib" | "main"))
-    {
+    let path = path
+        .strip_prefix("crates/")
+        .unwrap_or(path)
+        .replace('-', "_");
+    let mut parts: Vec<&str> = path.split('/').filter(|part| *part != "src").collect();
+    if parts.len() > 1 && matches!(parts[parts.len() - 1], "mod" | "lib" | "main") {
         parts.pop();
     }
     parts.join("::")
@@ -139,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_without_a_test_or_with_strange_ids_is_refused() {
+    fn a_claim_without_a_test_or_with_malformed_ids_is_refused() {
         for text in [
             "\x2f/ proves: A-001\nfn helper() {}\n",
             "\x2f/ proves: A-001\n\n#[test]\nfn late() {}\n",
@@ -159,7 +120,7 @@ mod tests {
         let file = File::new("tests/fixtures/wire/batch.txt", "# proves: A-001\n> {}\n");
         let proof = &read(&file).unwrap()[0];
         assert_eq!(
-            (proof.test.as_str(), proof.rows.len()),
+            (&*proof.test, proof.rows.len()),
             ("tests/fixtures/wire/batch.txt", 1)
         );
     }
