@@ -27,7 +27,7 @@ usage: cargo xtask <command>
   conformance [server|client] [--revision R] [--bless]
                                         runs both lines of the official suite against the server and the client
   interop [PEER...]                     runs real peers from npm and PyPI in both directions; writes docs/interop.md
-  bench [--quick] [--build-time]        measures calls beside a server without an SDK and beside peers; writes
+  bench [--quick]                       measures calls beside a server without an SDK and beside peers; writes
                                         docs/benchmarks.md
   bench --gate [--bless] [--only NAME] [--keep DIR]
                                         counts instructions and allocations per call and compares them with

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::page::thousands;
-use super::results::{Results, cpu};
+use super::results::{CPU, Figures, Results, thousands, value};
 use super::subject::Subject;
 
 /// One budget.
@@ -30,7 +29,7 @@ struct Part {
     measured: Option<f64>,
 }
 
-/// How values are shown. The rounded values are compared.
+/// How values are shown. The shown, rounded values are compared.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Unit {
@@ -40,21 +39,17 @@ enum Unit {
 }
 
 impl Unit {
-    fn rounded(self, number: f64) -> f64 {
-        let parts = match self {
-            Self::Count => 1.0,
-            Self::Tenths => 10.0,
-            Self::Ratio => 100.0,
-        };
-        (number * parts).round() / parts
-    }
-
     fn shown(self, number: f64) -> String {
         match self {
             Self::Count => thousands(number),
             Self::Tenths => format!("{number:.1}"),
             Self::Ratio => format!("{number:.2}×"),
         }
+    }
+
+    fn rounded(self, number: f64) -> f64 {
+        let digits = self.shown(number).replace(['\u{202f}', '×'], "");
+        digits.parse().unwrap_or(f64::NAN)
     }
 }
 
@@ -87,46 +82,41 @@ pub(super) fn budgets(results: &Results) -> Result<Vec<Budget>, String> {
     Ok(budgets)
 }
 
-/// The figures of this SDK that a budget may limit, by name. The figure of a row of calls is its CPU time, divided by
-/// that of the baseline.
+/// The figures of this SDK that a budget may limit, by section or unit and name of the row. CPU times are divided by
+/// those of the baseline.
 fn figures(results: &Results) -> BTreeMap<String, f64> {
     let mut figures = BTreeMap::new();
-    let mut add = |name: String, value: Option<f64>| {
-        if let Some(value) = value {
-            figures.insert(name, value);
-        }
-    };
-    for (title, rows) in &results.groups {
+    for table in results.tables.iter().filter(|table| table.are_costs) {
+        let Figures {
+            section,
+            unit,
+            rows,
+            ..
+        } = table;
         for (row, cells) in rows {
-            let [ours, baseline] =
-                [Subject::Ours, Subject::Baseline].map(|subject| cpu(cells, subject));
-            let ratio = ours.zip(baseline).map(|(ours, baseline)| ours / baseline);
-            add(format!("{title}: {}", row.name), ratio);
+            let name = &row.name;
+            let (name, divisor) = match *unit {
+                CPU => (
+                    format!("{section}: {name}"),
+                    value(cells, Subject::Baseline),
+                ),
+                "" => (name.clone(), Some(1.0)),
+                unit => (format!("{unit}: {name}"), Some(1.0)),
+            };
+            let figure = value(cells, Subject::Ours).zip(divisor);
+            figures.extend(figure.map(|(value, divisor)| (name, value / divisor)));
         }
-    }
-    for (gate, cells) in &results.counts {
-        if let Some(Ok(counts)) = cells.get(&Subject::Ours) {
-            add(
-                format!("instructions: {}", gate.name),
-                Some(counts.instructions as f64),
-            );
-            add(
-                format!("allocations: {}", gate.name),
-                Some(counts.allocations),
-            );
-        }
-    }
-    for (name, cells) in &results.weights {
-        let value = cells.get(&Subject::Ours).and_then(|cell| cell.clone().ok());
-        add((*name).to_owned(), value);
     }
     for (name, count, _) in &results.crates {
-        add(format!("crates: {name}"), Some(*count as f64));
+        figures.insert(format!("crates: {name}"), *count as f64);
     }
-    let instructions = |gate: &str| figures.get(&format!("instructions: {gate}"));
+    let instructions = |gate: &str| figures.get(&format!("instructions per call: {gate}"));
     if let Some((many, none)) = instructions("stdio-1000-tools").zip(instructions("stdio")) {
         let ratio = many / none;
-        figures.insert("instructions: stdio-1000-tools / stdio".to_owned(), ratio);
+        figures.insert(
+            "instructions per call: stdio-1000-tools / stdio".to_owned(),
+            ratio,
+        );
     }
     figures
 }

@@ -1,26 +1,56 @@
 //! Measures calls, clients and servers. In each round all servers take turns, so that other load on the machine affects
 //! all of them.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
+use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use super::results::{Calls, Cells, Counts, Figures, Results, Spread, WEIGHTS};
-use super::subject::{ALL, Programs, Subject, json};
-use super::valgrind::{self, Span, Valgrind};
+use super::results::{CPU, Figure, Figures, Results, short, spread, thousands};
+use super::size::{crates, machine, stripped_size};
+use super::subject::{ALL, Programs, Subject};
+use super::valgrind::{self, Counts, Span, Valgrind};
 use super::workloads::{Workload, Workloads};
-use crate::programs::{SHORT, Server, build, output_of, run, target};
-use crate::steps::{cargo, say};
+use crate::programs::{Server, output_of, target};
+use crate::steps::say;
 use crate::tidy;
 
+/// Time limit of `bench-load` and of clients, which have shorter limits for their parts.
+const LIMIT: Duration = Duration::from_secs(300);
 /// Rounds of a row at full length, unless the row says otherwise.
 const ROUNDS: usize = 5;
 /// Numbers of sessions for the memory of one.
 const SESSIONS: [u32; 3] = [10, 100, 1_000];
+
+/// The rows about memory, start time and size.
+pub(super) const WEIGHTS: [&str; 9] = [
+    "resident memory at rest, KiB",
+    "more for each open connection after a call, KiB",
+    "more for each session, KiB",
+    "more for each session with its stream and connection, KiB",
+    "start to first answer over stdio, ms",
+    "start to first answer over HTTP, ms",
+    "CPU until then, ms",
+    "program, stripped, MB",
+    "crates in the tree, both transports",
+];
+
+/// Figures of calls, as `bench-load` and the clients print them.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Round {
+    calls: u64,
+    seconds: f64,
+    server_us: f64,
+    client_us: f64,
+    p50_us: f64,
+    p99_us: f64,
+}
+
+/// The rounds of each subject in one row, or the reason why it has none.
+type Rounds = [Result<Vec<Round>, String>; ALL.len()];
 
 /// Memory in KiB, as `bench-load` prints it.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -39,10 +69,7 @@ struct Start {
 }
 
 /// The values of [`WEIGHTS`], or the reasons why they are missing.
-type Weights = [Result<f64, &'static str>; 10];
-
-/// KiB of a session, by the number of sessions.
-type Growth = Vec<(u32, f64)>;
+type Weights = [Result<f64, &'static str>; WEIGHTS.len()];
 
 /// What is measured, and for how long.
 #[derive(Debug)]
@@ -51,42 +78,32 @@ pub(super) struct Measurement<'a> {
     pub(super) programs: &'a Programs,
     /// One short round of everything, for figures that are too rough to be kept.
     pub(super) is_quick: bool,
-    /// Whether servers are also built from scratch.
-    pub(super) build_time: bool,
 }
 
 impl Measurement<'_> {
     /// Measures everything.
     pub(super) fn all(&self) -> Result<Results, String> {
         let workloads = Workloads::load();
-        let mut groups = Vec::new();
+        let mut results = Results {
+            machine: machine(),
+            crates: tidy::crates(self.root)?,
+            ..Results::default()
+        };
+        self.counts(workloads.gates, &mut results)?;
         for group in workloads.groups {
             say(&format!("\n{}", group.title));
             let rows = self.rows(group.rows, |subject, row| self.call(subject, row))?;
-            groups.push((group.title, rows));
+            results.tables.extend([
+                cpu(&group.title, &rows, |r| r.server_us),
+                speed(&group.title, &rows),
+            ]);
         }
-        say("\nClients");
-        let clients = self.rows(workloads.clients, |subject, row| self.client(subject, row))?;
-        let mut weights = WEIGHTS.map(|name| (name, Cells::new()));
-        let mut growth = Cells::new();
-        for subject in ALL {
-            let weighed = self.weigh(subject);
-            let (values, sizes) =
-                weighed.map_err(|error| format!("{}: {error}", subject.name()))?;
-            for ((_, cells), value) in weights.iter_mut().zip(values) {
-                cells.insert(subject, value.map_err(str::to_owned));
-            }
-            growth.insert(subject, Ok(sizes));
-        }
-        Ok(Results {
-            machine: machine(),
-            groups,
-            clients,
-            counts: self.counts(workloads.gates)?,
-            weights: weights.into(),
-            growth,
-            crates: tidy::crates(self.root)?,
-        })
+        let clients = "Clients: CPU of the client process, with the baseline as its server";
+        say(&format!("\n{clients}"));
+        let rows = self.rows(workloads.clients, |subject, row| self.client(subject, row))?;
+        results.tables.push(cpu(clients, &rows, |r| r.client_us));
+        self.weights(&mut results)?;
+        Ok(results)
     }
 
     /// Seconds of warm-up and of measured time.
@@ -102,53 +119,37 @@ impl Measurement<'_> {
     fn rows(
         &self,
         rows: Vec<Workload>,
-        once: impl Fn(Subject, &Workload) -> Result<Figures, String>,
-    ) -> Result<Calls, String> {
-        let mut calls = Vec::new();
+        once: impl Fn(Subject, &Workload) -> Result<Round, String>,
+    ) -> Result<Vec<(Workload, Rounds)>, String> {
+        let mut measured = Vec::new();
         for row in rows {
-            let mut cells = Cells::new();
-            let rounds = if self.is_quick {
-                1
-            } else {
-                row.rounds.unwrap_or(ROUNDS)
-            };
-            for _ in 0..rounds {
-                for subject in ALL {
-                    let cell = cells.entry(subject).or_insert_with(|| Ok(Vec::new()));
+            let mut cells = ALL.map(|_| Ok(Vec::new()));
+            let rounds = row.rounds.unwrap_or(ROUNDS);
+            for _ in 0..if self.is_quick { 1 } else { rounds } {
+                for (subject, cell) in ALL.into_iter().zip(&mut cells) {
                     let Ok(rounds) = cell else { continue };
                     match once(subject, &row) {
-                        Ok(figures) => rounds.push(figures),
+                        Ok(round) => rounds.push(round),
                         Err(why) if subject.is_peer() => *cell = Err(reason(&why)),
                         Err(why) => return Err(format!("{}, {}: {why}", subject.name(), row.name)),
                     }
                 }
             }
-            let brief = |(subject, cell): (&Subject, &Result<Vec<Figures>, String>)| match cell {
-                Ok(rounds) => {
-                    let median = |figure: fn(&Figures) -> f64| Spread::of(rounds, figure).median;
-                    let [server, client] = [median(|f| f.server_us), median(|f| f.client_us)];
-                    format!("{} {server:.2} / {client:.2}", subject.name())
-                }
-                Err(why) => format!("{} n/a ({why})", subject.name()),
-            };
-            let briefs: Vec<String> = cells.iter().map(brief).collect();
-            say(&format!(
-                "  {}, µs of server / client: {}",
-                row.name,
-                briefs.join(", ")
-            ));
-            calls.push((row, cells));
+            for (subject, cell) in ALL.into_iter().zip(&cells) {
+                say(&format!("  {}, {}: {cell:.1?}", row.name, subject.name()));
+            }
+            measured.push((row, cells));
         }
-        Ok(calls)
+        Ok(measured)
     }
 
     /// One round of calls to a server.
-    fn call(&self, subject: Subject, row: &Workload) -> Result<Figures, String> {
+    fn call(&self, subject: Subject, row: &Workload) -> Result<Round, String> {
         let [warm, time] = self.seconds();
         let (calls, sessions) = (row.calls, row.sessions);
         let options =
             format!("calls --inflight {calls} --beside {sessions} --seconds {time} --warm {warm}");
-        let figures: Figures = json(&mut self.programs.load(subject, row, &options, &[])?)?;
+        let figures: Round = json(&mut self.programs.load(subject, row, &options, &[])?)?;
         if figures.calls == 0 {
             return Err("no call got a response in time".to_owned());
         }
@@ -156,7 +157,7 @@ impl Measurement<'_> {
     }
 
     /// One round of calls of a client to the baseline. The client of the baseline is the load itself.
-    fn client(&self, subject: Subject, row: &Workload) -> Result<Figures, String> {
+    fn client(&self, subject: Subject, row: &Workload) -> Result<Round, String> {
         let client = match subject {
             Subject::Baseline => return self.call(subject, row),
             Subject::Ours => "bench-client",
@@ -180,26 +181,59 @@ impl Measurement<'_> {
         figures
     }
 
-    /// Memory, start time and size of a server, in the order of [`WEIGHTS`], and the growth of its memory.
-    fn weigh(&self, subject: Subject) -> Result<(Weights, Growth), String> {
+    /// Memory, start time and size of all subjects.
+    fn weights(&self, results: &mut Results) -> Result<(), String> {
+        let none = || ALL.map(|_| Err(String::new()));
+        let mut rows = WEIGHTS.map(|name| (Workload::named(name), none()));
+        for subject in ALL {
+            let (weights, growth) = self
+                .weigh(subject)
+                .map_err(|error| format!("{}: {error}", subject.name()))?;
+            say(&format!("{}: {weights:.1?}", subject.name()));
+            for ((_, cells), weight) in rows.iter_mut().zip(weights) {
+                cells[subject as usize] = weight.map_err(str::to_owned).map(|value| {
+                    let is_whole = value.fract() == 0.0;
+                    let text = if is_whole {
+                        thousands(value)
+                    } else {
+                        short(value)
+                    };
+                    Figure { value, text }
+                });
+            }
+            results.growth.push((subject, growth));
+        }
+        results.tables.push(Figures {
+            section: "Memory, start, size".to_owned(),
+            unit: "",
+            are_costs: true,
+            rows: rows.into(),
+        });
+        Ok(())
+    }
+
+    /// The values of [`WEIGHTS`], or the reasons why they are missing, and the memory of a session by the number of
+    /// sessions.
+    fn weigh(&self, subject: Subject) -> Result<(Weights, Vec<(f64, f64)>), String> {
         let load = |wire: &str, options: &str| {
             self.programs
                 .load(subject, &Workload::plain(wire), options, &[])
         };
         let mut memory = Memory::default();
-        let mut growth = Growth::new();
+        let mut growth = Vec::new();
         for sessions in &SESSIONS[..if self.is_quick { 2 } else { 3 }] {
             memory = json(&mut load("http", &format!("memory --inflight {sessions}"))?)?;
             // The baseline has only connections.
-            growth.push((*sessions, memory.stream.unwrap_or(memory.connection)));
+            growth.push((
+                f64::from(*sessions),
+                memory.stream.unwrap_or(memory.connection),
+            ));
         }
         let start = format!("start --calls {}", if self.is_quick { 3 } else { 21 });
         let stdio: Start = json(&mut load("stdio", &start)?)?;
         let http: Start = json(&mut load("http", &start)?)?;
         let program = stripped_size(&self.programs.path(subject.program()))?;
         let no_sessions = "it has no sessions and no streams";
-        let no_package = Err("it is built from the package of this SDK's server");
-        let is_baseline = subject == Subject::Baseline;
         let weights = [
             Ok(memory.idle),
             Ok(memory.connection),
@@ -209,49 +243,121 @@ impl Measurement<'_> {
             Ok(http.answer_ms),
             Ok(http.cpu_ms),
             Ok(program as f64 / 1e6),
-            if is_baseline {
-                no_package
-            } else {
-                Ok(crates(self.root, subject)? as f64)
-            },
-            match self.build_time {
-                _ if is_baseline => no_package,
-                true => Ok(build_time(self.root, subject)?),
-                false => Err("measured with --build-time only"),
+            match subject {
+                Subject::Baseline => Err("it is built from the package of this SDK's server"),
+                _ => Ok(crates(self.root, subject)? as f64),
             },
         ];
-        say(&format!("{}: {weights:?}", subject.name()));
         Ok((weights, growth))
     }
 
     /// Instructions and allocations of all subjects, if valgrind is installed. Lists take peers too long.
-    fn counts(&self, gates: Vec<Workload>) -> Result<Vec<(Workload, Cells<Counts>)>, String> {
+    fn counts(&self, gates: Vec<Workload>, results: &mut Results) -> Result<(), String> {
         if let Err(why) = valgrind::check_installed() {
             say(&why);
-            return Ok(Vec::new());
+            return Ok(());
         }
         let folder = target().join("bench/valgrind");
         let valgrind = Valgrind::new(self.programs, folder.clone())?;
-        let mut counts = Vec::new();
+        let table = |unit| Figures {
+            section: "Instructions and allocations".to_owned(),
+            unit,
+            are_costs: true,
+            rows: Vec::new(),
+        };
+        let mut instructions = table("instructions per call");
+        let mut allocations = table("allocations per call (bytes)");
         let echoes = gates
             .into_iter()
             .filter(|gate| gate.ask.starts_with("echo"));
         for gate in echoes.take(if self.is_quick { 1 } else { usize::MAX }) {
-            let mut cells = Cells::new();
-            for subject in ALL {
-                let cell = match subject.args(&gate) {
-                    Ok(_) => Ok(valgrind.counts(subject, &gate, Span::BRIEF)?),
-                    Err(why) => Err(why.to_owned()),
-                };
-                say(&format!("{}, {}: {cell:?}", gate.name, subject.name()));
-                cells.insert(subject, cell);
+            let mut counted =
+                ALL.map(|subject| Err(subject.args(&gate).err().unwrap_or_default().to_owned()));
+            for (subject, cell) in ALL.into_iter().zip(&mut counted) {
+                if subject.args(&gate).is_ok() {
+                    *cell = Ok(valgrind.counts(subject, &gate, Span::BRIEF)?);
+                }
             }
-            counts.push((gate, cells));
+            say(&format!("{}: {counted:?}", gate.name));
+            let cells = |figure: fn(&Counts) -> Figure| {
+                counted
+                    .each_ref()
+                    .map(|cell| cell.as_ref().map(figure).map_err(Clone::clone))
+            };
+            let row = cells(|counts| {
+                let value = counts.instructions as f64;
+                Figure {
+                    value,
+                    text: thousands(value),
+                }
+            });
+            instructions.rows.push((gate.clone(), row));
+            let row = cells(|counts| {
+                let value = counts.allocations;
+                let text = format!("{value:.1} ({})", thousands(counts.bytes));
+                Figure { value, text }
+            });
+            allocations.rows.push((gate, row));
         }
         // Only the totals are of use.
         let _ = fs::remove_dir_all(folder);
-        Ok(counts)
+        results.tables.extend([instructions, allocations]);
+        Ok(())
     }
+}
+
+/// The CPU time of the rows in a section, with minimum and maximum.
+fn cpu(section: &str, rows: &[(Workload, Rounds)], time: fn(&Round) -> f64) -> Figures {
+    table(section, CPU, true, rows, |rounds| {
+        let [value, min, max] = spread(rounds.iter().map(time));
+        let text = format!("{} ({}–{})", short(value), short(min), short(max));
+        Figure { value, text }
+    })
+}
+
+/// Calls per second of the rows in a section, and how long calls take.
+fn speed(section: &str, rows: &[(Workload, Rounds)]) -> Figures {
+    table(
+        section,
+        "calls per second; p50 / p99 in µs",
+        false,
+        rows,
+        |rounds| {
+            let median = |figure: fn(&Round) -> f64| spread(rounds.iter().map(figure))[0];
+            let value = median(|r| r.calls as f64 / r.seconds);
+            let [p50, p99] = [median(|r| r.p50_us), median(|r| r.p99_us)].map(short);
+            let text = format!("{}; {p50} / {p99}", short(value));
+            Figure { value, text }
+        },
+    )
+}
+
+fn table(
+    section: &str,
+    unit: &'static str,
+    are_costs: bool,
+    rows: &[(Workload, Rounds)],
+    figure: impl Fn(&[Round]) -> Figure,
+) -> Figures {
+    let row = |(row, cells): &(Workload, Rounds)| {
+        let cells = cells.each_ref().map(|cell| match cell {
+            Ok(rounds) => Ok(figure(rounds)),
+            Err(why) => Err(why.clone()),
+        });
+        (row.clone(), cells)
+    };
+    Figures {
+        section: section.to_owned(),
+        unit,
+        are_costs,
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+/// Runs a program that prints one line of JSON.
+fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T, String> {
+    let output = output_of(command, LIMIT)?;
+    serde_json::from_str(&output).map_err(|error| format!("{error}: {output}"))
 }
 
 /// The last line of the error of a peer, without file names.
@@ -273,80 +379,6 @@ fn on_core(core: usize, program: &Path) -> Command {
     command
 }
 
-/// The size of a program without its symbols, in bytes.
-fn stripped_size(program: &Path) -> Result<u64, String> {
-    let stripped = target().join("bench/stripped");
-    let mut strip = Command::new("strip");
-    strip.arg("-o").arg(&stripped).arg(program);
-    output_of(&mut strip, SHORT).map_err(|error| format!("strip, of the binutils: {error}"))?;
-    let size = fs::metadata(&stripped).map(|metadata| metadata.len());
-    size.map_err(|error| format!("{}: {error}", stripped.display()))
-}
-
-/// The number of crates of a server over both transports, without those of the benchmark.
-fn crates(root: &Path, subject: Subject) -> Result<usize, String> {
-    let (workspace, mut words) = subject.build(root);
-    if subject == Subject::Ours {
-        "-p mcp-server -p mcp-transport-http -p mcp-transport-stdio --no-default-features \
-         --features mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server"
-            .clone_into(&mut words);
-    }
-    let mut command = Command::new(cargo());
-    command
-        .args(["tree", "-e", "normal,build", "--prefix", "none"])
-        .args(words.split_whitespace())
-        .current_dir(workspace);
-    let mut crates = BTreeSet::new();
-    run(&mut command, SHORT, |line| {
-        let name_and_version: Vec<&str> = line.split(' ').take(2).collect();
-        if name_and_version.len() == 2 && !line.starts_with("bench-") {
-            crates.insert(name_and_version.join(" "));
-        }
-    })?;
-    Ok(crates.len())
-}
-
-/// How long a clean release build of a server takes, in seconds.
-fn build_time(root: &Path, subject: Subject) -> Result<f64, String> {
-    let (workspace, words) = subject.build(root);
-    let folder = target().join("bench-clean");
-    // The folder does not exist unless an earlier run was interrupted.
-    let _ = fs::remove_dir_all(&folder);
-    let start = Instant::now();
-    build(&workspace, &folder, &format!("--release {words}"))?;
-    let took = start.elapsed().as_secs_f64();
-    fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    Ok(took)
-}
-
-/// The class of this machine in one line: cores, memory, system, compiler.
-fn machine() -> String {
-    let field = |path: &str, name: &str| {
-        let text = fs::read_to_string(path).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix(name));
-        line.map_or_else(String::new, |line| {
-            line.trim_start_matches([' ', '\t', ':']).to_owned()
-        })
-    };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let vendor = field("/proc/cpuinfo", "vendor_id");
-    let is_virtual = field("/proc/cpuinfo", "flags").contains("hypervisor");
-    let cores_are = if is_virtual { "virtual cores" } else { "cores" };
-    let kib = field("/proc/meminfo", "MemTotal");
-    let kib: f64 = kib.trim_end_matches(" kB").parse().unwrap_or(0.0);
-    let release = field("/proc/sys/kernel/osrelease", "");
-    let kernel: Vec<&str> = release.split('.').take(2).collect();
-    let rustc = output_of(Command::new("rustc").arg("--version"), SHORT).unwrap_or_default();
-    let compiler: Vec<&str> = rustc.split(' ').take(2).collect();
-    format!(
-        "{cores} {cores_are} ({} {vendor}), {:.0} GiB of memory, Linux {}, {}",
-        std::env::consts::ARCH,
-        kib / 1_048_576.0,
-        kernel.join("."),
-        compiler.join(" ")
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -356,12 +388,5 @@ mod tests {
         let why = "/a/b/bench-load ended with 1\nError: \"406: not | acceptable\"\n\n";
         assert_eq!(reason(why), "406: not   acceptable");
         assert_eq!(reason("it has none"), "it has none");
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn the_machine_is_described_by_its_class() {
-        let machine = machine();
-        assert!(machine.contains(" GiB of memory, Linux "), "{machine}");
     }
 }

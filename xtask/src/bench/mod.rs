@@ -9,6 +9,7 @@ mod measure;
 mod page;
 mod plots;
 mod results;
+mod size;
 mod subject;
 mod valgrind;
 mod workloads;
@@ -24,15 +25,14 @@ use measure::Measurement;
 use subject::Programs;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--quick] [--build-time]
+usage: cargo xtask bench [--quick]
        cargo xtask bench --gate [--bless] [--only NAME] [--keep DIR]
 
-  --quick       short runs, each once; prints the page instead of writing it to docs
-  --build-time  also measures a clean build of each server, which takes minutes
-  --gate        compares instructions per call with tests/budgets/gates.toml; needs valgrind
-  --bless       writes the counts to that file; allocations too, unless --only is given
-  --only        runs one gate; may be repeated
-  --keep        keeps the output of callgrind in this folder, for callgrind_annotate";
+  --quick  short runs, each once; prints the page instead of writing it to docs
+  --gate   compares instructions per call with tests/budgets/gates.toml; needs valgrind
+  --bless  writes the counts to that file; allocations too, unless --only is given
+  --only   runs one gate; may be repeated
+  --keep   keeps the output of callgrind in this folder, for callgrind_annotate";
 
 /// Runs the command.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -41,12 +41,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     {
         return gate::run(root(), &gate::Options::parse(rest).ok_or(USAGE)?);
     }
-    let has = |flag: &str| args.iter().any(|arg| arg == flag);
-    let (is_quick, build_time) = (has("--quick"), has("--build-time"));
-    if args
-        .iter()
-        .any(|arg| arg != "--quick" && arg != "--build-time")
-    {
+    let is_quick = args == ["--quick"];
+    if !args.is_empty() && !is_quick {
         return Err(USAGE.to_owned());
     }
     if !cfg!(target_os = "linux") {
@@ -58,7 +54,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         root: root(),
         programs: &Programs::all(root())?,
         is_quick,
-        build_time,
     };
     write_page(&measurement)
 }

@@ -6,8 +6,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::page::short;
-use super::results::{Results, cpu};
+use super::results::{Results, short, value};
 use super::subject::{ALL, Subject};
 use super::workloads::Workload;
 
@@ -53,9 +52,9 @@ pub(super) fn cost(results: &Results) -> Outcome<String> {
     let subjects = &ALL[1..];
     let mut rows = Vec::new();
     for (title, prefix) in BARS {
-        for (row, cells) in results.group(title) {
-            if let Some(baseline) = cpu(cells, Subject::Baseline) {
-                let ratio = |subject: &Subject| Some(cpu(cells, *subject)? / baseline);
+        for (row, cells) in results.cpu(title) {
+            if let Some(baseline) = value(cells, Subject::Baseline) {
+                let ratio = |subject: &Subject| Some(value(cells, *subject)? / baseline);
                 let ratios: Vec<Option<f64>> = subjects.iter().map(ratio).collect();
                 rows.push((format!("{prefix}{}", row.name), ratios));
             }
@@ -117,10 +116,12 @@ type Curves = Vec<(Subject, Vec<(f64, f64)>)>;
 
 /// Calls per second of server CPU in the rows of a group that echo over HTTP, over the load of each row.
 fn rates(results: &Results, group: &str, load: fn(&Workload) -> u32) -> Curves {
-    let rows = results.group(group).iter();
+    let rows = results.cpu(group).iter();
     let rows = rows.filter(|(row, _)| row.wire == "http" && row.ask.starts_with("echo"));
     let point = |subject| {
-        move |(row, cells): &(Workload, _)| Some((f64::from(load(row)), 1e6 / cpu(cells, subject)?))
+        move |(row, cells): &(Workload, _)| {
+            Some((f64::from(load(row)), 1e6 / value(cells, subject)?))
+        }
     };
     let curve = |subject| (subject, rows.clone().filter_map(point(subject)).collect());
     ALL.map(curve).into()
@@ -129,15 +130,6 @@ fn rates(results: &Results, group: &str, load: fn(&Workload) -> u32) -> Curves {
 /// What one core of a server can do, and what a session costs, as the load grows.
 pub(super) fn scaling(results: &Results) -> Outcome<String> {
     let rates = |group, load| rates(results, group, load);
-    let memory = results.growth.iter().filter_map(|(subject, sizes)| {
-        let sizes = sizes.as_ref().ok()?.iter();
-        Some((
-            *subject,
-            sizes
-                .map(|(sessions, kib)| (f64::from(*sessions), *kib))
-                .collect(),
-        ))
-    });
     // Four tools are registered in any case; zero has no place on a logarithmic scale.
     let panels: [(&str, Curves); 5] = [
         (
@@ -160,7 +152,7 @@ pub(super) fn scaling(results: &Results) -> Outcome<String> {
         ),
         (
             "sessions with a stream (baseline: connections)",
-            memory.collect(),
+            results.growth.clone(),
         ),
     ];
     let mut svg = String::new();

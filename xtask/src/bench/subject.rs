@@ -2,12 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
-
-use serde::de::DeserializeOwned;
 
 use super::workloads::Workload;
-use crate::programs::{build, executable, output_of, target};
+use crate::programs::{build, executable, target};
 
 /// A measured server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,9 +31,6 @@ pub(super) const ALL: [Subject; 4] = [
 const PEERS: &str = "tests/bench-peers";
 /// The package of the other programs.
 const OWN: &str = "-p mcp-tests --no-default-features";
-
-/// Time limit of `bench-load`, which has shorter limits for its parts.
-const LIMIT: Duration = Duration::from_secs(300);
 
 impl Subject {
     /// The name on the page.
@@ -164,12 +158,6 @@ impl Programs {
             .args(args);
         Ok(command)
     }
-}
-
-/// Runs a program that prints one line of JSON.
-pub(super) fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T, String> {
-    let output = output_of(command, LIMIT)?;
-    serde_json::from_str(&output).map_err(|error| format!("{error}: {output}"))
 }
 
 #[cfg(test)]

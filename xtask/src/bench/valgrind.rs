@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::results::Counts;
 use super::subject::{Programs, Subject};
 use super::workloads::Workload;
 use crate::programs::{SHORT, output_of, run};
@@ -37,6 +36,14 @@ impl Span {
             },
         }
     }
+}
+
+/// Exact counts per call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    pub(super) instructions: u64,
+    pub(super) allocations: f64,
+    pub(super) bytes: f64,
 }
 
 /// Counts instructions and allocations of servers.

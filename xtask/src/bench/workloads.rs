@@ -65,6 +65,14 @@ impl Workloads {
 }
 
 impl Workload {
+    /// A row that has only a name.
+    pub(super) fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// A server over this wire, without other requirements.
     pub(super) fn plain(wire: &str) -> Self {
         Self {
