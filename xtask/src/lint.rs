@@ -1,7 +1,7 @@
 //! `cargo xtask lint`: formatting, clippy, the rules of `tidy`, generated files, and documentation.
 
 use crate::steps::{Steps, say};
-use crate::workspace::{flags, root};
+use crate::workspace::flags;
 use crate::{codegen, support, tidy};
 
 /// Name and arguments of each clippy run: the combinations of features that compile different code.
@@ -49,21 +49,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     steps.finish()
 }
 
-/// `codegen --check` if the schema is on the disk: in `MCP_SCHEMA_DIR` or in a usual folder.
+/// `codegen --check` if the schema is on the disk.
 fn generated() -> Result<(), String> {
-    let mut args = vec!["--check".to_owned()];
-    if std::env::var_os("MCP_SCHEMA_DIR").is_none() {
-        let mut usual = ["../shared/schema", "target/schema"]
-            .map(|folder| root().join(folder))
-            .into_iter();
-        let Some(folder) = usual.find(|folder| folder.join("2025-11-25/schema.json").is_file())
-        else {
-            say(
-                "SKIPPED: the official schema is not on the disk; set MCP_SCHEMA_DIR, or run `cargo xtask codegen --check`, which downloads it",
-            );
-            return Ok(());
-        };
-        args.extend(["--schema-dir".to_owned(), folder.display().to_string()]);
+    if codegen::schema_folder().is_dir() {
+        return codegen::run(&["--check".to_owned()]);
     }
-    codegen::run(&args)
+    say(
+        "SKIPPED: the official schema is not on the disk; set MCP_SCHEMA_DIR, or run `cargo xtask codegen --check`, which downloads it",
+    );
+    Ok(())
 }

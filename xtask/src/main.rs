@@ -23,7 +23,8 @@ usage: cargo xtask <command>
   lint                                  formatting, clippy, tidy, generated files, documentation
   tidy                                  project rules that the compiler does not check
   support [--check]                     writes docs/support.md: the requirements and the tests that prove them
-  codegen [--check] [--schema-dir DIR]  writes the types of mcp-types from the official schema
+  codegen [--check]                     writes the types of mcp-types from the official schema, which it reads from
+                                        MCP_SCHEMA_DIR or downloads
   conformance [server|client] [--revision R] [--bless]
                                         runs both lines of the official suite against the server and the client
   interop [PEER...]                     runs real peers from npm and PyPI in both directions; writes docs/interop.md

@@ -26,12 +26,9 @@ pub(super) fn split(
         |item: &&Item| find(canonical, &item.name).is_none_or(|known| known.kind != item.kind);
     let own = later.items.iter().filter(differs);
     let mut own: BTreeSet<String> = own.map(|item| item.name.clone()).collect();
-    let mentions = |item: &Item, names: &BTreeSet<String>| {
-        let mut mentioned = item.kind.names().into_iter();
-        mentioned.any(|name| names.contains(name))
-    };
     loop {
-        let further = later.items.iter().filter(|item| mentions(item, &own));
+        let mentions_own = |item: &&Item| item.kind.names().iter().any(|name| own.contains(*name));
+        let further = later.items.iter().filter(mentions_own);
         let further: Vec<_> = further.map(|item| item.name.clone()).collect();
         let before = own.len();
         own.extend(further);
@@ -40,8 +37,8 @@ pub(super) fn split(
         }
     }
     for (wrapper, wrapped) in wrappers {
-        let wrapper_set = BTreeSet::from([wrapper.clone()]);
-        if own.contains(wrapped) && later.items.iter().any(|item| mentions(item, &wrapper_set)) {
+        let mut names = later.items.iter().flat_map(|item| item.kind.names());
+        if own.contains(wrapped) && names.any(|name| name == wrapper) {
             return Err(format!(
                 "{wrapper} is written by hand around {wrapped}, which differs from the canonical one"
             ));

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
-use crate::workspace::root;
+use crate::workspace::{flags, root};
 use docs::Docs;
 use emit::Scope;
 use overrides::Overrides;
@@ -43,39 +43,28 @@ type Files = BTreeMap<String, String>;
 
 /// Runs the command: writes the generated files, or with `--check` compares them.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let (check, folder) = options(args)?;
-    let root = root();
-    let files = format(root, generate(root, folder.as_deref())?)?;
-    apply(root, &files, check)
+    let [check] = flags("codegen", ["--check"], args)?;
+    let files = format(root(), generate(root(), &schema_folder())?)?;
+    apply(root(), &files, check)
 }
 
-fn options(args: &[String]) -> Result<(bool, Option<PathBuf>), String> {
-    let mut check = false;
-    let mut folder = std::env::var_os("MCP_SCHEMA_DIR").map(PathBuf::from);
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--check" => check = true,
-            "--schema-dir" => {
-                folder = Some(args.next().ok_or("--schema-dir needs a folder")?.into())
-            }
-            other => {
-                return Err(format!(
-                    "codegen knows --check and --schema-dir DIR, not {other}"
-                ));
-            }
-        }
+/// The folder of the schemas: `MCP_SCHEMA_DIR`, else the one beside the workspace, else the one for downloads.
+pub(crate) fn schema_folder() -> PathBuf {
+    let beside = root().join("../shared/schema");
+    match std::env::var_os("MCP_SCHEMA_DIR") {
+        Some(folder) => folder.into(),
+        None if beside.is_dir() => beside,
+        None => root().join("target/schema"),
     }
-    Ok((check, folder))
 }
 
 /// Every generated file, not yet formatted.
-fn generate(root: &Path, folder: Option<&Path>) -> Result<Files, String> {
+fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
     let lock = Lock::load(root)?;
     let overrides = Overrides::load()?;
     let docs = Docs::load()?;
     let model = |revision: &str| {
-        let schema = lock.read(root, folder, revision)?;
+        let schema = lock.read(schemas, revision)?;
         build::build(&schema, &overrides).map_err(|error| format!("{revision}: {error}"))
     };
     let canonical = model(CANONICAL)?;

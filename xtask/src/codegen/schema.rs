@@ -36,38 +36,27 @@ impl Lock {
         toml::from_str(&file.text).map_err(|error| format!("{LOCK}: {error}"))
     }
 
-    /// Reads the schema of a revision from a folder. Without a folder, downloads it from the official address once.
-    /// Refuses a schema with another checksum than the pinned one.
-    pub(super) fn read(
-        &self,
-        root: &Path,
-        folder: Option<&Path>,
-        revision: &str,
-    ) -> Result<Value, String> {
+    /// Reads the schema of a revision; downloads it first if the folder does not have it. Refuses a schema with another
+    /// checksum than the pinned one.
+    pub(super) fn read(&self, folder: &Path, revision: &str) -> Result<Value, String> {
         let pin = self.schema.iter().find(|pin| pin.revision == revision);
         let pin = pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))?;
-        let cache = root.join("target/schema");
-        let file = folder.unwrap_or(&cache).join(revision).join("schema.json");
+        let file = folder.join(revision).join("schema.json");
         let name = file.display();
-        if folder.is_none() && !file.exists() {
-            fs::create_dir_all(cache.join(revision)).map_err(|error| format!("{name}: {error}"))?;
+        if !file.exists() {
             let mut command = Command::new("curl");
-            command.args(["-fsSL", &pin.url, "-o"]).arg(&file);
-            let status = command.status().map_err(|error| format!("curl: {error}"))?;
-            if !status.success() {
-                return Err(format!("{} could not be downloaded", pin.url));
+            command.args(["-fsSL", "--create-dirs", &pin.url, "-o"]);
+            let status = command.arg(&file).status();
+            if !status.is_ok_and(|status| status.success()) {
+                return Err(format!("curl could not download {} to {name}", pin.url));
             }
         }
         let bytes = fs::read(&file).map_err(|error| format!("{name}: {error}"))?;
         let digest = Sha256::digest(&bytes);
         let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         if sha256 != pin.sha256 {
-            if folder.is_none() {
-                // A wrong download is not kept.
-                let _ = fs::remove_file(&file);
-            }
             return Err(format!(
-                "{name} has SHA-256 {sha256}, but {LOCK} pins {} for {revision}",
+                "{name} has SHA-256 {sha256}, but {LOCK} pins {} for {revision}: remove the file",
                 pin.sha256
             ));
         }
