@@ -44,23 +44,19 @@ pub(super) fn split(
             ));
         }
     }
-    let (items, same): (Vec<Item>, Vec<Item>) = later
-        .items
-        .iter()
-        .cloned()
-        .partition(|item| own.contains(&item.name));
-    let mut shared: BTreeSet<String> = same.into_iter().map(|item| item.name).collect();
+    let mut items = later.items.clone();
+    items.retain(|item| own.contains(&item.name));
+    let names = later.items.iter().map(|item| item.name.clone());
+    let mut shared: BTreeSet<String> = names.filter(|name| !own.contains(name)).collect();
     let mut novel = Vec::new();
     for method in &later.methods {
         let mut methods = canonical.methods.iter();
-        match methods.find(|known| known.method == method.method) {
-            None => novel.push(method.clone()),
-            Some(known)
-                if known.is_same(method) && !method.types().any(|name| own.contains(name)) =>
-            {
-                shared.insert(method.name.clone());
-            }
-            Some(_) => {}
+        let known = methods.find(|known| known.method == method.method);
+        let is_shared = known.is_some_and(|known| known.is_same(method));
+        if known.is_none() {
+            novel.push(method.clone());
+        } else if is_shared && !method.types().any(|name| own.contains(name)) {
+            shared.insert(method.name.clone());
         }
     }
     let own = Model {
@@ -107,21 +103,23 @@ fn fits(later: &Kind, known: &Kind) -> bool {
 }
 
 /// Whether every member is a member of `known`, which requires no other.
-fn narrows(later: &Struct, known: &Struct) -> bool {
+fn narrows<'a>(later: &'a Struct, known: &'a Struct) -> bool {
     let tags = match (&later.tag, &known.tag) {
         (Some(tag), None) => tag.checked,
         (later, known) => later == known,
     };
-    let is_same = |left: &Property, right: &Property| {
-        (&left.wire, &left.ty, left.presence) == (&right.wire, &right.ty, right.presence)
+    let find = |structure: &'a Struct, wire: &str| {
+        let mut fields = structure.fields.iter();
+        fields.find(|field| field.wire == wire)
+    };
+    let is_same = |field: &Property| {
+        find(known, &field.wire)
+            .is_some_and(|known| (&known.ty, known.presence) == (&field.ty, field.presence))
+    };
+    let may_lack = |known: &Property| {
+        known.presence == Presence::Optional || find(later, &known.wire).is_some()
     };
     tags && later.extra == known.extra
-        && later
-            .fields
-            .iter()
-            .all(|field| known.fields.iter().any(|known| is_same(field, known)))
-        && known.fields.iter().all(|field| {
-            field.presence == Presence::Optional
-                || later.fields.iter().any(|own| own.wire == field.wire)
-        })
+        && later.fields.iter().all(is_same)
+        && known.fields.iter().all(may_lack)
 }

@@ -161,6 +161,14 @@ impl Kind {
 }
 
 impl Property {
+    /// The type of the field.
+    pub(super) fn held(&self) -> String {
+        match self.presence {
+            Presence::Required | Presence::Defaulted => self.ty.clone(),
+            Presence::Optional | Presence::Nullable => format!("Option<{}>", self.ty),
+        }
+    }
+
     /// The innermost type.
     pub(super) fn name(&self) -> &str {
         innermost(&self.ty)

@@ -75,13 +75,7 @@ pub(super) fn constant(structure: &Struct) -> Option<(Ident, Ident, &str)> {
 fn emit_field(owner: &str, field: &Property, scope: &Scope<'_>) -> TokenStream {
     let doc = scope.docs.member(owner, &field.wire);
     let ident = ident(&field.rust);
-    let plain = ty(&field.ty);
-    let is_option = matches!(field.presence, Presence::Optional | Presence::Nullable);
-    let ty = if is_option {
-        quote!(Option<#plain>)
-    } else {
-        plain
-    };
+    let ty = ty(&field.held());
     let mut serde = Vec::new();
     if field.rust.to_lower_camel_case() != field.wire {
         let wire = &field.wire;
@@ -104,8 +98,10 @@ fn emit_field(owner: &str, field: &Property, scope: &Scope<'_>) -> TokenStream {
         Presence::Nullable => serde.push(quote!(deserialize_with = "crate::number::nullable")),
     }
     if field.ty == "f64" {
-        let suffix = if is_option { "_optional" } else { "" };
-        let with = format!("crate::number::serialize{suffix}");
+        let with = match field.presence {
+            Presence::Required | Presence::Defaulted => "crate::number::serialize",
+            Presence::Optional | Presence::Nullable => "crate::number::serialize_optional",
+        };
         serde.push(quote!(serialize_with = #with));
     }
     let attribute = (!serde.is_empty()).then(|| quote!(#[serde(#(#serde),*)]));
@@ -128,23 +124,18 @@ fn emit_new(structure: &Struct, is_empty: bool, scope: &Scope<'_>) -> TokenStrea
     }
     for field in &structure.fields {
         let ident = ident(&field.rust);
+        if field.presence == Presence::Optional {
+            values.push(quote!(#ident: None));
+            continue;
+        }
         let (ty, value) = match field.presence {
-            Presence::Required | Presence::Defaulted => scope.argument(&ident, &field.ty),
-            Presence::Nullable => {
-                let ty = ty(&field.ty);
-                (quote!(Option<#ty>), quote!(#ident))
-            }
-            Presence::Optional => {
-                values.push(quote!(#ident: None));
-                continue;
-            }
+            Presence::Nullable => (ty(&field.held()), quote!(#ident)),
+            _ => scope.argument(&ident, &field.ty),
         };
         parameters.push(quote!(#ident: #ty));
-        values.push(if value.to_string() == field.rust {
-            value
-        } else {
-            quote!(#ident: #value)
-        });
+        let is_plain = value.to_string() == field.rust;
+        let name = (!is_plain).then(|| quote!(#ident:));
+        values.push(quote!(#name #value));
     }
     let extra = structure.extra.then(|| quote!(extra: JsonObject::new()));
     quote! {
