@@ -1,4 +1,4 @@
-//! Tables: in Markdown for pages, padded with blanks for the terminal.
+//! Tables in Markdown.
 
 /// A head and rows of cells.
 #[derive(Debug, Default)]
@@ -8,7 +8,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table with these columns. In a page, the first column is aligned to the left and the others to the right.
+    /// A table with these columns. The first column is aligned to the left and the others to the right.
     pub(crate) fn of_numbers<S: Into<String>>(head: impl IntoIterator<Item = S>) -> Self {
         Self {
             right_aligned: true,
@@ -49,27 +49,6 @@ impl Table {
         }
         text
     }
-
-    /// The table for a terminal.
-    pub(crate) fn plain(&self) -> String {
-        let columns = self.rows.first().map_or(0, Vec::len);
-        let width = |column: usize| {
-            self.rows
-                .iter()
-                .map(|row| row[column].chars().count())
-                .max()
-        };
-        let widths: Vec<usize> = (0..columns).filter_map(width).collect();
-        let mut text = String::new();
-        for row in &self.rows {
-            for (cell, width) in row.iter().zip(&widths) {
-                text += &format!("{cell:width$}  ");
-            }
-            text.truncate(text.trim_end().len());
-            text.push('\n');
-        }
-        text
-    }
 }
 
 /// Reasons for empty cells, as numbered footnotes.
@@ -101,14 +80,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_written_for_pages_and_for_the_terminal() {
+    fn bars_in_cells_are_escaped() {
         let mut table = Table::of_numbers(["name", "µs"]);
         table.row(["a|b", "10.5"]);
         assert_eq!(
             table.markdown(),
             "| name | µs |\n| --- | --: |\n| a\\|b | 10.5 |\n"
         );
-        assert_eq!(table.plain(), "name  µs\na|b   10.5\n");
     }
 
     #[test]

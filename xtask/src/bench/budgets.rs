@@ -13,18 +13,10 @@ use super::subject::Subject;
 pub(super) struct Budget {
     name: String,
     unit: Unit,
-    parts: Vec<Part>,
-    /// Why the budget is not met.
-    pub(super) why: Option<String>,
-}
-
-/// One of the values that a budget limits.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Part {
-    name: String,
     max: f64,
     figure: String,
+    /// Why the budget is not met.
+    why: Option<String>,
     #[serde(skip)]
     measured: Option<f64>,
 }
@@ -63,21 +55,17 @@ pub(super) fn budgets(results: &Results) -> Result<Vec<Budget>, String> {
     let mut budgets = file
         .map_err(|error| format!("budgets.toml: {error}"))?
         .budget;
-    let crates = results.crates.iter().map(|(name, _, limit)| Part {
-        name: (*name).to_owned(),
+    budgets.extend(results.crates.iter().map(|(name, _, limit)| Budget {
+        name: format!("Crates in the tree, {name}"),
+        unit: Unit::Count,
         max: *limit as f64,
         figure: format!("crates: {name}"),
-        measured: None,
-    });
-    budgets.push(Budget {
-        name: "Crates in the tree".to_owned(),
-        unit: Unit::Count,
-        parts: crates.collect(),
         why: None,
-    });
+        measured: None,
+    }));
     let figures = figures(results);
-    for part in budgets.iter_mut().flat_map(|budget| &mut budget.parts) {
-        part.measured = figures.get(&part.figure).copied();
+    for budget in &mut budgets {
+        budget.measured = figures.get(&budget.figure).copied();
     }
     Ok(budgets)
 }
@@ -122,42 +110,26 @@ fn figures(results: &Results) -> BTreeMap<String, f64> {
 }
 
 impl Budget {
-    /// The cells of its row: name, limits, measured values, and whether it is met.
+    /// The cells of its row: name, limit, measured value, and whether it is met.
     pub(super) fn row(&self) -> [String; 4] {
-        let all = |show: &dyn Fn(&Part) -> String| {
-            let mut shown: Vec<String> = self.parts.iter().map(show).collect();
-            shown.dedup();
-            shown.join(" / ")
-        };
-        let title = match self.parts.len() {
-            1 => self.name.clone(),
-            _ => format!("{}: {}", self.name, all(&|part| part.name.clone())),
-        };
-        let measured = self.parts.iter().map(|part| match part.measured {
-            Some(number) => self.unit.shown(number),
-            None => "–".to_owned(),
-        });
+        let shown = |number| self.unit.shown(number);
         let met = match self.is_met() {
             Some(true) => "yes",
             Some(false) => "**no**",
             None => "not measured",
         };
         [
-            title,
-            format!("≤ {}", all(&|part| self.unit.shown(part.max))),
-            measured.collect::<Vec<_>>().join(" / "),
+            self.name.clone(),
+            format!("≤ {}", shown(self.max)),
+            self.measured.map_or("–".to_owned(), shown),
             met.to_owned(),
         ]
     }
 
-    /// Whether all parts are within their limits; `None` if a part was not measured and the others are.
-    pub(super) fn is_met(&self) -> Option<bool> {
-        let met = |part: &Part| Some(self.unit.rounded(part.measured?) <= part.max);
-        let parts: Vec<Option<bool>> = self.parts.iter().map(met).collect();
-        match parts.contains(&Some(false)) {
-            true => Some(false),
-            false => (!parts.contains(&None)).then_some(true),
-        }
+    /// Whether the measured value is within the limit.
+    fn is_met(&self) -> Option<bool> {
+        let measured = self.unit.rounded(self.measured?);
+        Some(measured <= self.max)
     }
 
     /// The explanation for the page, if the budget is not met.
@@ -186,53 +158,41 @@ mod tests {
     use super::*;
     use crate::bench::results::tests::example;
 
-    fn budget(measured: [Option<f64>; 2]) -> Budget {
-        let part = |(name, measured): (&str, _)| Part {
-            name: name.to_owned(),
-            max: 1.3,
-            figure: String::new(),
-            measured,
-        };
+    fn budget(measured: Option<f64>, why: Option<&str>) -> Budget {
         Budget {
             name: "a budget".to_owned(),
             unit: Unit::Ratio,
-            parts: ["a", "b"].into_iter().zip(measured).map(part).collect(),
-            why: None,
+            max: 1.3,
+            figure: String::new(),
+            why: why.map(str::to_owned),
+            measured,
         }
     }
 
     #[test]
     fn rounded_values_are_compared() {
-        let met = budget([Some(1.304), Some(0.5)]);
-        assert_eq!(
-            met.row(),
-            ["a budget: a / b", "≤ 1.30×", "1.30× / 0.50×", "yes"]
-        );
-        assert_eq!(budget([Some(1.306), None]).is_met(), Some(false));
-        assert_eq!(budget([Some(1.0), None]).is_met(), None);
-        assert_eq!(budget([Some(1.0), None]).row()[2], "1.00× / –");
+        let row = |measured| budget(Some(measured), None).row();
+        assert_eq!(row(1.304), ["a budget", "≤ 1.30×", "1.30×", "yes"]);
+        assert_eq!(row(1.306)[3], "**no**");
+        assert_eq!(Unit::Count.rounded(12_345.6), 12_346.0);
+        assert_eq!(budget(None, None).row()[2..], ["–", "not measured"]);
     }
 
     #[test]
     fn exactly_the_missed_budgets_need_an_explanation() {
-        let mut missed = budget([Some(2.0), None]);
-        assert!(missed.problem().is_some());
-        missed.why = Some("two\nlines".to_owned());
-        assert_eq!(missed.problem(), None);
-        let text = missed.explanation().unwrap();
+        let why = Some("two\nlines");
+        assert!(budget(Some(2.0), None).problem().is_some());
+        assert_eq!(budget(Some(2.0), why).problem(), None);
+        let text = budget(Some(2.0), why).explanation().unwrap();
         assert_eq!(text, "- **a budget.** two\n  lines\n");
-        missed.parts[0].measured = Some(1.0);
-        missed.parts[1].measured = Some(1.0);
-        assert!(missed.problem().is_some());
-        assert_eq!(budget([None, None]).problem(), None);
+        assert!(budget(Some(1.0), why).problem().is_some());
+        assert_eq!(budget(None, None).problem(), None);
     }
 
     #[test]
     fn every_budget_limits_a_measured_figure() {
-        let budgets = budgets(&example()).unwrap();
-        let parts = budgets.iter().flat_map(|budget| &budget.parts);
-        for part in parts {
-            assert!(part.measured.is_some(), "no figure {:?}", part.figure);
+        for budget in budgets(&example()).unwrap() {
+            assert!(budget.measured.is_some(), "no figure {:?}", budget.figure);
         }
     }
 }

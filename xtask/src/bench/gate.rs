@@ -139,7 +139,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
             document[&gate.name][key] = toml_edit::value(count as i64);
         }
     }
-    say(&table.plain());
+    say(&table.markdown());
     if options.keep.is_none() {
         // The next run would overwrite the files.
         let _ = fs::remove_dir_all(folder);

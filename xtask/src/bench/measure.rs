@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::results::{CPU, Figure, Figures, Results, short, spread, thousands};
+use super::results::{CPU, Each, Figure, Figures, Results, short, spread, thousands};
 use super::size::{crates, machine, stripped_size};
 use super::subject::{ALL, Programs, Subject};
-use super::valgrind::{self, Counts, Span, Valgrind};
+use super::valgrind::{self, Span, Valgrind};
 use super::workloads::{Workload, Workloads};
 use crate::programs::{Server, output_of, target};
 use crate::steps::say;
@@ -22,8 +22,11 @@ use crate::tidy;
 const LIMIT: Duration = Duration::from_secs(300);
 /// Rounds of a row at full length, unless the row says otherwise.
 const ROUNDS: usize = 5;
-/// Numbers of sessions for the memory of one.
-const SESSIONS: [u32; 3] = [10, 100, 1_000];
+/// The number of sessions for the memory of one.
+const SESSIONS: u32 = 1_000;
+/// Seconds of warm-up and of measured time, at full length and quickly.
+const FULL: [f64; 2] = [0.12, 0.6];
+const QUICK: [f64; 2] = [0.05, 0.2];
 
 /// The rows about memory, start time and size.
 pub(super) const WEIGHTS: [&str; 9] = [
@@ -49,11 +52,11 @@ struct Round {
     p99_us: f64,
 }
 
-/// The rounds of each subject in one row, or the reason why it has none.
-type Rounds = [Result<Vec<Round>, String>; ALL.len()];
+/// A row, with the rounds of each subject.
+type Rounds = (Workload, Each<Vec<Round>>);
 
 /// Memory in KiB, as `bench-load` prints it.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 struct Memory {
     idle: f64,
     session: Option<f64>,
@@ -84,35 +87,27 @@ impl Measurement<'_> {
     /// Measures everything.
     pub(super) fn all(&self) -> Result<Results, String> {
         let workloads = Workloads::load();
-        let mut results = Results {
-            machine: machine(),
-            crates: tidy::crates(self.root)?,
-            ..Results::default()
-        };
-        self.counts(workloads.gates, &mut results)?;
+        let mut tables = self.counts(workloads.gates)?;
         for group in workloads.groups {
             say(&format!("\n{}", group.title));
             let rows = self.rows(group.rows, |subject, row| self.call(subject, row))?;
-            results.tables.extend([
-                cpu(&group.title, &rows, |r| r.server_us),
-                speed(&group.title, &rows),
-            ]);
+            tables.push(cpu(&group.title, &rows, |round| round.server_us));
+            tables.push(speed(&group.title, &rows));
         }
         let clients = "Clients: CPU of the client process, with the baseline as its server";
         say(&format!("\n{clients}"));
         let rows = self.rows(workloads.clients, |subject, row| self.client(subject, row))?;
-        results.tables.push(cpu(clients, &rows, |r| r.client_us));
-        self.weights(&mut results)?;
-        Ok(results)
+        tables.push(cpu(clients, &rows, |round| round.client_us));
+        tables.push(self.weights()?);
+        Ok(Results {
+            machine: machine(),
+            tables,
+            crates: tidy::crates(self.root)?,
+        })
     }
 
-    /// Seconds of warm-up and of measured time.
     fn seconds(&self) -> [f64; 2] {
-        if self.is_quick {
-            [0.05, 0.2]
-        } else {
-            [0.12, 0.6]
-        }
+        if self.is_quick { QUICK } else { FULL }
     }
 
     /// Runs all rounds of each row. A peer may fail, the other subjects may not.
@@ -120,7 +115,7 @@ impl Measurement<'_> {
         &self,
         rows: Vec<Workload>,
         once: impl Fn(Subject, &Workload) -> Result<Round, String>,
-    ) -> Result<Vec<(Workload, Rounds)>, String> {
+    ) -> Result<Vec<Rounds>, String> {
         let mut measured = Vec::new();
         for row in rows {
             let mut cells = ALL.map(|_| Ok(Vec::new()));
@@ -182,53 +177,34 @@ impl Measurement<'_> {
     }
 
     /// Memory, start time and size of all subjects.
-    fn weights(&self, results: &mut Results) -> Result<(), String> {
+    fn weights(&self) -> Result<Figures, String> {
         let none = || ALL.map(|_| Err(String::new()));
         let mut rows = WEIGHTS.map(|name| (Workload::named(name), none()));
         for subject in ALL {
-            let (weights, growth) = self
-                .weigh(subject)
-                .map_err(|error| format!("{}: {error}", subject.name()))?;
+            let weights = self.weigh(subject);
+            let weights = weights.map_err(|error| format!("{}: {error}", subject.name()))?;
             say(&format!("{}: {weights:.1?}", subject.name()));
             for ((_, cells), weight) in rows.iter_mut().zip(weights) {
-                cells[subject as usize] = weight.map_err(str::to_owned).map(|value| {
-                    let is_whole = value.fract() == 0.0;
-                    let text = if is_whole {
-                        thousands(value)
-                    } else {
-                        short(value)
-                    };
-                    Figure { value, text }
-                });
+                cells[subject as usize] = weight.map_err(str::to_owned);
             }
-            results.growth.push((subject, growth));
         }
-        results.tables.push(Figures {
-            section: "Memory, start, size".to_owned(),
-            unit: "",
-            are_costs: true,
-            rows: rows.into(),
-        });
-        Ok(())
+        Ok(Figures::costs("Memory, start, size", "", &rows, |value| {
+            let show = if value.fract() == 0.0 {
+                thousands
+            } else {
+                short
+            };
+            Figure::new(*value, show(*value))
+        }))
     }
 
-    /// The values of [`WEIGHTS`], or the reasons why they are missing, and the memory of a session by the number of
-    /// sessions.
-    fn weigh(&self, subject: Subject) -> Result<(Weights, Vec<(f64, f64)>), String> {
+    /// The values of [`WEIGHTS`], or the reasons why they are missing.
+    fn weigh(&self, subject: Subject) -> Result<Weights, String> {
         let load = |wire: &str, options: &str| {
-            self.programs
-                .load(subject, &Workload::plain(wire), options, &[])
+            let workload = Workload::plain(wire);
+            self.programs.load(subject, &workload, options, &[])
         };
-        let mut memory = Memory::default();
-        let mut growth = Vec::new();
-        for sessions in &SESSIONS[..if self.is_quick { 2 } else { 3 }] {
-            memory = json(&mut load("http", &format!("memory --inflight {sessions}"))?)?;
-            // The baseline has only connections.
-            growth.push((
-                f64::from(*sessions),
-                memory.stream.unwrap_or(memory.connection),
-            ));
-        }
+        let memory: Memory = json(&mut load("http", &format!("memory --inflight {SESSIONS}"))?)?;
         let start = format!("start --calls {}", if self.is_quick { 3 } else { 21 });
         let stdio: Start = json(&mut load("stdio", &start)?)?;
         let http: Start = json(&mut load("http", &start)?)?;
@@ -248,110 +224,69 @@ impl Measurement<'_> {
                 _ => Ok(crates(self.root, subject)? as f64),
             },
         ];
-        Ok((weights, growth))
+        Ok(weights)
     }
 
     /// Instructions and allocations of all subjects, if valgrind is installed. Lists take peers too long.
-    fn counts(&self, gates: Vec<Workload>, results: &mut Results) -> Result<(), String> {
+    fn counts(&self, mut gates: Vec<Workload>) -> Result<Vec<Figures>, String> {
         if let Err(why) = valgrind::check_installed() {
             say(&why);
-            return Ok(());
+            return Ok(Vec::new());
         }
         let folder = target().join("bench/valgrind");
         let valgrind = Valgrind::new(self.programs, folder.clone())?;
-        let table = |unit| Figures {
-            section: "Instructions and allocations".to_owned(),
-            unit,
-            are_costs: true,
-            rows: Vec::new(),
-        };
-        let mut instructions = table("instructions per call");
-        let mut allocations = table("allocations per call (bytes)");
-        let echoes = gates
+        gates.retain(|gate| gate.ask.starts_with("echo"));
+        let mut rows = Vec::new();
+        for gate in gates
             .into_iter()
-            .filter(|gate| gate.ask.starts_with("echo"));
-        for gate in echoes.take(if self.is_quick { 1 } else { usize::MAX }) {
-            let mut counted =
-                ALL.map(|subject| Err(subject.args(&gate).err().unwrap_or_default().to_owned()));
-            for (subject, cell) in ALL.into_iter().zip(&mut counted) {
-                if subject.args(&gate).is_ok() {
-                    *cell = Ok(valgrind.counts(subject, &gate, Span::BRIEF)?);
-                }
+            .take(if self.is_quick { 1 } else { usize::MAX })
+        {
+            let mut cells = ALL.map(|_| Err(String::new()));
+            for (subject, cell) in ALL.into_iter().zip(&mut cells) {
+                *cell = match subject.args(&gate) {
+                    Ok(_) => Ok(valgrind.counts(subject, &gate, Span::BRIEF)?),
+                    Err(why) => Err(why.to_owned()),
+                };
+                say(&format!("{}, {}: {cell:?}", gate.name, subject.name()));
             }
-            say(&format!("{}: {counted:?}", gate.name));
-            let cells = |figure: fn(&Counts) -> Figure| {
-                counted
-                    .each_ref()
-                    .map(|cell| cell.as_ref().map(figure).map_err(Clone::clone))
-            };
-            let row = cells(|counts| {
-                let value = counts.instructions as f64;
-                Figure {
-                    value,
-                    text: thousands(value),
-                }
-            });
-            instructions.rows.push((gate.clone(), row));
-            let row = cells(|counts| {
-                let value = counts.allocations;
-                let text = format!("{value:.1} ({})", thousands(counts.bytes));
-                Figure { value, text }
-            });
-            allocations.rows.push((gate, row));
+            rows.push((gate, cells));
         }
         // Only the totals are of use.
         let _ = fs::remove_dir_all(folder);
-        results.tables.extend([instructions, allocations]);
-        Ok(())
+        let section = "Instructions and allocations";
+        let instructions = Figures::costs(section, "instructions per call", &rows, |counts| {
+            let value = counts.instructions as f64;
+            Figure::new(value, thousands(value))
+        });
+        let allocations =
+            Figures::costs(section, "allocations per call (bytes)", &rows, |counts| {
+                let (value, bytes) = (counts.allocations, thousands(counts.bytes));
+                Figure::new(value, format!("{value:.1} ({bytes})"))
+            });
+        Ok(vec![instructions, allocations])
     }
 }
 
 /// The CPU time of the rows in a section, with minimum and maximum.
-fn cpu(section: &str, rows: &[(Workload, Rounds)], time: fn(&Round) -> f64) -> Figures {
-    table(section, CPU, true, rows, |rounds| {
-        let [value, min, max] = spread(rounds.iter().map(time));
-        let text = format!("{} ({}–{})", short(value), short(min), short(max));
-        Figure { value, text }
+fn cpu(section: &str, rows: &[Rounds], time: fn(&Round) -> f64) -> Figures {
+    Figures::costs(section, CPU, rows, |rounds| {
+        let [median, min, max] = spread(rounds.iter().map(time));
+        let text = format!("{} ({}–{})", short(median), short(min), short(max));
+        Figure::new(median, text)
     })
 }
 
 /// Calls per second of the rows in a section, and how long calls take.
-fn speed(section: &str, rows: &[(Workload, Rounds)]) -> Figures {
-    table(
-        section,
-        "calls per second; p50 / p99 in µs",
-        false,
-        rows,
-        |rounds| {
-            let median = |figure: fn(&Round) -> f64| spread(rounds.iter().map(figure))[0];
-            let value = median(|r| r.calls as f64 / r.seconds);
-            let [p50, p99] = [median(|r| r.p50_us), median(|r| r.p99_us)].map(short);
-            let text = format!("{}; {p50} / {p99}", short(value));
-            Figure { value, text }
-        },
-    )
-}
-
-fn table(
-    section: &str,
-    unit: &'static str,
-    are_costs: bool,
-    rows: &[(Workload, Rounds)],
-    figure: impl Fn(&[Round]) -> Figure,
-) -> Figures {
-    let row = |(row, cells): &(Workload, Rounds)| {
-        let cells = cells.each_ref().map(|cell| match cell {
-            Ok(rounds) => Ok(figure(rounds)),
-            Err(why) => Err(why.clone()),
-        });
-        (row.clone(), cells)
-    };
-    Figures {
-        section: section.to_owned(),
-        unit,
-        are_costs,
-        rows: rows.iter().map(row).collect(),
-    }
+fn speed(section: &str, rows: &[Rounds]) -> Figures {
+    let unit = "calls per second; p50 / p99 in µs";
+    let mut figures = Figures::costs(section, unit, rows, |rounds| {
+        let median = |figure: fn(&Round) -> f64| spread(rounds.iter().map(figure))[0];
+        let rate = median(|round| round.calls as f64 / round.seconds);
+        let [p50, p99] = [median(|round| round.p50_us), median(|round| round.p99_us)].map(short);
+        Figure::new(rate, format!("{}; {p50} / {p99}", short(rate)))
+    });
+    figures.are_costs = false;
+    figures
 }
 
 /// Runs a program that prints one line of JSON.

@@ -11,7 +11,7 @@ const METHOD: &str = include_str!("method.md");
 const PICTURES: &str = "
 ![CPU per call against the baseline](plots/cost.svg)
 
-![Calls per second of CPU, and memory, as the load grows](plots/scaling.svg)
+![Calls per second of CPU, as the load grows](plots/scaling.svg)
 ";
 
 const SPAWNS: &str = "
@@ -115,7 +115,7 @@ mod tests {
         for line in [
             "| 64 kB | 10.0 | 2.00× 20.0 | 4.00× 40.0 | n/a [^1] | **2.00×** | n/a [^1] |",
             "| program, stripped, MB | 10.0 | 2.00× 20.0 | 4.00× 40.0 | n/a [^1] | **2.00×** | n/a [^1] |",
-            "| Crates in the tree | ≤ 15 | 13 | yes |",
+            "| Crates in the tree, types | ≤ 15 | 13 | yes |",
             "## Many tools",
             "[^1]: tower-mcp 0.25.0: it has none",
         ] {

@@ -111,64 +111,46 @@ pub(super) fn cost(results: &Results) -> Outcome<String> {
     Ok(svg)
 }
 
-/// The points of each subject.
-type Curves = Vec<(Subject, Vec<(f64, f64)>)>;
+/// A diagram: its group, what is on the axis to the right, and the load of a row.
+type Panel = (&'static str, &'static str, fn(&Workload) -> u32);
 
-/// Calls per second of server CPU in the rows of a group that echo over HTTP, over the load of each row.
-fn rates(results: &Results, group: &str, load: fn(&Workload) -> u32) -> Curves {
-    let rows = results.cpu(group).iter();
-    let rows = rows.filter(|(row, _)| row.wire == "http" && row.ask.starts_with("echo"));
-    let point = |subject| {
-        move |(row, cells): &(Workload, _)| {
-            Some((f64::from(load(row)), 1e6 / value(cells, subject)?))
-        }
-    };
-    let curve = |subject| (subject, rows.clone().filter_map(point(subject)).collect());
-    ALL.map(curve).into()
-}
-
-/// What one core of a server can do, and what a session costs, as the load grows.
-pub(super) fn scaling(results: &Results) -> Outcome<String> {
-    let rates = |group, load| rates(results, group, load);
+const PANELS: [Panel; 4] = [
+    ("HTTP, sessions, 2025-11-25", "calls at a time", |row| {
+        row.calls
+    }),
+    (
+        "Payloads over HTTP, in and out",
+        "bytes in and out",
+        Workload::size,
+    ),
     // Four tools are registered in any case; zero has no place on a logarithmic scale.
-    let panels: [(&str, Curves); 5] = [
-        (
-            "calls at a time (HTTP)",
-            rates("HTTP, sessions, 2025-11-25", |row| row.calls),
-        ),
-        (
-            "bytes in and out (HTTP)",
-            rates("Payloads over HTTP, in and out", Workload::size),
-        ),
-        (
-            "tools registered (HTTP)",
-            rates("Many tools", |row| row.tools + 4),
-        ),
-        (
-            "sessions open, 8 of them calling (HTTP)",
-            rates("Idle sessions, each with its stream", |row| {
-                row.sessions + row.calls
-            }),
-        ),
-        (
-            "sessions with a stream (baseline: connections)",
-            results.growth.clone(),
-        ),
-    ];
+    ("Many tools", "tools registered", |row| row.tools + 4),
+    (
+        "Idle sessions, each with its stream",
+        "sessions, 8 of them calling",
+        |row| row.sessions + row.calls,
+    ),
+];
+
+/// Calls over HTTP per second of server CPU, as the load grows.
+pub(super) fn scaling(results: &Results) -> Outcome<String> {
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, (WIDTH, 690)).into_drawing_area();
     area.fill(&WHITE)?;
     let (head, body) = area.split_vertically(50);
-    let caption = "Calls per second of server CPU, and KiB for each session, as the load grows";
+    let caption = "Calls over HTTP per second of server CPU, as the load grows (higher is better)";
     head.draw(&Text::new(caption, (20, 10), FONT))?;
     legend(&head, &ALL, (20, 32))?;
-    for ((x, curves), place) in panels.into_iter().zip(body.split_evenly((2, 3))) {
-        let y = if x.starts_with("sessions with") {
-            "KiB, lower is better"
-        } else {
-            "calls/s, higher is better"
-        };
-        panel(&place, x, y, curves)?;
+    for ((group, axis, load), place) in PANELS.iter().zip(body.split_evenly((2, 2))) {
+        let rows = results.cpu(group).iter();
+        let rows = rows.filter(|(row, _)| row.wire == "http" && row.ask.starts_with("echo"));
+        let curves = ALL.map(|subject| {
+            let point = |(row, cells): &(Workload, _)| {
+                Some((f64::from(load(row)), 1e6 / value(cells, subject)?))
+            };
+            (subject, rows.clone().filter_map(point).collect())
+        });
+        panel(&place, axis, curves)?;
     }
     area.present()?;
     drop((area, head, body));
@@ -176,7 +158,7 @@ pub(super) fn scaling(results: &Results) -> Outcome<String> {
 }
 
 /// Draws curves on logarithmic scales.
-fn panel(area: &Area<'_>, x: &str, y: &str, curves: Curves) -> Outcome<()> {
+fn panel(area: &Area<'_>, axis: &str, curves: [(Subject, Vec<(f64, f64)>); 4]) -> Outcome<()> {
     let points = || curves.iter().flat_map(|(_, points)| points);
     let range = |of: fn(&(f64, f64)) -> f64| {
         let min = points().map(of).fold(f64::MAX, f64::min).max(1.0);
@@ -186,7 +168,6 @@ fn panel(area: &Area<'_>, x: &str, y: &str, curves: Curves) -> Outcome<()> {
     let power = |value: f64, round: fn(f64) -> f64| 10_f64.powf(round(value.log10()));
     let up = power(up.start, f64::floor)..power(up.end, f64::ceil);
     let mut chart = ChartBuilder::on(area)
-        .caption(y, FONT)
         .margin(10)
         .x_label_area_size(50)
         .y_label_area_size(45)
@@ -196,7 +177,7 @@ fn panel(area: &Area<'_>, x: &str, y: &str, curves: Curves) -> Outcome<()> {
         .light_line_style(TRANSPARENT)
         .bold_line_style(GREY)
         .label_style(FONT)
-        .x_desc(x)
+        .x_desc(axis)
         .x_label_formatter(&abbreviated)
         .y_label_formatter(&abbreviated)
         .draw()?;
@@ -236,8 +217,8 @@ mod tests {
     #[test]
     fn curves_have_a_point_for_each_measurement() {
         let svg = scaling(&example()).unwrap();
-        // Three subjects: calls, payloads, tools, sessions, and memory at two sizes.
-        assert_eq!(svg.matches("<circle").count(), 3 * (4 + 6 + 3 + 4 + 2));
+        // Three subjects have figures.
+        assert_eq!(svg.matches("<circle").count(), 3 * (4 + 6 + 3 + 4));
     }
 
     #[test]

@@ -10,8 +10,17 @@ pub(super) struct Figure {
     pub(super) text: String,
 }
 
-/// The figures of one row: of each subject in the order of [`ALL`], or the reason why it has none.
-pub(super) type Cells = [Result<Figure, String>; ALL.len()];
+impl Figure {
+    pub(super) fn new(value: f64, text: String) -> Self {
+        Self { value, text }
+    }
+}
+
+/// The values of one row, of each subject in the order of [`ALL`], or the reason why it has none.
+pub(super) type Each<T> = [Result<T, String>; ALL.len()];
+
+/// The figures of one row.
+pub(super) type Cells = Each<Figure>;
 
 /// A table of the page.
 #[derive(Clone, Debug)]
@@ -24,14 +33,31 @@ pub(super) struct Figures {
     pub(super) rows: Vec<(Workload, Cells)>,
 }
 
+impl Figures {
+    /// A table of costs.
+    pub(super) fn costs<T>(
+        section: &str,
+        unit: &'static str,
+        rows: &[(Workload, Each<T>)],
+        figure: impl Fn(&T) -> Figure,
+    ) -> Self {
+        let cell = |cell: &Result<T, String>| cell.as_ref().map(&figure).map_err(Clone::clone);
+        let row = |(row, cells): &(Workload, Each<T>)| (row.clone(), cells.each_ref().map(cell));
+        Self {
+            section: section.to_owned(),
+            unit,
+            are_costs: true,
+            rows: rows.iter().map(row).collect(),
+        }
+    }
+}
+
 /// All measured values.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     pub(super) machine: String,
     /// In the order of the page.
     pub(super) tables: Vec<Figures>,
-    /// KiB of a session with its stream, by the number of sessions; of a connection for the baseline.
-    pub(super) growth: Vec<(Subject, Vec<(f64, f64)>)>,
     /// Uses of the SDK, with the number of crates and its limit.
     pub(super) crates: Vec<(&'static str, usize, usize)>,
 }
@@ -96,39 +122,25 @@ pub(super) mod tests {
 
     /// Results in which everything costs 10 on the baseline, 20 on this SDK and 40 on rmcp; tower-mcp has no figures.
     pub(in crate::bench) fn example() -> Results {
-        let figure = |value| {
-            let text = short(value);
-            Ok(Figure { value, text })
+        let costs = [Ok(10.0), Ok(20.0), Ok(40.0), Err("it has none".to_owned())];
+        let table = |section: &str, unit, rows: Vec<Workload>| {
+            let rows: Vec<_> = rows.into_iter().map(|row| (row, costs.clone())).collect();
+            Figures::costs(section, unit, &rows, |cost| {
+                Figure::new(*cost, short(*cost))
+            })
         };
-        let cells: Cells = [
-            figure(10.0),
-            figure(20.0),
-            figure(40.0),
-            Err("it has none".to_owned()),
-        ];
         let workloads = Workloads::load();
-        let table = |section: &str, unit, rows: Vec<Workload>| Figures {
-            section: section.to_owned(),
-            unit,
-            are_costs: true,
-            rows: rows.into_iter().map(|row| (row, cells.clone())).collect(),
-        };
+        let weights = super::super::measure::WEIGHTS.map(Workload::named);
         let mut tables = vec![
             table("Counts", "instructions per call", workloads.gates.clone()),
             table("Counts", "allocations per call (bytes)", workloads.gates),
-            table(
-                "Weights",
-                "",
-                super::super::measure::WEIGHTS.map(Workload::named).into(),
-            ),
+            table("Weights", "", weights.into()),
         ];
         let groups = workloads.groups.into_iter();
         tables.extend(groups.map(|group| table(&group.title, CPU, group.rows)));
-        let growth = |subject| (subject, vec![(10.0, 20.0), (100.0, 20.0)]);
         Results {
             machine: "an example".to_owned(),
             tables,
-            growth: ALL[..3].iter().copied().map(growth).collect(),
             crates: vec![("types", 13, 15)],
         }
     }

@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::suite::{Role, Run};
-use crate::table::Table;
 
 const FILE: &str = "checks.json";
 /// The end of a folder's name, behind the name of the scenario: the time.
@@ -213,57 +212,6 @@ pub(super) fn unused(columns: &[Column]) -> Vec<String> {
         )
     };
     unused.map(text).collect()
-}
-
-/// A table for each role, for a terminal.
-pub(super) fn tables(columns: &[Column]) -> String {
-    let mut text = String::new();
-    for columns in columns.chunk_by(|a, b| a.run.role == b.run.role) {
-        let titles = columns.iter().map(|column| column.run.title.clone());
-        let mut table = Table::new(
-            [columns[0].run.role.name().to_owned()]
-                .into_iter()
-                .chain(titles),
-        );
-        let mut scenarios: Vec<&str> = Vec::new();
-        let mut reasons: Vec<&str> = Vec::new();
-        for (scenario, outcome) in columns.iter().flat_map(|column| &column.outcomes) {
-            if !scenarios.contains(&&**scenario) {
-                scenarios.push(scenario);
-                reasons.extend(
-                    outcome
-                        .not_judged
-                        .filter(|reason| !reasons.contains(reason)),
-                );
-            }
-        }
-        for scenario in scenarios {
-            let cells = columns.iter().map(|column| match column.outcome(scenario) {
-                None => String::new(),
-                Some(Outcome {
-                    not_judged: Some(_),
-                    ..
-                }) => "not judged".to_owned(),
-                Some(Outcome {
-                    passed,
-                    failures,
-                    warnings,
-                    ..
-                }) => {
-                    format!("{passed}/{}/{}", failures.len(), warnings.len())
-                }
-            });
-            table.row([scenario.to_owned()].into_iter().chain(cells));
-        }
-        text += &table.plain();
-        text += "checks passed/failed/with a warning";
-        text += &reasons
-            .iter()
-            .map(|reason| format!("; not judged: {reason}"))
-            .collect::<String>();
-        text += "\n\n";
-    }
-    text
 }
 
 #[cfg(test)]

@@ -45,7 +45,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             Role::Client => test_client(&suites, &program, wanted.revision)?,
         });
     }
-    say(&format!("\n{}", checks::tables(&columns)));
+    say("");
+    columns.iter().for_each(|column| say(&column.summary()));
     let mut failures: Vec<String> = columns.iter().flat_map(Column::failures).collect();
     if wanted.is_all() {
         failures.extend(checks::unused(&columns));

@@ -114,8 +114,8 @@ fn revision(detail: &str) -> Option<&str> {
     (word.len() == 10 && is_date).then_some(word)
 }
 
-/// A table for each section, in Markdown or for the terminal, and the reasons for empty cells.
-pub(super) fn tables(columns: &[Column], write: fn(&Table) -> String) -> String {
+/// A table for each section, and the reasons for empty cells.
+pub(super) fn tables(columns: &[Column]) -> String {
     let mut text = String::new();
     let mut notes = Footnotes::default();
     for section in columns.chunk_by(|a, b| a.peer.section.title == b.peer.section.title) {
@@ -130,7 +130,7 @@ pub(super) fn tables(columns: &[Column], write: fn(&Table) -> String) -> String 
             });
             table.row([title.clone()].into_iter().chain(cells));
         }
-        text += &format!("## {}\n\n{}\n", peer.section.title, write(&table));
+        text += &format!("## {}\n\n{}\n", peer.section.title, table.markdown());
     }
     text + &notes.text()
 }
@@ -188,7 +188,7 @@ mod tests {
             column.record(&format!(
                 r#"{{"feature":"auto","outcome":"ok","detail":"{detail}"}}"#
             ));
-            tables(&[column], Table::markdown)
+            tables(&[column])
         };
         let row = "| Where `Auto` arrives | 2026-07-28 |";
         assert!(page("2026-07-28").contains(row));
@@ -203,7 +203,7 @@ mod tests {
         let mut column = column("memory");
         column.record(&line("prompts", "absent"));
         column.record(&line("logging", "absent"));
-        let page = tables(&[column], Table::markdown);
+        let page = tables(&[column]);
         for line in [
             "| Every prompt written | n/a [^1] |",
             "| Log level and messages | n/a [^1] |",

@@ -55,10 +55,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .iter()
         .map(|peer| converse(peer, &installed, &ours))
         .collect();
-    say(&format!("\n{}", tables(&columns, Table::plain)));
+    let tables = tables(&columns);
+    say(&format!("\n{tables}"));
     if args.is_empty() {
-        let page =
-            HEAD.to_owned() + &packages(root, &peers)? + "\n" + &tables(&columns, Table::markdown);
+        let page = format!("{HEAD}{}\n{tables}", packages(root, &peers)?);
         fs::write(root.join(PAGE), page).map_err(|error| format!("{PAGE}: {error}"))?;
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));
