@@ -79,10 +79,9 @@ struct Entry {
 impl Entry {
     /// The maximum of instructions by both budgets.
     fn max(&self) -> Option<u64> {
-        let by_baseline = self
-            .ratio
-            .map(|ratio| (self.baseline as f64 * ratio) as u64);
-        [self.budget, by_baseline].into_iter().flatten().min()
+        let times_baseline = |ratio| (self.baseline as f64 * ratio) as u64;
+        let limits = [self.budget, self.ratio.map(times_baseline)];
+        limits.into_iter().flatten().min()
     }
 }
 
@@ -106,14 +105,15 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
         }
     }
     let mut problems = Vec::new();
-    let mut table = Table::of_numbers([
+    let head = [
         "gate",
         "instructions",
         "before",
         "baseline",
-        "x baseline",
+        "ratio",
         "budget",
-    ]);
+    ];
+    let mut table = Table::of_numbers(head);
     for gate in gates {
         let count = |subject| {
             valgrind.instructions(subject, &gate, Span::of(&gate), gate.rounds.unwrap_or(1))

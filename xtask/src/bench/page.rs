@@ -1,7 +1,7 @@
 //! `docs/benchmarks.md`.
 
 use super::budgets::Budget;
-use super::results::{Figures, Results, short, value};
+use super::results::{Figure, Figures, Results, short, value};
 use super::subject::{ALL, Subject};
 use crate::table::{Footnotes, Table};
 
@@ -60,34 +60,29 @@ fn markdown(figures: &Figures, notes: &mut Footnotes) -> String {
     let names = names.chain(peers.iter().map(|(_, heading)| *heading));
     let mut table = Table::of_numbers([figures.unit].into_iter().chain(names));
     for (workload, cells) in &figures.rows {
-        let mut row = vec![workload.name.clone()];
-        let baseline =
-            value(cells, Subject::Baseline).filter(|value| figures.are_costs && *value > 0.0);
-        let ours = value(cells, Subject::Ours);
-        let mut cell = |subject: Subject, prefix: Option<f64>, ratio: bool| {
-            row.push(match &cells[subject as usize] {
-                Ok(figure) if ratio => {
-                    ours.map_or_else(String::new, |ours| against(figure.value, ours))
-                }
-                Ok(figure) => match prefix {
-                    Some(baseline) => {
-                        format!("{}× {}", short(figure.value / baseline), figure.text)
-                    }
-                    None => figure.text.clone(),
-                },
+        let [baseline, ours] =
+            [Subject::Baseline, Subject::Ours].map(|subject| value(cells, subject));
+        // Rows of sizes have no unit in common, and multiples of small ones would mislead.
+        let baseline = baseline.filter(|_| figures.are_costs && !figures.unit.is_empty());
+        let mut cell =
+            |subject: Subject, show: &dyn Fn(&Figure) -> String| match &cells[subject as usize] {
+                Ok(figure) => show(figure),
                 Err(why) => notes.cell(&format!("{}: {why}", subject.name())),
-            });
-        };
-        for subject in ALL {
-            cell(
-                subject,
-                baseline.filter(|_| subject != Subject::Baseline),
-                false,
-            );
-        }
-        for (peer, _) in peers {
-            cell(*peer, None, true);
-        }
+            };
+        let mut row = vec![workload.name.clone()];
+        row.extend(ALL.map(|subject| {
+            cell(subject, &|Figure { value, text }| match baseline {
+                Some(baseline) if subject != Subject::Baseline => {
+                    format!("{}× {text}", short(value / baseline))
+                }
+                _ => text.clone(),
+            })
+        }));
+        row.extend(peers.iter().map(|(peer, _)| {
+            cell(*peer, &|figure| {
+                ours.map_or_else(String::new, |ours| against(figure.value, ours))
+            })
+        }));
         table.row(row);
     }
     table.markdown()
@@ -114,7 +109,7 @@ mod tests {
         let page = page(&results, &budgets(&results).unwrap());
         for line in [
             "| 64 kB | 10.0 | 2.00× 20.0 | 4.00× 40.0 | n/a [^1] | **2.00×** | n/a [^1] |",
-            "| program, stripped, MB | 10.0 | 2.00× 20.0 | 4.00× 40.0 | n/a [^1] | **2.00×** | n/a [^1] |",
+            "| program, stripped, MB | 10.0 | 20.0 | 40.0 | n/a [^1] | **2.00×** | n/a [^1] |",
             "| Crates in the tree, types | ≤ 15 | 13 | yes |",
             "## Many tools",
             "[^1]: tower-mcp 0.25.0: it has none",

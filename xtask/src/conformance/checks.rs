@@ -1,4 +1,4 @@
-//! The results that the suite writes, and their tables.
+//! The results that the suite writes.
 
 use std::fs;
 use std::path::Path;
@@ -29,20 +29,35 @@ struct Check {
     error_message: Option<String>,
 }
 
-/// The outcome of a scenario.
+/// The outcome of a scenario in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
+    /// The name of the run.
+    pub(super) run: String,
+    pub(super) scenario: String,
     /// Number of checks that passed.
     pub(super) passed: usize,
-    pub(super) failures: Vec<String>,
-    pub(super) warnings: Vec<String>,
-    /// Why the scenario is not judged.
-    pub(super) not_judged: Option<&'static str>,
+    /// Failures and warnings.
+    pub(super) problems: Vec<String>,
+    /// Whether the problems and the number count.
+    pub(super) is_judged: bool,
 }
 
 impl Outcome {
-    fn of(checks: &[Check]) -> Self {
-        let mut outcome = Self::default();
+    /// A scenario without checks.
+    pub(super) fn new(run: &Run, scenario: &str) -> Self {
+        let entry = |(role, start, _): &&(Role, &str, &str)| {
+            *role == run.role && scenario.starts_with(start)
+        };
+        Self {
+            run: run.name(),
+            scenario: scenario.to_owned(),
+            is_judged: NOT_JUDGED.iter().find(entry).is_none(),
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, checks: &[Check]) {
         for Check {
             id,
             status,
@@ -50,58 +65,58 @@ impl Outcome {
             error_message,
         } in checks
         {
-            let detail = error_message.as_ref().or(description.as_ref());
-            let text = format!("{id}: {}", detail.map_or("", |text| text));
+            let text = error_message.as_ref().or(description.as_ref());
+            let text = text.map_or("", |text| text);
             match &**status {
-                "SUCCESS" => outcome.passed += 1,
-                "FAILURE" => outcome.failures.push(text),
-                "WARNING" => outcome.warnings.push(text),
+                "SUCCESS" => self.passed += 1,
                 "SKIPPED" | "INFO" => {}
-                _ => outcome
-                    .failures
-                    .push(format!("{id}: unknown status {status}")),
+                // A failure, a warning or an unknown status.
+                _ => self.problems.push(format!("{status} {id}: {text}")),
             }
         }
-        outcome
-    }
-
-    /// A scenario that failed without checks.
-    pub(super) fn fault(fault: String) -> Self {
-        Self {
-            failures: vec![fault],
-            ..Self::default()
+        if self.passed == 0 && self.problems.is_empty() {
+            self.problems.push("not a single check passed".to_owned());
         }
-    }
-
-    pub(super) fn has_problem(&self) -> bool {
-        !self.failures.is_empty() || !self.warnings.is_empty()
     }
 }
 
+/// One line about the outcomes of a run.
+pub(super) fn summary(outcomes: &[Outcome]) -> String {
+    let judged = || outcomes.iter().filter(|outcome| outcome.is_judged);
+    let passed: usize = judged().map(|outcome| outcome.passed).sum();
+    let problems: usize = judged().map(|outcome| outcome.problems.len()).sum();
+    let name = outcomes.first().map_or("", |outcome| &outcome.run);
+    let scenarios = judged().count();
+    let others = outcomes.len() - scenarios;
+    format!(
+        "{name:31} {scenarios:2} scenarios: {passed} checks passed, {problems} failures and warnings; {others} not judged"
+    )
+}
+
 /// Reads the outcomes in the folder of a run, in the order in which the scenarios ended.
-pub(super) fn read(folder: &Path, role: Role) -> Result<Vec<(String, Outcome)>, String> {
+pub(super) fn read(folder: &Path, run: &Run) -> Result<Vec<Outcome>, String> {
     let mut found = Vec::new();
     walk(folder, "", &mut found)?;
     found.sort_by(|a, b| (&a.1, &a.0).cmp(&(&b.1, &b.0)));
     let mut outcomes = Vec::new();
     for (name, stamp) in found {
-        let path = folder.join(format!("{name}{stamp}")).join(FILE);
-        let mut outcome = match fs::read(&path) {
-            Ok(text) => {
-                let checks: Vec<Check> = serde_json::from_slice(&text)
-                    .map_err(|error| format!("{}: {error}", path.display()))?;
-                Outcome::of(&checks)
-            }
-            Err(_) => Outcome::fault("the suite wrote no checks".to_owned()),
-        };
-        let scenario = match role {
+        let scenario = match run.role {
             Role::Server => name.strip_prefix("server-").unwrap_or(&name),
             Role::Client => &name,
         };
-        let mut entries = NOT_JUDGED.iter();
-        let entry = entries.find(|(of, start, _)| *of == role && scenario.starts_with(start));
-        outcome.not_judged = entry.map(|(_, _, reason)| *reason);
-        outcomes.push((scenario.to_owned(), outcome));
+        let mut outcome = Outcome::new(run, scenario);
+        let path = folder.join(format!("{name}{stamp}")).join(FILE);
+        match fs::read(&path) {
+            Ok(text) => {
+                let checks: Vec<Check> = serde_json::from_slice(&text)
+                    .map_err(|error| format!("{}: {error}", path.display()))?;
+                outcome.add(&checks);
+            }
+            Err(_) => outcome
+                .problems
+                .push("the suite wrote no checks".to_owned()),
+        }
+        outcomes.push(outcome);
     }
     Ok(outcomes)
 }
@@ -134,84 +149,21 @@ fn split(name: &str) -> Option<(&str, &str)> {
     (shape(stamp) == shape(STAMP)).then_some((scenario, stamp))
 }
 
-/// A run and its outcomes.
-#[derive(Debug)]
-pub(super) struct Column {
-    pub(super) run: Run,
-    pub(super) outcomes: Vec<(String, Outcome)>,
-    /// Failures of the run itself.
-    pub(super) faults: Vec<String>,
-}
-
-impl Column {
-    pub(super) fn outcome(&self, scenario: &str) -> Option<&Outcome> {
-        let mut outcomes = self.outcomes.iter();
-        outcomes.find_map(|(name, outcome)| (name == scenario).then_some(outcome))
-    }
-
-    /// The outcomes that count.
-    pub(super) fn judged(&self) -> impl Iterator<Item = (&str, &Outcome)> {
-        let judged = self
-            .outcomes
-            .iter()
-            .filter(|(_, outcome)| outcome.not_judged.is_none());
-        judged.map(|(scenario, outcome)| (&**scenario, outcome))
-    }
-
-    /// One line about the run.
-    pub(super) fn summary(&self) -> String {
-        let sum =
-            |count: fn(&Outcome) -> usize| self.judged().map(|(_, all)| count(all)).sum::<usize>();
-        let [passed, failed, warned] = [
-            sum(|all| all.passed),
-            sum(|all| all.failures.len()),
-            sum(|all| all.warnings.len()),
-        ];
-        let scenarios = self.judged().count();
-        let name = self.run.name();
-        let mut line = format!(
-            "{name:31} {scenarios:2} scenarios: {passed} passed, {failed} failed, {warned} warnings"
-        );
-        let not_judged = self.outcomes.len() - scenarios;
-        if not_judged > 0 {
-            line += &format!("; {not_judged} not judged");
-        }
-        line
-    }
-
-    /// All failures and warnings, one entry each.
-    pub(super) fn failures(&self) -> Vec<String> {
-        let mut all = self.faults.clone();
-        for (scenario, outcome) in self.judged() {
-            let entry =
-                |kind: &'static str| move |text: &String| format!("{scenario}: {kind}: {text}");
-            all.extend(outcome.failures.iter().map(entry("failure")));
-            all.extend(outcome.warnings.iter().map(entry("warning")));
-            if outcome.passed == 0 && outcome.failures.is_empty() {
-                all.push(format!("{scenario}: not a single check passed"));
-            }
-        }
-        let name = self.run.name();
-        all.into_iter()
-            .map(|text| format!("{name}: {text}"))
-            .collect()
-    }
-}
-
 /// Entries of [`NOT_JUDGED`] that no scenario has; for all runs of all roles.
-pub(super) fn unused(columns: &[Column]) -> Vec<String> {
-    let is_used = |reason: &str| {
-        let mut outcomes = columns.iter().flat_map(|column| &column.outcomes);
-        outcomes.any(|(_, outcome)| outcome.not_judged == Some(reason))
+pub(super) fn unused(outcomes: &[Outcome]) -> Vec<String> {
+    let is_used = |(role, start, _): &&(Role, &str, &str)| {
+        let mut outcomes = outcomes.iter();
+        outcomes.any(|outcome| {
+            outcome.run.starts_with(role.name()) && outcome.scenario.starts_with(start)
+        })
     };
-    let unused = NOT_JUDGED.iter().filter(|(_, _, reason)| !is_used(reason));
-    let text = |(role, start, _): &(Role, &str, &str)| {
-        format!(
-            "no {} scenario begins with {start}: remove it from checks.rs",
-            role.name()
-        )
-    };
-    unused.map(text).collect()
+    let unused = NOT_JUDGED.iter().filter(|entry| !is_used(entry));
+    unused
+        .map(|(role, start, _)| {
+            let role = role.name();
+            format!("no {role} scenario begins with {start}: remove it from checks.rs")
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -239,12 +191,17 @@ mod tests {
             {"id": "f", "status": "PERHAPS"}
         ]"#;
         let checks: Vec<Check> = serde_json::from_str(checks).unwrap();
-        let outcome = Outcome::of(&checks);
+        let mut outcome = Outcome::default();
+        outcome.add(&checks);
         assert_eq!(outcome.passed, 1);
-        assert_eq!(
-            outcome.failures,
-            ["d: what went wrong", "f: unknown status PERHAPS"]
-        );
-        assert_eq!(outcome.warnings, ["e: what is checked"]);
+        let problems = [
+            "FAILURE d: what went wrong",
+            "WARNING e: what is checked",
+            "PERHAPS f: ",
+        ];
+        assert_eq!(outcome.problems, problems);
+        outcome = Outcome::default();
+        outcome.add(&checks[1..3]);
+        assert_eq!(outcome.problems, ["not a single check passed"]);
     }
 }

@@ -9,13 +9,14 @@ mod checks;
 mod passed;
 mod suite;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
 use crate::programs::{Server, build, copy_program, target};
 use crate::steps::say;
 use crate::workspace::root;
-use checks::Column;
+use checks::Outcome;
 use passed::Passed;
 use suite::{REVISIONS, Role, Suites, runs};
 
@@ -37,26 +38,37 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         &format!("-p mcp-tests{}", bins.collect::<String>()),
     )?;
     let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
-    let mut columns = Vec::new();
+    let mut outcomes = Vec::new();
     for role in wanted.roles() {
         let program = copy_program(role.program(), &folder.join("bin"))?;
-        columns.extend(match role {
+        outcomes.extend(match role {
             Role::Server => test_server(&suites, &program, wanted.revision)?,
             Role::Client => test_client(&suites, &program, wanted.revision)?,
         });
     }
-    say("");
-    columns.iter().for_each(|column| say(&column.summary()));
-    let mut failures: Vec<String> = columns.iter().flat_map(Column::failures).collect();
+    let mut failures = Vec::new();
+    for Outcome {
+        run,
+        scenario,
+        problems,
+        ..
+    } in outcomes.iter().filter(|outcome| outcome.is_judged)
+    {
+        failures.extend(
+            problems
+                .iter()
+                .map(|problem| format!("{run}: {scenario}: {problem}")),
+        );
+    }
     if wanted.is_all() {
-        failures.extend(checks::unused(&columns));
+        failures.extend(checks::unused(&outcomes));
     }
     let mut known = Passed::load(root())?;
     if wanted.bless && failures.is_empty() {
-        known.update(&columns);
+        known.update(&outcomes);
         known.store(root())?;
     } else {
-        failures.extend(known.check(&columns));
+        failures.extend(known.check(&outcomes));
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));
     if failures.is_empty() {
@@ -116,16 +128,15 @@ fn test_server(
     suites: &Suites,
     program: &Path,
     revision: Option<&str>,
-) -> Result<Vec<Column>, String> {
+) -> Result<Vec<Outcome>, String> {
     let mut command = std::process::Command::new(program);
     let server = Server::start(command.args(["--http", "127.0.0.1:0"]), "/mcp")?;
-    let runs = runs(Role::Server, revision);
-    let columns: Result<_, _> = runs
-        .iter()
-        .map(|run| suites.run(run, server.url()))
-        .collect();
+    let mut outcomes = Vec::new();
+    for run in runs(Role::Server, revision) {
+        outcomes.extend(suites.run(&run, server.url())?);
+    }
     server.end()?;
-    columns
+    Ok(outcomes)
 }
 
 /// All runs with one client, then every scenario alone, once for each line and revision, where the exit status of the
@@ -134,36 +145,30 @@ fn test_client(
     suites: &Suites,
     program: &Path,
     revision: Option<&str>,
-) -> Result<Vec<Column>, String> {
+) -> Result<Vec<Outcome>, String> {
     let path = program.display();
     let command = program.to_str().filter(|path| !path.contains(' '));
     let command = command.ok_or_else(|| {
         format!("the suite cannot start {path}, which contains a space; set CARGO_TARGET_DIR to a folder without one")
     })?;
-    let mut columns = Vec::new();
-    for run in runs(Role::Client, revision) {
-        columns.push(suites.run(&run, command)?);
+    let runs = runs(Role::Client, revision);
+    let mut outcomes = Vec::new();
+    for run in &runs {
+        outcomes.extend(suites.run(run, command)?);
     }
-    let mut alone: Vec<Column> = Vec::new();
-    for column in &columns {
-        for (scenario, _) in column.judged() {
-            let run = column.run.alone(scenario);
-            let known = alone.iter_mut().find(|known| known.run.title == run.title);
-            if known
-                .as_ref()
-                .is_some_and(|known| known.outcome(scenario).is_some())
-            {
-                continue;
-            }
-            let one = suites.alone(&run, scenario, command)?;
-            match known {
-                Some(known) => known.outcomes.extend(one.outcomes),
-                None => alone.push(one),
-            }
+    let mut done = BTreeSet::new();
+    let mut alone = Vec::new();
+    for Outcome { run, scenario, .. } in outcomes.iter().filter(|outcome| outcome.is_judged) {
+        let run = runs.iter().find(|known| known.name() == *run);
+        let run = run
+            .map(|run| run.alone(scenario))
+            .filter(|run| done.insert((run.name(), scenario)));
+        if let Some(run) = run {
+            alone.extend(suites.alone(&run, scenario, command)?);
         }
     }
-    columns.extend(alone);
-    Ok(columns)
+    outcomes.extend(alone);
+    Ok(outcomes)
 }
 
 #[cfg(test)]

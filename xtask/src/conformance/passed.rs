@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::checks::Column;
+use super::checks::Outcome;
 
 const FILE: &str = "tests/conformance/passed.txt";
 const HEAD: &str = "\
 # Checks passed, by run and scenario: none may pass fewer. `cargo xtask conformance --bless` writes this file.
 ";
 
-/// The counts, by run and scenario.
+/// Numbers of checks, by run and scenario.
+type Counts = BTreeMap<(String, String), usize>;
+
+/// The counts of the file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Passed(BTreeMap<(String, String), usize>);
+pub(super) struct Passed(Counts);
 
 impl Passed {
     /// Reads the file.
@@ -51,95 +54,85 @@ impl Passed {
         HEAD.to_owned() + &self.0.iter().map(line).collect::<String>()
     }
 
-    /// Replaces the counts of these runs.
-    pub(super) fn update(&mut self, columns: &[Column]) {
-        for column in columns {
-            let name = column.run.name();
-            self.0.retain(|(run, _), _| *run != name);
-            for (scenario, outcome) in column.judged() {
-                self.0
-                    .insert((name.clone(), scenario.to_owned()), outcome.passed);
-            }
-        }
+    /// Replaces the counts of the runs of these outcomes.
+    pub(super) fn update(&mut self, outcomes: &[Outcome]) {
+        self.0
+            .retain(|(run, _), _| outcomes.iter().all(|outcome| outcome.run != *run));
+        self.0.extend(counts(outcomes));
     }
 
-    /// Scenarios of these runs that pass fewer checks, are missing, or are not in the file.
-    pub(super) fn check(&self, columns: &[Column]) -> Vec<String> {
+    /// Scenarios of the runs of these outcomes that pass fewer checks, are missing, or are not in the file.
+    pub(super) fn check(&self, outcomes: &[Outcome]) -> Vec<String> {
+        let found: Counts = counts(outcomes).collect();
         let mut faults = Vec::new();
-        for column in columns {
-            let name = column.run.name();
-            for ((_, scenario), min) in self.0.iter().filter(|((run, _), _)| *run == name) {
-                match column.judged().find(|(known, _)| known == scenario) {
-                    Some((_, outcome)) if outcome.passed >= *min => {}
-                    Some((_, outcome)) => faults.push(format!(
-                        "{name}: {scenario}: {} checks passed, {min} are known to",
-                        outcome.passed
-                    )),
-                    None => faults.push(format!("{name}: {scenario}: was not run")),
+        for (key @ (run, scenario), min) in &self.0 {
+            match found.get(key) {
+                Some(passed) if passed < min => faults.push(format!(
+                    "{run}: {scenario}: {passed} checks passed, {min} are known to"
+                )),
+                None if outcomes.iter().any(|outcome| outcome.run == *run) => {
+                    faults.push(format!("{run}: {scenario}: was not run"));
                 }
+                _ => {}
             }
-            let is_unknown =
-                |scenario: &str| !self.0.contains_key(&(name.clone(), scenario.to_owned()));
-            let unknown = column
-                .judged()
-                .filter(|(scenario, _)| is_unknown(scenario))
-                .count();
-            if unknown > 0 {
-                faults.push(format!(
-                    "{name}: {unknown} scenarios are not in {FILE}; once all is well, use --bless"
-                ));
-            }
+        }
+        for (run, scenario) in found.keys().filter(|key| !self.0.contains_key(*key)) {
+            faults.push(format!(
+                "{run}: {scenario}: is not in {FILE}; once all is well, use --bless"
+            ));
         }
         faults
     }
 }
 
+fn counts(outcomes: &[Outcome]) -> impl Iterator<Item = ((String, String), usize)> {
+    let judged = outcomes.iter().filter(|outcome| outcome.is_judged);
+    judged.map(|outcome| {
+        (
+            (outcome.run.clone(), outcome.scenario.clone()),
+            outcome.passed,
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::checks::Outcome;
-    use crate::conformance::suite::{Role, runs};
 
-    fn column(role: Role, scenarios: &[(&str, usize)]) -> Column {
-        let outcome = |(scenario, passed): &(&str, usize)| {
-            let outcome = Outcome {
-                passed: *passed,
-                ..Outcome::default()
-            };
-            ((*scenario).to_owned(), outcome)
+    fn outcomes(run: &str, scenarios: &[(&str, usize)]) -> Vec<Outcome> {
+        let outcome = |(scenario, passed): &(&str, usize)| Outcome {
+            run: run.to_owned(),
+            scenario: (*scenario).to_owned(),
+            passed: *passed,
+            is_judged: true,
+            ..Outcome::default()
         };
-        Column {
-            run: runs(role, None).remove(0),
-            outcomes: scenarios.iter().map(outcome).collect(),
-            faults: Vec::new(),
-        }
+        scenarios.iter().map(outcome).collect()
     }
 
     fn known() -> Passed {
         let mut known = Passed::default();
-        let server = column(Role::Server, &[("a", 2), ("b", 1)]);
-        known.update(&[server, column(Role::Client, &[("z", 1)])]);
+        known.update(&outcomes("server all", &[("a", 2), ("b", 1)]));
+        known.update(&outcomes("client all", &[("z", 1)]));
         known
     }
 
     #[test]
     fn fewer_checks_and_missing_and_new_scenarios_are_faults() {
         let known = known();
-        assert_eq!(
-            known.check(&[column(Role::Server, &[("a", 3), ("b", 1)])]),
-            [""; 0]
-        );
-        let faults = known.check(&[column(Role::Server, &[("a", 1), ("c", 1)])]);
+        let enough = outcomes("server all", &[("a", 3), ("b", 1)]);
+        assert_eq!(known.check(&enough), [""; 0]);
+        let faults = known.check(&outcomes("server all", &[("a", 1), ("c", 1)]));
         assert_eq!(faults.len(), 3, "{faults:?}");
         assert!(faults[0].contains("a: 1 checks"), "{faults:?}");
         assert!(faults[1].contains("b: was not run"), "{faults:?}");
-        assert!(faults[2].contains("1 scenarios are not in"), "{faults:?}");
+        assert!(faults[2].contains("c: is not in"), "{faults:?}");
     }
 
     #[test]
     fn an_update_replaces_the_counts_of_its_runs_only() {
         let mut updated = known();
-        updated.update(&[column(Role::Server, &[("b", 3)])]);
+        updated.update(&outcomes("server all", &[("b", 3)]));
         assert_eq!(updated.0.values().copied().collect::<Vec<_>>(), [1, 3]);
         assert_eq!(Passed::parse(&updated.text()), Ok(updated));
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::checks::{Column, Outcome, read};
+use super::checks::{Outcome, read, summary};
 use crate::programs::{Ended, SHORT, executable, major, npm_ci, output_of, run_to_end};
 use crate::steps::say;
 
@@ -136,42 +136,43 @@ impl Suites {
     }
 
     /// Runs the suite; `subject` is the URL of the server or the command of the client.
-    pub(super) fn run(&self, run: &Run, subject: &str) -> Result<Column, String> {
-        let (mut column, ended) = self.start(run, "all", subject)?;
-        let has_problem = column
-            .outcomes
-            .iter()
-            .any(|(_, outcome)| outcome.has_problem());
-        if column.outcomes.is_empty() {
-            column
-                .faults
-                .push(format!("no scenario was run\n{}", ended.text));
-        } else if !ended.is_success && !has_problem {
-            column.faults.push(format!(
-                "the suite failed though no check did: {}",
+    pub(super) fn run(&self, run: &Run, subject: &str) -> Result<Vec<Outcome>, String> {
+        let (mut outcomes, ended) = self.start(run, "all", subject)?;
+        let has_problem = outcomes.iter().any(|outcome| !outcome.problems.is_empty());
+        if outcomes.is_empty() || (!ended.is_success && !has_problem) {
+            let mut fault = Outcome::new(run, "all");
+            fault.problems.push(format!(
+                "no scenario ran, or the suite failed though no check did: {}",
                 ended.text
             ));
+            outcomes.push(fault);
         }
-        say(&column.summary());
-        Ok(column)
+        say(&summary(&outcomes));
+        Ok(outcomes)
     }
 
     /// Runs one scenario of a client. The suite's exit status includes that of the client.
-    pub(super) fn alone(&self, run: &Run, scenario: &str, subject: &str) -> Result<Column, String> {
-        let (mut column, ended) = self.start(run, scenario, subject)?;
-        if column.outcomes.is_empty() {
-            let fault = Outcome::fault("the suite wrote nothing".to_owned());
-            column.outcomes.push((scenario.to_owned(), fault));
+    pub(super) fn alone(
+        &self,
+        run: &Run,
+        scenario: &str,
+        subject: &str,
+    ) -> Result<Vec<Outcome>, String> {
+        let (mut outcomes, ended) = self.start(run, scenario, subject)?;
+        if outcomes.is_empty() {
+            let mut fault = Outcome::new(run, scenario);
+            fault.problems.push("the suite wrote nothing".to_owned());
+            outcomes.push(fault);
         }
-        for (_, outcome) in column.outcomes.iter_mut().filter(|_| !ended.is_success) {
-            outcome.failures.push(format!("alone: {}", ended.text));
+        for outcome in outcomes.iter_mut().filter(|_| !ended.is_success) {
+            outcome.problems.push(format!("alone: {}", ended.text));
         }
-        say(&format!("{} {scenario}", column.summary()));
-        Ok(column)
+        say(&format!("{}; {scenario}", summary(&outcomes)));
+        Ok(outcomes)
     }
 
     /// Runs the suite and reads its results from the folder `name`.
-    fn start(&self, run: &Run, name: &str, subject: &str) -> Result<(Column, Ended), String> {
+    fn start(&self, run: &Run, name: &str, subject: &str) -> Result<(Vec<Outcome>, Ended), String> {
         let place = [run.role.name(), &run.title, name].map(|part| part.replace([' ', '/'], "-"));
         let results = self.results.join(place.join("/"));
         if results.exists() {
@@ -189,12 +190,7 @@ impl Suites {
         };
         command.arg("-o").arg(&results).args(run.args.split(' '));
         let ended = run_to_end(&mut command, LIMIT, |_| {})?;
-        let column = Column {
-            run: run.clone(),
-            outcomes: read(&results, run.role)?,
-            faults: Vec::new(),
-        };
-        Ok((column, ended))
+        Ok((read(&results, run)?, ended))
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::programs::{build, executable, npm_ci, python_venv, venv_python};
+use crate::programs::{build, npm_ci, python_venv, venv_python};
 
 /// The file, whose comments explain the members.
 pub(super) const FILE: &str = "tests/interop/peers.toml";
@@ -113,21 +113,20 @@ pub(super) fn all(root: &Path) -> Result<Vec<Peer>, String> {
             let known = file.program.iter().find(|known| known.name == *program);
             let known = known.ok_or_else(|| format!("{FILE}: no program {program}"))?;
             let name = format!("{program}{}", section.suffix);
-            let reason = |feature: &str| {
-                let has = |list: &[String], name: &str| list.iter().any(|known| known == name);
-                let is_it =
-                    |absent: &&Absent| has(&absent.peers, &name) && has(&absent.features, feature);
-                Some(file.absent.iter().find(is_it)?.reason.clone())
-            };
-            let lists = section
+            let mut features = Vec::new();
+            for feature in section
                 .features
                 .iter()
-                .filter_map(|list| file.features.get(list));
-            let features = lists
-                .flatten()
-                .map(|feature| (feature.clone(), reason(&feature[0])));
+                .flat_map(|list| &file.features[list])
+            {
+                let has = |list: &[String], name: &str| list.iter().any(|known| known == name);
+                let mut absent = file.absent.iter();
+                let absent = absent
+                    .find(|entry| has(&entry.peers, &name) && has(&entry.features, &feature[0]));
+                features.push((feature.clone(), absent.map(|absent| absent.reason.clone())));
+            }
             peers.push(Peer {
-                features: features.collect(),
+                features,
                 section: section.clone(),
                 program: known.clone(),
                 name,
@@ -143,10 +142,8 @@ pub(super) fn chosen(peers: Vec<Peer>, words: &[String]) -> Result<Vec<Peer>, St
         let Section { transport, era, .. } = &peer.section;
         peer.name == *word || transport.name() == word || (era == "modern" && era == word)
     };
-    if let Some(unknown) = words
-        .iter()
-        .find(|word| !peers.iter().any(|peer| is(peer, word)))
-    {
+    let is_unknown = |word: &&String| !peers.iter().any(|peer| is(peer, word));
+    if let Some(unknown) = words.iter().find(is_unknown) {
         let known: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
         let known = known.join(", ");
         return Err(format!(
@@ -174,10 +171,8 @@ impl Installed {
     ) -> Result<Self, String> {
         npm_ci(scripts, &folder.join("npm"))?;
         python_venv(scripts, &folder.join("python"), &folder.join("venv"))?;
-        if peers
-            .iter()
-            .any(|peer| peer.program.command.starts_with("{rust}"))
-        {
+        let is_rust = |peer: &Peer| peer.program.command.starts_with("{rust}");
+        if peers.iter().any(is_rust) {
             build(crates, &folder.join("rust"), "--locked")?;
         }
         Ok(Self { folder })
@@ -211,18 +206,15 @@ impl Installed {
             let fill = |word: String, (name, value): &(&str, String)| word.replace(name, value);
             places.iter().fold(word.to_owned(), fill)
         };
-        let mut words = program.command.split_whitespace().map(filled);
+        let words = program.command.split_whitespace();
+        let mut words = words.chain(more.split_whitespace()).map(filled);
         let first = words.next().unwrap_or_default();
-        let mut command = Command::new(executable(Path::new(""), &first));
-        command
-            .args(words)
-            .args(more.split_whitespace().map(filled))
-            .envs(
-                program
-                    .env
-                    .iter()
-                    .map(|(name, value)| (name, filled(value))),
-            );
+        let env = program
+            .env
+            .iter()
+            .map(|(name, value)| (name, filled(value)));
+        let mut command = Command::new(first);
+        command.args(words).envs(env);
         command
     }
 }
