@@ -166,12 +166,12 @@ impl Wire {
         answer["result"].clone()
     }
 
-    /// Sends a request and gives the code of its error.
-    pub async fn fails(&mut self, method: &str, params: Value) -> i64 {
-        let answer = self.answer_to(method, params).await;
-        answer["error"]["code"]
-            .as_i64()
-            .unwrap_or_else(|| panic!("{answer}"))
+    /// Sends a request that must be rejected with this code; gives the error.
+    pub async fn expect_error(&mut self, method: &str, params: Value, code: i64) -> Value {
+        let request = format!("{method:.40} {params:.400}");
+        let mut answer = self.answer_to(method, params).await;
+        assert_eq!(answer["error"]["code"], code, "{request}: {answer}");
+        answer["error"].take()
     }
 
     /// Calls a tool and gives its result.

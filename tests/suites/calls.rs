@@ -1,16 +1,11 @@
 //! Calls in flight: cancellation, progress, panics, limits, ends.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use mcp_client::Timeouts;
+use mcp_tests::wire::connect;
 
-use mcp_client::{Client, Negotiation, Timeouts};
-use mcp_server::{Args, Ctx, Server, Tool};
-use mcp_tests::wire::{Wire, connect};
-use serde_json::{Value, json};
-use tokio::sync::Notify;
+use crate::prelude::*;
 
-fn client() -> mcp_client::Builder {
+fn client() -> Builder {
     Client::builder("host", "0.1")
 }
 

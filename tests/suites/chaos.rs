@@ -2,13 +2,12 @@
 //! and no id with two responses.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
-use mcp_tests::everything;
 use mcp_tests::wire::{check_envelope, initialize_params};
 use mcp_transport_stdio::{Options, serve_io_with};
-use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::prelude::*;
 
 fn session() -> Vec<u8> {
     let request = |id: i64, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });

@@ -1,13 +1,8 @@
 //! Responses of a client to server requests: roots, sampling, elicitation.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-
-use mcp_client::{Builder, Client};
-use mcp_tests::wire::Wire;
 use mcp_types::{Root, StopReason};
-use serde_json::{Value, json};
-use tokio::sync::Notify;
+
+use crate::prelude::*;
 
 fn client() -> Builder {
     Client::builder("host", "0.1")
@@ -61,7 +56,7 @@ async fn bad_roots_are_refused_here_and_undeclared_ones_there() {
     assert!(error.to_string().contains("file://"), "{error}");
     drop(wire);
     let (mut wire, client) = accept(client()).await;
-    assert_eq!(wire.fails("roots/list", Value::Null).await, -32601);
+    wire.expect_error("roots/list", Value::Null, -32601).await;
     assert!(client.set_roots([]).is_err());
     wire.silent().await;
 }
@@ -90,23 +85,20 @@ async fn sampling_is_answered_by_the_host_or_refused_by_its_user() {
             "stopReason": "endTurn"
         })
     );
-    assert_eq!(wire.fails("sampling/createMessage", ask(5000)).await, -1);
-    assert_eq!(
-        wire.fails("sampling/createMessage", json!({ "maxTokens": 1 }))
-            .await,
-        -32602
-    );
+    wire.expect_error("sampling/createMessage", ask(5000), -1)
+        .await;
+    wire.expect_error("sampling/createMessage", json!({ "maxTokens": 1 }), -32602)
+        .await;
 }
 
 // proves: SAMP-006, SAMP-021, SAMP-022, SAMP-038, LIFE-020, M-SAMP-003
 #[tokio::test]
 async fn what_was_not_declared_is_refused() {
     let (mut wire, _client) = accept(client()).await;
-    assert_eq!(
-        wire.fails("sampling/createMessage", json!({})).await,
-        -32601
-    );
-    assert_eq!(wire.fails("elicitation/create", name_form()).await, -32601);
+    wire.expect_error("sampling/createMessage", json!({}), -32601)
+        .await;
+    wire.expect_error("elicitation/create", name_form(), -32601)
+        .await;
     let builder = client().on_sample(async |ask| Ok(ask.reply("m", "x")));
     let (mut wire, _client) = accept(builder).await;
     let message = json!({ "role": "user", "content": { "type": "text", "text": "x" } });
@@ -120,7 +112,8 @@ async fn what_was_not_declared_is_refused() {
             .as_object_mut()
             .unwrap()
             .extend(extra.as_object().unwrap().clone());
-        assert_eq!(wire.fails("sampling/createMessage", params).await, -32602);
+        wire.expect_error("sampling/createMessage", params, -32602)
+            .await;
     }
 }
 
@@ -180,10 +173,9 @@ async fn sampling_with_tools_keeps_its_rules() {
         ],
         vec![json!({ "role": "system", "content": { "type": "text", "text": "x" } })],
     ] {
-        let code = wire
-            .fails("sampling/createMessage", ask(bad.clone(), json!({})))
+        let params = ask(bad, json!({}));
+        wire.expect_error("sampling/createMessage", params, -32602)
             .await;
-        assert_eq!(code, -32602, "{bad:?}");
     }
     assert_eq!(
         uses.load(Ordering::SeqCst),
@@ -296,8 +288,8 @@ async fn defaults_are_filled_in_and_answers_checked_before_they_are_sent() {
         json!({ "unasked": "x" }),
     ] {
         *answers.lock().unwrap() = bad.clone();
-        let code = wire.fails("elicitation/create", params.clone()).await;
-        assert_eq!(code, -32603, "{bad}");
+        let error = wire.answer_to("elicitation/create", params.clone()).await;
+        assert_eq!(error["error"]["code"], -32603, "{bad}: {error}");
     }
 }
 
@@ -312,7 +304,8 @@ async fn only_declared_modes_are_answered() {
     });
     let builder = client().on_elicit(async |form| form.accept(json!({ "name": "x" })));
     let (mut wire, _client) = accept(builder).await;
-    assert_eq!(wire.fails("elicitation/create", url.clone()).await, -32602);
+    wire.expect_error("elicitation/create", url.clone(), -32602)
+        .await;
     wire.call("elicitation/create", name_form()).await;
     let builder = client().on_elicit_url(async |ask| {
         assert_eq!(ask.params.url, "https://example.com/c?x=1");
@@ -323,9 +316,10 @@ async fn only_declared_modes_are_answered() {
         wire.call("elicitation/create", url).await,
         json!({ "action": "accept" })
     );
-    assert_eq!(wire.fails("elicitation/create", name_form()).await, -32602);
+    wire.expect_error("elicitation/create", name_form(), -32602)
+        .await;
     let other = json!({ "mode": "smoke", "message": "x", "requestedSchema": {} });
-    assert_eq!(wire.fails("elicitation/create", other).await, -32602);
+    wire.expect_error("elicitation/create", other, -32602).await;
 }
 
 // proves: ELIC-007, ELIC-067, ELIC-068, M-ELIC-006, M-ELIC-039, M-ELIC-040, M-ELIC-051
@@ -397,8 +391,10 @@ async fn a_flood_of_server_requests_is_rejected() {
     }
     let message = json!({ "role": "user", "content": { "type": "text", "text": "x" } });
     let sample = json!({ "messages": [message], "maxTokens": 5 });
-    assert_eq!(wire.fails("elicitation/create", name_form()).await, -32603);
-    assert_eq!(wire.fails("sampling/createMessage", sample).await, -32603);
+    wire.expect_error("elicitation/create", name_form(), -32603)
+        .await;
+    wire.expect_error("sampling/createMessage", sample, -32603)
+        .await;
     wire.silent().await;
 }
 

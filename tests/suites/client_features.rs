@@ -1,12 +1,10 @@
 //! How a client sends calls and reads the server's messages.
 
-use std::sync::{Arc, Mutex};
-
-use mcp_client::{Builder, ChangedList, Client, Error};
-use mcp_tests::everything;
-use mcp_tests::wire::{Wire, connect};
+use mcp_client::{ChangedList, Error};
+use mcp_tests::wire::connect;
 use mcp_types::{LoggingLevel, ReadResourceRequest, TextContent};
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 fn client() -> Builder {
     Client::builder("host", "0.1")

@@ -4,14 +4,13 @@
 #[path = "../examples/orders.rs"]
 mod orders;
 
-use mcp_client::{Client, Error};
-use mcp_protocol::Revision;
+use mcp_client::Error;
 use mcp_server::{Ask, State};
-use mcp_tests::wire::Wire;
-use mcp_transport_http::{Endpoint, Http, serve_layered};
+use mcp_transport_http::serve_layered;
 use mcp_types::CallToolResult;
 use orders::{Confirm, Orders, cancel_order, server};
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 #[tokio::test]
 async fn the_handler_is_a_function() {

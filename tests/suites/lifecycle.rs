@@ -1,18 +1,15 @@
 //! The handshake, its order, ping, and the end of a session.
 
-use std::time::Duration;
+use mcp_client::{Error, KeepAlive, Timeouts};
+use mcp_tests::wire::{connect, initialize_params};
 
-use mcp_client::{Client, Error, KeepAlive, Negotiation, Timeouts};
-use mcp_protocol::Revision;
-use mcp_server::{Ctx, Server, Tool};
-use mcp_tests::wire::{Wire, connect, initialize_params};
-use serde_json::{Value, json};
+use crate::prelude::*;
 
 fn plain() -> Server {
     Server::new("plain", "1.2.3").tool(Tool::new("hello", || "hello"))
 }
 
-fn client() -> mcp_client::Builder {
+fn client() -> Builder {
     Client::builder("host", "0.1").negotiation(Negotiation::Legacy)
 }
 
@@ -80,7 +77,7 @@ async fn each_revision_is_echoed_and_an_unknown_one_countered_with_the_newest() 
 async fn a_second_initialize_is_refused() {
     let mut wire = Wire::open(plain(), "2025-06-18", json!({})).await;
     let again = initialize_params("2025-11-25", json!({}));
-    assert_eq!(wire.fails("initialize", again).await, -32600);
+    wire.expect_error("initialize", again, -32600).await;
     wire.silent().await;
 }
 
@@ -88,7 +85,7 @@ async fn a_second_initialize_is_refused() {
 async fn a_malformed_initialize_says_what_is_wrong() {
     let mut wire = Wire::to(plain());
     for params in [Value::Null, json!({}), json!({ "protocolVersion": 5 })] {
-        assert_eq!(wire.fails("initialize", params).await, -32602);
+        wire.expect_error("initialize", params, -32602).await;
     }
     wire.handshake("2025-11-25", json!({})).await;
 }
@@ -322,4 +319,20 @@ async fn a_call_times_out_is_cancelled_and_its_late_answer_dropped() {
     }
     wire.silent().await;
     assert!(format!("{client:?}").contains("progress_tokens: 0"));
+}
+
+// proves: BASE-017, STDIO-002, M-AUTH-003
+#[cfg(unix)]
+#[tokio::test]
+async fn a_child_takes_its_credentials_from_the_environment() {
+    // The first line is `initialize`, without an authorization before it.
+    let script = r#"read line
+        case "$line" in *'"method":"initialize"'*) ;; *) exit 9 ;; esac
+        echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"0"},"instructions":"'"$API_TOKEN"'"}}'
+        cat >/dev/null"#;
+    let child = mcp_transport_stdio::Child::new("sh").args(["-c", script]);
+    let child = child.env("API_TOKEN", "s3cret");
+    let client = client().connect(child).await.unwrap();
+    assert_eq!(client.instructions(), Some("s3cret"));
+    client.close().await.unwrap();
 }

@@ -5,14 +5,13 @@ mod example;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
 use example::{CHAPTERS, Press, ask_for_book, server};
-use mcp_transport_http::{Endpoint, serve_with};
+use mcp_transport_http::serve_with;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Notify;
+
+use crate::prelude::*;
 
 /// Everything that runs in it ends with it.
 fn process() -> Runtime {

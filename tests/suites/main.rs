@@ -7,13 +7,13 @@
 )]
 
 mod auth;
-mod base;
 mod calls;
 mod chaos;
 mod client_answers;
 mod client_features;
 mod eras;
 mod example;
+mod features;
 mod http;
 mod http_attacks;
 mod lifecycle;
@@ -22,11 +22,12 @@ mod macros;
 mod modern;
 mod modern_client;
 mod older;
-mod questions;
-mod rows;
-mod server_features;
+mod peer;
+mod prelude;
+mod server_requests;
 mod task_client;
 mod tasks;
 mod tools;
+mod traced;
 mod users;
 mod wire;

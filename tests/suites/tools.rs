@@ -1,16 +1,10 @@
 //! Tools as a client sees them: registration, visibility, calls.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use mcp_jsonrpc::ErrorObject;
-use mcp_server::{Args, HandlerError, Json, Resource, Server, Tool};
-use mcp_tests::everything;
-use mcp_tests::wire::Wire;
+use mcp_server::Json;
 use mcp_types::JsonObject;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 async fn open(server: Server) -> Wire {
     Wire::open(server, "2025-11-25", json!({})).await
@@ -179,14 +173,10 @@ async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
     let failed = wire.tool("fails", json!({})).await;
     assert_eq!(failed["isError"], true);
     assert_eq!(failed["content"][0]["text"], "disk full");
-    assert_eq!(
-        wire.fails("tools/call", json!({ "name": "refuses" })).await,
-        -32603
-    );
-    assert_eq!(
-        wire.fails("tools/call", json!({ "name": "FAILS" })).await,
-        -32602
-    );
+    wire.expect_error("tools/call", json!({ "name": "refuses" }), -32603)
+        .await;
+    wire.expect_error("tools/call", json!({ "name": "FAILS" }), -32602)
+        .await;
     assert_eq!(
         wire.tool("getUser", json!({})).await["content"][0]["text"],
         "upper"
@@ -316,7 +306,7 @@ async fn a_guard_refuses_before_anything_is_served() {
     }
     open_door.store(false, Ordering::SeqCst);
     for (method, params) in &requests {
-        assert_eq!(wire.fails(method, params.clone()).await, -32603);
+        wire.expect_error(method, params.clone(), -32603).await;
     }
 }
 
@@ -338,10 +328,8 @@ async fn what_a_session_may_not_see_it_can_neither_list_nor_call() {
             .len(),
         1
     );
-    assert_eq!(
-        wire.fails("tools/call", json!({ "name": "friends" })).await,
-        -32602
-    );
+    wire.expect_error("tools/call", json!({ "name": "friends" }), -32602)
+        .await;
     let mut friend = Wire::to(server);
     let mut params = mcp_tests::wire::initialize_params("2025-11-25", json!({}));
     params["clientInfo"]["name"] = json!("friend");

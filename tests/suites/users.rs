@@ -4,24 +4,19 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body::{Body, Frame};
-use mcp_client::Client;
-use mcp_protocol::{BoxFuture, Principal, Session};
-use mcp_server::{Ctx, Elicitation, HandlerError, Prompt, Resource, Server, Tool};
+use mcp_protocol::{BoxFuture, Session};
+use mcp_server::Elicitation;
 use mcp_tests::http::{Peer, Reply};
 use mcp_tests::network::{Carried, Network};
-use mcp_tests::wire::{Wire, initialize_params};
-use mcp_transport_http::{Endpoint, Http};
+use mcp_tests::wire::initialize_params;
 use mcp_types::PromptArgument;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tower_service::Service;
+
+use crate::prelude::*;
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Key {

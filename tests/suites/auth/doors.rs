@@ -1,16 +1,12 @@
 //! Requests without a valid token are rejected, whatever they ask for.
 
-use http::StatusCode;
-use mcp_client::Client;
 use mcp_tests::auth_server::AuthServer;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::{Conn, Request, initialize};
-use mcp_tests::wire::Wire;
-use mcp_transport_http::{Endpoint, Http};
-use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::support::{Done, ProtectedServer, bearing, guard, jwt, notes, request, said, tool};
+use crate::prelude::*;
 
 // proves: BASE-016, HTTP-006, SEC-006, SEC-027, ELIC-053, AUTH-064, AUTH-109, AUTH-110, M-HTTP-006
 #[tokio::test]

@@ -2,16 +2,13 @@
 
 use mcp_auth::OAuth;
 use mcp_auth::client::{CLIENT_CREDENTIALS_EXTENSION, Credentials};
-use mcp_client::Client;
-use mcp_server::{Ctx, Tool};
 use mcp_tests::auth_server::{ROBOT_ID, ROBOT_SECRET};
 use mcp_tests::http::Modern;
 use mcp_tests::tcp::{Answer, Request};
-use mcp_transport_http::Http;
 use mcp_types::JsonObject;
-use serde_json::json;
 
 use super::support::{ProtectedServer, bearing, said};
+use crate::prelude::*;
 
 // proves: M-EXT-012
 #[tokio::test]

@@ -1,17 +1,16 @@
 //! Secrets do not appear in logs at any level.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex};
 
 use mcp_auth::server::Introspection;
 use mcp_tests::auth_server::{AuthServer, SERVER_ID, SERVER_SECRET};
-use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 use super::support::{ProtectedServer, bearing, jwt, tool};
+use crate::prelude::*;
 
 /// A log of everything that is traced on this thread.
 #[derive(Clone, Default)]

@@ -1,19 +1,15 @@
 //! A protected server and its clients.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use http::request::Parts;
 use mcp_auth::OAuth;
 use mcp_auth::server::{Auth, Jwt, RequireBearer, Verify, require_bearer};
-use mcp_client::Client;
-use mcp_server::{Ctx, HandlerError, Resource, Server, Tool};
 use mcp_tests::auth_server::{AuthServer, serve};
 use mcp_tests::tcp::{Answer, Conn, Request};
-use mcp_transport_http::{Endpoint, Http};
-use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
+
+use crate::prelude::*;
 
 /// What the handlers have done.
 #[derive(Clone, Default)]

@@ -2,19 +2,11 @@
 //! HTTP.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_client::Client;
-use mcp_protocol::Revision;
-use mcp_server::{Ctx, HandlerError, Server, Tool};
-use mcp_tests::everything;
-use mcp_transport_http::{Endpoint, Http, serve_with};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use mcp_transport_http::serve_with;
 
 use super::client;
+use crate::prelude::*;
 
 /// The tools that request input, and the oldest revision with the same requests.
 const ASKING: &[(&str, Revision)] = &[

@@ -2,15 +2,12 @@
 
 use std::collections::HashMap;
 
-use mcp_client::Client;
-use mcp_protocol::Revision;
-use mcp_tests::everything;
 use mcp_types::{CompletionReference, PromptReference, RELATED_TASK_KEY};
-use serde_json::{Value, json};
 
 use super::client;
 use super::schema::Schema;
 use super::tap::{Record, Sender, tapped};
+use crate::prelude::*;
 
 /// Uses every feature of the server. Features that a revision lacks fail with an error.
 async fn converse(client: &Client) {

@@ -6,10 +6,9 @@ mod messages;
 mod schema;
 mod tap;
 
-use mcp_client::{Builder, Client, Negotiation};
-use mcp_protocol::Revision;
 use mcp_types::Root;
-use serde_json::json;
+
+use crate::prelude::*;
 
 /// Creates a client of this revision with all handlers.
 fn client(revision: Revision) -> Builder {
@@ -50,7 +49,7 @@ fn client(revision: Revision) -> Builder {
 }
 
 /// Returns the first value that a field offers.
-fn choice(field: &serde_json::Value) -> serde_json::Value {
+fn choice(field: &Value) -> Value {
     for (list, value) in [("enum", ""), ("oneOf", "/const"), ("anyOf", "/const")] {
         if let Some(first) = field[list].get(0) {
             return first.pointer(value).cloned().unwrap_or_default();

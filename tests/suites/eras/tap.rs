@@ -1,11 +1,10 @@
 //! An in-memory pipe that records its messages.
 
-use std::sync::{Arc, Mutex};
-
 use mcp_protocol::Service;
 use mcp_transport_stdio::{Pipe, serve_io};
-use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
+
+use crate::prelude::*;
 
 /// The side that sent a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,17 +1,11 @@
 //! This SDK's client and server with a failing network between them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-use mcp_client::{Client, Error, Negotiation, Timeouts};
-use mcp_server::{Args, Ctx, Server, Tool};
+use mcp_client::{Error, Timeouts};
 use mcp_tests::network::Network;
-use mcp_transport_http::{Endpoint, Http};
-use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::Echo;
+use crate::prelude::*;
 
 /// How long the handler of `work` takes.
 const WORK: Duration = Duration::from_secs(3);

@@ -1,22 +1,18 @@
 //! The HTTP+SSE transport of 2024-11-05, server side.
 
-use std::time::Duration;
-
-use http::{HeaderMap, Method, Request, StatusCode};
-use mcp_protocol::Principal;
-use mcp_server::{Server, Tool};
+use http::{HeaderMap, Request};
 use mcp_tests::http::{Peer, Reply, Whole};
-use mcp_transport_http::{Endpoint, LegacyEndpoint, Options};
-use serde_json::{Value, json};
+use mcp_transport_http::LegacyEndpoint;
 use tower_service::Service as _;
 
 use super::{Gate, endpoint, pass, with};
+use crate::prelude::*;
 
 async fn send(
     legacy: &LegacyEndpoint,
     method: Method,
     uri: &str,
-    body: impl Into<bytes::Bytes>,
+    body: impl Into<Bytes>,
     change: impl FnOnce(&mut HeaderMap),
     principal: Option<&str>,
 ) -> Reply {

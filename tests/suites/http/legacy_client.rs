@@ -1,20 +1,18 @@
 //! The HTTP+SSE transport of 2024-11-05, client side.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_client::{Client, Error};
-use mcp_server::{Ctx, Elicitation, Server, Tool};
-use mcp_transport_http::{Endpoint, Http, Options, serve_with};
+use mcp_client::Error;
+use mcp_server::Elicitation;
+use mcp_transport_http::serve_with;
 use mcp_types::{ElicitAction, ElicitResult};
-use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::{Gate, pass, server};
+use crate::prelude::*;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Sure {
@@ -25,7 +23,7 @@ struct Sure {
 async fn served(service: Server) -> (SocketAddr, oneshot::Sender<()>, JoinSet<()>) {
     let options = Options::new()
         .with_legacy()
-        .with_shutdown_timeout(std::time::Duration::ZERO);
+        .with_shutdown_timeout(Duration::ZERO);
     let endpoint = Endpoint::with_options(service, options).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -38,7 +36,7 @@ async fn served(service: Server) -> (SocketAddr, oneshot::Sender<()>, JoinSet<()
     (address, stop, task)
 }
 
-fn client() -> mcp_client::Builder {
+fn client() -> Builder {
     Client::builder("new", "1").on_elicit(|_| async {
         ElicitResult::new(ElicitAction::Accept)
             .with_content([("sure".to_owned(), true.into())].into())

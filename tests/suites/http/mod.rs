@@ -10,14 +10,7 @@ mod resume;
 mod sessions;
 mod streams;
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use mcp_server::{Args, Ctx, Server, Tool};
-use mcp_transport_http::{Endpoint, Options};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use tokio::sync::Semaphore;
+use crate::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {

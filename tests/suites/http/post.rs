@@ -1,11 +1,9 @@
 //! POST: status codes, media types, JSON or an event stream.
 
-use http::{Method, StatusCode};
 use mcp_tests::http::Peer;
-use mcp_transport_http::Options;
-use serde_json::json;
 
 use super::{Gate, LONG, endpoint, pass, with};
+use crate::prelude::*;
 
 // proves: HTTP-011, HTTP-014, HTTP-015, HTTP-051
 #[tokio::test]
@@ -222,7 +220,7 @@ async fn a_call_that_is_quick_enough_stays_json() {
     let call = peer.tool(1, "wait", json!({"message": "soon"}));
     let (reply, ()) = tokio::join!(call, async {
         pass(&gate.started).await;
-        tokio::time::advance(std::time::Duration::from_millis(100)).await;
+        tokio::time::advance(Duration::from_millis(100)).await;
         gate.go.add_permits(1);
     });
     assert_eq!(reply.kind(), "application/json");
@@ -238,7 +236,7 @@ async fn a_client_that_goes_away_cancels_nothing() {
     // Before the response has started.
     let call = peer.tool(1, "wait", json!({"message": "x"}));
     assert!(
-        tokio::time::timeout(std::time::Duration::from_millis(50), call)
+        tokio::time::timeout(Duration::from_millis(50), call)
             .await
             .is_err()
     );
@@ -267,7 +265,7 @@ async fn a_cancelled_call_is_not_answered_and_its_stream_ends() {
         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"},
     });
     assert_eq!(peer.post(cancel).await.status, StatusCode::ACCEPTED);
-    assert_eq!(reply.answer().await, serde_json::Value::Null);
+    assert_eq!(reply.answer().await, Value::Null);
     assert_eq!(endpoint.in_flight(), 0);
     // The id can be used again.
     gate.go.add_permits(1);

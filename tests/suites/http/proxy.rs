@@ -2,14 +2,8 @@
 //! connections.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use mcp_client::{Client, Negotiation};
-use mcp_server::{Args, Server, Tool};
-use mcp_transport_http::{ClientOptions, Endpoint, Http, Options, serve_with};
-use serde_json::json;
+use mcp_transport_http::{ClientOptions, serve_with};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -17,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::Echo;
+use crate::prelude::*;
 
 const WORK: Duration = Duration::from_millis(400);
 

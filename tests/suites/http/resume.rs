@@ -1,13 +1,10 @@
 //! Resuming a stream.
 
-use http::StatusCode;
-use mcp_server::{Ctx, Server, Tool};
 use mcp_tests::http::{Peer, Reply};
-use mcp_transport_http::{Endpoint, MemoryStore, Options};
-use serde_json::{Value, json};
-use std::time::Duration;
+use mcp_transport_http::MemoryStore;
 
 use super::{Gate, endpoint, pass, with};
+use crate::prelude::*;
 
 async fn steps(peer: &Peer, id: &str) -> Reply {
     let params = json!({

@@ -1,15 +1,11 @@
 //! Sessions: opened, named, owned, expired, ended.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
-use http::{Method, StatusCode};
-use mcp_protocol::Principal;
 use mcp_tests::http::Peer;
-use mcp_transport_http::Options;
-use serde_json::json;
 
 use super::{Gate, endpoint, with};
+use crate::prelude::*;
 
 // proves: HTTP-052, HTTP-053, SEC-008
 #[tokio::test]

@@ -1,12 +1,9 @@
 //! GET streams, and which message is sent on which stream.
 
-use http::StatusCode;
-use mcp_server::{Ctx, Server, Tool};
 use mcp_tests::http::Peer;
-use mcp_transport_http::{Endpoint, Options};
-use serde_json::json;
 
 use super::{Gate, endpoint, server, with};
+use crate::prelude::*;
 
 // proves: HTTP-033, HTTP-032
 #[tokio::test]
@@ -159,6 +156,6 @@ async fn closing_the_endpoint_is_limited_in_time() {
     let peer = Peer::open(&endpoint).await;
     let stuck = peer.tool(1, "wait", json!({"message": "never"})).await;
     endpoint.close().await;
-    assert_eq!(stuck.answer().await, serde_json::Value::Null);
+    assert_eq!(stuck.answer().await, Value::Null);
     assert_eq!(endpoint.in_flight(), 0);
 }

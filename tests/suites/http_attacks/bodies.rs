@@ -1,18 +1,15 @@
 //! T07: bodies that are too long, compressed or inconsistent.
 
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use http_body::Frame;
 use mcp_tests::tcp::{Request, Served, Session, tool};
-use mcp_transport_http::{Endpoint, Options};
 use tower_service::Service as _;
 
 use super::h2::H2;
 use super::{Witness, served, server};
+use crate::prelude::*;
 
 /// The default limit.
 const LIMIT: usize = 4 << 20;

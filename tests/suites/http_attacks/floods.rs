@@ -1,14 +1,12 @@
 //! T18, T19: more requests than there is capacity for.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use http::StatusCode;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::Served;
-use mcp_transport_http::{Endpoint, Options};
-use serde_json::json;
 
 use super::{Witness, server};
+use crate::prelude::*;
 
 // At the limit a thousand requests get 503 at once, and running requests are not affected.
 #[tokio::test]

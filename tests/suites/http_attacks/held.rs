@@ -1,12 +1,11 @@
 //! Idle sessions need no tasks.
 
-use http::StatusCode;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::Session;
-use mcp_transport_http::Endpoint;
 use tokio::runtime::Handle;
 
 use super::{Witness, served, server};
+use crate::prelude::*;
 
 const SESSIONS: usize = 1_000;
 

@@ -1,19 +1,13 @@
 //! T03, T05: data of one client never reaches another.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use http::StatusCode;
-use mcp_protocol::Principal;
-use mcp_server::{Args, Ctx, Server, Tool};
 use mcp_tests::http::{Peer, Reply};
-use mcp_transport_http::{Endpoint, Options};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
 use tokio::task::{JoinSet, yield_now};
 
 use super::{Witness, server};
+use crate::prelude::*;
 
 const CLIENTS: u64 = 200;
 /// Calls of each client, one after the other and at the same time.
@@ -76,7 +70,7 @@ enum Came {
 /// Reads a response to its end and checks that all of it belongs to this call.
 async fn read(mut reply: Reply, id: &str, nonce: &str) -> Came {
     assert_eq!(reply.status, StatusCode::OK);
-    let check = |answer: serde_json::Value| {
+    let check = |answer: Value| {
         assert_eq!(answer["id"], id, "{answer}");
         let text = &answer["result"]["content"][0]["text"];
         assert_eq!(text, nonce, "{answer}");

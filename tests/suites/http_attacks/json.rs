@@ -1,11 +1,9 @@
 //! T10, T12 to T15: bodies that are expensive to parse or ambiguous.
 
-use http::{Method, StatusCode};
 use mcp_tests::http::Peer;
-use mcp_transport_http::Endpoint;
-use serde_json::{Value, json};
 
 use super::{Witness, server};
+use crate::prelude::*;
 
 async fn open(witness: &Witness) -> Peer {
     let endpoint = Endpoint::new(server(witness)).unwrap();
@@ -13,7 +11,7 @@ async fn open(witness: &Witness) -> Peer {
 }
 
 /// Returns the one error for this body.
-async fn error(peer: &Peer, body: impl Into<bytes::Bytes>) -> Value {
+async fn error(peer: &Peer, body: impl Into<Bytes>) -> Value {
     let reply = peer.send(Method::POST, body).await;
     assert_eq!(reply.status, StatusCode::BAD_REQUEST);
     reply.json().await["error"].clone()
@@ -213,7 +211,7 @@ async fn t14_a_million_requests_in_one_body_are_one_error() {
             let start = std::time::Instant::now();
             assert_eq!(error(&peer, body.clone()).await["code"], -32600);
             let took = start.elapsed();
-            assert!(took < std::time::Duration::from_millis(500), "{took:?}");
+            assert!(took < Duration::from_millis(500), "{took:?}");
         }
     }
     assert_eq!(witness.calls(), 0);

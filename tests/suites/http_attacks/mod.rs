@@ -18,16 +18,10 @@ mod slow;
 mod source;
 mod unread;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use mcp_server::{Args, Ctx, Server, Tool};
 use mcp_tests::tcp::Served;
-use mcp_transport_http::Options;
 use mcp_types::LoggingLevel;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use tokio::sync::Semaphore;
+
+use crate::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {

@@ -2,13 +2,11 @@
 
 use axum::middleware::{Next, from_fn};
 use axum::{Router, routing};
-use mcp_protocol::Principal;
-use mcp_server::{Ctx, Server, Tool};
 use mcp_tests::tcp::{Conn, Served, Session};
-use mcp_tests::wire::Wire;
-use mcp_transport_http::{Endpoint, Options, PeerAddr};
-use serde_json::json;
+use mcp_transport_http::PeerAddr;
 use tokio::net::{TcpListener, TcpStream};
+
+use crate::prelude::*;
 
 /// A value that middleware attached for the handler.
 #[derive(Clone)]
@@ -35,7 +33,7 @@ fn who() -> Server {
     }))
 }
 
-async fn ask(conn: &mut Conn, path: &str) -> serde_json::Value {
+async fn ask(conn: &mut Conn, path: &str) -> Value {
     let session = Session::open_at(conn, path).await;
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who"}}"#;
     let answer = conn
@@ -88,7 +86,7 @@ async fn the_same_handler_runs_over_stdio() {
     let mut wire = Wire::open(who(), "2025-11-25", json!({})).await;
     let result = wire.tool("who", json!({})).await;
     let knows = result["content"][0]["text"].as_str().unwrap();
-    let knows: serde_json::Value = serde_json::from_str(knows).unwrap();
+    let knows: Value = serde_json::from_str(knows).unwrap();
     let nothing = knows.as_object().unwrap().values().all(|it| it.is_null());
     assert!(nothing, "{knows}");
 }

@@ -2,24 +2,20 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use mcp_server::{Server, Tool};
 use mcp_tests::tcp::{Conn, Request, Session, initialize};
-use mcp_transport_http::Endpoint;
 use mcp_types::{CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY};
-use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
 use tokio::net::TcpListener;
 use tower_service::Service as _;
 
 use super::{Witness, served, server};
+use crate::prelude::*;
 
 /// Counts the writes that would be system calls.
 struct Counted {

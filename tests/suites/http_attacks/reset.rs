@@ -1,14 +1,13 @@
 //! T20: HTTP/2 frames that no correct client sends, written by hand.
 
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mcp_tests::tcp::{Served, Session, tool};
-use mcp_transport_http::Options;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::{Witness, server};
+use crate::prelude::*;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;

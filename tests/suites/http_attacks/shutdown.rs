@@ -1,12 +1,10 @@
 //! Shutdown of a server in use.
 
-use std::time::Duration;
-
 use mcp_tests::tcp::Served;
-use mcp_transport_http::Options;
 use tokio::runtime::Handle;
 
 use super::{Witness, served, server};
+use crate::prelude::*;
 
 /// Waits until no more than this many tasks are left.
 async fn tasks(left: usize) {
@@ -83,7 +81,7 @@ async fn a_shutdown_is_limited_in_time() {
     assert!(stuck.closed().await.ends_with(b"\r\n0\r\n\r\n"));
     half.closed().await;
     tasks(before).await;
-    assert_eq!(witness.running.load(std::sync::atomic::Ordering::SeqCst), 0);
+    assert_eq!(witness.running.load(Ordering::SeqCst), 0);
 }
 
 // Dropping the future closes the listener and its connections.

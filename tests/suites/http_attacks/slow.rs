@@ -1,11 +1,9 @@
 //! T16: peers that send almost nothing for as long as possible.
 
-use std::time::Duration;
-
 use mcp_tests::tcp::{Conn, Served, Session};
-use mcp_transport_http::Options;
 
 use super::{Witness, server};
+use crate::prelude::*;
 
 /// The timeouts of the servers here.
 const SHORT: Duration = Duration::from_millis(300);

@@ -1,20 +1,15 @@
 //! T17: clients that stop reading.
 
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bytes::Bytes;
 use mcp_protocol::BoxFuture;
-use mcp_server::Resource;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::{Conn, Served, tool};
-use mcp_transport_http::{
-    Durability, Endpoint, EventStore, Options, Replay, SessionId, StoreError, StreamKey,
-};
-use serde_json::json;
+use mcp_transport_http::{Durability, EventStore, Replay, SessionId, StoreError, StreamKey};
 
 use super::h2::H2;
 use super::{FLOOD, Witness, server};
+use crate::prelude::*;
 
 const READERS: usize = 20;
 

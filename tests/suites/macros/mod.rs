@@ -4,9 +4,7 @@ mod prompts;
 mod resources;
 mod tools;
 
-use mcp_server::Server;
-use mcp_tests::wire::Wire;
-use serde_json::{Value, json};
+use crate::prelude::*;
 
 async fn open<S: Clone + Send + Sync + 'static>(server: Server<S>) -> Wire {
     Wire::open(server, "2025-11-25", json!({})).await

@@ -1,13 +1,9 @@
 //! `#[tool]`: definitions, options, calls.
 
-use mcp_server::{
-    Args, Call, Ctx, Extraction, FromCall, HandlerError, Json, Server, State, Tool, tool, tools,
-};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use mcp_server::{Call, Extraction, FromCall, Json, State, tool, tools};
 
 use super::{call, open};
+use crate::prelude::*;
 
 /// Adds two numbers.
 ///

@@ -1,13 +1,9 @@
 //! Which requests are served, and which are rejected with which error.
 
-use mcp_protocol::Revision;
-use mcp_server::{CacheHint, Ctx, Server, Tool};
-use mcp_tests::everything;
-use mcp_tests::wire::Wire;
-use serde_json::{Value, json};
-use std::time::Duration;
+use mcp_server::CacheHint;
 
 use super::{Peer, meta, named, text};
+use crate::prelude::*;
 
 // proves: M-DISC-001, M-DISC-003, M-DISC-004, M-DISC-005, M-DISC-006, M-DISC-009, M-DISC-012, M-META-007
 #[tokio::test]
@@ -70,7 +66,7 @@ async fn each_request_is_admitted_by_what_it_says_itself() {
         meta["io.modelcontextprotocol/protocolVersion"] = json!("v999.0.0");
         meta["io.modelcontextprotocol/clientCapabilities"] = Value::Null;
     });
-    assert_eq!(peer.wire.fails("tools/list", both).await, -32022);
+    peer.wire.expect_error("tools/list", both, -32022).await;
     let broken: [fn(&mut Value); 5] = [
         |meta| meta["io.modelcontextprotocol/protocolVersion"] = json!(7),
         |meta| {
@@ -86,11 +82,7 @@ async fn each_request_is_admitted_by_what_it_says_itself() {
     ];
     for change in broken {
         let params = at(change);
-        assert_eq!(
-            peer.wire.fails("tools/list", params.clone()).await,
-            -32602,
-            "{params}"
-        );
+        peer.wire.expect_error("tools/list", params, -32602).await;
     }
     for params in [Value::Null, json!({}), json!({ "_meta": {} })] {
         let answer = peer.wire.answer_to("tools/list", params).await;
@@ -189,7 +181,9 @@ async fn which_revisions_are_served_is_a_setting() {
     assert_eq!(answer["error"]["code"], -32022);
     let supported = answer["error"]["data"]["supported"].as_array().unwrap();
     assert!(!supported.contains(&json!("2026-07-28")), "{answer}");
-    assert_eq!(peer.wire.fails("tools/list", Value::Null).await, -32600);
+    peer.wire
+        .expect_error("tools/list", Value::Null, -32600)
+        .await;
 }
 
 // proves: M-CACHE-001, M-CACHE-015, M-CACHE-025

@@ -1,12 +1,10 @@
 //! Extensions: visible to peers that declare them, and never required from others.
 
-use mcp_client::Client;
-use mcp_server::{Ctx, HandlerError, Resource, Server, Tool};
 use mcp_tests::wire::connect;
 use mcp_types::{JsonObject, Meta, ResourceContents, TextResourceContents};
-use serde_json::{Value, json};
 
 use super::{Peer, text};
+use crate::prelude::*;
 
 const SEARCH: &str = "com.example/search";
 const UI: &str = "io.modelcontextprotocol/ui";
@@ -107,7 +105,7 @@ async fn an_extension_is_called_by_an_identifier_with_a_prefix() {
         "com.example/a b",
     ] {
         let refused = Server::new("s", "1").extension(bad, JsonObject::new());
-        let error = mcp_transport_http::Endpoint::new(refused).unwrap_err();
+        let error = Endpoint::new(refused).unwrap_err();
         assert!(error.to_string().contains("prefix"), "{bad}: {error}");
         let builder = Client::builder("c", "1").extension(bad, JsonObject::new());
         let error = connect(builder, knowing()).await.unwrap_err();
@@ -115,7 +113,7 @@ async fn an_extension_is_called_by_an_identifier_with_a_prefix() {
     }
     for good in ["com.example/a", "io.modelcontextprotocol/ui", "x/y.z"] {
         let server = Server::new("s", "1").extension(good, JsonObject::new());
-        mcp_transport_http::Endpoint::new(server).unwrap();
+        Endpoint::new(server).unwrap();
     }
 }
 

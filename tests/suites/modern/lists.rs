@@ -1,27 +1,13 @@
 //! Properties of all lists: pages, stability, visibility.
 
-use std::time::Duration;
-
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Principal, Session};
-use mcp_server::{CacheHint, Prompt, Resource, Server, Tool};
-use mcp_tests::everything;
+use mcp_protocol::Session;
+use mcp_server::CacheHint;
 use mcp_tests::http::Modern;
-use mcp_transport_http::Endpoint;
-use serde_json::{Value, json};
 
 use super::{Peer, named, text};
-
-const LISTS: [(&str, &str, &str); 4] = [
-    ("tools/list", "tools", "name"),
-    ("prompts/list", "prompts", "name"),
-    ("resources/list", "resources", "uri"),
-    (
-        "resources/templates/list",
-        "resourceTemplates",
-        "uriTemplate",
-    ),
-];
+use crate::features::LISTS;
+use crate::prelude::*;
 
 async fn all_lists(peer: &mut Peer) -> Vec<Value> {
     let mut lists = Vec::new();
@@ -42,7 +28,8 @@ async fn lists_are_the_same_on_every_connection() {
         .await;
     one.call("resources/read", json!({ "uri": "test://static-text" }))
         .await;
-    one.fails("tools/call", named("none", json!({}))).await;
+    one.expect_error("tools/call", named("none", json!({})), -32602)
+        .await;
     let mut other = Peer::with(
         server,
         json!({ "sampling": {}, "elicitation": {}, "roots": {} }),
@@ -51,50 +38,6 @@ async fn lists_are_the_same_on_every_connection() {
     for _ in 0..10 {
         assert_eq!(all_lists(&mut one).await, before);
         assert_eq!(all_lists(&mut other).await, before);
-    }
-}
-
-// proves: M-PAGE-002, M-PAGE-003, M-PAGE-004, M-PAGE-009
-#[tokio::test]
-async fn every_list_has_pages_and_refuses_cursors_it_did_not_make() {
-    let server = everything::server()
-        .page_size(2)
-        .resource(Resource::new("t://{a}", "a", || "x"))
-        .resource(Resource::new("u://{b}", "b", || "x"));
-    let mut peer = Peer::new(server);
-    let mut cursors = Vec::new();
-    for (method, member, key) in LISTS {
-        let mut seen = Vec::new();
-        let mut params = json!({});
-        loop {
-            let page = peer.call(method, params.clone()).await;
-            assert_eq!(
-                page,
-                peer.call(method, params).await,
-                "a cursor gives the same page"
-            );
-            let items = page[member].as_array().unwrap();
-            assert!((1..=2).contains(&items.len()), "{page}");
-            seen.extend(items.iter().map(|item| item[key].to_string()));
-            let Some(cursor) = page["nextCursor"].as_str() else {
-                break;
-            };
-            cursors.push((method, cursor.to_owned()));
-            params = json!({ "cursor": cursor });
-        }
-        assert!(seen.len() > 2, "{method}");
-        let count = seen.len();
-        seen.dedup();
-        assert_eq!(seen.len(), count, "{method}");
-        for bad in [json!("forged"), json!(""), json!(7)] {
-            assert_eq!(peer.fails(method, json!({ "cursor": bad })).await, -32602);
-        }
-    }
-    // The cursor of one list is invalid for another.
-    let (of, cursor) = cursors.swap_remove(0);
-    for (method, ..) in LISTS {
-        let answer = peer.answer(method, json!({ "cursor": cursor })).await;
-        assert_eq!(answer["error"].is_null(), of == method, "{answer}");
     }
 }
 
@@ -216,6 +159,6 @@ async fn a_guard_refuses_before_anything_is_served() {
             }),
         ),
     ] {
-        assert_eq!(peer.fails(method, params).await, -32603);
+        peer.expect_error(method, params, -32603).await;
     }
 }

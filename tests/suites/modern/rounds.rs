@@ -1,15 +1,9 @@
 //! Multi round-trip requests: one handler, several requests.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use mcp_server::{Ask, Ctx, HandlerError, Server, StateKeys, Tool};
-use mcp_tests::everything;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use mcp_server::{Ask, StateKeys};
 
 use super::{Peer, named, text};
+use crate::prelude::*;
 
 fn able() -> Value {
     json!({ "elicitation": {}, "sampling": {}, "roots": {} })
@@ -287,7 +281,7 @@ async fn a_memoized_side_effect_before_an_input_request_happens_once() {
     );
 
     let (effects, runs) = (Arc::default(), Arc::default());
-    let mut old = mcp_tests::wire::Wire::open(booking(&effects, &runs), "2025-11-25", able()).await;
+    let mut old = Wire::open(booking(&effects, &runs), "2025-11-25", able()).await;
     let id = old.request("tools/call", named("book", json!({}))).await;
     let question = old.expect("elicitation/create").await;
     old.answer(&question, accepted(json!({ "sure": true })))

@@ -1,26 +1,26 @@
 //! Running requests: progress, log messages, cancellation, several at once.
 
-use std::sync::{Arc, Mutex};
-
-use mcp_server::{Ctx, HandlerError, Server, Tool};
-use mcp_tests::everything;
 use mcp_types::LoggingLevel;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use tokio::sync::Notify;
 
 use super::{Peer, named, text};
+use crate::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]
 struct Name {
     name: String,
 }
 
-fn tokened(peer: &Peer, tool: &str, token: &Value) -> Value {
-    let mut params = peer.params(named(tool, json!({})));
-    params["_meta"]["progressToken"] = token.clone();
-    params
+/// Params of a call of a tool, with a progress token.
+fn tokened(tool: &str, token: &Value) -> Value {
+    named(tool, json!({ "_meta": { "progressToken": token } }))
+}
+
+/// Params of a call of a tool, with the least level of its log messages.
+fn logged(tool: &str, level: &Value) -> Value {
+    named(
+        tool,
+        json!({ "_meta": { "io.modelcontextprotocol/logLevel": level } }),
+    )
 }
 
 // proves: M-PROG-003, M-PROG-005, M-PROG-006, M-PROG-008, M-META-028, M-BASE-021, M-BASE-025
@@ -33,8 +33,8 @@ async fn progress_carries_the_token_as_it_came() {
     });
     let mut peer = Peer::new(Server::new("p", "1").tool(work));
     for token in [json!("tok"), json!(77), json!("77")] {
-        let params = tokened(&peer, "work", &token);
-        let id = peer.wire.request("tools/call", params).await;
+        let params = tokened("work", &token);
+        let id = peer.request("tools/call", params).await;
         let first = peer.wire.expect("notifications/progress").await;
         assert_eq!(
             first["params"],
@@ -80,8 +80,8 @@ async fn progress_only_grows_and_only_while_the_request_runs() {
         ("work", &[1, 2][..], "complete"),
         ("ask", &[1], "input_required"),
     ] {
-        let params = tokened(&peer, tool, &json!(5));
-        let id = peer.wire.request("tools/call", params).await;
+        let params = tokened(tool, &json!(5));
+        let id = peer.request("tools/call", params).await;
         for value in values {
             let heard = peer.wire.expect("notifications/progress").await;
             assert_eq!(heard["params"]["progress"], *value);
@@ -130,11 +130,11 @@ async fn the_level_is_per_request_and_filters() {
         (Some("debug"), &all),
         (None, &[]),
     ] {
-        let mut params = peer.params(named("log", json!({})));
-        if let Some(least) = least {
-            params["_meta"]["io.modelcontextprotocol/logLevel"] = json!(least);
-        }
-        let id = peer.wire.request("tools/call", params).await;
+        let params = match least {
+            Some(least) => logged("log", &json!(least)),
+            None => named("log", json!({})),
+        };
+        let id = peer.request("tools/call", params).await;
         for level in heard {
             let message = peer.wire.expect("notifications/message").await;
             assert_eq!(
@@ -145,41 +145,14 @@ async fn the_level_is_per_request_and_filters() {
         assert_eq!(peer.wire.recv().await["id"], id, "{least:?}");
     }
     for bad in [json!("loud"), json!("Debug"), json!("warn"), json!(3)] {
-        let mut params = peer.params(named("log", json!({})));
-        params["_meta"]["io.modelcontextprotocol/logLevel"] = bad;
-        assert_eq!(peer.wire.fails("tools/call", params).await, -32602);
+        let params = logged("log", &bad);
+        peer.expect_error("tools/call", params, -32602).await;
     }
     let mut quiet = Peer::new(logs().logging(false));
     let told = quiet.call("server/discover", json!({})).await;
     assert!(told["capabilities"]["logging"].is_null());
-    let mut params = quiet.params(named("log", json!({})));
-    params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
-    text(&quiet.wire.call("tools/call", params).await);
-}
-
-// proves: M-LOG-011, M-PROG-010
-#[tokio::test]
-async fn a_tight_loop_does_not_flood_the_client() {
-    let server = Server::new("s", "1").tool(Tool::new("loop", |cx: Ctx| {
-        let logged = |n: &i32| cx.log(LoggingLevel::Error, *n);
-        let told = |n: &i32| cx.progress(f64::from(*n), 100_000.0);
-        let sent = (1..=100_000).map(|n| usize::from(logged(&n)) + usize::from(told(&n)));
-        sent.sum::<usize>().to_string()
-    }));
-    let mut peer = Peer::new(server);
-    let mut params = tokened(&peer, "loop", &json!(1));
-    params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
-    let id = peer.wire.request("tools/call", params).await;
-    let mut frames = 0;
-    let answer = loop {
-        let message = peer.wire.recv().await;
-        if message["id"] == id {
-            break message;
-        }
-        frames += 1;
-    };
-    assert!((100..5_000).contains(&frames), "{frames} frames");
-    assert_eq!(text(&answer["result"]), frames.to_string());
+    let params = logged("log", &json!("debug"));
+    text(&quiet.call("tools/call", params).await);
 }
 
 /// Notifies when it is dropped.
@@ -214,7 +187,7 @@ fn waiting() -> (Server, Arc<Notify>) {
 async fn a_cancelled_request_ends_its_handler_and_nothing_more_is_said_of_it() {
     let (server, gone) = waiting();
     let mut peer = Peer::new(server);
-    let mut params = tokened(&peer, "wait", &json!("t"));
+    let mut params = peer.params(tokened("wait", &json!("t")));
     params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
     for id in [json!(5), json!("5")] {
         let request =
@@ -237,8 +210,8 @@ async fn slow_requests_delay_no_others_and_too_many_are_rejected() {
     let mut peer = Peer::new(server);
     let mut ids = Vec::new();
     for _ in 0..64 {
-        let params = peer.params(named("wait", json!({})));
-        ids.push(peer.wire.request("tools/call", params).await);
+        let call = named("wait", json!({}));
+        ids.push(peer.request("tools/call", call).await);
     }
     let refused = peer.answer("tools/call", named("wait", json!({}))).await;
     let said = refused["error"]["message"].as_str().unwrap();
@@ -290,10 +263,8 @@ async fn what_one_request_says_holds_for_no_other() {
         "input_required"
     );
     peer.capabilities = json!({});
-    assert_eq!(
-        peer.fails("tools/call", named(tool, json!({}))).await,
-        -32021
-    );
+    peer.expect_error("tools/call", named(tool, json!({})), -32021)
+        .await;
 
     // Two at once, of which one has a progress token.
     let (server, gone) = waiting();
@@ -302,9 +273,8 @@ async fn what_one_request_says_holds_for_no_other() {
         "logged"
     }));
     let mut peer = Peer::new(logging);
-    let mut params = peer.params(named("wait", json!({})));
-    params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
-    let id = peer.wire.request("tools/call", params).await;
+    let params = logged("wait", &json!("debug"));
+    let id = peer.request("tools/call", params).await;
     text(&peer.tool("log", json!({})).await);
     let params = json!({ "requestId": id });
     peer.wire.notify("notifications/cancelled", params).await;

@@ -1,12 +1,9 @@
 //! `subscriptions/listen`.
 
-use std::sync::{Arc, Mutex};
-
-use mcp_server::{Change, Ctx, Prompt, Resource, Server, Tool};
-use mcp_tests::everything;
-use serde_json::{Value, json};
+use mcp_server::Change;
 
 use super::{Peer, named, text};
+use crate::prelude::*;
 
 fn id_of(message: &Value) -> &Value {
     &message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]

@@ -1,17 +1,10 @@
 //! `tools/list` and `tools/call`.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use mcp_server::{Args, HandlerError, Json, Server, Tool};
-use mcp_tests::everything;
-use mcp_tests::wire::Wire;
+use mcp_server::Json;
 use mcp_types::{CallToolResult, JsonObject};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::{Peer, named, text};
+use crate::prelude::*;
 
 fn object(value: Value) -> JsonObject {
     value.as_object().unwrap().clone()
@@ -255,7 +248,7 @@ async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
         json!({ "name": null }),
         named("fails", json!({ "arguments": "x" })),
     ] {
-        assert_eq!(peer.fails("tools/call", call).await, -32602);
+        peer.expect_error("tools/call", call, -32602).await;
     }
     assert_eq!(text(&peer.tool("getUser", json!({})).await), "upper");
     assert_eq!(text(&peer.tool("getuser", json!({})).await), "lower");

@@ -1,16 +1,12 @@
 //! The same requests over every transport.
 
-use mcp_protocol::Revision;
-use mcp_server::{Ctx, HandlerError, Server, Tool};
-use mcp_tests::everything;
 use mcp_tests::http::{Modern, Peer as Http};
 use mcp_tests::wire::check_envelope;
-use mcp_transport_http::Endpoint;
 use mcp_transport_stdio::serve_io;
-use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
 use super::{Peer, named};
+use crate::prelude::*;
 
 /// The requests, in order; responses are compared without their ids.
 fn scenario() -> Vec<(&'static str, Value)> {

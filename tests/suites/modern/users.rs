@@ -1,15 +1,10 @@
 //! Several users of one server: input counts only for the principal that was asked.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
-use mcp_protocol::Principal;
-use mcp_server::{Ctx, HandlerError, Server, Tool};
 use mcp_tests::http::Modern;
-use mcp_transport_http::Endpoint;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]
 struct Key {

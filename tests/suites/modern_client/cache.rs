@@ -1,15 +1,11 @@
 //! The client's cache of results.
 
-use std::time::Duration;
-
-use mcp_client::{Builder, CacheLimits, Client, Error};
-use mcp_tests::wire::Wire;
+use mcp_client::{CacheLimits, Error};
 use mcp_types::{ReadResourceResult, Tool};
-use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 use tokio::time::advance;
 
 use super::{client, connected};
+use crate::prelude::*;
 
 async fn pair(builder: Builder) -> (Wire, Client) {
     connected(builder, json!({ "tools": {}, "resources": {} })).await

@@ -1,18 +1,13 @@
 //! The same over HTTP, where headers repeat values of the body and a missing response proves
 //! nothing.
 
-use std::time::Duration;
-
-use mcp_client::{Builder, Client, Era, Error, Negotiation};
-use mcp_tests::everything;
+use mcp_client::{Era, Error};
 use mcp_tests::network::Network;
-use mcp_transport_http::{ClientOptions, Endpoint, Http};
-use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use mcp_transport_http::ClientOptions;
 use tokio::time::Instant;
-use tracing_subscriber::layer::SubscriberExt as _;
 
-use crate::rows::Traced;
+use crate::prelude::*;
+use crate::traced::Traced;
 
 use super::scripted::{Exchange, HttpServer, Wired, wired};
 use super::{REVISION, client, discovered};
@@ -174,7 +169,7 @@ async fn what_is_no_verdict_is_an_error() {
 async fn each_message_is_a_post_that_repeats_its_body_and_belongs_to_no_session() {
     let (mut server, connecting, probe) = probing(client()).await;
     let check = |exchange: &Exchange, method: &str, name: Option<&str>| {
-        assert_eq!(exchange.head.method, http::Method::POST);
+        assert_eq!(exchange.head.method, Method::POST);
         assert_eq!(exchange.body["method"], method);
         assert_eq!(exchange.header("mcp-method"), Some(method));
         assert_eq!(exchange.header("mcp-name"), name);
@@ -423,9 +418,7 @@ async fn a_server_is_the_same_on_both_kinds_of_revisions() {
 // proves: M-HDR-014
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_is_left_out_is_logged_by_name_with_the_reason() {
-    let traced = Traced::default();
-    let _guard =
-        tracing::subscriber::set_default(tracing_subscriber::registry().with(traced.clone()));
+    let (traced, _guard) = Traced::start();
     let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
     let listing = listing(&client);
     let broken = json!({ "type": "string", "x-mcp-header": "not a token" });
@@ -435,11 +428,7 @@ async fn a_tool_that_is_left_out_is_logged_by_name_with_the_reason() {
         json!({ "resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private" });
     server.next().await.answer(result);
     assert!(listing.await.unwrap().unwrap().is_empty());
-    let logged = traced.0.lock().unwrap();
-    let line = logged
-        .lines()
-        .find(|line| line.contains("unfit"))
-        .expect("a line");
+    let line = traced.line("unfit").expect("a line");
     assert!(
         line.contains("not a token") && line.contains("region"),
         "{line}"

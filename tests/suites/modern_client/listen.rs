@@ -1,12 +1,10 @@
 //! Change notifications over a pipe.
 
-use mcp_client::{Builder, ChangedList, Client, Error, Subscription};
-use mcp_tests::wire::Wire;
-use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use mcp_client::{ChangedList, Error, Subscription};
 
 use super::scripted::Notes;
 use super::{claims, client, connected};
+use crate::prelude::*;
 
 fn capabilities() -> Value {
     json!({ "tools": { "listChanged": true }, "prompts": {},

@@ -9,9 +9,7 @@ mod requests;
 mod rounds;
 pub(crate) mod scripted;
 
-use mcp_client::{Builder, Client};
-use mcp_tests::wire::Wire;
-use serde_json::{Value, json};
+use crate::prelude::*;
 
 const REVISION: &str = "2026-07-28";
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";

@@ -1,17 +1,12 @@
 //! Each line of the table of probe outcomes, over a pipe.
 
-use std::time::Duration;
-
-use mcp_client::{Builder, Client, Era, Error, KnownVersion, Negotiation};
-use mcp_protocol::Revision;
-use mcp_server::{Server, Tool};
-use mcp_tests::wire::{Wire, connect};
-use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use mcp_client::{Era, Error, KnownVersion};
+use mcp_tests::wire::connect;
 use tokio::time::Instant;
 
 use super::scripted::started;
 use super::{REVISION, claims, client, discovered, unsupported, welcome};
+use crate::prelude::*;
 
 type Connecting = JoinHandle<Result<Client, Error>>;
 

@@ -1,12 +1,10 @@
 //! Messages of a client of a stateless server.
 
-use std::time::Duration;
-
 use mcp_client::{Error, KeepAlive};
 use mcp_types::{GetPromptRequest, LoggingLevel, Root, SetLevelRequest, SubscribeRequest};
-use serde_json::{Value, json};
 
 use super::{claims, client, connected};
+use crate::prelude::*;
 
 // proves: M-META-008, M-CANC-005, M-CANC-011, M-STDIO-012
 #[tokio::test(start_paused = true)]
@@ -98,7 +96,7 @@ async fn nothing_is_answered() {
 // proves: M-META-006
 #[tokio::test(start_paused = true)]
 async fn a_client_may_keep_its_name_to_itself() {
-    let (mut wire, transport) = mcp_tests::wire::Wire::server();
+    let (mut wire, transport) = Wire::server();
     let connecting = tokio::spawn(client().anonymous().connect(transport));
     let probe = super::welcome(&mut wire, json!({})).await;
     let meta = &probe["params"]["_meta"];

@@ -1,19 +1,14 @@
 //! Calls that get `input_required`.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use mcp_client::{Builder, Client, Error, Timeouts};
-use mcp_tests::wire::Wire;
+use mcp_client::{Error, Timeouts};
 use mcp_types::v2026_07_28::{CallToolOutcome, InputResponses};
 use mcp_types::{CallToolResult, Root};
-use serde_json::{Value, json};
 use tokio::sync::Barrier;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::scripted::Notes;
 use super::{claims, client, connected};
+use crate::prelude::*;
 
 type Calling = JoinHandle<Result<CallToolResult, Error>>;
 

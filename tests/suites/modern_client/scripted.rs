@@ -3,20 +3,17 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use bytes::Bytes;
 use http::{Request, Response, request};
 use http_body::Frame;
 use mcp_protocol::{BoxFuture, Connection, Inbound, Transport, TransportError};
-use mcp_tests::wire::Wire;
 use mcp_transport_http::RequestBody;
-use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tower_service::Service;
+
+use crate::prelude::*;
 
 /// Longer than any wait in the tests; with a paused clock it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(3_600);

@@ -1,11 +1,7 @@
 //! Batches and unreadable lines.
 
-use mcp_client::Client;
-use mcp_tests::everything;
-use mcp_tests::wire::Wire;
-use serde_json::{Value, json};
-
 use super::REVISIONS;
+use crate::prelude::*;
 
 #[tokio::test]
 async fn batches_belong_to_2025_03_26() {

@@ -1,13 +1,11 @@
 //! What a client sends to a server of an older revision.
 
-use mcp_client::{Client, Error};
-use mcp_protocol::Revision;
-use mcp_tests::everything;
-use mcp_tests::wire::{Wire, connect};
+use mcp_client::Error;
+use mcp_tests::wire::connect;
 use mcp_types::{Icon, Root, SamplingMessageContentBlock as Block};
-use serde_json::{Value, json};
 
 use super::{REVISIONS, check};
+use crate::prelude::*;
 
 #[tokio::test]
 async fn a_client_sends_an_older_server_nothing_it_does_not_know() {

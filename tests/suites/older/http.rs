@@ -2,25 +2,18 @@
 
 use std::convert::Infallible;
 use std::future::Ready;
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
-use mcp_client::{Builder, Client};
-use mcp_protocol::Revision;
-use mcp_server::{Ctx, Server, Tool};
-use mcp_tests::everything;
+use http::{HeaderMap, Request, Response};
 use mcp_tests::http::Peer;
 use mcp_tests::network::Network;
-use mcp_transport_http::{Endpoint, Http, Options, RequestBody, serve_with};
-use serde_json::{Value, json};
+use mcp_transport_http::{RequestBody, serve_with};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 
 use super::REVISIONS;
+use crate::prelude::*;
 use crate::wire::Feed;
 
 /// A network that records the headers of every request.

@@ -6,14 +6,13 @@ mod client;
 mod http;
 mod server;
 
-use mcp_server::{Args, Ctx, Elicitation, Json, Prompt, Resource, Server, Tool};
+use mcp_server::{Elicitation, Json};
 use mcp_types::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, Icon, Meta, PromptArgument,
     PromptMessage, ResourceContents, ResourceLink, Role, TextContent, TextResourceContents,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+
+use crate::prelude::*;
 
 /// The session-based revisions.
 pub(crate) const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

@@ -1,11 +1,7 @@
 //! What a server sends to a client of an older revision.
 
-use mcp_server::{Ctx, Server, Tool};
-use mcp_tests::everything;
-use mcp_tests::wire::Wire;
-use serde_json::{Value, json};
-
 use super::{REVISIONS, asking, check, decorated, since};
+use crate::prelude::*;
 
 // proves: LIFE-019
 #[tokio::test]
@@ -118,11 +114,8 @@ async fn methods_of_newer_revisions_do_not_exist_and_newer_members_are_ignored()
             "server/discover",
             "subscriptions/listen",
         ] {
-            assert_eq!(
-                wire.fails(method, json!({ "taskId": "x" })).await,
-                -32601,
-                "{method}"
-            );
+            wire.expect_error(method, json!({ "taskId": "x" }), -32601)
+                .await;
         }
         wire.notify("notifications/tasks/status", json!({ "taskId": "x" }))
             .await;
@@ -185,7 +178,7 @@ async fn forms_are_fitted_to_2025_06_18() {
         let params = mcp_types::ElicitRequestFormParams::new("?", schema);
         cx.elicit_raw(mcp_types::ElicitRequestParams::Form(params))
             .await?;
-        Ok::<_, mcp_server::HandlerError>("asked")
+        Ok::<_, HandlerError>("asked")
     }));
     let mut wire = Wire::open(titled, "2025-06-18", json!({ "elicitation": {} })).await;
     wire.request("tools/call", json!({ "name": "ask" })).await;
@@ -311,7 +304,7 @@ async fn required_urls_have_a_code_since_2025_11_25_and_are_text_before() {
 // The server has no tasks; a server that declares them uses the same functions.
 #[test]
 fn tasks_are_not_declared_on_revisions_without_them() {
-    for revision in mcp_protocol::Revision::WITH_SESSIONS {
+    for revision in Revision::WITH_SESSIONS {
         let tool =
             json!({ "name": "t", "inputSchema": {}, "execution": { "taskSupport": "optional" } });
         let mut tool = serde_json::from_value(tool).unwrap();

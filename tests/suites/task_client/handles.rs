@@ -1,18 +1,16 @@
 //! Tasks that the client does not wait for at once, or that another client started.
 
-use mcp_client::{CallStart, Client, Error, KnownVersion, Negotiation, TaskHandle, TaskRef};
-use mcp_protocol::Revision;
-use mcp_tests::wire::Wire;
+use mcp_client::{CallStart, Error, KnownVersion, TaskHandle, TaskRef};
 use mcp_types::TaskStatus;
 use mcp_types::v2026_07_28::{
     ClientCapabilities, GetTaskRequest, GetTaskRequestParams, RequestMeta,
 };
-use serde_json::json;
 
 use super::{
     ID, MODERN, Seen, about, accepting, all_of_tasks, client, done, flat, legacy, modern, nested,
     question, quiet,
 };
+use crate::prelude::*;
 
 /// Starts a call that the server continues as a task.
 async fn started(wire: &mut Wire, client: &Client) -> TaskHandle {

@@ -1,16 +1,13 @@
 //! Up to 2025-11-25: the client requests a task and fetches its result.
 
-use std::time::Duration;
-
-use mcp_client::{Builder, CallStart, Client, Error};
-use mcp_tests::wire::Wire;
+use mcp_client::{CallStart, Error};
 use mcp_types::TaskStatus;
-use serde_json::{Value, json};
 
 use super::{
     ID, RELATED, Seen, about, accepting, all_of_tasks, call, client, done, form, legacy, nested,
     quiet,
 };
+use crate::prelude::*;
 
 /// Calls a tool that only runs as a task, and answers with a task.
 async fn created(builder: Builder) -> (Wire, Client, super::Calling) {

@@ -9,15 +9,11 @@ mod real;
 mod received;
 mod wishes;
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use mcp_client::{Builder, Client, Error};
-use mcp_tests::wire::Wire;
+use mcp_client::Error;
 use mcp_types::{CallToolResult, TaskStatus};
-use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
+
+use crate::prelude::*;
 
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";

@@ -1,17 +1,11 @@
 //! Since 2026-07-28: the server decides, and the task contains everything.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-use mcp_client::{Builder, Client, Error};
-use mcp_tests::wire::Wire;
+use mcp_client::Error;
 use mcp_types::TaskStatus;
-use serde_json::{Value, json};
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::{ID, Seen, about, accepting, call, client, done, flat, form, modern, question, quiet};
+use crate::prelude::*;
 
 /// Starts a call that is answered with a task.
 async fn created(builder: Builder) -> (Wire, Client, super::Calling) {

@@ -1,14 +1,11 @@
 //! Servers that become unreachable while a task runs.
 
-use std::time::Duration;
-
-use mcp_client::{Builder, CallStart, Client, Error, Negotiation, Timeouts};
-use mcp_transport_http::Http;
-use serde_json::{Value, json};
+use mcp_client::{CallStart, Error, Timeouts};
 use tokio::time::Instant;
 
 use super::{ID, MODERN, about, accepting, call, client, done, flat, modern, question};
 use crate::modern_client::scripted::{HttpServer, wired};
+use crate::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,20 +1,12 @@
 //! Client and server together: the same handlers, calls and tests on both kinds of revisions.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-use mcp_client::{Builder, CallStart, Client, Error, TaskRef};
-use mcp_protocol::Revision;
-use mcp_server::{Ctx, HandlerError, Server, TaskMode, Tool};
+use mcp_client::{CallStart, Error, TaskRef};
+use mcp_server::TaskMode;
 use mcp_tests::wire::connect;
 use mcp_types::TaskStatus;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
-use tokio::sync::Notify;
 
 use super::{Seen, accepting, client};
+use crate::prelude::*;
 
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 

@@ -1,17 +1,12 @@
 //! Server requests as tasks of the client (2025-11-25).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use mcp_client::{Builder, Client, TaskLimits};
-use mcp_tests::wire::Wire;
-use serde_json::{Value, json};
-use tokio::sync::Notify;
+use mcp_client::TaskLimits;
 use tokio::time::{advance, timeout};
 
 use super::{LEGACY, RELATED, client, form};
+use crate::prelude::*;
 
 /// A client whose user responds on demand.
 struct Slow {
@@ -136,7 +131,7 @@ async fn what_may_be_a_task_is_declared_where_it_is_answered() {
     ];
     for (builder, expected) in table {
         let (mut wire, transport) = Wire::server();
-        let builder = builder.negotiation(mcp_client::Negotiation::Legacy);
+        let builder = builder.negotiation(Negotiation::Legacy);
         let connecting = tokio::spawn(builder.connect(transport));
         let params = wire.welcome(LEGACY, json!({})).await;
         assert_eq!(params["capabilities"]["tasks"], expected);
@@ -338,7 +333,8 @@ async fn where_no_tasks_were_declared_the_wish_for_one_is_ignored() {
         .await;
     assert_eq!(answer, json!({ "action": "decline" }));
     for method in ["tasks/get", "tasks/result", "tasks/cancel", "tasks/list"] {
-        assert_eq!(wire.fails(method, json!({ "taskId": "x" })).await, -32601);
+        wire.expect_error(method, json!({ "taskId": "x" }), -32601)
+            .await;
     }
     // Requests that cannot be tasks are rejected.
     let builder = client().roots([]).tasks(TaskLimits::default());
@@ -358,5 +354,5 @@ async fn older_revisions_have_no_tasks() {
         .call("elicitation/create", wanted("who?", json!({})))
         .await;
     assert_eq!(answer, json!({ "action": "decline" }));
-    assert_eq!(wire.fails("tasks/list", json!({})).await, -32601);
+    wire.expect_error("tasks/list", json!({}), -32601).await;
 }

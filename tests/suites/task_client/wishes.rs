@@ -1,13 +1,10 @@
 //! Which calls request a task (2025-11-25).
 
-use std::time::Duration;
-
-use mcp_client::{Client, Error};
-use mcp_tests::wire::Wire;
+use mcp_client::Error;
 use mcp_types::{ListTasksRequest, PaginatedRequestParams};
-use serde_json::{Value, json};
 
 use super::{LEGACY, about, all_of_tasks, call, client, done, legacy, nested, quiet, tools};
+use crate::prelude::*;
 
 const TTL: Duration = Duration::from_secs(90);
 

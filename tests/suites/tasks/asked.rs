@@ -1,15 +1,10 @@
 //! Server requests that the client answers as tasks (2025-11-25).
 
-use std::time::Duration;
-
-use mcp_client::{Client, Negotiation, TaskLimits};
-use mcp_server::{Ctx, HandlerError, Server, Tool};
+use mcp_client::TaskLimits;
 use mcp_transport_stdio::in_memory;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::Peer;
+use crate::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]
 struct Name {

@@ -1,13 +1,11 @@
 //! Tasks that are ended from outside, and stores that fail.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::AtomicU64;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use mcp_protocol::BoxFuture;
 use mcp_protocol::task::{Task, Timestamp};
-use mcp_protocol::{BoxFuture, Principal};
 use mcp_server::{MemoryStore, StoreError, TaskOptions, TaskStore};
-use serde_json::{Value, json};
 
 use super::*;
 
@@ -109,9 +107,9 @@ fn what_is_expired_is_gone() {
         LATER.fetch_add(1, Ordering::SeqCst);
         let about = json!({ "taskId": id });
         for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
-            assert_eq!(peer.fails(method, about.clone()).await, -32602);
+            peer.expect_error(method, about.clone(), -32602).await;
         }
-        assert_eq!(modern.fails("tasks/get", about).await, -32602);
+        modern.expect_error("tasks/get", about, -32602).await;
         assert_eq!(peer.call("tasks/list", json!({})).await["tasks"], json!([]));
     });
 }

@@ -1,8 +1,5 @@
 //! 2026-07-28: the server decides.
 
-use mcp_tests::everything;
-use serde_json::{Value, json};
-
 use super::*;
 
 // proves: M-TASK-001, M-TASK-059
@@ -24,10 +21,9 @@ async fn the_extension_is_declared_and_nothing_else_of_tasks() {
     let mut plain = Peer::able(server);
     let discovered = plain.call("server/discover", json!({})).await;
     assert_eq!(discovered["capabilities"]["extensions"], Value::Null);
-    assert_eq!(
-        plain.fails("tasks/get", json!({ "taskId": "x" })).await,
-        -32601
-    );
+    plain
+        .expect_error("tasks/get", json!({ "taskId": "x" }), -32601)
+        .await;
 }
 
 // proves: M-BASE-012, M-TASK-002, M-TASK-003, M-TASK-006, M-TASK-056
@@ -187,13 +183,14 @@ async fn requests_about_tasks_are_refused_in_order() {
     let mut plain = Peer::modern(server, json!({}));
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let about = json!({ "taskId": "x", "inputResponses": {} });
-        assert_eq!(able.fails(method, about.clone()).await, -32602, "{method}");
-        assert_eq!(plain.fails(method, about).await, -32021, "{method}");
-        assert_eq!(plain.fails(method, json!({})).await, -32021, "{method}");
-        assert_eq!(able.fails(method, json!({})).await, -32602, "{method}");
+        able.expect_error(method, about.clone(), -32602).await;
+        plain.expect_error(method, about, -32021).await;
+        plain.expect_error(method, json!({}), -32021).await;
+        able.expect_error(method, json!({}), -32602).await;
     }
     for method in ["tasks/result", "tasks/list"] {
-        assert_eq!(able.fails(method, json!({ "taskId": "x" })).await, -32601);
+        able.expect_error(method, json!({ "taskId": "x" }), -32601)
+            .await;
     }
     // The member of 2025-11-25 has no meaning here.
     let called = able
@@ -258,5 +255,7 @@ async fn a_subscription_hears_all_that_there_is_to_know_of_a_task() {
         assert_eq!(message["method"], "notifications/tasks", "{message}");
     }
     let mut plain = Peer::modern(gate.server, json!({}));
-    assert_eq!(plain.fails("subscriptions/listen", wanted).await, -32021);
+    plain
+        .expect_error("subscriptions/listen", wanted, -32021)
+        .await;
 }

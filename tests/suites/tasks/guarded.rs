@@ -1,9 +1,7 @@
 //! Rate limits, and the permissions of handlers.
 
-use mcp_protocol::Principal;
 use mcp_server::testing::TestClient;
 use mcp_server::tool;
-use serde_json::json;
 
 use super::*;
 

@@ -1,10 +1,5 @@
 //! 2025-11-25: the client requests a task.
 
-use std::sync::atomic::Ordering;
-
-use mcp_server::{Server, Tool};
-use serde_json::{Value, json};
-
 use super::*;
 
 // proves: TASK-001, TASK-002
@@ -30,10 +25,9 @@ async fn tasks_are_declared_where_there_is_something_to_run_as_one() {
     let mut older = Wire::to(gate().server);
     let opened = older.handshake("2025-06-18", json!({})).await;
     assert_eq!(opened["capabilities"]["tasks"], Value::Null);
-    assert_eq!(
-        older.fails("tasks/get", json!({ "taskId": "x" })).await,
-        -32601
-    );
+    older
+        .expect_error("tasks/get", json!({ "taskId": "x" }), -32601)
+        .await;
 
     let mut plain = Wire::to(Server::new("plain", "1").tool(Tool::new("plain", || "x")));
     let opened = plain.handshake("2025-11-25", json!({})).await;
@@ -73,7 +67,7 @@ async fn a_task_is_returned_at_once_with_its_time_to_live() {
         assert!(seen["lastUpdatedAt"].as_str() >= seen["createdAt"].as_str());
     }
     let wrong = json!({ "name": "work", "task": { "ttl": "long" } });
-    assert_eq!(peer.fails("tools/call", wrong).await, -32602);
+    peer.expect_error("tools/call", wrong, -32602).await;
 }
 
 // proves: TASK-011, TASK-014, TASK-031, TASK-079
@@ -89,10 +83,8 @@ async fn a_tool_says_whether_it_runs_as_a_task() {
             .unwrap()
             .contains("task")
     );
-    assert_eq!(
-        peer.fails("tools/call", json!({ "name": "must" })).await,
-        -32601
-    );
+    peer.expect_error("tools/call", json!({ "name": "must" }), -32601)
+        .await;
     assert_eq!(text(&peer.tool("plain").await), "plain");
 
     // A server without tasks ignores the member.
@@ -179,14 +171,12 @@ async fn a_cancelled_task_stops_and_stays_cancelled() {
         gate.dropped.load(Ordering::SeqCst),
         "the handler was stopped"
     );
-    assert_eq!(peer.fails("tasks/cancel", about).await, -32602);
+    peer.expect_error("tasks/cancel", about, -32602).await;
     assert_eq!(peer.get(&id).await["status"], "cancelled");
     let done = peer.augmented("must").await;
     peer.until(&done, "completed").await;
-    assert_eq!(
-        peer.fails("tasks/cancel", json!({ "taskId": done })).await,
-        -32602
-    );
+    peer.expect_error("tasks/cancel", json!({ "taskId": done }), -32602)
+        .await;
 }
 
 // proves: TASK-059, TASK-061, TASK-075, TASK-076
@@ -205,15 +195,15 @@ async fn the_id_in_the_params_says_which_task_it_is_about() {
     assert_eq!(peer.call("tasks/cancel", about).await["taskId"], other);
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
         for id in ["", "x", &"x".repeat(9_999), &one[1..]] {
-            assert_eq!(peer.fails(method, json!({ "taskId": id })).await, -32602);
+            peer.expect_error(method, json!({ "taskId": id }), -32602)
+                .await;
         }
-        assert_eq!(peer.fails(method, json!({ "taskId": 7 })).await, -32602);
+        peer.expect_error(method, json!({ "taskId": 7 }), -32602)
+            .await;
     }
     for cursor in ["x", "x.y", &format!("{one}.0"), &"9".repeat(9_999)] {
-        assert_eq!(
-            peer.fails("tasks/list", json!({ "cursor": cursor })).await,
-            -32602
-        );
+        peer.expect_error("tasks/list", json!({ "cursor": cursor }), -32602)
+            .await;
     }
 }
 

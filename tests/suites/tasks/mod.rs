@@ -9,18 +9,12 @@ mod questions;
 mod restart;
 mod users;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::Service;
-use mcp_server::{Ctx, HandlerError, Server, TaskMode, Tool};
-use mcp_tests::wire::Wire;
+use mcp_server::TaskMode;
 use mcp_types::{CallToolResult, LoggingLevel};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+
+use crate::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]
 struct Name {
@@ -180,10 +174,11 @@ impl Peer {
         answer["result"].clone()
     }
 
-    async fn fails(&mut self, method: &str, params: Value) -> i64 {
-        let answer = self.ask(method, params).await;
-        let code = answer["error"]["code"].as_i64();
-        code.unwrap_or_else(|| panic!("{answer}"))
+    /// Sends a request that must be rejected with this code; returns the error.
+    async fn expect_error(&mut self, method: &str, params: Value, code: i64) -> Value {
+        let mut answer = self.ask(method, params).await;
+        assert_eq!(answer["error"]["code"], code, "{method}: {answer}");
+        answer["error"].take()
     }
 
     async fn tool(&mut self, name: &str) -> Value {
@@ -217,7 +212,7 @@ impl Peer {
                 return task;
             }
             // sleep: a change of a task is only visible by polling
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
         panic!("the task is not {status}");
     }

@@ -1,7 +1,5 @@
 //! Tasks that request input.
 
-use serde_json::{Value, json};
-
 use super::*;
 
 fn accepted(name: &str) -> Value {

@@ -1,9 +1,6 @@
 //! A server that restarts.
 
-use std::sync::atomic::AtomicUsize;
-
 use mcp_server::MemoryStore;
-use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::*;
@@ -113,15 +110,13 @@ fn a_process_that_shares_a_store_leaves_other_tasks_alone() {
         let id = one.started("work").await;
         other.until(&id, "working").await;
         // Another process can show and cancel the task, but not deliver input.
-        assert_eq!(
-            other
-                .fails(
-                    "tasks/update",
-                    json!({ "taskId": id, "inputResponses": {} })
-                )
-                .await,
-            -32603
-        );
+        other
+            .expect_error(
+                "tasks/update",
+                json!({ "taskId": id, "inputResponses": {} }),
+                -32603,
+            )
+            .await;
         other.call("tasks/cancel", json!({ "taskId": id })).await;
         gate.go.add_permits(1);
         assert_eq!(one.get(&id).await["status"], "cancelled");

@@ -1,10 +1,6 @@
 //! Several users of one server: the owner of a task.
 
-use http::StatusCode;
-use mcp_protocol::Principal;
 use mcp_tests::http::{Modern, Peer as HttpPeer};
-use mcp_transport_http::Endpoint;
-use serde_json::{Value, json};
 
 use super::*;
 

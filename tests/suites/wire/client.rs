@@ -1,21 +1,17 @@
 //! A client under test, and a server that follows the script.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use mcp_client::{Client, Error};
-use mcp_tests::wire::Wire;
-use mcp_transport_http::Http;
+use mcp_client::Error;
 use mcp_types as types;
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::case::{Act, Carrier, Case};
 use super::fixtures;
 use super::scripted::Scripted;
 use super::talk::{Carried, Failed, PATIENCE, Talk};
+use crate::prelude::*;
 
 /// Longer than the longest call may take.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);

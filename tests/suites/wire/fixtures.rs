@@ -1,16 +1,13 @@
 //! The programs under test, by the name in a transcript's header.
 
-use mcp_client::{Builder, Client, Negotiation};
-use mcp_server::{Ctx, HandlerError, Server, Tool};
-use mcp_tests::everything;
 use mcp_types::{
     AudioContent, CreateMessageRequestParams, Root, SamplingMessage, SamplingMessageContentBlock,
     TextContent,
 };
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::older;
+use crate::prelude::*;
 
 /// Returns a server.
 pub(super) fn server(name: &str) -> Server {

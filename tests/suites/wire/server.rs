@@ -1,17 +1,16 @@
 //! A server under test, and a client that follows the script.
 
-use http::{Method, Request, StatusCode};
-use mcp_server::Server;
+use http::Request;
 use mcp_tests::http::{Peer, Reply, Whole};
-use mcp_tests::wire::{Wire, initialize_params};
-use mcp_transport_http::{Endpoint, LegacyEndpoint};
-use serde_json::{Value, json};
+use mcp_tests::wire::initialize_params;
+use mcp_transport_http::LegacyEndpoint;
 use tokio::sync::mpsc;
 use tower_service::Service as _;
 
 use super::case::{Act, Carrier, Case};
 use super::fixtures;
 use super::talk::{Carried, Failed, Talk};
+use crate::prelude::*;
 
 pub(super) async fn hold(
     case: &Case,

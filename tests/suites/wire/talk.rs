@@ -1,11 +1,9 @@
 //! The script's side of a conversation, over any transport.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::matching::Known;
+use crate::prelude::*;
 
 /// The deadline of every wait; the clock is paused, so waiting costs nothing.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);

@@ -2,21 +2,16 @@
 //! closes.
 
 use std::future::poll_fn;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
-use std::time::Duration;
 
 use mcp_protocol::{Delivery, Payload, Reply};
 use mcp_tests::http::{self, Modern};
-use mcp_transport_http::{Endpoint, Options};
 use mcp_types::PROGRESS_TOKEN_KEY;
-use serde_json::json;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, advance};
 
 use super::super::{Gate, pass, server};
 use super::{OnDrop, Probe};
+use crate::prelude::*;
 
 /// A service whose handler never ends and adds a permit when it is dropped. It can send a
 /// notification first.

@@ -1,14 +1,11 @@
 //! Both kinds of revisions at one URL, and an endpoint that serves only the stateless revision.
 
-use http::Method;
-use mcp_protocol::Revision;
 use mcp_tests::http::{Modern, Peer, Reply, Whole};
-use mcp_transport_http::{Endpoint, Options};
-use serde_json::{Value, json};
 use tower_service::Service as _;
 
 use super::super::{Gate, endpoint, server, with};
 use super::Probe;
+use crate::prelude::*;
 
 async fn refused(reply: Reply, status: u16, code: i64) -> Value {
     assert_eq!(reply.status, status);
@@ -148,7 +145,7 @@ async fn an_endpoint_without_sessions_serves_all_revisions() {
 #[tokio::test]
 async fn a_request_that_says_what_it_is_is_no_member_of_a_batch() {
     let probe = Probe::ready();
-    let runs = std::sync::Arc::clone(&probe.runs);
+    let runs = Arc::clone(&probe.runs);
     let endpoint = probe.endpoint();
     let legacy = Peer::open_as(&endpoint, "2025-03-26", json!({})).await;
     let modern = Modern::new(&endpoint).request(1, "tools/call", json!({"name": "go"}));
@@ -159,5 +156,5 @@ async fn a_request_that_says_what_it_is_is_no_member_of_a_batch() {
     assert_eq!(answers[0]["error"]["code"], -32600);
     assert_eq!(answers[0]["id"], 1);
     assert_eq!(answers[1]["id"], 2);
-    assert_eq!(runs.load(std::sync::atomic::Ordering::Acquire), 0);
+    assert_eq!(runs.load(Ordering::Acquire), 0);
 }

@@ -7,17 +7,12 @@ mod params;
 mod streams;
 mod wire;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
 use mcp_jsonrpc::{ErrorObject, Request};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{Payload, Reply, RequestContext, ServerFacts, Service};
-use mcp_transport_http::{Endpoint, Options};
 use mcp_types::{Implementation, ServerCapabilities};
-use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+
+use crate::prelude::*;
 
 type Handler = dyn Fn(RequestContext) -> Reply + Send + Sync;
 

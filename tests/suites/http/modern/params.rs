@@ -1,12 +1,10 @@
 //! Header parameters of tools.
 
 use http::HeaderValue;
-use mcp_server::Server;
 use mcp_tests::http::Modern;
-use mcp_transport_http::Endpoint;
-use serde_json::{Value, json};
 
 use super::Probe;
+use crate::prelude::*;
 
 /// Headers as sent.
 type Sent<'a> = &'a [(&'static str, &'a str)];
@@ -150,7 +148,7 @@ async fn a_tool_of_a_server_gives_its_parameters_headers_by_its_schema() {
         "type": "object",
         "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
     });
-    let tool = mcp_server::Tool::dynamic("go", schema, || "done");
+    let tool = Tool::dynamic("go", schema, || "done");
     let endpoint = Endpoint::new(Server::new("headers", "1").tool(tool)).unwrap();
     let client = Modern::new(&endpoint);
     let list = client.call(1, "tools/list", json!({})).await.json().await;

@@ -1,19 +1,14 @@
 //! JSON or an event stream, and the messages on the stream.
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::{CallError, Delivery, Exchange, Payload, Reply};
 use mcp_tests::http::Modern;
-use mcp_transport_http::Options;
 use mcp_types::{LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY, method};
-use serde_json::json;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::super::{Gate, LONG, endpoint, pass};
 use super::Probe;
+use crate::prelude::*;
 
 // proves: M-HTTP-016, M-HTTP-018, M-HTTP-021, M-HTTP-023, M-HTTP-026
 #[tokio::test(start_paused = true)]

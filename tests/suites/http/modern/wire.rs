@@ -1,21 +1,15 @@
 //! Interrupted connections over real sockets.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use mcp_protocol::{Delivery, Reply};
-use mcp_server::Server;
 use mcp_tests::tcp::{Request, Served};
-use mcp_transport_http::Options;
 use mcp_types::{CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY};
-use serde_json::json;
-use tokio::sync::Semaphore;
 
 use super::super::pass;
 use super::{OnDrop, Probe};
+use crate::prelude::*;
 
 /// A request and the headers that repeat its values.
-fn request(method: &str, mut params: serde_json::Value) -> Request {
+fn request(method: &str, mut params: Value) -> Request {
     params["_meta"] = json!({PROTOCOL_VERSION_KEY: "2026-07-28", CLIENT_CAPABILITIES_KEY: {}});
     let name = params["name"].as_str().map(str::to_owned);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
@@ -71,7 +65,7 @@ async fn a_connection_that_breaks_cancels_what_runs_on_it() {
 // proves: M-HTTP-028
 #[tokio::test]
 async fn subscriptions_end_with_their_connections_and_with_the_server() {
-    let server = Server::new("listens", "1").tool(mcp_server::Tool::new("a", || "a"));
+    let server = Server::new("listens", "1").tool(Tool::new("a", || "a"));
     let served = Served::start(server, Options::new()).await;
     let listen = request(
         "subscriptions/listen",

@@ -1,0 +1,108 @@
+//! A client and the messages of a scripted server.
+
+use crate::prelude::*;
+
+fn client() -> Builder {
+    Client::builder("host", "0.1")
+}
+
+// proves: SCHEMA-016
+#[tokio::test]
+async fn meta_of_notifications_reaches_the_host() {
+    let seen: Arc<Mutex<Option<Value>>> = Arc::default();
+    let slot = Arc::clone(&seen);
+    let builder = client().on_log(move |message| {
+        *slot.lock().unwrap() = message.meta.map(|meta| serde_json::to_value(meta).unwrap());
+    });
+    let (mut wire, _client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    let meta = json!({ "com.example/trace": "t" });
+    let params = json!({ "level": "info", "data": 1, "_meta": meta });
+    wire.notify("notifications/message", params).await;
+    wire.silent().await;
+    assert_eq!(*seen.lock().unwrap(), Some(meta));
+}
+
+// proves: SCHEMA-030
+#[tokio::test]
+async fn a_listed_tool_without_name_or_schema_is_named_in_the_error() {
+    for (tool, missing) in [
+        (json!({ "name": "t" }), "inputSchema"),
+        (json!({ "name": "t", "inputSchema": null }), "inputSchema"),
+        (json!({ "inputSchema": { "type": "object" } }), "name"),
+    ] {
+        let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+        let listing = tokio::spawn(async move { client.list_tools().await });
+        let request = wire.expect("tools/list").await;
+        wire.answer(&request, json!({ "tools": [tool] })).await;
+        let error = listing.await.unwrap().unwrap_err().to_string();
+        assert!(
+            error.contains("/tools/0") && error.contains(missing),
+            "{error}"
+        );
+    }
+}
+
+// proves: SCHEMA-034
+#[tokio::test]
+async fn a_completion_notice_without_an_id_is_ignored() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&count);
+    let builder = client()
+        .on_elicit_url(async |ask| ask.accept())
+        .on_elicit_url_done(move |_| {
+            counts.fetch_add(1, Ordering::SeqCst);
+        });
+    let (mut wire, _client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    let visit =
+        json!({ "mode": "url", "message": "m", "url": "https://x.y/", "elicitationId": "i" });
+    wire.call("elicitation/create", visit).await;
+    for params in [Value::Null, json!({}), json!({ "elicitationId": 5 })] {
+        let notice = "notifications/elicitation/complete";
+        wire.notify(notice, params).await;
+    }
+    wire.silent().await;
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+}
+
+// proves: SCHEMA-038, SCHEMA-040
+#[tokio::test]
+async fn a_client_routes_every_method_and_notification_of_a_server() {
+    let builder = client()
+        .roots([])
+        .on_sample(async |ask| Ok(ask.reply("m", "x")))
+        .on_elicit(async |form| form.decline());
+    let (mut wire, _client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    let message = json!({ "role": "user", "content": { "type": "text", "text": "x" } });
+    let sampling = json!({ "messages": [message], "maxTokens": 1 });
+    let schema = json!({ "type": "object", "properties": {} });
+    let form = json!({ "message": "?", "requestedSchema": schema });
+    for (method, params) in [
+        ("ping", Value::Null),
+        ("roots/list", Value::Null),
+        ("sampling/createMessage", sampling),
+        ("elicitation/create", form),
+    ] {
+        wire.call(method, params).await;
+    }
+    for method in ["tools/list", "initialize", "tasks/get", "roots/List"] {
+        wire.expect_error(method, json!({}), -32601).await;
+    }
+    for (notification, params) in [
+        ("cancelled", json!({ "requestId": 1 })),
+        ("progress", json!({ "progressToken": 1, "progress": 1 })),
+        ("message", json!({ "level": "info", "data": 1 })),
+        ("resources/updated", json!({ "uri": "x:y" })),
+        ("tools/list_changed", Value::Null),
+        ("prompts/list_changed", Value::Null),
+        ("resources/list_changed", Value::Null),
+        ("elicitation/complete", json!({ "elicitationId": "x" })),
+        (
+            "tasks/status",
+            json!({ "taskId": "t", "status": "working" }),
+        ),
+    ] {
+        wire.notify(&format!("notifications/{notification}"), params)
+            .await;
+    }
+    wire.silent().await;
+}

@@ -1,0 +1,19 @@
+//! The imports that most suites need.
+
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+pub(crate) use std::sync::{Arc, Mutex};
+pub(crate) use std::time::Duration;
+
+pub(crate) use ::http::{Method, StatusCode};
+pub(crate) use bytes::Bytes;
+pub(crate) use mcp_client::{Builder, Client, Negotiation};
+pub(crate) use mcp_protocol::{Principal, Revision};
+pub(crate) use mcp_server::{Args, Ctx, HandlerError, Prompt, Resource, Server, Tool};
+pub(crate) use mcp_tests::everything;
+pub(crate) use mcp_tests::wire::Wire;
+pub(crate) use mcp_transport_http::{Endpoint, Http, Options};
+pub(crate) use schemars::JsonSchema;
+pub(crate) use serde::{Deserialize, Serialize};
+pub(crate) use serde_json::{Value, json};
+pub(crate) use tokio::sync::{Notify, Semaphore};
+pub(crate) use tokio::task::JoinHandle;
