@@ -112,6 +112,11 @@ impl Peer {
             .await
     }
 
+    /// A request by POST; gives its answer.
+    pub async fn ask(&self, method: &str, params: Value) -> Value {
+        self.call("ask", method, params).await.answer().await
+    }
+
     /// A tool call by POST.
     pub async fn tool(&self, id: impl Into<Value>, name: &str, arguments: Value) -> Reply {
         self.call(
@@ -326,6 +331,13 @@ impl Reply {
             }
         }
         last
+    }
+
+    /// The text of the tool result in the body.
+    pub async fn said(self) -> String {
+        let answer = self.answer().await;
+        let text = answer["result"]["content"][0]["text"].as_str();
+        text.unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
     /// The next event, `None` at the end.

@@ -190,6 +190,27 @@ impl Wire {
             .await;
     }
 
+    /// Answers the next request, which must have this method; gives the request.
+    pub async fn respond(&mut self, method: &str, result: Value) -> Value {
+        let request = self.recv_patiently().await;
+        assert_eq!(request["method"], method, "{request}");
+        self.answer(&request, result).await;
+        request
+    }
+
+    /// Answers the next request.
+    pub async fn answer_next(&mut self, result: Value) {
+        let request = self.recv_patiently().await;
+        assert!(request["method"].is_string(), "{request}");
+        self.answer(&request, result).await;
+    }
+
+    /// Cancels a request.
+    pub async fn cancel(&mut self, id: &Value) {
+        self.notify("notifications/cancelled", json!({ "requestId": id }))
+            .await;
+    }
+
     /// Refuses a request.
     pub async fn refuse(&mut self, request: &Value, code: i64, message: &str) {
         let (id, error) = (&request["id"], json!({ "code": code, "message": message }));

@@ -2,6 +2,7 @@
 
 use mcp_types::{Root, StopReason};
 
+use crate::peer::Gone;
 use crate::prelude::*;
 
 fn client() -> Builder {
@@ -27,24 +28,18 @@ fn name_form() -> Value {
 #[tokio::test]
 async fn roots_are_answered_and_changes_announced() {
     let (mut wire, client) = accept(client().roots([Root::new("file:///a")])).await;
-    assert_eq!(
-        wire.call("roots/list", Value::Null).await,
-        json!({ "roots": [{ "uri": "file:///a" }] })
-    );
+    let expected = json!({ "roots": [{ "uri": "file:///a" }] });
+    assert_eq!(wire.call("roots/list", Value::Null).await, expected);
     client
         .set_roots([Root::new("file:///b").with_name("B")])
         .unwrap();
     wire.expect("notifications/roots/list_changed").await;
-    assert_eq!(
-        wire.call("roots/list", json!({})).await["roots"],
-        json!([{ "uri": "file:///b", "name": "B" }])
-    );
+    let expected = json!([{ "uri": "file:///b", "name": "B" }]);
+    assert_eq!(wire.call("roots/list", json!({})).await["roots"], expected);
     client.set_roots([]).unwrap();
     wire.expect("notifications/roots/list_changed").await;
-    assert_eq!(
-        wire.call("roots/list", Value::Null).await,
-        json!({ "roots": [] })
-    );
+    let expected = json!({ "roots": [] });
+    assert_eq!(wire.call("roots/list", Value::Null).await, expected);
 }
 
 // proves: ROOT-005, ROOT-007, ROOT-010
@@ -312,10 +307,8 @@ async fn only_declared_modes_are_answered() {
         ask.accept()
     });
     let (mut wire, _client) = accept(builder).await;
-    assert_eq!(
-        wire.call("elicitation/create", url).await,
-        json!({ "action": "accept" })
-    );
+    let expected = json!({ "action": "accept" });
+    assert_eq!(wire.call("elicitation/create", url).await, expected);
     wire.expect_error("elicitation/create", name_form(), -32602)
         .await;
     let other = json!({ "mode": "smoke", "message": "x", "requestedSchema": {} });
@@ -401,12 +394,6 @@ async fn a_flood_of_server_requests_is_rejected() {
 // proves: ELIC-038, ELIC-059, M-ELIC-021, M-ELIC-034
 #[tokio::test]
 async fn a_cancelled_server_request_drops_its_handler() {
-    struct Gone(Arc<Notify>);
-    impl Drop for Gone {
-        fn drop(&mut self) {
-            self.0.notify_one();
-        }
-    }
     let gone = Arc::new(Notify::new());
     let notice = Arc::clone(&gone);
     let builder = client().on_elicit(move |_| {
@@ -419,8 +406,7 @@ async fn a_cancelled_server_request_drops_its_handler() {
     let (mut wire, _client) = accept(builder).await;
     let id = wire.request("elicitation/create", name_form()).await;
     wire.silent().await;
-    wire.notify("notifications/cancelled", json!({ "requestId": id }))
-        .await;
+    wire.cancel(&id).await;
     gone.notified().await;
     wire.silent().await;
 }

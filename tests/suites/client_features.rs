@@ -4,6 +4,7 @@ use mcp_client::{ChangedList, Error};
 use mcp_tests::wire::connect;
 use mcp_types::{LoggingLevel, ReadResourceRequest, TextContent};
 
+use crate::peer::{calling, listing};
 use crate::prelude::*;
 
 fn client() -> Builder {
@@ -18,7 +19,7 @@ async fn accept(builder: Builder) -> (Wire, Client) {
 #[tokio::test]
 async fn a_required_url_is_typed() {
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
-    let call = tokio::spawn(async move { client.call_tool("t", json!({})).await });
+    let call = calling(&client, "t");
     let request = wire.expect("tools/call").await;
     let elicitation =
         json!({ "mode": "url", "message": "m", "url": "https://x.y/", "elicitationId": "i" });
@@ -80,10 +81,7 @@ async fn structured_output_is_checked_and_decoded() {
         .to_string();
     assert!(error.contains("intentionally"), "{error}");
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
-    let listing = tokio::spawn({
-        let client = client.clone();
-        async move { client.list_tools().await }
-    });
+    let listing = listing(&client);
     let request = wire.expect("tools/list").await;
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
     let tool = json!({ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": schema });
@@ -103,9 +101,8 @@ async fn structured_output_is_checked_and_decoded() {
         (json!({ "content": 5 }), false),
     ] {
         let client = client.clone();
-        let call = tokio::spawn(async move { client.call_tool("t", json!({})).await });
-        let request = wire.expect("tools/call").await;
-        wire.answer(&request, result.clone()).await;
+        let call = calling(&client, "t");
+        wire.respond("tools/call", result.clone()).await;
         assert_eq!(call.await.unwrap().is_ok(), fine, "{result}");
     }
 }
@@ -114,7 +111,7 @@ async fn structured_output_is_checked_and_decoded() {
 #[tokio::test]
 async fn lists_are_followed_to_their_end_with_cursors_untouched() {
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
-    let listing = tokio::spawn(async move { client.list_tools().await });
+    let listing = listing(&client);
     let tool = |n: usize| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object" } });
     let pages = [
         (0, Some("")),
@@ -142,10 +139,9 @@ async fn lists_are_followed_to_their_end_with_cursors_untouched() {
 #[tokio::test]
 async fn a_server_that_pages_in_circles_is_found_out() {
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
-    let listing = tokio::spawn(async move { client.list_tools().await });
+    let listing = listing(&client);
     for _ in 0..2 {
-        let request = wire.expect("tools/list").await;
-        wire.answer(&request, json!({ "tools": [], "nextCursor": "again" }))
+        wire.respond("tools/list", json!({ "tools": [], "nextCursor": "again" }))
             .await;
     }
     let error = listing.await.unwrap().unwrap_err();
@@ -167,7 +163,7 @@ async fn cursors_do_not_outlive_their_session() {
 #[tokio::test]
 async fn icons_from_unsafe_places_are_dropped() {
     let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
-    let listing = tokio::spawn(async move { client.list_tools().await });
+    let listing = listing(&client);
     let request = wire.expect("tools/list").await;
     let icons: Vec<Value> = [
         "https://example.com/a.png",
@@ -352,9 +348,11 @@ async fn broken_answers_fail_their_call_and_no_other() {
     assert_eq!(second.await.unwrap().unwrap().contents.len(), 1);
     // The error of a malformed result names the defect.
     let third = read(&client, "a:3");
-    let request = wire.expect("resources/read").await;
-    wire.answer(&request, json!({ "contents": [{ "uri": 5, "text": "" }] }))
-        .await;
+    wire.respond(
+        "resources/read",
+        json!({ "contents": [{ "uri": 5, "text": "" }] }),
+    )
+    .await;
     let failed = third.await.unwrap().unwrap_err();
     assert!(failed.to_string().contains("/contents/0"), "{failed}");
     assert!(client.require::<ReadResourceRequest>().is_ok());
@@ -402,7 +400,7 @@ async fn two_servers_behind_one_host_never_meet() {
     let (mut one, first) =
         Wire::accept(builder.clone(), "2025-11-25", json!({ "tools": {} })).await;
     let (mut two, _second) = Wire::accept(builder, "2025-06-18", json!({ "tools": {} })).await;
-    let call = tokio::spawn(async move { first.call_tool("t", json!({})).await });
+    let call = calling(&first, "t");
     let request = one.expect("tools/call").await;
     // The other server answers an id that belongs to the first connection.
     two.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "content": [] } }))

@@ -46,10 +46,8 @@ async fn initialize_returns_the_identity_of_the_server() {
     assert_eq!(result["serverInfo"]["version"], "1.2.3");
     assert_eq!(result["serverInfo"]["title"], "Plain");
     assert_eq!(result["instructions"], "Be kind.");
-    assert_eq!(
-        result["capabilities"],
-        json!({ "tools": { "listChanged": true }, "logging": {} })
-    );
+    let expected = json!({ "tools": { "listChanged": true }, "logging": {} });
+    assert_eq!(result["capabilities"], expected);
 }
 
 // proves: LIFE-009, LIFE-010, LIFE-011, LIFE-015
@@ -103,10 +101,8 @@ async fn the_client_opens_with_initialize_and_then_initialized() {
     assert_eq!(request["method"], "initialize");
     let params = &request["params"];
     assert_eq!(params["protocolVersion"], "2025-11-25");
-    assert_eq!(
-        params["clientInfo"],
-        json!({ "name": "host", "version": "0.1" })
-    );
+    let expected = json!({ "name": "host", "version": "0.1" });
+    assert_eq!(params["clientInfo"], expected);
     assert_eq!(
         params["capabilities"],
         json!({ "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {} } })
@@ -123,10 +119,8 @@ async fn the_client_opens_with_initialize_and_then_initialized() {
     )
     .await;
     let initialized = wire.recv().await;
-    assert_eq!(
-        initialized,
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
-    );
+    let expected = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(initialized, expected);
     connecting.await.unwrap().unwrap();
 }
 
@@ -255,8 +249,7 @@ async fn both_sides_answer_ping() {
         assert_eq!(wire.call("ping", params).await, json!({}));
     }
     let pinging = tokio::spawn(async move { client.ping().await });
-    let ping = wire.expect("ping").await;
-    wire.answer(&ping, json!({})).await;
+    wire.respond("ping", json!({})).await;
     pinging.await.unwrap().unwrap();
     let mut wire = Wire::open(plain(), "2025-11-25", json!({})).await;
     for params in [Value::Null, json!({}), json!({ "_meta": { "a": 1 } })] {

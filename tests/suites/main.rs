@@ -27,7 +27,6 @@ mod prelude;
 mod server_requests;
 mod task_client;
 mod tasks;
-mod tools;
 mod traced;
 mod users;
 mod wire;

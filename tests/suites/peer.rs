@@ -1,6 +1,8 @@
-//! A scripted client over a pipe, with a session or without one.
+//! A scripted client over a pipe, with a session or without one, and calls of a client in the background.
 
+use mcp_client::Error;
 use mcp_protocol::Service;
+use mcp_types::CallToolResult;
 
 use crate::prelude::*;
 
@@ -136,4 +138,28 @@ pub(crate) fn named(name: &str, more: Value) -> Value {
 pub(crate) fn text(result: &Value) -> &str {
     let text = &result["content"][0]["text"];
     text.as_str().unwrap_or_else(|| panic!("{result}"))
+}
+
+/// Calls a tool without arguments in the background.
+pub(crate) fn calling(
+    client: &Client,
+    tool: &'static str,
+) -> JoinHandle<Result<CallToolResult, Error>> {
+    let call = client.call_tool(tool, json!({}));
+    tokio::spawn(async move { call.await })
+}
+
+/// Lists the tools in the background.
+pub(crate) fn listing(client: &Client) -> JoinHandle<Result<Vec<mcp_types::Tool>, Error>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.list_tools().await })
+}
+
+/// Notifies when it is dropped.
+pub(crate) struct Gone(pub(crate) Arc<Notify>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
 }

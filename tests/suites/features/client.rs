@@ -1,5 +1,6 @@
 //! A client and the messages of a scripted server.
 
+use crate::peer::listing;
 use crate::prelude::*;
 
 fn client() -> Builder {
@@ -31,9 +32,8 @@ async fn a_listed_tool_without_name_or_schema_is_named_in_the_error() {
         (json!({ "inputSchema": { "type": "object" } }), "name"),
     ] {
         let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
-        let listing = tokio::spawn(async move { client.list_tools().await });
-        let request = wire.expect("tools/list").await;
-        wire.answer(&request, json!({ "tools": [tool] })).await;
+        let listing = listing(&client);
+        wire.respond("tools/list", json!({ "tools": [tool] })).await;
         let error = listing.await.unwrap().unwrap_err().to_string();
         assert!(
             error.contains("/tools/0") && error.contains(missing),

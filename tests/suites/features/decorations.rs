@@ -4,6 +4,7 @@ use mcp_tests::wire::connect;
 use mcp_types::{ContentBlock, Icon, JsonObject, PromptMessage};
 
 use super::Peer;
+use crate::peer::calling;
 use crate::prelude::*;
 
 // proves: RES-018, TOOL-016, RES-026
@@ -72,7 +73,7 @@ async fn the_sdk_puts_no_meta_keys_of_its_own_on_the_wire() {
     }
     let (builder, tools) = (Client::builder("host", "0.1"), json!({ "tools": {} }));
     let (mut wire, client) = Wire::accept(builder, "2025-11-25", tools).await;
-    let call = tokio::spawn(async move { client.call_tool("t", json!({})).await });
+    let call = calling(&client, "t");
     let request = wire.expect("tools/call").await;
     let meta = request["params"]["_meta"].as_object().unwrap();
     assert_eq!(meta.keys().collect::<Vec<_>>(), ["progressToken"]);

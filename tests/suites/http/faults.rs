@@ -66,6 +66,12 @@ async fn connect(network: &Network) -> Client {
     client
 }
 
+/// Calls `work`; returns the text of the result.
+async fn work(client: &Client, message: &str) -> Result<String, Error> {
+    let call = client.call_tool("work", json!({"message": message}));
+    call.await.map(|result| result.joined_text())
+}
+
 struct Run {
     outcome: Result<String, Error>,
     runs: usize,
@@ -90,11 +96,11 @@ async fn outage(tool: &str, at: Option<Duration>, lasts: Duration) -> Run {
                 sleep(at).await;
                 network.cut();
             }
-            None => network.cut_at_the_answer(),
-        }
-        if at.is_none() {
-            // sleep: the clock is paused
-            sleep(WORK).await;
+            None => {
+                network.cut_at_the_answer();
+                // sleep: the clock is paused
+                sleep(WORK).await;
+            }
         }
         // sleep: the clock is paused
         sleep(lasts).await;
@@ -162,11 +168,7 @@ async fn a_call_that_cannot_be_sent_fails_clearly_and_has_not_run() {
             }
         }
         assert!(runs.load(Ordering::Acquire) <= 1);
-        let again = client
-            .call_tool("work", json!({"message": "again"}))
-            .await
-            .unwrap();
-        assert_eq!(again.joined_text(), "again");
+        assert_eq!(work(&client, "again").await.unwrap(), "again");
     }
 }
 
@@ -237,30 +239,14 @@ async fn a_server_that_was_restarted_is_found_again() {
     network.lead_to(&new);
     // A list can be requested again; the call after it finds a session.
     assert_eq!(client.list_tools().await.unwrap().len(), 2);
-    let result = client
-        .call_tool("work", json!({"message": "again"}))
-        .await
-        .unwrap();
-    assert_eq!(result.joined_text(), "again");
-    assert_eq!(
-        (
-            first.load(Ordering::Acquire),
-            second.load(Ordering::Acquire)
-        ),
-        (0, 1)
-    );
+    assert_eq!(work(&client, "again").await.unwrap(), "again");
+    assert_eq!(first.load(Ordering::Acquire), 0);
+    assert_eq!(second.load(Ordering::Acquire), 1);
     // A tool call whose session is lost is not repeated.
     let third = Endpoint::new(counting(&second)).unwrap();
     network.lead_to(&third);
-    let error = client
-        .call_tool("work", json!({"message": "x"}))
-        .await
-        .unwrap_err();
+    let error = work(&client, "x").await.unwrap_err();
     assert!(error.to_string().contains("session"), "{error}");
     assert_eq!(second.load(Ordering::Acquire), 1);
-    let result = client
-        .call_tool("work", json!({"message": "y"}))
-        .await
-        .unwrap();
-    assert_eq!(result.joined_text(), "y");
+    assert_eq!(work(&client, "y").await.unwrap(), "y");
 }

@@ -52,15 +52,8 @@ impl Session {
     }
 
     async fn post(&self, message: Value) -> Reply {
-        send(
-            &self.legacy,
-            Method::POST,
-            &self.address,
-            message.to_string(),
-            |_| {},
-            None,
-        )
-        .await
+        let (body, address) = (message.to_string(), &self.address);
+        send(&self.legacy, Method::POST, address, body, |_| {}, None).await
     }
 
     async fn said(&mut self) -> Value {
@@ -145,24 +138,31 @@ async fn clients_with_the_same_ids_get_their_own_answers() {
 async fn a_foreign_page_reaches_neither_endpoint() {
     let legacy = endpoint(&Gate::new()).legacy();
     let session = Session::open(&legacy).await;
-    let foreign = |headers: &mut HeaderMap| {
-        headers.insert("origin", "https://evil.example".parse().unwrap());
-    };
-    let rebound = |headers: &mut HeaderMap| {
-        headers.insert("host", "evil.example".parse().unwrap());
-    };
-    let plain = |headers: &mut HeaderMap| {
-        headers.insert("content-type", "text/plain".parse().unwrap());
-    };
-    let reply = send(&legacy, Method::GET, "/sse", "", foreign, None).await;
-    assert_eq!(reply.status, StatusCode::FORBIDDEN);
-    let reply = send(&legacy, Method::GET, "/sse", "", rebound, None).await;
-    assert_eq!(reply.status, StatusCode::FORBIDDEN);
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    let reply = send(&legacy, Method::POST, &session.address, ping, foreign, None).await;
-    assert_eq!(reply.status, StatusCode::FORBIDDEN);
-    let reply = send(&legacy, Method::POST, &session.address, ping, plain, None).await;
-    assert_eq!(reply.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    for (method, uri, header, value, status) in [
+        (Method::GET, "/sse", "origin", "https://evil.example", 403),
+        (Method::GET, "/sse", "host", "evil.example", 403),
+        (
+            Method::POST,
+            &*session.address,
+            "origin",
+            "https://evil.example",
+            403,
+        ),
+        (
+            Method::POST,
+            &*session.address,
+            "content-type",
+            "text/plain",
+            415,
+        ),
+    ] {
+        let change = |headers: &mut HeaderMap| {
+            headers.insert(header, value.parse().unwrap());
+        };
+        let reply = send(&legacy, method.clone(), uri, ping, change, None).await;
+        assert_eq!(reply.status, status, "{method} with {header}");
+    }
 }
 
 // proves: SSE-003

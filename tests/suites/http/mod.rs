@@ -10,6 +10,8 @@ mod resume;
 mod sessions;
 mod streams;
 
+use mcp_tests::http::Peer;
+
 use crate::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]
@@ -83,6 +85,14 @@ fn endpoint(gate: &Gate) -> Endpoint {
 
 fn with(gate: &Gate, options: Options) -> Endpoint {
     Endpoint::with_options(server(gate), options).unwrap()
+}
+
+/// A gate, the endpoint of its server, and a client with an open session.
+async fn opened() -> (Gate, Endpoint, Peer) {
+    let gate = Gate::new();
+    let endpoint = endpoint(&gate);
+    let peer = Peer::open(&endpoint).await;
+    (gate, endpoint, peer)
 }
 
 /// Longer than the upgrade delay of an endpoint, and shorter than any other timeout.

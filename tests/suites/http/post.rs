@@ -2,7 +2,7 @@
 
 use mcp_tests::http::Peer;
 
-use super::{Gate, LONG, endpoint, pass, with};
+use super::{Gate, LONG, endpoint, opened, pass, with};
 use crate::prelude::*;
 
 // proves: HTTP-011, HTTP-014, HTTP-015, HTTP-051
@@ -41,61 +41,25 @@ async fn what_cannot_be_served_says_why_and_executes_nothing() {
         "params": {"name": "panics"},
     });
     let cases = [
+        ("accept", Some("text/html"), 406, "Accept"),
+        ("accept", Some("application/json"), 406, "text/event-stream"),
+        ("content-type", Some("text/plain"), 415, "application/json"),
+        ("content-type", None, 415, "Content-Type"),
+        ("mcp-session-id", None, 400, "Mcp-Session-Id"),
+        ("mcp-session-id", Some("guess"), 404, "initialize"),
         (
-            peer.clone().with("accept", Some("text/html")),
-            406,
-            "Accept",
-        ),
-        (
-            peer.clone().with("accept", Some("application/json")),
-            406,
-            "text/event-stream",
-        ),
-        (
-            peer.clone().with("content-type", Some("text/plain")),
-            415,
-            "application/json",
-        ),
-        (peer.clone().with("content-type", None), 415, "Content-Type"),
-        (
-            peer.clone().with("mcp-session-id", None),
-            400,
-            "Mcp-Session-Id",
-        ),
-        (
-            peer.clone().with("mcp-session-id", Some("guess")),
-            404,
-            "initialize",
-        ),
-        (
-            peer.clone()
-                .with("mcp-protocol-version", Some("2099-01-01")),
+            "mcp-protocol-version",
+            Some("2099-01-01"),
             400,
             "2025-11-25",
         ),
-        (
-            peer.clone().with("mcp-protocol-version", Some("foo")),
-            400,
-            "2025-11-25",
-        ),
-        (
-            peer.clone().with("mcp-protocol-version", Some("")),
-            400,
-            "2025-11-25",
-        ),
-        (
-            peer.clone().with("host", Some("evil.example")),
-            403,
-            "allow_host",
-        ),
-        (
-            peer.clone().with("origin", Some("https://evil.example")),
-            403,
-            "allow_origin",
-        ),
+        ("mcp-protocol-version", Some("foo"), 400, "2025-11-25"),
+        ("mcp-protocol-version", Some(""), 400, "2025-11-25"),
+        ("host", Some("evil.example"), 403, "allow_host"),
+        ("origin", Some("https://evil.example"), 403, "allow_origin"),
     ];
-    for (peer, status, hint) in cases {
-        let reply = peer.post(call.clone()).await;
+    for (name, value, status, hint) in cases {
+        let reply = peer.clone().with(name, value).post(call.clone()).await;
         assert_eq!(reply.status, status, "{hint}");
         assert_eq!(reply.kind(), "application/json");
         let body = reply.json().await;
@@ -146,9 +110,7 @@ async fn what_cannot_be_served_says_why_and_executes_nothing() {
 // proves: HTTP-024, HTTP-025, HTTP-027, HTTP-017
 #[tokio::test]
 async fn a_handler_that_speaks_first_makes_the_answer_a_stream() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (gate, _endpoint, peer) = opened().await;
     let params = json!({
         "name": "steps", "arguments": {"message": "done"}, "_meta": {"progressToken": "p"},
     });
@@ -197,9 +159,7 @@ async fn what_was_said_without_waiting_comes_with_the_answer_in_one_piece() {
 // A slow call must not look dead to a proxy and must be resumable.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_long_becomes_a_stream_that_is_kept_alive() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (gate, _endpoint, peer) = opened().await;
     let mut reply = peer.tool(1, "wait", json!({"message": "late"})).await;
     assert_eq!(reply.kind(), "text/event-stream");
     assert!(reply.chunk().await.unwrap().starts_with(b"id: "));
@@ -209,14 +169,12 @@ async fn a_call_that_takes_long_becomes_a_stream_that_is_kept_alive() {
         assert_eq!(before.elapsed().as_secs(), 15);
     }
     gate.go.add_permits(1);
-    assert_eq!(reply.answer().await["result"]["content"][0]["text"], "late");
+    assert_eq!(reply.said().await, "late");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_quick_enough_stays_json() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (gate, _endpoint, peer) = opened().await;
     let call = peer.tool(1, "wait", json!({"message": "soon"}));
     let (reply, ()) = tokio::join!(call, async {
         pass(&gate.started).await;
@@ -224,15 +182,13 @@ async fn a_call_that_is_quick_enough_stays_json() {
         gate.go.add_permits(1);
     });
     assert_eq!(reply.kind(), "application/json");
-    assert_eq!(reply.json().await["result"]["content"][0]["text"], "soon");
+    assert_eq!(reply.said().await, "soon");
 }
 
 // proves: HTTP-028
 #[tokio::test(start_paused = true)]
 async fn a_client_that_goes_away_cancels_nothing() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (gate, endpoint, peer) = opened().await;
     // Before the response has started.
     let call = peer.tool(1, "wait", json!({"message": "x"}));
     assert!(
@@ -257,9 +213,7 @@ async fn a_client_that_goes_away_cancels_nothing() {
 // proves: CANC-005
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_call_is_not_answered_and_its_stream_ends() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (gate, endpoint, peer) = opened().await;
     let reply = peer.tool("c", "wait", json!({"message": "x"})).await;
     let cancel = json!({
         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"},
@@ -270,17 +224,12 @@ async fn a_cancelled_call_is_not_answered_and_its_stream_ends() {
     // The id can be used again.
     gate.go.add_permits(1);
     let reply = peer.tool("c", "wait", json!({"message": "again"})).await;
-    assert_eq!(
-        reply.answer().await["result"]["content"][0]["text"],
-        "again"
-    );
+    assert_eq!(reply.said().await, "again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_id_in_use_is_refused_and_the_first_call_survives() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (gate, _endpoint, peer) = opened().await;
     let first = peer.tool(5, "wait", json!({"message": "first"})).await;
     let second = peer.tool(5, "echo", json!({"message": "second"})).await;
     assert_eq!(second.status, StatusCode::BAD_REQUEST);
@@ -288,10 +237,7 @@ async fn an_id_in_use_is_refused_and_the_first_call_survives() {
     assert_eq!(error["error"]["code"], -32600);
     assert!(error.get("id").is_none(), "{error}");
     gate.go.add_permits(1);
-    assert_eq!(
-        first.answer().await["result"]["content"][0]["text"],
-        "first"
-    );
+    assert_eq!(first.said().await, "first");
 }
 
 #[tokio::test(start_paused = true)]
@@ -321,7 +267,7 @@ async fn at_the_limits_requests_are_rejected_with_retry_after() {
         drop(held);
     }
     gate.go.add_permits(2);
-    assert_eq!(held.answer().await["result"]["content"][0]["text"], "a");
+    assert_eq!(held.said().await, "a");
 }
 
 #[tokio::test]

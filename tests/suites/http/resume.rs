@@ -3,7 +3,7 @@
 use mcp_tests::http::{Peer, Reply};
 use mcp_transport_http::MemoryStore;
 
-use super::{Gate, endpoint, pass, with};
+use super::{Gate, endpoint, opened, pass, with};
 use crate::prelude::*;
 
 async fn steps(peer: &Peer, id: &str) -> Reply {
@@ -16,9 +16,7 @@ async fn steps(peer: &Peer, id: &str) -> Reply {
 // proves: HTTP-030, HTTP-044, HTTP-045, HTTP-046, HTTP-048, HTTP-049, HTTP-050, HTTP-023, HTTP-037
 #[tokio::test]
 async fn what_was_missed_comes_once_in_order_and_from_this_stream_alone() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (gate, _endpoint, peer) = opened().await;
     let mut one = steps(&peer, "one").await;
     let mut two = steps(&peer, "two").await;
     let last = one.event().await.unwrap().id.unwrap();
@@ -53,9 +51,7 @@ async fn what_was_missed_comes_once_in_order_and_from_this_stream_alone() {
 
 #[tokio::test]
 async fn a_stream_can_be_joined_while_it_goes_on() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (gate, _endpoint, peer) = opened().await;
     let mut first = steps(&peer, "s").await;
     let last = first.event().await.unwrap().id.unwrap();
     // The first connection has not noticed that it is dead.

@@ -154,10 +154,7 @@ async fn an_idle_session_ends_and_a_used_one_does_not() {
         StatusCode::NOT_FOUND
     );
     gate.go.add_permits(1);
-    assert_eq!(
-        call.answer().await["result"]["content"][0]["text"],
-        "at last"
-    );
+    assert_eq!(call.said().await, "at last");
     drop(stream);
     tokio::time::sleep(Duration::from_secs(90)).await;
     assert_eq!(endpoint.sessions(), 0);
@@ -257,8 +254,8 @@ async fn without_sessions_nothing_is_kept_and_the_header_tells_the_revision() {
     let two = peer.tool(1, "wait", json!({"message": "two"}));
     gate.go.add_permits(2);
     let (one, two) = tokio::join!(one, two);
-    assert_eq!(one.answer().await["result"]["content"][0]["text"], "one");
-    assert_eq!(two.answer().await["result"]["content"][0]["text"], "two");
+    assert_eq!(one.said().await, "one");
+    assert_eq!(two.said().await, "two");
     for method in [Method::GET, Method::DELETE] {
         let reply = peer.send(method, "").await;
         assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED);

@@ -2,15 +2,13 @@
 
 use mcp_tests::http::Peer;
 
-use super::{Gate, endpoint, server, with};
+use super::{Gate, opened, server, with};
 use crate::prelude::*;
 
 // proves: HTTP-033, HTTP-032
 #[tokio::test]
 async fn a_get_is_a_stream_or_a_refusal() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (_gate, _endpoint, peer) = opened().await;
     let reply = peer.get(None).await;
     assert_eq!(reply.status, StatusCode::OK);
     assert_eq!(reply.kind(), "text/event-stream");
@@ -127,9 +125,7 @@ async fn a_session_has_only_so_many_streams_open() {
 // proves: HTTP-026
 #[tokio::test(start_paused = true)]
 async fn closing_the_endpoint_lets_calls_finish_and_ends_every_stream() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (gate, endpoint, peer) = opened().await;
     let mut news = peer.get(None).await;
     let quick = peer.tool(1, "wait", json!({"message": "in time"})).await;
     let closing = tokio::spawn({
@@ -140,10 +136,7 @@ async fn closing_the_endpoint_lets_calls_finish_and_ends_every_stream() {
     let reply = peer.call(2, "ping", json!({})).await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
     gate.go.add_permits(1);
-    assert_eq!(
-        quick.answer().await["result"]["content"][0]["text"],
-        "in time"
-    );
+    assert_eq!(quick.said().await, "in time");
     closing.await.unwrap();
     assert_eq!(news.event().await, None);
     assert_eq!(endpoint.sessions(), 0);
@@ -151,9 +144,7 @@ async fn closing_the_endpoint_lets_calls_finish_and_ends_every_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_the_endpoint_is_limited_in_time() {
-    let gate = Gate::new();
-    let endpoint = endpoint(&gate);
-    let peer = Peer::open(&endpoint).await;
+    let (_gate, endpoint, peer) = opened().await;
     let stuck = peer.tool(1, "wait", json!({"message": "never"})).await;
     endpoint.close().await;
     assert_eq!(stuck.answer().await, Value::Null);

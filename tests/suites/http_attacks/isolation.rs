@@ -202,5 +202,5 @@ async fn t03_a_replay_is_refused_to_another_principal() {
     assert!(!reply.text().await.contains("hers"));
     drop(call);
     let reply = alice.get(first.as_deref()).await;
-    assert_eq!(reply.answer().await["result"]["content"][0]["text"], "hers");
+    assert_eq!(reply.said().await, "hers");
 }

@@ -148,10 +148,8 @@ fn doc_comments_and_types_make_the_definition() {
     );
     let tool: Tool = nothing::tool();
     let input = json!(tool.definition().input_schema);
-    assert_eq!(
-        input,
-        json!({"type": "object", "additionalProperties": false})
-    );
+    let expected = json!({"type": "object", "additionalProperties": false});
+    assert_eq!(input, expected);
 }
 
 #[test]
@@ -160,10 +158,8 @@ fn options_and_parameter_attributes_apply() {
     let definition = json!(tool.definition());
     assert_eq!(definition["name"], "length.convert");
     assert_eq!(definition["title"], "Convert");
-    assert_eq!(
-        definition["icons"],
-        json!([{"src": "https://example.com/ruler.png"}])
-    );
+    let expected = json!([{"src": "https://example.com/ruler.png"}]);
+    assert_eq!(definition["icons"], expected);
     assert_eq!(
         definition["annotations"],
         json!({
@@ -171,10 +167,8 @@ fn options_and_parameter_attributes_apply() {
             "openWorldHint": false, "destructiveHint": false,
         })
     );
-    assert_eq!(
-        definition["outputSchema"]["required"],
-        json!(["value", "unit"])
-    );
+    let expected = json!(["value", "unit"]);
+    assert_eq!(definition["outputSchema"]["required"], expected);
     assert_eq!(
         definition["inputSchema"],
         json!({
@@ -205,10 +199,8 @@ async fn calls_reach_the_function() {
     assert_eq!(result["content"][0]["text"], "3");
 
     let result = call(&mut wire, "length.convert", json!({"value": 2.5})).await;
-    assert_eq!(
-        result["structuredContent"],
-        json!({"value": 2.5, "unit": "metre"})
-    );
+    let expected = json!({"value": 2.5, "unit": "metre"});
+    assert_eq!(result["structuredContent"], expected);
     let result = call(
         &mut wire,
         "length.convert",

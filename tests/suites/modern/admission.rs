@@ -13,14 +13,10 @@ async fn discover_returns_the_same_as_initialize() {
     let told = peer.call("server/discover", json!({})).await;
     let versions = told["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{told}");
-    assert_eq!(
-        told["capabilities"]["tools"],
-        json!({ "listChanged": true })
-    );
-    assert_eq!(
-        told["capabilities"]["resources"],
-        json!({ "listChanged": true, "subscribe": true })
-    );
+    let expected = json!({ "listChanged": true });
+    assert_eq!(told["capabilities"]["tools"], expected);
+    let expected = json!({ "listChanged": true, "subscribe": true });
+    assert_eq!(told["capabilities"]["resources"], expected);
     assert!(told["capabilities"]["tasks"].is_null());
     assert_eq!(
         told["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
@@ -28,10 +24,8 @@ async fn discover_returns_the_same_as_initialize() {
     );
     assert!(told["serverInfo"].is_null());
     assert!(told["instructions"].is_string());
-    assert_eq!(
-        (&told["ttlMs"], &told["cacheScope"]),
-        (&json!(60_000), &json!("public"))
-    );
+    assert_eq!(told["ttlMs"], 60_000);
+    assert_eq!(told["cacheScope"], "public");
 
     let mut anonymous = meta(json!({}));
     anonymous
@@ -155,10 +149,8 @@ async fn both_kinds_of_revisions_share_only_the_pipe() {
     assert_eq!(told["protocolVersion"], "2025-06-18");
     assert!(told["resultType"].is_null());
     let old = peer.wire.tool("who", json!({})).await;
-    assert_eq!(
-        old,
-        json!({ "content": [{ "type": "text", "text": "2025-06-18 true" }] })
-    );
+    let expected = json!({ "content": [{ "type": "text", "text": "2025-06-18 true" }] });
+    assert_eq!(old, expected);
     // Declarations of the session do not apply to a request with its own metadata.
     assert_eq!(text(&peer.tool("who", json!({})).await), "2026-07-28 false");
     peer.capabilities = json!({ "sampling": {} });
@@ -206,10 +198,8 @@ async fn lists_and_readings_tell_how_long_they_may_be_kept() {
                 None => json!({}),
             };
             let page = peer.call(method, params).await;
-            assert_eq!(
-                (&page["ttlMs"], &page["cacheScope"]),
-                (&json!(0), &json!("private"))
-            );
+            assert_eq!(page["ttlMs"], 0);
+            assert_eq!(page["cacheScope"], "private");
             cursor = page["nextCursor"].clone();
             if cursor.is_null() {
                 break;
@@ -219,10 +209,8 @@ async fn lists_and_readings_tell_how_long_they_may_be_kept() {
     let read = peer
         .call("resources/read", json!({ "uri": "test://static-text" }))
         .await;
-    assert_eq!(
-        (&read["ttlMs"], &read["cacheScope"]),
-        (&json!(1_500), &json!("private"))
-    );
+    assert_eq!(read["ttlMs"], 1_500);
+    assert_eq!(read["cacheScope"], "private");
     let called = peer.tool("test_simple_text", json!({})).await;
     assert!(called["ttlMs"].is_null() && called["cacheScope"].is_null());
 }

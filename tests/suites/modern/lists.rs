@@ -1,6 +1,5 @@
 //! Properties of all lists: pages, stability, visibility.
 
-use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::Session;
 use mcp_server::CacheHint;
 use mcp_tests::http::Modern;
@@ -68,10 +67,8 @@ async fn what_is_for_one_user_is_not_there_for_another_and_in_no_shared_cache() 
             let list = client.call(1, method, json!({})).await.answer().await["result"].take();
             let count = list[member].as_array().unwrap().len();
             assert_eq!(count, 1 + usize::from(sees), "{user:?} {method}");
-            assert_eq!(
-                (&list["cacheScope"], &list["ttlMs"]),
-                (&json!("private"), &json!(60_000))
-            );
+            assert_eq!(list["cacheScope"], "private");
+            assert_eq!(list["ttlMs"], 60_000);
         }
         for (method, params) in [
             ("tools/call", named("hers", json!({}))),
@@ -119,10 +116,8 @@ async fn lists_may_be_empty_and_change() {
     server.add_prompts([Prompt::new("q", || "x")]).unwrap();
     let lists = all_lists(&mut peer).await;
     assert_eq!(count(&lists), [2, 2, 2, 1]);
-    assert_eq!(
-        (&lists[0]["ttlMs"], &lists[0]["cacheScope"]),
-        (&json!(1_000), &json!("public"))
-    );
+    assert_eq!(lists[0]["ttlMs"], 1_000);
+    assert_eq!(lists[0]["cacheScope"], "public");
 
     let nobody = |_: &Session| false;
     let server = Server::new("s", "1")
@@ -133,32 +128,4 @@ async fn lists_may_be_empty_and_change() {
         count(&all_lists(&mut Peer::new(server)).await),
         [0, 0, 0, 0]
     );
-}
-
-// proves: M-TOOL-039, M-COMP-011
-#[tokio::test]
-async fn a_guard_refuses_before_anything_is_served() {
-    let server = everything::server().guard(|request| match request.target {
-        Some(_) => Err(ErrorObject::internal(format!(
-            "{} is closed",
-            request.method
-        ))),
-        None => Ok(()),
-    });
-    let mut peer = Peer::new(server);
-    all_lists(&mut peer).await;
-    for (method, params) in [
-        ("tools/call", named("test_simple_text", json!({}))),
-        ("resources/read", json!({ "uri": "test://static-text" })),
-        ("prompts/get", named("test_simple_prompt", json!({}))),
-        (
-            "completion/complete",
-            json!({
-                "ref": { "type": "ref/prompt", "name": "test_prompt_with_arguments" },
-                "argument": { "name": "arg1", "value": "p" }
-            }),
-        ),
-    ] {
-        peer.expect_error(method, params, -32603).await;
-    }
 }

@@ -7,7 +7,6 @@ mod lists;
 mod rounds;
 mod running;
 mod subscriptions;
-mod tools;
 mod transports;
 mod users;
 

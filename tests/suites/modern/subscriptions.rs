@@ -54,9 +54,7 @@ async fn a_subscription_receives_its_notifications_under_its_id() {
     let heard = peer.wire.expect("notifications/tools/list_changed").await;
     assert_eq!(id_of(&heard), &first);
 
-    peer.wire
-        .notify("notifications/cancelled", json!({ "requestId": first }))
-        .await;
+    peer.wire.cancel(&first).await;
     text(&peer.tool("test_simple_text", json!({})).await);
     assert_eq!(server.subscribers(), 1);
     server.deliver(&Change::Tools);
@@ -113,9 +111,7 @@ async fn what_a_client_ends_is_not_answered_and_no_end_is_announced() {
     let server = everything::server();
     let mut peer = Peer::new(server.clone());
     let (id, _) = listen(&mut peer, json!({ "toolsListChanged": true })).await;
-    peer.wire
-        .notify("notifications/cancelled", json!({ "requestId": id }))
-        .await;
+    peer.wire.cancel(&id).await;
     peer.silent().await;
     mcp_protocol::Service::closing(&server);
     server.deliver(&Change::Tools);

@@ -129,10 +129,8 @@ async fn requests_that_lack_something_have_a_status_that_says_so() {
     assert_eq!(reply.status, 400);
     let error = reply.json().await["error"].take();
     assert_eq!(error["code"], -32021);
-    assert_eq!(
-        error["data"],
-        json!({ "requiredCapabilities": { "sampling": {} } })
-    );
+    let expected = json!({ "requiredCapabilities": { "sampling": {} } });
+    assert_eq!(error["data"], expected);
 
     let modern = everything::server().revisions([Revision::V2026_07_28]);
     let mut old = Http::new(&Endpoint::new(modern).unwrap());

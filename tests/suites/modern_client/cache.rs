@@ -112,8 +112,7 @@ async fn what_took_answers_is_not_kept() {
         let request = wire.recv_patiently().await;
         let state = json!({ "resultType": "input_required", "requestState": "s", "ttlMs": 60_000 });
         wire.answer(&request, state).await;
-        let retry = wire.recv_patiently().await;
-        wire.answer(&retry, kept.clone()).await;
+        wire.answer_next(kept.clone()).await;
         reading.await.unwrap().unwrap();
     }
 }

@@ -5,6 +5,7 @@ use mcp_types::JsonObject;
 use serde_json::{Value, json};
 
 use super::{client, connected, welcome};
+use crate::peer::calling;
 
 const SEARCH: &str = "com.example/search";
 const UI: &str = "io.modelcontextprotocol/ui";
@@ -55,7 +56,7 @@ async fn an_undeclared_result_type_is_rejected() {
 async fn unadvertised(extension: &str, kind: &str) {
     let offered = json!({ "tools": {}, "extensions": { extension: {} } });
     let (mut wire, client) = connected(client(), offered).await;
-    let calling = tokio::spawn(async move { client.call_tool("show", json!({})).await });
+    let calling = calling(&client, "show");
     let mut request = wire.recv_patiently().await;
     if request["method"] == "tools/list" {
         let tools =

@@ -4,6 +4,7 @@ use mcp_client::{ChangedList, Error, Subscription};
 
 use super::scripted::Notes;
 use super::{claims, client, connected};
+use crate::peer::listing;
 use crate::prelude::*;
 
 fn capabilities() -> Value {
@@ -116,7 +117,7 @@ async fn a_change_makes_what_is_kept_stale() {
     let stream = welcomed(&mut wire).await;
     for name in ["a", "b"] {
         let again = client.clone();
-        let listing = tokio::spawn(async move { again.list_tools().await });
+        let listing = listing(&again);
         let request = wire.recv_patiently().await;
         let tool = json!({ "name": name, "inputSchema": { "type": "object" } });
         let result = json!({ "tools": [tool], "ttlMs": 60_000, "cacheScope": "private" });
@@ -163,10 +164,8 @@ async fn all_subscriptions_share_a_stream_that_follows_them() {
     heard(&mut wire, &client).await;
     drop(third);
     let three = welcomed(&mut wire).await;
-    assert_eq!(
-        *filter(&three),
-        json!({ "resourceSubscriptions": ["a:/1"] })
-    );
+    let expected = json!({ "resourceSubscriptions": ["a:/1"] });
+    assert_eq!(*filter(&three), expected);
     cancelled(&mut wire, &two).await;
     drop(first);
     cancelled(&mut wire, &three).await;
@@ -212,10 +211,8 @@ async fn a_refusal_leaves_the_other_subscriptions_alone() {
     updated(&mut wire, &one, "a:/1").await;
     assert_eq!(first.next().await.as_deref(), Some("a:/1"));
     let three = welcomed(&mut wire).await;
-    assert_eq!(
-        *filter(&three),
-        json!({ "resourceSubscriptions": ["a:/1"] })
-    );
+    let expected = json!({ "resourceSubscriptions": ["a:/1"] });
+    assert_eq!(*filter(&three), expected);
     cancelled(&mut wire, &one).await;
 }
 

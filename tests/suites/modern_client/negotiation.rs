@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::scripted::started;
 use super::{REVISION, claims, client, discovered, unsupported, welcome};
+use crate::peer::listing;
 use crate::prelude::*;
 
 type Connecting = JoinHandle<Result<Client, Error>>;
@@ -64,7 +65,7 @@ async fn a_stateless_server_is_probed_first_and_never_initialized() {
         KnownVersion::of(Revision::V2026_07_28)
     );
 
-    let listing = tokio::spawn(async move { client.list_tools().await });
+    let listing = listing(&client);
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "tools/list");
     claims(&request);
@@ -299,14 +300,14 @@ async fn a_modern_connection_is_never_demoted() {
     let (mut wire, client) = super::connected(client(), json!({ "tools": {} })).await;
     for code in [-32601, -32602, -32000] {
         let client = client.clone();
-        let listing = tokio::spawn(async move { client.list_tools().await });
+        let listing = listing(&client);
         let request = wire.recv_patiently().await;
         wire.refuse(&request, code, "no").await;
         let error = listing.await.unwrap().unwrap_err();
         assert_eq!(error.rejection().unwrap().code.0, code);
     }
     let again = client.clone();
-    let listing = tokio::spawn(async move { again.list_tools().await });
+    let listing = listing(&again);
     let request = wire.recv_patiently().await;
     unsupported(&mut wire, &request, &["2025-11-25"]).await;
     assert!(listing.await.unwrap().is_err());

@@ -4,6 +4,7 @@ use mcp_client::{Error, KeepAlive};
 use mcp_types::{GetPromptRequest, LoggingLevel, Root, SetLevelRequest, SubscribeRequest};
 
 use super::{claims, client, connected};
+use crate::peer::listing;
 use crate::prelude::*;
 
 // proves: M-META-008, M-CANC-005, M-CANC-011, M-STDIO-012
@@ -65,7 +66,7 @@ async fn roots_may_change_without_a_word() {
     let roots = client().roots([Root::new("file:///a")]);
     let (mut wire, client) = connected(roots, json!({ "tools": {} })).await;
     client.set_roots([Root::new("file:///b")]).unwrap();
-    let listing = tokio::spawn(async move { client.list_tools().await });
+    let listing = listing(&client);
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "tools/list");
     let meta = &request["params"]["_meta"];
@@ -86,7 +87,7 @@ async fn nothing_is_answered() {
         .await;
     wire.send_unchecked(&json!([{ "jsonrpc": "2.0", "id": 9, "method": "ping" }]))
         .await;
-    let listing = tokio::spawn(async move { client.list_tools().await });
+    let listing = listing(&client);
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "tools/list");
     wire.answer(&request, json!({ "tools": [] })).await;

@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::scripted::Notes;
 use super::{claims, client, connected};
+use crate::peer::listing;
 use crate::prelude::*;
 
 type Calling = JoinHandle<Result<CallToolResult, Error>>;
@@ -215,8 +216,7 @@ async fn a_handler_that_panics_fails_its_call_alone() {
     });
     let (mut wire, client) = with_tools(host).await;
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, asks(json!({ "q": form("bad") }), Value::Null))
+    wire.answer_next(asks(json!({ "q": form("bad") }), Value::Null))
         .await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::InputFailed { .. }), "{error}");
@@ -228,8 +228,7 @@ async fn the_number_of_round_trips_is_limited() {
         let (mut wire, client) = with_tools(accepting().max_round_trips(limit)).await;
         let calling = call(&client);
         for _ in 0..=limit {
-            let request = wire.recv_patiently().await;
-            wire.answer(&request, asks(json!({ "q": form("again?") }), Value::Null))
+            wire.answer_next(asks(json!({ "q": form("again?") }), Value::Null))
                 .await;
         }
         let error = calling.await.unwrap().unwrap_err();
@@ -281,22 +280,19 @@ async fn invalid_results_have_different_errors() {
         (asks(json!([1]), Value::Null), "expected an object"),
     ] {
         let calling = call(&client);
-        let request = wire.recv_patiently().await;
-        wire.answer(&request, result).await;
+        wire.answer_next(result).await;
         let error = calling.await.unwrap().unwrap_err().to_string();
         assert!(error.contains(told), "{told}: {error}");
     }
     let again = client.clone();
-    let listing = tokio::spawn(async move { again.list_tools().await });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+    let listing = listing(&again);
+    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
         .await;
     let error = listing.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Protocol(_)), "{error}");
     // A result without a type is complete.
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, json!({ "content": [] })).await;
+    wire.answer_next(json!({ "content": [] })).await;
     calling.await.unwrap().unwrap();
 }
 
@@ -313,8 +309,7 @@ async fn a_user_may_be_slow_up_to_the_total_timeout() {
     };
     let (mut wire, client) = with_tools(slow(second * 30)).await;
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
         .await;
     let retry = wire.recv_patiently().await;
     // The idle timeout of the server starts again.
@@ -324,8 +319,7 @@ async fn a_user_may_be_slow_up_to_the_total_timeout() {
 
     let (mut wire, client) = with_tools(slow(second * 90)).await;
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
         .await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(error.to_string().contains("Timeouts::total"), "{error}");
@@ -358,8 +352,7 @@ async fn prompts_and_resources_may_ask_too() {
     let (mut wire, client) = with_tools(accepting()).await;
     let again = client.clone();
     let getting = tokio::spawn(async move { again.get_prompt("p", [("a", "b")]).await });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
         .await;
     let retry = wire.recv_patiently().await;
     assert_eq!(retry["method"], "prompts/get");
@@ -369,8 +362,7 @@ async fn prompts_and_resources_may_ask_too() {
     getting.await.unwrap().unwrap();
 
     let reading = tokio::spawn(async move { client.read_resource("a:b").await });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, asks(json!({ "q": form("?") }), json!("s")))
+    wire.answer_next(asks(json!({ "q": form("?") }), json!("s")))
         .await;
     let retry = wire.recv_patiently().await;
     assert_eq!(retry["params"]["uri"], "a:b");
@@ -384,8 +376,7 @@ async fn a_host_may_take_the_rounds_into_its_own_hands() {
     let (mut wire, client) = with_tools(client()).await;
     let round = client.call_tool_once("ask", json!({ "n": 1 }));
     let round = tokio::spawn(async move { round.await });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, asks(json!({ "q": form("?") }), json!("s")))
+    wire.answer_next(asks(json!({ "q": form("?") }), json!("s")))
         .await;
     let CallToolOutcome::InputRequired(interim) = round.await.unwrap().unwrap() else {
         panic!("it asked")
@@ -419,8 +410,7 @@ async fn dropping_a_call_drops_its_input_handlers() {
     });
     let (mut wire, client) = with_tools(host).await;
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, asks(json!({ "q": form("?") }), Value::Null))
+    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
         .await;
     while held.strong_count() < 2 {
         tokio::task::yield_now().await;

@@ -61,8 +61,7 @@ async fn a_cancelled_member_of_a_batch_has_no_answer() {
     ]))
     .await;
     wire.silent().await;
-    wire.notify("notifications/cancelled", json!({ "requestId": 10 }))
-        .await;
+    wire.cancel(&json!(10)).await;
     let answers = wire.recv().await;
     assert_eq!(answers.as_array().map(Vec::len), Some(1), "{answers}");
     assert_eq!(answers[0]["id"], 11);

@@ -139,10 +139,8 @@ async fn forms_exist_since_2025_06_18_and_urls_since_2025_11_25() {
                     assert!(next["params"].get("mode").is_none(), "{next}");
                 }
             } else {
-                assert_eq!(
-                    (&next["id"], &next["result"]["isError"]),
-                    (&id, &json!(true))
-                );
+                assert_eq!(next["id"], id);
+                assert_eq!(next["result"]["isError"], true);
                 assert!(next.to_string().contains(revision), "{next}");
             }
         }
@@ -185,10 +183,8 @@ async fn forms_are_fitted_to_2025_06_18() {
     let question = wire.expect("elicitation/create").await;
     let asked = &question["params"]["requestedSchema"];
     assert!(asked.get("$schema").is_none(), "{asked}");
-    assert_eq!(
-        asked["properties"]["c"],
-        json!({ "type": "string", "enum": ["a"], "enumNames": ["A"] })
-    );
+    let expected = json!({ "type": "string", "enum": ["a"], "enumNames": ["A"] });
+    assert_eq!(asked["properties"]["c"], expected);
 }
 
 /// Creates a server whose tool `ask` sends this sampling request and returns its error.
@@ -269,10 +265,8 @@ async fn a_server_request_that_the_revision_lacks_is_an_error() {
             if since(first).contains(&revision) {
                 assert_eq!(next["method"], "sampling/createMessage", "{revision}");
             } else {
-                assert_eq!(
-                    (&next["id"], &next["result"]["isError"]),
-                    (&id, &json!(true))
-                );
+                assert_eq!(next["id"], id);
+                assert_eq!(next["result"]["isError"], true);
                 assert!(next.to_string().contains(revision), "{next}");
                 wire.silent().await;
             }

@@ -168,10 +168,8 @@ async fn meta_of_tool_uses_and_results_goes_back_as_it_came() {
     peer.wire.answer(&request, answer).await;
     let messages = peer.wire.recv().await["params"]["messages"].take();
     assert_eq!(messages[1]["content"], json!([used]));
-    assert_eq!(
-        messages[2]["content"][0]["_meta"],
-        json!({ "com.example/r": 2 })
-    );
+    let expected = json!({ "com.example/r": 2 });
+    assert_eq!(messages[2]["content"][0]["_meta"], expected);
 }
 
 // proves: M-SAMP-028

@@ -8,21 +8,16 @@ use mcp_types::v2026_07_28::{
 
 use super::{
     ID, MODERN, Seen, about, accepting, all_of_tasks, client, done, flat, legacy, modern, nested,
-    question, quiet,
+    question, quiet, reply, start, task_of,
 };
 use crate::prelude::*;
 
 /// Starts a call that the server continues as a task.
 async fn started(wire: &mut Wire, client: &Client) -> TaskHandle {
-    let client = client.clone();
-    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, flat("task", "working", json!({})))
+    let starting = start(client);
+    wire.respond("tools/call", flat("task", "working", json!({})))
         .await;
-    match starting.await.unwrap() {
-        Ok(CallStart::Task(task)) => task,
-        other => panic!("{other:?}"),
-    }
+    task_of(starting).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -34,9 +29,8 @@ async fn a_call_that_is_not_waited_for_is_done_or_a_task() {
     assert_eq!(task.task_ref().known_version(), client.known_version());
     quiet(&mut wire).await;
 
-    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, done()).await;
+    let starting = start(&client);
+    wire.respond("tools/call", done()).await;
     let started = starting.await.unwrap().unwrap();
     assert!(matches!(started, CallStart::Done(result) if result.joined_text() == "done"));
 }
@@ -62,8 +56,7 @@ async fn a_stored_ticket_leads_back_to_the_task() {
     let asks = json!({ "inputRequests": { "a": question("who?") } });
     wire.answer(&request, flat("complete", "input_required", asks))
         .await;
-    let update = about(&mut wire, "tasks/update").await;
-    wire.answer(&update, json!({})).await;
+    reply(&mut wire, "tasks/update", json!({})).await;
     let request = about(&mut wire, "tasks/get").await;
     let ended = json!({ "result": done() });
     wire.answer(&request, flat("complete", "completed", ended))
@@ -100,16 +93,17 @@ async fn a_task_can_be_looked_at_and_given_up() {
     wire.answer(&request, flat("complete", "working", words))
         .await;
     let state = looking.await.unwrap().unwrap();
-    assert_eq!(
-        (state.status, state.message.as_deref()),
-        (TaskStatus::Working, Some("half"))
-    );
+    assert_eq!(state.status, TaskStatus::Working);
+    assert_eq!(state.message.as_deref(), Some("half"));
 
     let canceller = task.clone();
     let cancelling = tokio::spawn(async move { canceller.cancel().await });
-    let request = about(&mut wire, "tasks/cancel").await;
-    wire.answer(&request, json!({ "resultType": "complete" }))
-        .await;
+    reply(
+        &mut wire,
+        "tasks/cancel",
+        json!({ "resultType": "complete" }),
+    )
+    .await;
     cancelling.await.unwrap().unwrap();
     // It was too late to cancel, and the result counts.
     let waiter = task.clone();
@@ -130,13 +124,10 @@ async fn a_task_can_be_looked_at_and_given_up() {
 #[tokio::test(start_paused = true)]
 async fn a_task_that_has_ended_cannot_be_given_up() {
     let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
-    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, json!({ "task": nested("working") }))
+    let starting = start(&client);
+    wire.respond("tools/call", json!({ "task": nested("working") }))
         .await;
-    let Ok(CallStart::Task(task)) = starting.await.unwrap() else {
-        panic!("no task");
-    };
+    let task = task_of(starting).await;
     let cancelling = tokio::spawn(async move { task.cancel().await });
     let request = about(&mut wire, "tasks/cancel").await;
     wire.refuse(&request, -32602, "it has ended").await;

@@ -1,11 +1,11 @@
 //! Up to 2025-11-25: the client requests a task and fetches its result.
 
-use mcp_client::{CallStart, Error};
+use mcp_client::Error;
 use mcp_types::TaskStatus;
 
 use super::{
     ID, RELATED, Seen, about, accepting, all_of_tasks, call, client, done, form, legacy, nested,
-    quiet,
+    quiet, reply, start, task_of,
 };
 use crate::prelude::*;
 
@@ -37,8 +37,7 @@ async fn a_call_is_one_await_whatever_the_tool_needs() {
     let (mut wire, _client, calling) = created(client()).await;
     get(&mut wire, "working").await;
     get(&mut wire, "completed").await;
-    let request = about(&mut wire, "tasks/result").await;
-    wire.answer(&request, outcome()).await;
+    reply(&mut wire, "tasks/result", outcome()).await;
     assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
     quiet(&mut wire).await;
 }
@@ -53,10 +52,8 @@ async fn what_a_task_asks_comes_along_with_its_outcome() {
     params["_meta"] = json!({ RELATED: { "taskId": ID } });
     let id = wire.request("elicitation/create", params).await;
     let answer = wire.recv_patiently().await;
-    assert_eq!(
-        (&answer["id"], &answer["result"]["action"]),
-        (&id, &json!("accept"))
-    );
+    assert_eq!(answer["id"], id);
+    assert_eq!(answer["result"]["action"], "accept");
     // The wait for the result is unlimited, and polling continues.
     for _ in 0..60 {
         get(&mut wire, "working").await;
@@ -78,8 +75,7 @@ async fn status_notifications_count_and_do_not_replace_polling() {
         let call = client.call_tool("slow", json!({}));
         call.on_status(move |state| noted.note(&state.status)).await
     });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, json!({ "task": nested("working") }))
+    wire.respond("tools/call", json!({ "task": nested("working") }))
         .await;
     get(&mut wire, "working").await;
     let mut other = nested("failed");
@@ -114,8 +110,7 @@ async fn a_failure_is_that_of_the_call() {
     assert_eq!(error.rejection().unwrap().message, "out of paper");
 
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, json!({ "task": nested("failed") }))
+    wire.respond("tools/call", json!({ "task": nested("failed") }))
         .await;
     let request = about(&mut wire, "tasks/result").await;
     let failure = json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] });
@@ -133,8 +128,7 @@ async fn a_task_that_is_cancelled_or_gone_has_no_outcome() {
     assert!(matches!(error, Error::TaskCancelled { .. }), "{error}");
 
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, json!({ "task": nested("working") }))
+    wire.respond("tools/call", json!({ "task": nested("working") }))
         .await;
     let request = about(&mut wire, "tasks/get").await;
     wire.refuse(&request, -32602, "no such task").await;
@@ -150,30 +144,22 @@ async fn dropping_the_call_gives_the_task_up_where_the_server_knows_that() {
     let (mut wire, _client, calling) = created(client()).await;
     get(&mut wire, "working").await;
     calling.abort();
-    let cancel = about(&mut wire, "tasks/cancel").await;
-    wire.answer(&cancel, nested("cancelled")).await;
+    reply(&mut wire, "tasks/cancel", nested("cancelled")).await;
     quiet(&mut wire).await;
 
     let mut tasks = all_of_tasks();
     tasks["cancel"] = Value::Null;
     let (mut wire, client) = legacy(client(), tasks, "required").await;
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, json!({ "task": nested("working") }))
+    wire.respond("tools/call", json!({ "task": nested("working") }))
         .await;
     get(&mut wire, "working").await;
     calling.abort();
     quiet(&mut wire).await;
-    let starting = {
-        let client = client.clone();
-        tokio::spawn(async move { client.call_tool("slow", json!({})).start().await })
-    };
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, json!({ "task": nested("working") }))
+    let starting = start(&client);
+    wire.respond("tools/call", json!({ "task": nested("working") }))
         .await;
-    let Ok(CallStart::Task(task)) = starting.await.unwrap() else {
-        panic!("no task");
-    };
+    let task = task_of(starting).await;
     let error = task.cancel().await.unwrap_err();
     assert!(error.to_string().contains("tasks.cancel"), "{error}");
     quiet(&mut wire).await;
@@ -191,8 +177,7 @@ async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is
     assert!(early.is_err(), "{early:?}");
     wire.answer(&request, json!({ "task": nested("working") }))
         .await;
-    let cancel = about(&mut wire, "tasks/cancel").await;
-    wire.answer(&cancel, nested("cancelled")).await;
+    reply(&mut wire, "tasks/cancel", nested("cancelled")).await;
 
     // If the server returns a result instead, there is nothing to cancel.
     let calling = call(&client);
@@ -225,8 +210,7 @@ async fn progress_comes_under_the_token_of_the_call_as_long_as_the_task_runs() {
         assert_eq!(heard.recv().await, Some(f64::from(step)));
     }
     get(&mut wire, "completed").await;
-    let request = about(&mut wire, "tasks/result").await;
-    wire.answer(&request, outcome()).await;
+    reply(&mut wire, "tasks/result", outcome()).await;
     assert!(calling.await.unwrap().is_ok());
     assert!(format!("{client:?}").contains("progress_tokens: 0"));
 }
@@ -235,7 +219,7 @@ async fn progress_comes_under_the_token_of_the_call_as_long_as_the_task_runs() {
 #[tokio::test(start_paused = true)]
 async fn a_server_may_offer_words_for_the_meantime() {
     let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
-    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
+    let starting = start(&client);
     let request = wire.recv_patiently().await;
     let meta = json!({ "io.modelcontextprotocol/model-immediate-response": "On it." });
     wire.answer(
@@ -243,9 +227,7 @@ async fn a_server_may_offer_words_for_the_meantime() {
         json!({ "task": nested("working"), "_meta": meta }),
     )
     .await;
-    let Ok(CallStart::Task(task)) = starting.await.unwrap() else {
-        panic!("no task");
-    };
+    let task = task_of(starting).await;
     assert_eq!(task.immediate_response(), Some("On it."));
 }
 

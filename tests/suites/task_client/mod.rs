@@ -9,7 +9,7 @@ mod real;
 mod received;
 mod wishes;
 
-use mcp_client::Error;
+use mcp_client::{CallStart, Error, TaskHandle};
 use mcp_types::{CallToolResult, TaskStatus};
 use tokio::time::timeout;
 
@@ -61,8 +61,7 @@ async fn legacy(builder: Builder, tasks: Value, support: &str) -> (Wire, Client)
         let client = client.clone();
         tokio::spawn(async move { client.list_tools().await })
     };
-    let request = wire.expect("tools/list").await;
-    wire.answer(&request, tools(support)).await;
+    wire.respond("tools/list", tools(support)).await;
     listing.await.unwrap().unwrap();
     (wire, client)
 }
@@ -130,6 +129,27 @@ async fn about(wire: &mut Wire, method: &str) -> Value {
     assert_eq!(request["params"]["taskId"], ID, "{request}");
     assert!(request["params"]["_meta"][RELATED].is_null(), "{request}");
     request
+}
+
+/// Answers the next request, which must be this one about the task; returns it.
+async fn reply(wire: &mut Wire, method: &str, result: Value) -> Value {
+    let request = about(wire, method).await;
+    wire.answer(&request, result).await;
+    request
+}
+
+/// Starts a call that is not waited for.
+fn start(client: &Client) -> JoinHandle<Result<CallStart, Error>> {
+    let call = client.call_tool("slow", json!({}));
+    tokio::spawn(async move { call.start().await })
+}
+
+/// Returns the task of a call that was started.
+async fn task_of(starting: JoinHandle<Result<CallStart, Error>>) -> TaskHandle {
+    match starting.await.unwrap() {
+        Ok(CallStart::Task(task)) => task,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The reported states.

@@ -4,7 +4,9 @@ use mcp_client::Error;
 use mcp_types::TaskStatus;
 use tokio::time::Instant;
 
-use super::{ID, Seen, about, accepting, call, client, done, flat, form, modern, question, quiet};
+use super::{
+    ID, Seen, about, accepting, call, client, done, flat, form, modern, question, quiet, reply,
+};
 use crate::prelude::*;
 
 /// Starts a call that is answered with a task.
@@ -36,8 +38,7 @@ async fn a_call_is_one_await_whether_it_becomes_a_task_or_not() {
     assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
 
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, done()).await;
+    wire.respond("tools/call", done()).await;
     assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
     quiet(&mut wire).await;
 }
@@ -199,8 +200,7 @@ async fn dropping_the_call_gives_the_task_up() {
     get(&mut wire, "working", json!({})).await;
     tokio::time::sleep(Duration::from_millis(10)).await;
     calling.abort();
-    let cancel = about(&mut wire, "tasks/cancel").await;
-    wire.answer(&cancel, json!({})).await;
+    reply(&mut wire, "tasks/cancel", json!({})).await;
     // Nothing further is requested or cancelled.
     quiet(&mut wire).await;
 }
@@ -219,8 +219,7 @@ async fn the_cap_holds_for_the_whole_call_and_silence_for_each_look() {
             .on_status(move |state| noted.note(&state.status));
         call.await
     });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, flat("task", "working", json!({})))
+    wire.respond("tools/call", flat("task", "working", json!({})))
         .await;
     let mut looks = 0;
     loop {
@@ -253,8 +252,7 @@ async fn nothing_else_becomes_a_task() {
     let (mut wire, client) = modern(client()).await;
     let none: [(&str, &str); 0] = [];
     let calling = tokio::spawn(async move { client.get_prompt("p", none).await });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, flat("task", "working", json!({})))
+    wire.respond("tools/call", flat("task", "working", json!({})))
         .await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Protocol(_)), "{error}");

@@ -1,10 +1,13 @@
 //! Servers that become unreachable while a task runs.
 
-use mcp_client::{CallStart, Error, Timeouts};
+use mcp_client::{Error, Timeouts};
 use tokio::time::Instant;
 
-use super::{ID, MODERN, about, accepting, call, client, done, flat, modern, question};
+use super::{
+    ID, MODERN, about, accepting, call, client, done, flat, modern, question, reply, start, task_of,
+};
 use crate::modern_client::scripted::{HttpServer, wired};
+use crate::peer::calling;
 use crate::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -61,13 +64,11 @@ async fn a_server_may_be_out_of_reach_for_a_while() {
 #[tokio::test(start_paused = true)]
 async fn all_requests_about_a_task_name_it_in_a_header() {
     let (mut server, client) = over_http(accepting()).await;
-    let starting = tokio::spawn(async move { client.call_tool("slow", json!({})).start().await });
+    let starting = start(&client);
     let created = server.next().await;
     assert_eq!(created.header("mcp-name"), Some("slow"));
     created.answer(flat("task", "working", json!({})));
-    let Ok(CallStart::Task(task)) = starting.await.unwrap() else {
-        panic!("no task");
-    };
+    let task = task_of(starting).await;
     let waiter = task.clone();
     let waiting = tokio::spawn(async move { waiter.wait().await });
     let look = server.next().await;
@@ -111,8 +112,7 @@ async fn a_server_that_stays_away_is_given_up_when_the_task_may_be_gone() {
 async fn a_connection_that_has_ended_ends_the_wait() {
     let (mut wire, client) = modern(client()).await;
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, flat("task", "working", json!({})))
+    wire.respond("tools/call", flat("task", "working", json!({})))
         .await;
     about(&mut wire, "tasks/get").await;
     drop(wire);
@@ -127,8 +127,7 @@ async fn a_look_that_is_not_answered_is_repeated() {
         let call = client.call_tool("slow", json!({}));
         call.timeouts(Timeouts::new(SECOND * 5, SECOND * 600)).await
     });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, flat("task", "working", json!({})))
+    wire.respond("tools/call", flat("task", "working", json!({})))
         .await;
     about(&mut wire, "tasks/get").await;
     let cancelled = wire.recv_patiently().await;
@@ -145,25 +144,33 @@ async fn a_look_that_is_not_answered_is_repeated() {
 #[tokio::test(start_paused = true)]
 async fn answers_that_the_server_cannot_take_now_are_handed_over_again() {
     let (mut wire, client) = modern(accepting()).await;
-    let calling = tokio::spawn(async move { client.call_tool("slow", json!({})).await });
-    let request = wire.recv_patiently().await;
-    wire.answer(&request, flat("task", "working", json!({})))
+    let calling = calling(&client, "slow");
+    wire.respond("tools/call", flat("task", "working", json!({})))
         .await;
     let asks = || json!({ "inputRequests": { "a": question("who?") } });
-    let look = about(&mut wire, "tasks/get").await;
-    wire.answer(&look, flat("complete", "input_required", asks()))
-        .await;
+    reply(
+        &mut wire,
+        "tasks/get",
+        flat("complete", "input_required", asks()),
+    )
+    .await;
     for _ in 0..2 {
         let update = about(&mut wire, "tasks/update").await;
         assert!(update["params"]["inputResponses"]["a"].is_object());
         wire.refuse(&update, -32603, "too many requests").await;
-        let look = about(&mut wire, "tasks/get").await;
-        wire.answer(&look, flat("complete", "input_required", asks()))
-            .await;
-    }
-    let update = about(&mut wire, "tasks/update").await;
-    wire.answer(&update, json!({ "resultType": "complete" }))
+        reply(
+            &mut wire,
+            "tasks/get",
+            flat("complete", "input_required", asks()),
+        )
         .await;
+    }
+    reply(
+        &mut wire,
+        "tasks/update",
+        json!({ "resultType": "complete" }),
+    )
+    .await;
     let look = about(&mut wire, "tasks/get").await;
     let ended = json!({ "result": done() });
     wire.answer(&look, flat("complete", "completed", ended))

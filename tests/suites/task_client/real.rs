@@ -6,6 +6,7 @@ use mcp_tests::wire::connect;
 use mcp_types::TaskStatus;
 
 use super::{Seen, accepting, client};
+use crate::peer::calling;
 use crate::prelude::*;
 
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
@@ -84,7 +85,7 @@ async fn dropping_a_call_stops_the_handler_on_all_revisions() {
         let tools = vec![endless(&dropped, &started)];
         let client = with(client(), revision, tools).await;
         let caller = client.clone();
-        let calling = tokio::spawn(async move { caller.call_tool("endless", json!({})).await });
+        let calling = calling(&caller, "endless");
         started.notified().await;
         tokio::time::sleep(Duration::from_secs(5)).await;
         calling.abort();

@@ -3,7 +3,7 @@
 use mcp_client::Error;
 use mcp_types::{ListTasksRequest, PaginatedRequestParams};
 
-use super::{LEGACY, about, all_of_tasks, call, client, done, legacy, nested, quiet, tools};
+use super::{LEGACY, all_of_tasks, call, client, done, legacy, nested, quiet, reply, tools};
 use crate::prelude::*;
 
 const TTL: Duration = Duration::from_secs(90);
@@ -65,8 +65,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     let (mut wire, client) = Wire::accept(client(), LEGACY, capabilities).await;
     // Some servers answer a plain call of such a tool with a failed result.
     let calling = call(&client);
-    let request = wire.expect("tools/list").await;
-    wire.answer(&request, tools("required")).await;
+    wire.respond("tools/list", tools("required")).await;
     assert_eq!(asks_for(&mut wire, calling).await, json!({}));
     let calling = call(&client);
     assert_eq!(asks_for(&mut wire, calling).await, json!({}));
@@ -79,20 +78,17 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     wire.refuse(&request, -32603, "not now").await;
     assert_eq!(asks_for(&mut wire, calling).await, Value::Null);
     let calling = call(&client);
-    let request = wire.expect("tools/list").await;
-    wire.answer(&request, json!({ "tools": [] })).await;
+    wire.respond("tools/list", json!({ "tools": [] })).await;
     let request = wire.recv_patiently().await;
     assert!(request["params"]["task"].is_null(), "{request}");
     wire.refuse(&request, -32601, "as a task only").await;
-    let request = wire.expect("tools/list").await;
-    wire.answer(&request, tools("required")).await;
+    wire.respond("tools/list", tools("required")).await;
     assert_eq!(asks_for(&mut wire, calling).await, json!({}));
 
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
     let (mut wire, client) = Wire::accept(super::client(), LEGACY, capabilities).await;
     let calling = wished(&client);
-    let request = wire.expect("tools/list").await;
-    wire.answer(&request, tools("optional")).await;
+    wire.respond("tools/list", tools("optional")).await;
     assert_eq!(asks_for(&mut wire, calling).await, json!({ "ttl": 90_000 }));
     // A rejection for another reason is returned.
     let calling = call(&client);
@@ -114,8 +110,7 @@ async fn a_server_may_want_all_calls_to_be_tasks() {
     assert_eq!(request["params"]["task"], json!({}));
     wire.answer(&request, json!({ "task": nested("completed") }))
         .await;
-    let request = about(&mut wire, "tasks/result").await;
-    wire.answer(&request, done()).await;
+    reply(&mut wire, "tasks/result", done()).await;
     assert!(calling.await.unwrap().is_ok());
 }
 

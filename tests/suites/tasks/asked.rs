@@ -86,9 +86,7 @@ async fn a_client_without_tasks_gets_a_plain_request() {
 #[tokio::test]
 async fn a_task_without_a_waiter_is_cancelled() {
     let (mut peer, call, _) = waited_for(takes_tasks()).await;
-    peer.wire
-        .notify("notifications/cancelled", json!({ "requestId": call }))
-        .await;
+    peer.wire.cancel(&call).await;
     let cancelled = peer.next("tasks/cancel").await;
     assert_eq!(cancelled["params"], json!({ "taskId": "t-1" }));
 }

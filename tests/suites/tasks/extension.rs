@@ -8,10 +8,8 @@ async fn the_extension_is_declared_and_nothing_else_of_tasks() {
     let mut peer = Peer::modern(gate().server, json!({}));
     let discovered = peer.call("server/discover", json!({})).await;
     let capabilities = &discovered["capabilities"];
-    assert_eq!(
-        capabilities["extensions"],
-        json!({ "io.modelcontextprotocol/tasks": {} })
-    );
+    let expected = json!({ "io.modelcontextprotocol/tasks": {} });
+    assert_eq!(capabilities["extensions"], expected);
     assert_eq!(capabilities["tasks"], Value::Null);
     let listed = peer.call("tools/list", json!({})).await;
     for tool in listed["tools"].as_array().unwrap() {
@@ -49,10 +47,8 @@ async fn only_a_request_that_declares_the_extension_becomes_a_task() {
             .ask("tools/call", json!({ "name": "failing_job" }))
             .await;
         assert_eq!(refused["error"]["code"], -32021);
-        assert_eq!(
-            refused["error"]["data"]["requiredCapabilities"],
-            json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } })
-        );
+        let expected = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+        assert_eq!(refused["error"]["data"]["requiredCapabilities"], expected);
     }
     able.meta = declared;
     let greeted = able
@@ -61,10 +57,8 @@ async fn only_a_request_that_declares_the_extension_becomes_a_task() {
             json!({ "name": "greet", "arguments": { "name": "Ann" } }),
         )
         .await;
-    assert_eq!(
-        (text(&greeted), &greeted["resultType"]),
-        ("Hello, Ann!", &json!("complete"))
-    );
+    assert_eq!(text(&greeted), "Hello, Ann!");
+    assert_eq!(greeted["resultType"], "complete");
 }
 
 // proves: M-TASK-007
@@ -77,10 +71,8 @@ async fn only_calls_of_tools_become_tasks() {
         ("tools/list", json!({})),
     ] {
         let result = peer.call(method, params).await;
-        assert_eq!(
-            (&result["resultType"], &result["taskId"]),
-            (&json!("complete"), &Value::Null)
-        );
+        assert_eq!(result["resultType"], "complete");
+        assert_eq!(result["taskId"], Value::Null);
     }
 }
 
@@ -90,14 +82,10 @@ async fn a_task_is_flat_and_can_be_polled_at_once() {
     let gate = gate();
     let mut peer = Peer::able(gate.server);
     let created = peer.tool("work").await;
-    assert_eq!(
-        (&created["resultType"], &created["status"]),
-        (&json!("task"), &json!("working"))
-    );
-    assert_eq!(
-        (&created["ttlMs"], &created["pollIntervalMs"]),
-        (&json!(3_600_000), &json!(1_000))
-    );
+    assert_eq!(created["resultType"], "task");
+    assert_eq!(created["status"], "working");
+    assert_eq!(created["ttlMs"], 3_600_000);
+    assert_eq!(created["pollIntervalMs"], 1_000);
     for member in ["createdAt", "lastUpdatedAt"] {
         assert!(created[member].is_string());
     }
@@ -114,20 +102,16 @@ async fn a_task_is_flat_and_can_be_polled_at_once() {
     }
     let id = created["taskId"].as_str().unwrap().to_owned();
     let seen = peer.get(&id).await;
-    assert_eq!(
-        (&seen["resultType"], &seen["status"]),
-        (&json!("complete"), &json!("working"))
-    );
+    assert_eq!(seen["resultType"], "complete");
+    assert_eq!(seen["status"], "working");
     peer.until(&id, "working").await;
     gate.go.add_permits(2);
     let done = peer.until(&id, "completed").await;
     assert_eq!(done["resultType"], "complete");
     assert_eq!(done["statusMessage"], "at work");
     let result = &done["result"];
-    assert_eq!(
-        (text(result), &result["resultType"]),
-        ("done", &json!("complete"))
-    );
+    assert_eq!(text(result), "done");
+    assert_eq!(result["resultType"], "complete");
     assert_eq!(related(result), &Value::Null);
 }
 
@@ -141,21 +125,15 @@ async fn only_errors_of_the_protocol_are_failures() {
     ] {
         let id = peer.started(tool).await;
         let task = peer.until(&id, "failed").await;
-        assert_eq!(
-            (&task["error"]["code"], &task["error"]["message"]),
-            (&json!(code), &json!(message))
-        );
-        assert_eq!(
-            (&task["statusMessage"], &task["result"]),
-            (&json!(message), &Value::Null)
-        );
+        assert_eq!(task["error"]["code"], json!(code));
+        assert_eq!(task["error"]["message"], json!(message));
+        assert_eq!(task["statusMessage"], json!(message));
+        assert_eq!(task["result"], Value::Null);
     }
     let id = peer.started("fail").await;
     let task = peer.until(&id, "completed").await;
-    assert_eq!(
-        (&task["result"]["isError"], &task["error"]),
-        (&json!(true), &Value::Null)
-    );
+    assert_eq!(task["result"]["isError"], true);
+    assert_eq!(task["error"], Value::Null);
 }
 
 // proves: M-TASK-026, M-TASK-040
@@ -228,10 +206,8 @@ async fn a_subscription_hears_all_that_there_is_to_know_of_a_task() {
     let wanted = json!({ "notifications": { "taskIds": [id, "unknown"] } });
     let listen = peer.send("subscriptions/listen", wanted.clone()).await;
     let honoured = peer.next("notifications/subscriptions/acknowledged").await;
-    assert_eq!(
-        honoured["params"]["notifications"],
-        json!({ "taskIds": [id] })
-    );
+    let expected = json!({ "taskIds": [id] });
+    assert_eq!(honoured["params"]["notifications"], expected);
     let told = peer.next("notifications/tasks").await;
     assert_eq!(
         (subscription(&told), &told["params"]["status"]),

@@ -89,10 +89,8 @@ fn what_does_not_resume_fails_and_what_has_ended_stays() {
         for id in [working, gone] {
             let task = peer.until(&id, "failed").await;
             let why = "the server was restarted while the task ran";
-            assert_eq!(
-                (&task["statusMessage"], &task["error"]["message"]),
-                (&json!(why), &json!(why))
-            );
+            assert_eq!(task["statusMessage"], json!(why));
+            assert_eq!(task["error"]["message"], json!(why));
         }
         assert_eq!(text(&peer.get(&done).await["result"]), "at once");
     });

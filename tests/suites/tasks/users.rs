@@ -7,11 +7,8 @@ use super::*;
 async fn open(endpoint: &Endpoint, user: Option<&str>) -> (HttpPeer, Value) {
     let mut peer = HttpPeer::new(endpoint);
     peer.principal = user.map(Principal::new);
-    let opened = peer
-        .initialize("2025-11-25", json!({}))
-        .await
-        .answer()
-        .await;
+    let reply = peer.initialize("2025-11-25", json!({})).await;
+    let opened = reply.answer().await;
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     assert_eq!(peer.post(initialized).await.status, StatusCode::ACCEPTED);
     (peer, opened["result"]["capabilities"].clone())
@@ -19,11 +16,7 @@ async fn open(endpoint: &Endpoint, user: Option<&str>) -> (HttpPeer, Value) {
 
 async fn start(peer: &HttpPeer) -> String {
     let params = json!({ "name": "work", "task": {} });
-    let created = peer
-        .call("start", "tools/call", params)
-        .await
-        .answer()
-        .await;
+    let created = peer.ask("tools/call", params).await;
     created["result"]["task"]["taskId"]
         .as_str()
         .unwrap()
@@ -31,11 +24,7 @@ async fn start(peer: &HttpPeer) -> String {
 }
 
 async fn listed(peer: &HttpPeer) -> Vec<String> {
-    let list = peer
-        .call("list", "tasks/list", json!({}))
-        .await
-        .answer()
-        .await;
+    let list = peer.ask("tasks/list", json!({})).await;
     let tasks = list["result"]["tasks"].as_array().unwrap();
     tasks
         .iter()
@@ -55,11 +44,7 @@ async fn a_task_belongs_to_the_user_that_started_it() {
     let mut unknown = None;
     for id in [&hers, "f00d"] {
         for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
-            let answer = bob
-                .call("try", method, json!({ "taskId": id }))
-                .await
-                .answer()
-                .await;
+            let answer = bob.ask(method, json!({ "taskId": id })).await;
             assert_eq!(answer["error"]["code"], -32602);
             let told = unknown.get_or_insert_with(|| answer.clone());
             assert_eq!(
@@ -81,15 +66,9 @@ async fn a_task_belongs_to_the_user_that_started_it() {
 async fn tasks_are_not_listed_without_identities() {
     let endpoint = Endpoint::new(gate().server).unwrap();
     let (peer, capabilities) = open(&endpoint, None).await;
-    assert_eq!(
-        capabilities["tasks"],
-        json!({ "cancel": {}, "requests": { "tools": { "call": {} } } })
-    );
-    let refused = peer
-        .call("list", "tasks/list", json!({}))
-        .await
-        .answer()
-        .await;
+    let expected = json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
+    assert_eq!(capabilities["tasks"], expected);
+    let refused = peer.ask("tasks/list", json!({})).await;
     assert_eq!(refused["error"]["code"], -32601);
     let (one, two) = (start(&peer).await, start(&peer).await);
     // 64 digits of four bits each, without common parts.

@@ -1,0 +1,168 @@
+//! Log messages, of a server and of this SDK.
+
+use mcp_client::KeepAlive;
+use mcp_jsonrpc::ErrorObject;
+use mcp_types::LoggingLevel;
+
+use super::{Peer, named, text};
+use crate::prelude::*;
+use crate::traced::Traced;
+
+async fn open(server: Server) -> Wire {
+    Wire::open(server, "2025-11-25", json!({})).await
+}
+
+// proves: LOG-010
+#[tokio::test]
+async fn a_level_that_cannot_be_set_is_an_internal_error() {
+    let server = everything::server().guard(|request| {
+        if request.method == "logging/setLevel" {
+            return Err(ErrorObject::internal("the log is sealed"));
+        }
+        Ok(())
+    });
+    let level = json!({ "level": "info" });
+    let mut wire = open(server).await;
+    wire.expect_error("logging/setLevel", level, -32603).await;
+}
+
+/// Logs a message of each level, and one more without data.
+fn logs() -> Server {
+    Server::new("logs", "1").tool(Tool::new("log", |cx: Ctx| {
+        for (n, level) in LoggingLevel::ALL.iter().enumerate() {
+            cx.log_as("test", *level, json!({ "n": n }));
+        }
+        cx.log(LoggingLevel::Emergency, Value::Null);
+        "logged"
+    }))
+}
+
+async fn set_level(wire: &mut Wire, level: &str) {
+    wire.call("logging/setLevel", json!({ "level": level }))
+        .await;
+}
+
+// proves: LOG-001, LOG-004, LOG-005, LOG-006, LOG-007, LOG-008, LOG-009
+#[tokio::test]
+async fn the_level_is_per_session_and_filters() {
+    let server = logs();
+    let (mut wire, mut other) = (open(server.clone()).await, open(server).await);
+    let levels = async |wire: &mut Wire| {
+        let id = wire.request("tools/call", json!({ "name": "log" })).await;
+        let mut seen = Vec::new();
+        loop {
+            let message = wire.recv().await;
+            if message["id"] == id {
+                return seen;
+            }
+            assert_eq!(message["method"], "notifications/message");
+            assert!(message["params"].as_object().unwrap().contains_key("data"));
+            seen.push(message["params"]["level"].as_str().unwrap().to_owned());
+        }
+    };
+    assert_eq!(levels(&mut wire).await.len(), 8);
+    set_level(&mut wire, "error").await;
+    let severe = ["error", "critical", "alert", "emergency", "emergency"];
+    assert_eq!(levels(&mut wire).await, severe);
+    set_level(&mut wire, "debug").await;
+    assert_eq!(levels(&mut wire).await.len(), 9);
+    assert_eq!(levels(&mut other).await.len(), 8);
+    let unknown = json!({ "level": "warn" });
+    wire.expect_error("logging/setLevel", unknown, -32602).await;
+    let mut silent = open(logs().logging(false)).await;
+    assert_eq!(text(&silent.tool("log", json!({})).await), "logged");
+}
+
+// proves: LOG-002
+#[tokio::test]
+async fn tracing_events_become_log_messages() {
+    use tracing_subscriber::layer::SubscriberExt as _;
+    let server = logs();
+    let subscriber = tracing_subscriber::registry().with(server.log_layer());
+    let mut wire = open(server).await;
+    set_level(&mut wire, "debug").await;
+    tracing::subscriber::with_default(subscriber, || {
+        tracing::warn!(target: "my_app", disk = 93, "running full");
+        tracing::debug!(target: "mcp_server", "of the SDK itself");
+    });
+    let params = wire.expect("notifications/message").await["params"].take();
+    let data = json!({ "message": "running full", "disk": 93 });
+    let expected = json!({ "level": "warning", "logger": "my_app", "data": data });
+    assert_eq!(params, expected);
+    wire.silent().await;
+}
+
+/// Params of a call of a tool, with the least level of its log messages.
+fn logged(tool: &str, level: &Value) -> Value {
+    named(
+        tool,
+        json!({ "_meta": { "io.modelcontextprotocol/logLevel": level } }),
+    )
+}
+
+/// Logs one message of each level.
+fn of_each_level() -> Server {
+    Server::new("logs", "1").tool(Tool::new("log", |cx: Ctx| {
+        for level in LoggingLevel::ALL.iter().copied() {
+            cx.log_as("test", level, json!({ "n": 1 }));
+        }
+        "logged"
+    }))
+}
+
+// proves: M-LOG-002, M-LOG-003, M-LOG-004, M-LOG-006, M-LOG-007, M-META-008, M-ERR-015, M-DEPR-003
+#[tokio::test]
+async fn the_level_is_per_request_and_filters() {
+    let mut peer = Peer::new(of_each_level());
+    let told = peer.discover().await;
+    assert!(told["capabilities"]["logging"].is_object());
+    let all = [
+        "debug",
+        "info",
+        "notice",
+        "warning",
+        "error",
+        "critical",
+        "alert",
+        "emergency",
+    ];
+    for (least, heard) in [
+        (Some("warning"), &all[3..]),
+        (None, &[]),
+        (Some("debug"), &all),
+        (None, &[]),
+    ] {
+        let params = match least {
+            Some(least) => logged("log", &json!(least)),
+            None => named("log", json!({})),
+        };
+        let id = peer.request("tools/call", params).await;
+        for level in heard {
+            let message = peer.wire.expect("notifications/message").await;
+            let expected = json!({ "level": level, "logger": "test", "data": { "n": 1 } });
+            assert_eq!(message["params"], expected);
+        }
+        assert_eq!(peer.wire.recv().await["id"], id, "{least:?}");
+    }
+    for bad in [json!("loud"), json!("Debug"), json!("warn"), json!(3)] {
+        let params = logged("log", &bad);
+        peer.expect_error("tools/call", params, -32602).await;
+    }
+    let mut quiet = Peer::new(of_each_level().logging(false));
+    let told = quiet.discover().await;
+    assert!(told["capabilities"]["logging"].is_null());
+    let params = logged("log", &json!("debug"));
+    text(&quiet.call("tools/call", params).await);
+}
+
+// proves: PING-014
+#[tokio::test(start_paused = true)]
+async fn a_missed_ping_is_logged() {
+    let (traced, _guard) = Traced::start();
+    let keep_alive = KeepAlive::new(Duration::from_secs(5), 1);
+    let builder = Client::builder("host", "0.1").keep_alive(keep_alive);
+    let (mut wire, client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    assert_eq!(wire.recv_patiently().await["method"], "ping");
+    client.closed().await;
+    assert!(traced.line("did not answer a ping").is_some());
+}
