@@ -4,19 +4,19 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 
 use mcp_tests::bench::server::server;
-use mcp_tests::bench::words::{Asked, Wire, Words, opening};
+use mcp_tests::bench::words::{Protocol, Words, Workload, opening};
 use mcp_transport_http::{Endpoint, Options, serve_with};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 /// Serves one connection with so many calls and returns how many allocations that took. Those of the client are its own.
-pub(crate) fn allocations(wire: Wire, asked: Asked, more: usize, calls: u64) -> u64 {
+pub(crate) fn allocations(wire: Protocol, asked: Workload, more: usize, calls: u64) -> u64 {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     let options = match wire {
-        Wire::HttpStateless => Options::new().without_sessions(),
+        Protocol::HttpStateless => Options::new().without_sessions(),
         _ => Options::new(),
     };
     let endpoint = Endpoint::with_options(server(more), options).unwrap();
@@ -42,16 +42,16 @@ pub(crate) fn allocations(wire: Wire, asked: Asked, more: usize, calls: u64) -> 
 }
 
 /// All calls, one after the other.
-fn converse(wire: Wire, asked: Asked, host: &str, calls: u64) {
+fn converse(wire: Protocol, asked: Workload, host: &str, calls: u64) {
     let mut connection = BufReader::new(TcpStream::connect(host).unwrap());
     let mut session = None;
-    if wire != Wire::HttpModern {
+    if wire != Protocol::HttpModern {
         let [first, _] = opening(wire, host, None);
         session = exchange(&mut connection, &first, "200").0;
         let [_, second] = opening(wire, host, session.as_deref());
         exchange(&mut connection, &second, "202");
     }
-    assert_eq!(session.is_some(), wire == Wire::Http);
+    assert_eq!(session.is_some(), wire == Protocol::Http);
     let words = Words::new(wire, asked, host, session.as_deref());
     let text = asked.text();
     let mut request = Vec::new();

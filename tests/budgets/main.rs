@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Context;
 
 use mcp_server::{Args, Ctx, Server, Tool};
-use mcp_tests::bench::words::{Asked, Wire, Words, opening};
+use mcp_tests::bench::words::{Protocol, Words, Workload, opening};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,7 +28,7 @@ struct Echo {
 
 /// A session of 2025-11-25 with calls of a tool that takes a message.
 fn session(tool: &str, calls: usize) -> Vec<Vec<u8>> {
-    let mut lines = opening(Wire::Stdio, "", None).to_vec();
+    let mut lines = opening(Protocol::Stdio, "", None).to_vec();
     let message = "x".repeat(64);
     for id in 1..=calls {
         let call = format!(
@@ -92,17 +92,35 @@ fn a_call_that_does_not_wait_spawns_nothing() {
 fn over_stdio_calls_and_lists_take_what_the_gates_say() {
     let mut gates = gates::Gates::load();
     for (name, wire, asked, at_once, more) in [
-        ("stdio", Wire::Stdio, Asked::Echo(64), 16, 0),
-        ("stdio-single", Wire::Stdio, Asked::Echo(64), 1, 0),
-        ("stdio-1000-tools", Wire::Stdio, Asked::Echo(64), 16, 1_000),
-        ("stdio-modern", Wire::StdioModern, Asked::Echo(64), 16, 0),
-        ("list-stdio", Wire::Stdio, Asked::List(1_004), 1, 1_000),
+        ("stdio", Protocol::Stdio, Workload::Echo(64), 16, 0),
+        ("stdio-single", Protocol::Stdio, Workload::Echo(64), 1, 0),
+        (
+            "stdio-1000-tools",
+            Protocol::Stdio,
+            Workload::Echo(64),
+            16,
+            1_000,
+        ),
+        (
+            "stdio-modern",
+            Protocol::StdioModern,
+            Workload::Echo(64),
+            16,
+            0,
+        ),
+        (
+            "list-stdio",
+            Protocol::Stdio,
+            Workload::List(1_004),
+            1,
+            1_000,
+        ),
     ] {
         let server = mcp_tests::bench::server::server(more);
         let words = Words::new(wire, asked, "", None);
         let allocations = |calls: u64| {
             let mut lines = match wire {
-                Wire::StdioModern => Vec::new(),
+                Protocol::StdioModern => Vec::new(),
                 _ => opening(wire, "", None).to_vec(),
             };
             let opened = lines.len() / 2;
@@ -123,10 +141,20 @@ fn over_stdio_calls_and_lists_take_what_the_gates_say() {
 fn over_http_calls_and_lists_take_what_the_gates_say() {
     let mut gates = gates::Gates::load();
     for (name, wire, asked, more) in [
-        ("http-sessions", Wire::Http, Asked::Echo(64), 0),
-        ("http-stateless", Wire::HttpStateless, Asked::Echo(64), 0),
-        ("http-modern", Wire::HttpModern, Asked::Echo(64), 0),
-        ("list-http", Wire::HttpStateless, Asked::List(1_004), 1_000),
+        ("http-sessions", Protocol::Http, Workload::Echo(64), 0),
+        (
+            "http-stateless",
+            Protocol::HttpStateless,
+            Workload::Echo(64),
+            0,
+        ),
+        ("http-modern", Protocol::HttpModern, Workload::Echo(64), 0),
+        (
+            "list-http",
+            Protocol::HttpStateless,
+            Workload::List(1_004),
+            1_000,
+        ),
     ] {
         let allocations = |calls| http::allocations(wire, asked, more, calls);
         gates.check(name, allocations(352) - allocations(32), 320);

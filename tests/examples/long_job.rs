@@ -14,8 +14,6 @@
 use std::error::Error;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_client::{Client, Timeouts};
@@ -28,6 +26,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 /// Chapters of every book.
@@ -38,27 +37,28 @@ pub(crate) const CHAPTERS: u32 = 10;
 pub(crate) struct Press {
     /// How long a chapter takes.
     minute: Duration,
-    printed: Arc<AtomicU32>,
+    printed: watch::Sender<u32>,
 }
 
 impl Press {
-    /// One that needs so long for a chapter.
+    /// Creates a press that needs this long for a chapter.
     pub(crate) fn new(minute: Duration) -> Self {
         Self {
             minute,
-            printed: Arc::default(),
+            printed: watch::Sender::new(0),
         }
     }
 
-    /// Chapters that it has printed.
-    #[allow(dead_code, reason = "the tests look")]
-    pub(crate) fn printed(&self) -> u32 {
-        self.printed.load(Ordering::SeqCst)
+    /// The number of printed chapters.
+    #[allow(dead_code, reason = "the test of this example waits for it")]
+    pub(crate) fn printed(&self) -> watch::Receiver<u32> {
+        self.printed.subscribe()
     }
 
     async fn print(&self) -> u32 {
         sleep(self.minute).await;
-        self.printed.fetch_add(1, Ordering::SeqCst) + 1
+        self.printed.send_modify(|printed| *printed += 1);
+        *self.printed.borrow()
     }
 }
 

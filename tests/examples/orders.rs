@@ -1,6 +1,6 @@
 //! One handler that asks the user, needs a scope, writes to a database and returns a struct.
 //!
-//! `cargo run --example orders` serves it over stdio, where whoever starts the server may do everything.
+//! `cargo run --example orders` serves it over stdio, where the user that starts the server may do everything.
 //! `cargo run --example orders -- --http 127.0.0.1:8000` serves it over HTTP behind bearer tokens; here they are two
 //! words, `reader` and `clerk`. It serves every revision of the protocol, and the handler knows of none of this.
 
@@ -81,7 +81,7 @@ pub(crate) fn server(orders: Orders) -> Server<Orders> {
 /// Who may do what. A real server hands `Jwt::new("https://issuer.example")?` to `require_bearer` instead.
 ///
 /// # Errors
-/// The URL is none that clients could reach.
+/// Clients cannot reach the URL.
 pub(crate) fn door(url: &str) -> Result<RequireBearer, mcp_auth::server::Error> {
     let verifier = async |token: mcp_auth::Secret| {
         let scopes = match token.expose() {

@@ -3,7 +3,7 @@
 //! Run it with `cargo run --example quickstart`. The program starts itself a second time as the
 //! server, so this is what happens between any host and any server: the client spawns the
 //! process, shakes hands, lists the tools, calls one that reports progress, answers the
-//! question another one asks, and shuts the server down in good order.
+//! question another one asks, and shuts the server down gracefully.
 
 #![allow(
     clippy::print_stdout,

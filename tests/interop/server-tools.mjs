@@ -126,7 +126,7 @@ async function wait({ seconds }, ctx) {
     state.cancelled = true;
     throw error;
   }
-  return said("nobody cancelled");
+  return said("it was not cancelled");
 }
 
 async function count({ steps }, ctx) {

@@ -114,7 +114,7 @@ async def wait(ctx: Context, seconds: float = 300) -> str:
     except anyio.get_cancelled_exc_class():
         State.cancelled = True
         raise
-    return "nobody cancelled"
+    return "it was not cancelled"
 
 
 @app.tool()

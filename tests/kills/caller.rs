@@ -22,7 +22,7 @@ pub(super) enum Kind {
 
 /// A call, and what came of it.
 #[derive(Debug)]
-pub(super) struct Called {
+pub(super) struct CallReport {
     pub(super) name: String,
     pub(super) kind: Kind,
     /// Whether the client heard that there is a task.
@@ -76,7 +76,7 @@ impl Caller {
     }
 
     /// Calls a tool and waits for what comes of it: by a handle, or in one await.
-    pub(super) async fn call(&self, kind: Kind, name: String, by_handle: bool) -> Called {
+    pub(super) async fn call(&self, kind: Kind, name: String, by_handle: bool) -> CallReport {
         let tool = if kind == Kind::Plain {
             "plain"
         } else {
@@ -84,7 +84,7 @@ impl Caller {
         };
         let arguments = json!({ "name": name, "ask": kind == Kind::Asking });
         let call = self.0.call_tool(tool, arguments);
-        let mut called = Called {
+        let mut called = CallReport {
             name,
             kind,
             acknowledged: false,
@@ -111,7 +111,7 @@ impl Caller {
         called
     }
 
-    /// Waits for a task that somebody else began.
+    /// Waits for a task that another client started.
     pub(super) async fn come_back(callers: &[Self], ticket: &TaskRef) -> Outcome {
         let era = |caller: &&Self| caller.0.known_version().era() == ticket.known_version().era();
         let caller = callers.iter().find(era).unwrap();

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use caller::{Called, Caller, Kind, Outcome};
+use caller::{CallReport, Caller, Kind, Outcome};
 use marks::Marks;
 use mcp_protocol::Revision;
 use mcp_protocol::task::TaskStore as _;
@@ -47,10 +47,10 @@ impl Random {
     }
 }
 
-/// Tells the seed of a run that failed.
-struct Seed(u64);
+/// Prints the seed of a run that failed.
+struct SeedReport(u64);
 
-impl Drop for Seed {
+impl Drop for SeedReport {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("the seed was {}", self.0);
@@ -58,10 +58,10 @@ impl Drop for Seed {
     }
 }
 
-/// A folder that is gone after a test that passed.
-struct Place(PathBuf);
+/// A folder that is removed if the test passes.
+struct TempFolder(PathBuf);
 
-impl Place {
+impl TempFolder {
     fn new(lane: u64) -> Self {
         let name = format!("kills-{}-{lane}", std::process::id());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -70,7 +70,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let _ = std::fs::remove_dir_all(&self.0);
@@ -96,7 +96,7 @@ struct Tally {
 async fn what_was_acknowledged_survives_200_kills() {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let seed = std::env::var("SEED").ok().and_then(|it| it.parse().ok());
-    let seed = Seed(seed.unwrap_or(since.subsec_nanos().into()));
+    let seed = SeedReport(seed.unwrap_or(since.subsec_nanos().into()));
     let mut lanes = JoinSet::new();
     for lane in 0..LANES {
         lanes.spawn(run(lane, Random(seed.0 + lane)));
@@ -118,7 +118,7 @@ async fn what_was_acknowledged_survives_200_kills() {
 
 /// The life of one server, and what its clients make of it.
 async fn run(lane: u64, mut random: Random) -> Tally {
-    let place = Place::new(lane);
+    let place = TempFolder::new(lane);
     let mut server = Process::start(&place.0, "127.0.0.1:0");
     let url = server.url().await;
     let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
@@ -173,7 +173,7 @@ async fn run(lane: u64, mut random: Random) -> Tally {
 }
 
 /// What came of each call, asked once more by who has nothing but the ticket.
-async fn again(callers: &[Caller], called: &[Called]) -> BTreeMap<String, Outcome> {
+async fn again(callers: &[Caller], called: &[CallReport]) -> BTreeMap<String, Outcome> {
     let mut outcomes = BTreeMap::new();
     for one in called {
         if let Some(ticket) = &one.ticket {
@@ -185,7 +185,7 @@ async fn again(callers: &[Caller], called: &[Called]) -> BTreeMap<String, Outcom
 }
 
 /// Whether a call came to what was promised.
-fn check(one: &Called, marks: &Marks, tally: &mut Tally) -> Result<(), &'static str> {
+fn check(one: &CallReport, marks: &Marks, tally: &mut Tally) -> Result<(), &'static str> {
     marks.check(&one.name)?;
     if !one.acknowledged {
         return Ok(());
@@ -212,7 +212,7 @@ fn check(one: &Called, marks: &Marks, tally: &mut Tally) -> Result<(), &'static 
 }
 
 /// Whether the store holds what was acknowledged, and how it ended.
-async fn kept(file: &Path, called: &[Called]) {
+async fn kept(file: &Path, called: &[CallReport]) {
     let store = RedbStore::open(file).unwrap();
     for one in called {
         let Some(ticket) = &one.ticket else { continue };

@@ -127,7 +127,7 @@ impl Peer {
         .await
     }
 
-    /// A stream by GET, new or come back to.
+    /// A stream by GET, new or resumed.
     pub async fn get(&self, last: Option<&str>) -> Reply {
         let peer = self.clone().with("last-event-id", last);
         peer.send(Method::GET, "").await
@@ -292,7 +292,7 @@ impl Reply {
         kind.map_or("", |kind| kind.to_str().expect("text"))
     }
 
-    /// The body itself, for those who want to read it some other way.
+    /// The body itself.
     pub fn into_body(self) -> Body {
         self.body
     }

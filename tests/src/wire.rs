@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One end of a pipe, driven line by line.
 #[derive(Debug)]
-pub struct Wire {
+pub struct PipeEnd {
     lines: Lines<BufReader<DuplexStream>>,
     write: Option<DuplexStream>,
     served: Option<JoinHandle<Result<(), mcp_transport_stdio::Error>>>,
@@ -38,7 +38,7 @@ pub fn initialize_params(revision: &str, capabilities: Value) -> Value {
     })
 }
 
-impl Wire {
+impl PipeEnd {
     fn pair() -> (Self, DuplexStream, DuplexStream) {
         let (near_write, far_read) = tokio::io::duplex(1 << 16);
         let (far_write, near_read) = tokio::io::duplex(1 << 16);
@@ -125,7 +125,7 @@ impl Wire {
         self.raw(message.to_string()).await;
     }
 
-    /// Sends a message that is none: what a broken peer would send.
+    /// Sends a value that is not a valid message.
     pub async fn send_unchecked(&mut self, message: &Value) {
         self.raw(message.to_string()).await;
     }

@@ -14,7 +14,7 @@ fn client() -> Builder {
 #[tokio::test]
 async fn dropping_a_call_cancels_it_on_the_wire_and_a_late_answer_is_dropped() {
     let tools = json!({ "tools": {} });
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
     let call = calling(&client, "slow");
     let request = wire.expect("tools/call").await;
     call.abort();
@@ -33,7 +33,7 @@ async fn dropping_a_call_cancels_it_on_the_wire_and_a_late_answer_is_dropped() {
 #[tokio::test]
 async fn the_client_routes_progress_by_token_and_drops_the_rest() {
     let tools = json!({ "tools": {} });
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
     let seen: Arc<Mutex<Vec<f64>>> = Arc::default();
     let call = tokio::spawn({
         let (client, seen) = (client.clone(), Arc::clone(&seen));
@@ -82,7 +82,7 @@ async fn the_client_routes_progress_by_token_and_drops_the_rest() {
 #[tokio::test(start_paused = true)]
 async fn progress_keeps_a_call_alive_up_to_the_total_timeout() {
     let tools = json!({ "tools": {} });
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
     let start = tokio::time::Instant::now();
     let call = tokio::spawn(async move {
         let timeouts = Timeouts::new(Duration::from_secs(10), Duration::from_secs(25));
@@ -104,7 +104,7 @@ async fn progress_keeps_a_call_alive_up_to_the_total_timeout() {
 #[tokio::test]
 async fn request_ids_are_never_used_twice() {
     let tools = json!({ "tools": {} });
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
     let mut seen = std::collections::HashSet::new();
     for round in 0..300 {
         let client = client.clone();
@@ -156,7 +156,7 @@ async fn a_panicking_handler_is_answered_and_nothing_of_it_leaks() {
             panic!("secret")
         }))
         .tool(Tool::new("fine", || "fine"));
-    let mut wire = Wire::open(server, "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::open(server, "2025-11-25", json!({})).await;
     let names = [
         "sync",
         "asynchronous",
@@ -226,7 +226,7 @@ async fn cancelling_at_any_moment_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn an_answer_over_the_limit_fails_its_call_at_once() {
-    let (mut wire, transport) = Wire::server();
+    let (mut wire, transport) = PipeEnd::server();
     let options = mcp_transport_stdio::Options::for_client().with_line_limit(2_000);
     let connecting = tokio::spawn(
         client()

@@ -9,8 +9,8 @@ fn client() -> Builder {
     Client::builder("host", "0.1")
 }
 
-async fn accept(builder: Builder) -> (Wire, Client) {
-    Wire::accept(builder, "2025-11-25", json!({})).await
+async fn accept(builder: Builder) -> (PipeEnd, Client) {
+    PipeEnd::accept(builder, "2025-11-25", json!({})).await
 }
 
 fn form(properties: Value, required: Value) -> Value {
@@ -45,7 +45,7 @@ async fn roots_are_answered_and_changes_announced() {
 // proves: ROOT-005, ROOT-007, ROOT-010
 #[tokio::test]
 async fn bad_roots_are_refused_here_and_undeclared_ones_there() {
-    let (wire, transport) = Wire::server();
+    let (wire, transport) = PipeEnd::server();
     let builder = client().roots([Root::new("https://x/")]);
     let error = builder.connect(transport).await.unwrap_err();
     assert!(error.to_string().contains("file://"), "{error}");
@@ -279,7 +279,7 @@ async fn defaults_are_filled_in_and_answers_checked_before_they_are_sent() {
         json!({ "one": "c" }),
         json!({ "many": ["a", "b"] }),
         json!({ "many": ["z"] }),
-        json!({ "mail": "nobody" }),
+        json!({ "mail": "nowhere" }),
         json!({ "unasked": "x" }),
     ] {
         *answers.lock().unwrap() = bad.clone();
@@ -333,7 +333,7 @@ async fn only_the_host_opens_the_url() {
         wire.call("elicitation/create", params).await;
     }
     client.close().await.unwrap();
-    assert!(!visited.is_finished(), "somebody was there");
+    assert!(!visited.is_finished(), "the URL was opened");
     visited.abort();
 }
 

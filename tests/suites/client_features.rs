@@ -11,14 +11,14 @@ fn client() -> Builder {
     Client::builder("host", "0.1")
 }
 
-async fn accept(builder: Builder) -> (Wire, Client) {
-    Wire::accept(builder, "2025-11-25", json!({})).await
+async fn accept(builder: Builder) -> (PipeEnd, Client) {
+    PipeEnd::accept(builder, "2025-11-25", json!({})).await
 }
 
 // proves: SCHEMA-009, ELIC-039
 #[tokio::test]
 async fn a_required_url_is_typed() {
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
     let call = calling(&client, "t");
     let request = wire.expect("tools/call").await;
     let elicitation =
@@ -80,7 +80,7 @@ async fn structured_output_is_checked_and_decoded() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("intentionally"), "{error}");
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
     let listing = listing(&client);
     let request = wire.expect("tools/list").await;
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
@@ -110,7 +110,7 @@ async fn structured_output_is_checked_and_decoded() {
 // proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020, M-PAGE-001, M-PAGE-005, M-PAGE-006, M-PAGE-007, M-PROMPT-014, M-PAGE-008
 #[tokio::test]
 async fn lists_are_followed_to_their_end_with_cursors_untouched() {
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
     let listing = listing(&client);
     let tool = |n: usize| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object" } });
     let pages = [
@@ -138,7 +138,7 @@ async fn lists_are_followed_to_their_end_with_cursors_untouched() {
 
 #[tokio::test]
 async fn a_server_that_pages_in_circles_is_found_out() {
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
     let listing = listing(&client);
     for _ in 0..2 {
         wire.respond("tools/list", json!({ "tools": [], "nextCursor": "again" }))
@@ -162,7 +162,7 @@ async fn cursors_do_not_outlive_their_session() {
 // proves: ICON-006, ICON-007, ICON-005
 #[tokio::test]
 async fn icons_from_unsafe_places_are_dropped() {
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
     let listing = listing(&client);
     let request = wire.expect("tools/list").await;
     let icons: Vec<Value> = [
@@ -199,7 +199,7 @@ async fn icons_from_unsafe_places_are_dropped() {
 #[tokio::test]
 async fn subscriptions_are_streams_that_end_with_their_drop() {
     let resources = json!({ "resources": { "subscribe": true } });
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", resources).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", resources).await;
     let subscribing = tokio::spawn({
         let client = client.clone();
         async move { client.subscribe("test://dir").await }
@@ -287,7 +287,7 @@ async fn log_messages_and_list_changes_reach_the_host() {
 #[tokio::test]
 async fn partial_completions_and_text_arguments() {
     let capabilities = json!({ "completions": {}, "prompts": {} });
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", capabilities).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", capabilities).await;
     let completing = tokio::spawn({
         let client = client.clone();
         async move {
@@ -318,7 +318,8 @@ async fn partial_completions_and_text_arguments() {
 // proves: BASE-011, BASE-013, BASE-012, SCHEMA-003
 #[tokio::test]
 async fn broken_answers_fail_their_call_and_no_other() {
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "resources": {} })).await;
+    let (mut wire, client) =
+        PipeEnd::accept(client(), "2025-11-25", json!({ "resources": {} })).await;
     let read = |client: &Client, uri: &str| {
         let call = client.read_resource(uri);
         tokio::spawn(async move { call.await })
@@ -360,7 +361,7 @@ async fn broken_answers_fail_their_call_and_no_other() {
 
 #[tokio::test]
 async fn unknown_blocks_and_private_codes_survive() {
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
     let call = |client: &Client| {
         let call = client.call_tool("t", json!({}));
         tokio::spawn(async move { call.await })
@@ -398,8 +399,8 @@ async fn unknown_blocks_and_private_codes_survive() {
 async fn two_servers_behind_one_host_never_meet() {
     let builder = client().on_sample(async |ask| Ok(ask.reply("m", ask.server.name.clone())));
     let (mut one, first) =
-        Wire::accept(builder.clone(), "2025-11-25", json!({ "tools": {} })).await;
-    let (mut two, _second) = Wire::accept(builder, "2025-06-18", json!({ "tools": {} })).await;
+        PipeEnd::accept(builder.clone(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut two, _second) = PipeEnd::accept(builder, "2025-06-18", json!({ "tools": {} })).await;
     let call = calling(&first, "t");
     let request = one.expect("tools/call").await;
     // The other server answers an id that belongs to the first connection.

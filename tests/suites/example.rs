@@ -43,7 +43,7 @@ async fn over_a_pipe_at_every_revision() {
     for revision in Revision::WITH_SESSIONS {
         let orders = Orders::sample();
         let capabilities = json!({ "elicitation": {} });
-        let mut wire = Wire::open(server(orders.clone()), revision.as_str(), capabilities).await;
+        let mut wire = PipeEnd::open(server(orders.clone()), revision.as_str(), capabilities).await;
         let id = wire.request("tools/call", params.clone()).await;
         let message = wire.recv().await;
         if !revision.rules().elicitation {
@@ -59,7 +59,7 @@ async fn over_a_pipe_at_every_revision() {
         check(&done["result"], &orders);
     }
     let orders = Orders::sample();
-    let mut wire = Wire::to(server(orders.clone()));
+    let mut wire = PipeEnd::to(server(orders.clone()));
     let mut params = params;
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -19,7 +19,10 @@ async fn nothing_but_ping_is_served_before_initialize() {
     // If the server supports the stateless revision, the error is about missing request metadata;
     // otherwise about the missing handshake.
     let legacy = || plain().revisions(Revision::WITH_SESSIONS);
-    for (mut wire, code) in [(Wire::to(plain()), -32602), (Wire::to(legacy()), -32600)] {
+    for (mut wire, code) in [
+        (PipeEnd::to(plain()), -32602),
+        (PipeEnd::to(legacy()), -32600),
+    ] {
         for (method, params) in [
             ("tools/list", Value::Null),
             ("tools/call", json!({ "name": "hello" })),
@@ -30,7 +33,7 @@ async fn nothing_but_ping_is_served_before_initialize() {
             assert!(said.contains("initialize"), "{said}");
         }
     }
-    let mut wire = Wire::to(plain());
+    let mut wire = PipeEnd::to(plain());
     assert_eq!(wire.call("ping", Value::Null).await, json!({}));
     wire.handshake("2025-11-25", json!({})).await;
     assert!(wire.call("tools/list", Value::Null).await["tools"].is_array());
@@ -40,7 +43,7 @@ async fn nothing_but_ping_is_served_before_initialize() {
 #[tokio::test]
 async fn initialize_returns_the_identity_of_the_server() {
     let server = plain().instructions("Be kind.").title("Plain");
-    let mut wire = Wire::to(server);
+    let mut wire = PipeEnd::to(server);
     let result = wire.handshake("2025-11-25", json!({})).await;
     assert_eq!(result["serverInfo"]["name"], "plain");
     assert_eq!(result["serverInfo"]["version"], "1.2.3");
@@ -55,17 +58,17 @@ async fn initialize_returns_the_identity_of_the_server() {
 async fn each_revision_is_echoed_and_an_unknown_one_countered_with_the_newest() {
     let server = plain();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let mut wire = Wire::to(server.clone());
+        let mut wire = PipeEnd::to(server.clone());
         let result = wire.handshake(revision, json!({})).await;
         assert_eq!(result["protocolVersion"], revision);
     }
     for unknown in ["2099-01-01", "1.0.0", ""] {
-        let mut wire = Wire::to(server.clone());
+        let mut wire = PipeEnd::to(server.clone());
         let result = wire.handshake(unknown, json!({})).await;
         assert_eq!(result["protocolVersion"], "2025-11-25");
     }
     let old = plain().revisions([Revision::V2024_11_05]);
-    let mut wire = Wire::to(old);
+    let mut wire = PipeEnd::to(old);
     let result = wire.handshake("2025-11-25", json!({})).await;
     assert_eq!(result["protocolVersion"], "2024-11-05");
 }
@@ -73,7 +76,7 @@ async fn each_revision_is_echoed_and_an_unknown_one_countered_with_the_newest() 
 // proves: LIFE-016
 #[tokio::test]
 async fn a_second_initialize_is_refused() {
-    let mut wire = Wire::open(plain(), "2025-06-18", json!({})).await;
+    let mut wire = PipeEnd::open(plain(), "2025-06-18", json!({})).await;
     let again = initialize_params("2025-11-25", json!({}));
     wire.expect_error("initialize", again, -32600).await;
     wire.silent().await;
@@ -81,7 +84,7 @@ async fn a_second_initialize_is_refused() {
 
 #[tokio::test]
 async fn a_malformed_initialize_says_what_is_wrong() {
-    let mut wire = Wire::to(plain());
+    let mut wire = PipeEnd::to(plain());
     for params in [Value::Null, json!({}), json!({ "protocolVersion": 5 })] {
         wire.expect_error("initialize", params, -32602).await;
     }
@@ -91,7 +94,7 @@ async fn a_malformed_initialize_says_what_is_wrong() {
 // proves: LIFE-002, LIFE-004, LIFE-007, LIFE-008, LIFE-005, ROOT-001, SAMP-005, ELIC-008
 #[tokio::test]
 async fn the_client_opens_with_initialize_and_then_initialized() {
-    let (mut wire, transport) = Wire::server();
+    let (mut wire, transport) = PipeEnd::server();
     let builder = client()
         .roots([])
         .on_sample(async |ask| Err(ask.rejected_by_user()))
@@ -127,7 +130,7 @@ async fn the_client_opens_with_initialize_and_then_initialized() {
 // proves: LIFE-012, LIFE-013, LIFE-034
 #[tokio::test]
 async fn an_unknown_revision_of_the_server_ends_the_connection() {
-    let (mut wire, transport) = Wire::server();
+    let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(client().connect(transport));
     wire.welcome("1999-01-01", json!({})).await;
     let error = connecting.await.unwrap().unwrap_err();
@@ -143,7 +146,7 @@ async fn an_unknown_revision_of_the_server_ends_the_connection() {
 // proves: LIFE-037
 #[tokio::test]
 async fn a_server_may_refuse_the_revision_with_an_error() {
-    let (mut wire, transport) = Wire::server();
+    let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(client().connect(transport));
     let request = wire.recv().await;
     wire.refuse(&request, -32602, "Unsupported protocol version")
@@ -156,7 +159,7 @@ async fn a_server_may_refuse_the_revision_with_an_error() {
 // proves: LIFE-036, CANC-005
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_makes_connect_fail_without_a_cancellation() {
-    let (mut wire, transport) = Wire::server();
+    let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(client().connect(transport));
     assert_eq!(wire.recv().await["method"], "initialize");
     let error = connecting.await.unwrap().unwrap_err();
@@ -171,7 +174,7 @@ async fn the_server_asks_nothing_before_initialized() {
         cx.roots().await.map(|roots| roots.len().to_string())
     }));
     let changing = server.clone();
-    let mut wire = Wire::to(server);
+    let mut wire = PipeEnd::to(server);
     let params = initialize_params("2025-11-25", json!({ "roots": {} }));
     wire.call("initialize", params).await;
     changing.add_tools([Tool::new("more", || "more")]).unwrap();
@@ -198,7 +201,7 @@ async fn experimental_capabilities_reach_the_peer_untouched() {
 // proves: LIFE-035
 #[tokio::test]
 async fn a_missing_capability_is_a_typed_error_and_sends_nothing() {
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({})).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({})).await;
     let error = client.require::<mcp_types::CallToolRequest>().unwrap_err();
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     assert!(client.list_tools().await.is_err());
@@ -215,7 +218,7 @@ async fn a_missing_capability_is_a_typed_error_and_sends_nothing() {
 // proves: LIFE-021, LIFE-026
 #[tokio::test]
 async fn closing_the_stream_ends_the_session() {
-    let wire = Wire::open(plain(), "2025-11-25", json!({})).await;
+    let wire = PipeEnd::open(plain(), "2025-11-25", json!({})).await;
     wire.close().await.unwrap();
 }
 
@@ -223,7 +226,7 @@ async fn closing_the_stream_ends_the_session() {
 #[tokio::test]
 async fn a_server_that_leaves_fails_every_pending_call() {
     let tools = json!({ "tools": {} });
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
     let calls: Vec<_> = (0..5)
         .map(|n| {
             let client = client.clone();
@@ -244,14 +247,14 @@ async fn a_server_that_leaves_fails_every_pending_call() {
 // proves: PING-001, PING-002, PING-004
 #[tokio::test]
 async fn both_sides_answer_ping() {
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({})).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({})).await;
     for params in [Value::Null, json!({}), json!({ "_meta": {} })] {
         assert_eq!(wire.call("ping", params).await, json!({}));
     }
     let pinging = tokio::spawn(async move { client.ping().await });
     wire.respond("ping", json!({})).await;
     pinging.await.unwrap().unwrap();
-    let mut wire = Wire::open(plain(), "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::open(plain(), "2025-11-25", json!({})).await;
     for params in [Value::Null, json!({}), json!({ "_meta": { "a": 1 } })] {
         assert_eq!(wire.call("ping", params).await, json!({}));
     }
@@ -262,7 +265,7 @@ async fn both_sides_answer_ping() {
 async fn pings_come_at_the_interval_and_misses_end_the_connection() {
     let keep_alive = KeepAlive::new(Duration::from_secs(20), 2);
     let builder = client().keep_alive(keep_alive);
-    let (mut wire, client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    let (mut wire, client) = PipeEnd::accept(builder, "2025-11-25", json!({})).await;
     let start = tokio::time::Instant::now();
     for n in 1..=3 {
         let ping = wire.recv_patiently().await;
@@ -282,7 +285,7 @@ async fn pings_come_at_the_interval_and_misses_end_the_connection() {
 // proves: PING-011
 #[tokio::test(start_paused = true)]
 async fn pings_are_off_by_default() {
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({})).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({})).await;
     tokio::time::advance(Duration::from_secs(3600)).await;
     wire.silent().await;
     drop(client);
@@ -292,7 +295,7 @@ async fn pings_are_off_by_default() {
 #[tokio::test(start_paused = true)]
 async fn a_call_times_out_is_cancelled_and_its_late_answer_dropped() {
     let tools = json!({ "tools": {} });
-    let (mut wire, client) = Wire::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
     let start = tokio::time::Instant::now();
     for seconds in [5, 90] {
         let timeout = Duration::from_secs(seconds);

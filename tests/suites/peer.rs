@@ -17,7 +17,7 @@ pub(crate) fn meta(capabilities: Value) -> Value {
 
 /// A client of a server, with its declared capabilities.
 pub(crate) struct Peer {
-    pub(crate) wire: Wire,
+    pub(crate) wire: PipeEnd,
     /// Declared with each request of a stateless client.
     pub(crate) capabilities: Value,
     pub(crate) is_stateless: bool,
@@ -32,7 +32,7 @@ impl Peer {
     /// Creates a stateless client.
     pub(crate) fn with(service: impl Service, capabilities: Value) -> Self {
         Self {
-            wire: Wire::to(service),
+            wire: PipeEnd::to(service),
             capabilities,
             is_stateless: true,
         }
@@ -41,7 +41,7 @@ impl Peer {
     /// Opens a session of 2025-11-25.
     pub(crate) async fn session(service: impl Service, capabilities: Value) -> Self {
         Self {
-            wire: Wire::open(service, "2025-11-25", capabilities.clone()).await,
+            wire: PipeEnd::open(service, "2025-11-25", capabilities.clone()).await,
             capabilities,
             is_stateless: false,
         }

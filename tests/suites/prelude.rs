@@ -10,7 +10,7 @@ pub(crate) use mcp_client::{Builder, Client, Negotiation};
 pub(crate) use mcp_protocol::{Principal, Revision};
 pub(crate) use mcp_server::{Args, Ctx, HandlerError, Prompt, Resource, Server, Tool};
 pub(crate) use mcp_tests::everything;
-pub(crate) use mcp_tests::wire::Wire;
+pub(crate) use mcp_tests::wire::PipeEnd;
 pub(crate) use mcp_transport_http::{Endpoint, Http, Options};
 pub(crate) use schemars::JsonSchema;
 pub(crate) use serde::{Deserialize, Serialize};

@@ -1,12 +1,13 @@
 //! What is traced on the thread of a test.
 
 use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 use crate::prelude::*;
 
-/// Collects the events of this thread as text, one line each.
+/// Collects the fields of spans and events of this thread as text; each event ends a line.
 #[derive(Clone, Default)]
 pub(crate) struct Traced(Arc<Mutex<String>>);
 
@@ -18,22 +19,37 @@ impl Traced {
         (traced, tracing::subscriber::set_default(subscriber))
     }
 
+    /// Returns the text so far.
+    pub(crate) fn text(&self) -> String {
+        self.0.lock().unwrap().clone()
+    }
+
     /// Returns the first line that contains this text.
     pub(crate) fn line(&self, fragment: &str) -> Option<String> {
-        let text = self.0.lock().unwrap();
+        let text = self.text();
         let line = text.lines().find(|line| line.contains(fragment));
         line.map(str::to_owned)
     }
 }
 
+struct Visitor<'a>(&'a mut String);
+
+impl Visit for Visitor<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.0.push_str(&format!("{}={value:?} ", field.name()));
+    }
+}
+
 impl<S: tracing::Subscriber> Layer<S> for Traced {
+    fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
+        span.record(&mut Visitor(&mut self.0.lock().unwrap()));
+    }
+
+    fn on_record(&self, _: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        values.record(&mut Visitor(&mut self.0.lock().unwrap()));
+    }
+
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
-        struct Visitor<'a>(&'a mut String);
-        impl Visit for Visitor<'_> {
-            fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-                self.0.push_str(&format!("{}={value:?} ", field.name()));
-            }
-        }
         let mut text = self.0.lock().unwrap();
         event.record(&mut Visitor(&mut text));
         text.push('\n');

@@ -35,7 +35,7 @@ fn server() -> Server {
             let kept = Arc::clone(&kept);
             async move {
                 let Some(user) = cx.principal().cloned() else {
-                    return Err(HandlerError::new("nobody is known"));
+                    return Err(HandlerError::new("there is no user"));
                 };
                 let Elicitation::Accepted(entered) = cx.elicit::<Key>("Your key?").await? else {
                     return Ok("nothing".to_owned());
@@ -240,7 +240,7 @@ async fn what_a_session_may_not_see_is_not_there_by_whatever_name() {
         ("completion/complete", complete(template, "v"), -32602),
     ];
     for (name, sees) in [("friend", true), ("stranger", false)] {
-        let mut wire = Wire::to(for_friends());
+        let mut wire = PipeEnd::to(for_friends());
         let mut params = initialize_params("2025-11-25", json!({}));
         params["clientInfo"]["name"] = json!(name);
         wire.call("initialize", params).await;

@@ -131,7 +131,7 @@ impl AuthServer {
         self.state().asked.clone()
     }
 
-    /// Everything it gave out that is nobody else's business.
+    /// All secrets that the server issued.
     pub fn secrets(&self) -> Vec<String> {
         self.state().secrets.clone()
     }
@@ -182,7 +182,7 @@ impl AuthServer {
         token
     }
 
-    /// Text that nobody guesses.
+    /// Random text that cannot be guessed.
     fn secret(&self, name: &str) -> String {
         let mut bytes = [0; 16];
         SystemRandom::new()

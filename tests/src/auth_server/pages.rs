@@ -105,7 +105,7 @@ impl AuthServer {
             .get(&client)
             .cloned()
             .unwrap_or_default();
-        // Nobody is sent to where the client did not say before.
+        // The browser is only redirected to URIs that the client registered.
         if !known.contains(&redirect) {
             return json(400, &json!({ "error": "invalid_request" }));
         }

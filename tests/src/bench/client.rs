@@ -13,13 +13,13 @@ use tokio::task::JoinSet;
 use super::Fault;
 use super::load::cpu::cpu;
 use super::load::{Figures, Times};
-use super::words::Asked;
+use super::words::Workload;
 
 const USAGE: &str = "usage: bench-client INFLIGHT WARM SECONDS (--http URL | --stdio PROGRAM...)";
 
 /// More calls in flight than this are no measurement.
 const MOST_INFLIGHT: usize = 4_096;
-const ASKED: Asked = Asked::Echo(64);
+const ASKED: Workload = Workload::Echo(64);
 
 /// Connects, calls, prints the figures.
 ///

@@ -39,7 +39,7 @@ pub fn server(more: usize) -> Server {
         Tool::new(format!("dummy_{n:04}"), |Args(echo): Args<Echo>| {
             echo.message
         })
-        .description("Stands beside the others in the list")
+        .description("Makes the list of tools a longer one")
     };
     Server::new("bench", "1.0.0")
         .tool(Tool::new("echo", |Args(echo): Args<Echo>| echo.message))

@@ -6,7 +6,7 @@ use std::io::Write as _;
 /// How requests reach the server, and in which revision they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wire {
+pub enum Protocol {
     /// Lines, 2025-11-25.
     Stdio,
     /// Lines, 2026-07-28.
@@ -19,7 +19,7 @@ pub enum Wire {
     HttpModern,
 }
 
-impl Wire {
+impl Protocol {
     const NAMES: [(&'static str, Self); 5] = [
         ("stdio", Self::Stdio),
         ("stdio-modern", Self::StdioModern),
@@ -57,7 +57,7 @@ impl Wire {
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Asked {
+pub enum Workload {
     /// This many bytes back.
     Echo(usize),
     /// This many bytes, by their number.
@@ -68,7 +68,7 @@ pub enum Asked {
     List(usize),
 }
 
-impl Asked {
+impl Workload {
     /// As on the command line, `echo:64`.
     pub fn named(text: &str) -> Option<Self> {
         let (name, number) = text.split_once(':')?;
@@ -138,8 +138,8 @@ const OPEN: &str = r#"{"jsonrpc":"2.0","id":"#;
 impl Words {
     /// The words of one kind of request. `host` is where the server listens, and `session` what it answered to
     /// `initialize`.
-    pub fn new(wire: Wire, asked: Asked, host: &str, session: Option<&str>) -> Self {
-        let progress = matches!(asked, Asked::Steps(_));
+    pub fn new(wire: Protocol, asked: Workload, host: &str, session: Option<&str>) -> Self {
+        let progress = matches!(asked, Workload::Steps(_));
         let meta = meta(wire, progress);
         let rest = format!(
             r#","method":"{}","params":{}}}"#,
@@ -200,7 +200,7 @@ impl Head {
 
 /// The messages that open a session, in order: with an answer the first, without one the second. What the server says in
 /// between is the session id.
-pub fn opening(wire: Wire, host: &str, session: Option<&str>) -> [Vec<u8>; 2] {
+pub fn opening(wire: Protocol, host: &str, session: Option<&str>) -> [Vec<u8>; 2] {
     let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"load","version":"1"}}}"#;
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     [(initialize, None), (initialized, session)].map(|(body, session)| {
@@ -231,7 +231,7 @@ pub fn listening(host: &str, session: &str) -> Vec<u8> {
 }
 
 /// The member `_meta` and a comma, if there is a reason for it.
-fn meta(wire: Wire, progress: bool) -> String {
+fn meta(wire: Protocol, progress: bool) -> String {
     let modern = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}"#;
     let members: Vec<&str> = [
         wire.is_stateless().then_some(modern),
@@ -261,10 +261,10 @@ mod tests {
     #[test]
     fn a_line_is_one_request() {
         for (wire, asked) in [
-            (Wire::Stdio, Asked::Echo(3)),
-            (Wire::Stdio, Asked::List(1)),
-            (Wire::StdioModern, Asked::List(1)),
-            (Wire::StdioModern, Asked::Steps(2)),
+            (Protocol::Stdio, Workload::Echo(3)),
+            (Protocol::Stdio, Workload::List(1)),
+            (Protocol::StdioModern, Workload::List(1)),
+            (Protocol::StdioModern, Workload::Steps(2)),
         ] {
             let line = written(&Words::new(wire, asked, "", None), 12);
             let (message, end) = line.split_at(line.len() - 1);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_length_in_the_head_is_that_of_the_body() {
-        let words = Words::new(Wire::HttpModern, Asked::Echo(64), "h:1", None);
+        let words = Words::new(Protocol::HttpModern, Workload::Echo(64), "h:1", None);
         for id in [0, 9, 10, 12_345] {
             let request = written(&words, id);
             let (head, body) = request.split_once("\r\n\r\n").expect("a head");

@@ -1,6 +1,7 @@
 //! The fixture server of the conformance suite, on public API only.
 
 mod listen;
+mod media;
 mod prompts;
 mod questions;
 mod resources;
@@ -12,19 +13,15 @@ use mcp_protocol::Revision;
 use mcp_server::Server;
 
 pub use listen::serve_http;
+pub use media::{PNG, WAV};
 
-/// A PNG of one pixel, in base64.
-pub const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
-/// A WAV without samples, in base64.
-pub const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
-
-/// The server with everything in it.
+/// The server with all features.
 pub fn server() -> Server {
     let server = plain().tools(rounds::tools()).prompts(rounds::prompts());
     server.tools(tasks::tools())
 }
 
-/// The same at the revisions with sessions alone, and without what was made to be asked in rounds.
+/// The same server for session-based revisions only, without the tools that were made for multi round-trip requests.
 pub fn sessions() -> Server {
     plain().revisions(Revision::WITH_SESSIONS)
 }

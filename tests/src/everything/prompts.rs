@@ -8,7 +8,7 @@ use mcp_types::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::PNG;
+use super::media::PNG;
 
 #[derive(Deserialize, JsonSchema)]
 struct Two {

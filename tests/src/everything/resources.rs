@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::PNG;
+use super::media::PNG;
 
 #[derive(Deserialize, JsonSchema)]
 struct Id {

@@ -84,7 +84,7 @@ fn single() -> Vec<Tool> {
                 } else if shows_forms {
                     name(&cx, "user_name").await?
                 } else {
-                    "nobody to ask".to_owned()
+                    "no capability to use".to_owned()
                 })
             },
         )

@@ -37,7 +37,7 @@ struct Confirm {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Member {
+struct TeamMember {
     /// Who it is
     name: String,
     /// Whether they come
@@ -64,7 +64,7 @@ fn working() -> Vec<Tool> {
         })
         .description("Never a task"),
         Tool::new("slow_compute", async |Args(args): Args<Slow>, cx: Ctx| {
-            // Nobody waits for longer than an hour.
+            // An hour is the limit.
             let seconds = args.seconds.clamp(0.0, 3_600.0);
             cx.status("computing");
             tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
@@ -98,13 +98,13 @@ fn asking() -> Vec<Tool> {
             let what = if confirmed { "Deleted" } else { "Kept" };
             Ok::<_, HandlerError>(format!("{what} {}", file.filename))
         })
-        .description("Deletes a file that is none, if the user wants it")
+        .description("Pretends to delete a file, if the user confirms it")
         .task(TaskMode::Required),
         Tool::new("multi_input", async |cx: Ctx| {
             let (first, second) = (cx.named("first"), cx.named("second"));
             let (first, second) = tokio::try_join!(
-                first.elicit::<Member>("Who is the first?"),
-                second.elicit::<Member>("Who is the second?"),
+                first.elicit::<TeamMember>("Who is the first?"),
+                second.elicit::<TeamMember>("Who is the second?"),
             )?;
             let come = [given(first)?, given(second)?].map(|member| {
                 let comes = if member.confirm {

@@ -1,4 +1,4 @@
-//! Tools that need nobody else.
+//! Tools that send no requests to the client.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{PNG, WAV};
+use super::media::{PNG, WAV};
 
 /// Two numbers.
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ struct Weather {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Place {
+struct Location {
     location: String,
 }
 
@@ -137,7 +137,7 @@ fn behaviour() -> Vec<Tool> {
         .description("Adds two numbers")
         .read_only(true),
         Tool::new("echo", |Args(args): Args<Message>| args.message).description("Says it back"),
-        Tool::new("get_weather", |Args(place): Args<Place>| {
+        Tool::new("get_weather", |Args(place): Args<Location>| {
             Json(Weather {
                 temperature: 21.5,
                 conditions: format!("sunny in {}", place.location),

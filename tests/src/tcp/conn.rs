@@ -171,7 +171,7 @@ impl Conn {
         matches!(self.stream.try_read_buf(&mut self.buffer), Ok(1..)) || !self.buffer.is_empty()
     }
 
-    /// What comes until the server has closed the connection, in good order or not.
+    /// The bytes until the server has closed the connection, gracefully or not.
     pub async fn closed(&mut self) -> Vec<u8> {
         while matches!(self.fill().await, Ok(1..)) {}
         std::mem::take(&mut self.buffer)

@@ -28,7 +28,7 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 
 /// A server that listens on a port of this machine, until it is told to stop or the test ends.
 #[derive(Debug)]
-pub struct Served {
+pub struct RunningServer {
     /// Where it listens.
     pub address: SocketAddr,
     /// What it serves.
@@ -37,7 +37,7 @@ pub struct Served {
     task: JoinHandle<Result<(), Error>>,
 }
 
-impl Served {
+impl RunningServer {
     /// Listens on any port.
     pub async fn start(service: impl Service, options: Options) -> Self {
         let endpoint = Endpoint::with_options(service, options).expect("a server fit to be served");

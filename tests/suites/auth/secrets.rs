@@ -4,49 +4,18 @@ use std::fmt::Write as _;
 
 use mcp_auth::server::Introspection;
 use mcp_tests::auth_server::{AuthServer, SERVER_ID, SERVER_SECRET};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Subscriber};
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 use super::support::{ProtectedServer, bearing, jwt, tool};
 use crate::prelude::*;
-
-/// A log of everything that is traced on this thread.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
-
-struct Line<'a>(&'a mut String);
-
-impl Visit for Line<'_> {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        let _ = write!(self.0, "{field}={value:?} ");
-    }
-}
-
-impl<S: Subscriber> Layer<S> for Log {
-    fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
-        span.record(&mut Line(&mut self.0.lock().unwrap()));
-    }
-
-    fn on_record(&self, _: &Id, values: &Record<'_>, _: Context<'_, S>) {
-        values.record(&mut Line(&mut self.0.lock().unwrap()));
-    }
-
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        event.record(&mut Line(&mut self.0.lock().unwrap()));
-    }
-}
+use crate::traced::Traced;
 
 // proves: AUTH-080, AUTH-081, M-AUTH-079
 #[tokio::test]
 async fn t42_nothing_secret_is_logged_by_either_side() {
-    let log = Log::default();
     // With only one subscriber in the process, tracing caches that a callsite has no interested
     // subscriber at all. A second one prevents that.
     let _second = tracing::Dispatch::new(tracing_subscriber::registry());
-    let subscriber = tracing_subscriber::registry().with(log.clone());
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let (traced, _guard) = Traced::start();
     let signed = AuthServer::start().await;
     let verifier = jwt(&signed);
     let signed = ProtectedServer::behind(signed, verifier).await;
@@ -76,7 +45,7 @@ async fn t42_nothing_secret_is_logged_by_either_side() {
         assert_eq!(answer.status, 401);
         let _ = write!(told, "{answer:?}");
     }
-    let log = log.0.lock().unwrap();
+    let log = traced.text();
     // The log contains the expected events.
     for logged in ["refused", "fetched keys", "signed in", "expired"] {
         assert!(log.contains(logged), "{logged}");
@@ -85,7 +54,7 @@ async fn t42_nothing_secret_is_logged_by_either_side() {
     for secrets in [signed.auth.secrets(), opaque.auth.secrets()] {
         assert!(secrets.len() > 10);
         for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
-            for text in [&*log, &told, &upstream] {
+            for text in [&log, &told, &upstream] {
                 assert!(!text.contains(secret), "{secret} in {text}");
             }
         }

@@ -6,7 +6,7 @@ use mcp_types::{CompletionReference, PromptReference, RELATED_TASK_KEY};
 
 use super::client;
 use super::schema::Schema;
-use super::tap::{Record, Sender, tapped};
+use super::tap::{Side, Transcript, tapped};
 use crate::prelude::*;
 
 /// Uses every feature of the server. Features that a revision lacks fail with an error.
@@ -101,14 +101,14 @@ fn has_member(value: &Value, names: &[&str], prefix: &str) -> Option<String> {
 }
 
 /// Checks all recorded messages and returns the methods that were used.
-fn check(record: &Record, revision: Revision) -> usize {
+fn check(record: &Transcript, revision: Revision) -> usize {
     let Some(mut schema) = Schema::load(revision.as_str()) else {
         return usize::MAX;
     };
     let messages = record.lock().expect("no panic").clone();
     let mut asked: HashMap<(bool, String), String> = HashMap::new();
     for (sender, message) in &messages {
-        let by_client = *sender == Sender::Client;
+        let by_client = *sender == Side::Client;
         if let Some(method) = message["method"].as_str() {
             // An extension is not part of the schema; `tasks` checks its messages.
             if !(revision.is_stateless() && method.starts_with("tasks/")) {

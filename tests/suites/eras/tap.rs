@@ -8,16 +8,16 @@ use crate::prelude::*;
 
 /// The side that sent a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sender {
+pub(super) enum Side {
     Client,
     Server,
 }
 
-pub(super) type Record = Arc<Mutex<Vec<(Sender, Value)>>>;
+pub(super) type Transcript = Arc<Mutex<Vec<(Side, Value)>>>;
 
 /// Creates a transport to this server and a record of its messages.
-pub(super) fn tapped(server: impl Service) -> (Pipe<DuplexStream, DuplexStream>, Record) {
-    let record = Record::default();
+pub(super) fn tapped(server: impl Service) -> (Pipe<DuplexStream, DuplexStream>, Transcript) {
+    let record = Transcript::default();
     let (client_write, from_client) = tokio::io::duplex(1 << 16);
     let (to_server, server_read) = tokio::io::duplex(1 << 16);
     let (server_write, from_server) = tokio::io::duplex(1 << 16);
@@ -25,20 +25,20 @@ pub(super) fn tapped(server: impl Service) -> (Pipe<DuplexStream, DuplexStream>,
     tokio::spawn(relay(
         from_client,
         to_server,
-        Sender::Client,
+        Side::Client,
         Arc::clone(&record),
     ));
     tokio::spawn(relay(
         from_server,
         to_client,
-        Sender::Server,
+        Side::Server,
         Arc::clone(&record),
     ));
     tokio::spawn(serve_io(server, server_read, server_write));
     (Pipe::new(client_read, client_write), record)
 }
 
-async fn relay(from: DuplexStream, mut to: DuplexStream, sender: Sender, record: Record) {
+async fn relay(from: DuplexStream, mut to: DuplexStream, sender: Side, record: Transcript) {
     let mut lines = BufReader::new(from).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let message = serde_json::from_str(&line).expect("a line is JSON");

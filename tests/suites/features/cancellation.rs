@@ -7,8 +7,8 @@ use crate::peer::Gone;
 use crate::prelude::*;
 use crate::traced::Traced;
 
-async fn open(server: Server) -> Wire {
-    Wire::open(server, "2025-11-25", json!({})).await
+async fn open(server: Server) -> PipeEnd {
+    PipeEnd::open(server, "2025-11-25", json!({})).await
 }
 
 /// Creates a server whose tool `wait` never ends, and a notification of the end of its handler.
@@ -76,7 +76,7 @@ async fn cancelling_what_is_unknown_or_done_does_nothing() {
 // proves: CANC-003
 #[tokio::test]
 async fn a_cancellation_reaches_only_its_own_direction() {
-    let mut wire = Wire::open(asking(), "2025-11-25", json!({ "roots": {} })).await;
+    let mut wire = PipeEnd::open(asking(), "2025-11-25", json!({ "roots": {} })).await;
     // The client's request has the same id as the server's request.
     let call = named("ask", json!({}));
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
@@ -88,7 +88,7 @@ async fn a_cancellation_reaches_only_its_own_direction() {
 
 #[tokio::test]
 async fn cancelling_a_call_cancels_its_server_request() {
-    let mut wire = Wire::open(asking(), "2025-11-25", json!({ "roots": {} })).await;
+    let mut wire = PipeEnd::open(asking(), "2025-11-25", json!({ "roots": {} })).await;
     let id = wire.request("tools/call", named("ask", json!({}))).await;
     let question = wire.expect("roots/list").await;
     wire.cancel(&id).await;
@@ -100,7 +100,7 @@ async fn cancelling_a_call_cancels_its_server_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_request_fails_at_once_when_the_client_is_gone() {
-    let mut wire = Wire::open(asking(), "2025-11-25", json!({ "roots": {} })).await;
+    let mut wire = PipeEnd::open(asking(), "2025-11-25", json!({ "roots": {} })).await;
     let start = tokio::time::Instant::now();
     let id = wire.request("tools/call", named("ask", json!({}))).await;
     wire.expect("roots/list").await;

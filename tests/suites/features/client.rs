@@ -15,7 +15,7 @@ async fn meta_of_notifications_reaches_the_host() {
     let builder = client().on_log(move |message| {
         *slot.lock().unwrap() = message.meta.map(|meta| serde_json::to_value(meta).unwrap());
     });
-    let (mut wire, _client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    let (mut wire, _client) = PipeEnd::accept(builder, "2025-11-25", json!({})).await;
     let meta = json!({ "com.example/trace": "t" });
     let params = json!({ "level": "info", "data": 1, "_meta": meta });
     wire.notify("notifications/message", params).await;
@@ -31,7 +31,8 @@ async fn a_listed_tool_without_name_or_schema_is_named_in_the_error() {
         (json!({ "name": "t", "inputSchema": null }), "inputSchema"),
         (json!({ "inputSchema": { "type": "object" } }), "name"),
     ] {
-        let (mut wire, client) = Wire::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+        let (mut wire, client) =
+            PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
         let listing = listing(&client);
         wire.respond("tools/list", json!({ "tools": [tool] })).await;
         let error = listing.await.unwrap().unwrap_err().to_string();
@@ -52,7 +53,7 @@ async fn a_completion_notice_without_an_id_is_ignored() {
         .on_elicit_url_done(move |_| {
             counts.fetch_add(1, Ordering::SeqCst);
         });
-    let (mut wire, _client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    let (mut wire, _client) = PipeEnd::accept(builder, "2025-11-25", json!({})).await;
     let visit =
         json!({ "mode": "url", "message": "m", "url": "https://x.y/", "elicitationId": "i" });
     wire.call("elicitation/create", visit).await;
@@ -71,7 +72,7 @@ async fn a_client_routes_every_method_and_notification_of_a_server() {
         .roots([])
         .on_sample(async |ask| Ok(ask.reply("m", "x")))
         .on_elicit(async |form| form.decline());
-    let (mut wire, _client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    let (mut wire, _client) = PipeEnd::accept(builder, "2025-11-25", json!({})).await;
     let message = json!({ "role": "user", "content": { "type": "text", "text": "x" } });
     let sampling = json!({ "messages": [message], "maxTokens": 1 });
     let schema = json!({ "type": "object", "properties": {} });

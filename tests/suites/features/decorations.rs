@@ -20,7 +20,7 @@ async fn decorations_travel_unchanged() {
         .tool(tool.read_only(true).destructive(false))
         .prompt(prompt.icon(icon()))
         .resource(resource.size(4096).icon(icon()));
-    let mut wire = Wire::to(server);
+    let mut wire = PipeEnd::to(server);
     let result = wire.handshake("2025-11-25", json!({})).await;
     assert_eq!(result["serverInfo"]["websiteUrl"], "https://example.com");
     let icons = json!([{ "src": "https://example.com/i.png", "mimeType": "image/png" }]);
@@ -72,7 +72,7 @@ async fn the_sdk_puts_no_meta_keys_of_its_own_on_the_wire() {
         assert!(!result.to_string().contains("_meta"), "{result}");
     }
     let (builder, tools) = (Client::builder("host", "0.1"), json!({ "tools": {} }));
-    let (mut wire, client) = Wire::accept(builder, "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::accept(builder, "2025-11-25", tools).await;
     let call = calling(&client, "t");
     let request = wire.expect("tools/call").await;
     let meta = request["params"]["_meta"].as_object().unwrap();

@@ -8,8 +8,8 @@ use super::{Peer, named, text};
 use crate::prelude::*;
 use crate::traced::Traced;
 
-async fn open(server: Server) -> Wire {
-    Wire::open(server, "2025-11-25", json!({})).await
+async fn open(server: Server) -> PipeEnd {
+    PipeEnd::open(server, "2025-11-25", json!({})).await
 }
 
 // proves: LOG-010
@@ -37,7 +37,7 @@ fn logs() -> Server {
     }))
 }
 
-async fn set_level(wire: &mut Wire, level: &str) {
+async fn set_level(wire: &mut PipeEnd, level: &str) {
     wire.call("logging/setLevel", json!({ "level": level }))
         .await;
 }
@@ -47,7 +47,7 @@ async fn set_level(wire: &mut Wire, level: &str) {
 async fn the_level_is_per_session_and_filters() {
     let server = logs();
     let (mut wire, mut other) = (open(server.clone()).await, open(server).await);
-    let levels = async |wire: &mut Wire| {
+    let levels = async |wire: &mut PipeEnd| {
         let id = wire.request("tools/call", json!({ "name": "log" })).await;
         let mut seen = Vec::new();
         loop {
@@ -161,7 +161,7 @@ async fn a_missed_ping_is_logged() {
     let (traced, _guard) = Traced::start();
     let keep_alive = KeepAlive::new(Duration::from_secs(5), 1);
     let builder = Client::builder("host", "0.1").keep_alive(keep_alive);
-    let (mut wire, client) = Wire::accept(builder, "2025-11-25", json!({})).await;
+    let (mut wire, client) = PipeEnd::accept(builder, "2025-11-25", json!({})).await;
     assert_eq!(wire.recv_patiently().await["method"], "ping");
     client.closed().await;
     assert!(traced.line("did not answer a ping").is_some());

@@ -9,15 +9,15 @@ fn plain() -> Server {
     Server::new("plain", "1").tool(Tool::new("hello", || "hello"))
 }
 
-async fn open(server: Server) -> Wire {
-    Wire::open(server, "2025-11-25", json!({})).await
+async fn open(server: Server) -> PipeEnd {
+    PipeEnd::open(server, "2025-11-25", json!({})).await
 }
 
 // proves: BASE-001, BASE-002, TOOL-051, PROMPT-021
 #[tokio::test]
 async fn a_server_with_nothing_still_speaks_the_base_protocol() {
     let server = Server::new("empty", "1").logging(false);
-    let mut wire = Wire::to(server);
+    let mut wire = PipeEnd::to(server);
     let result = wire.handshake("2025-11-25", json!({})).await;
     assert_eq!(result["capabilities"], json!({}));
     for method in [
@@ -170,7 +170,7 @@ async fn params_of_the_wrong_shape_are_invalid_params() {
 // proves: BASE-009, BASE-028, SCHEMA-014, SCHEMA-015, LIFE-018
 #[tokio::test]
 async fn unknown_members_and_meta_keys_are_ignored() {
-    let mut wire = Wire::to(plain());
+    let mut wire = PipeEnd::to(plain());
     let capabilities = json!({ "x-foo": { "a": 1 }, "experimental": { "y": {} } });
     let result = wire.handshake("2025-11-25", capabilities).await;
     assert_eq!(result["protocolVersion"], "2025-11-25");
@@ -194,7 +194,7 @@ async fn acknowledgements_are_empty_objects() {
 // proves: BASE-035
 #[tokio::test]
 async fn every_method_that_works_is_declared() {
-    let mut wire = Wire::to(everything::server());
+    let mut wire = PipeEnd::to(everything::server());
     let declared = wire.handshake("2025-11-25", json!({})).await["capabilities"].take();
     for (method, ..) in super::lists::LISTS {
         wire.call(method, Value::Null).await;

@@ -102,8 +102,8 @@ async fn resources_are_declared_listed_read_and_missed() {
 #[tokio::test]
 async fn updates_reach_subscribers_until_they_unsubscribe() {
     let server = everything::server();
-    let mut wire = Wire::open(server.clone(), "2025-11-25", json!({})).await;
-    let mut other = Wire::open(server.clone(), "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::open(server.clone(), "2025-11-25", json!({})).await;
+    let mut other = PipeEnd::open(server.clone(), "2025-11-25", json!({})).await;
     let uri = json!({ "uri": "test://watched-resource" });
     let subscribed = wire.call("resources/subscribe", uri.clone()).await;
     assert_eq!(subscribed, json!({}));
@@ -122,7 +122,7 @@ async fn updates_reach_subscribers_until_they_unsubscribe() {
         .await;
     for (subscribe, announce) in [(true, true), (true, false), (false, true), (false, false)] {
         let server = everything::server().subscriptions(subscribe);
-        let mut wire = Wire::to(server.announce_changes(announce));
+        let mut wire = PipeEnd::to(server.announce_changes(announce));
         let declared = wire.handshake("2025-11-25", json!({})).await["capabilities"].take();
         let resources = &declared["resources"];
         assert_eq!(resources["subscribe"] == true, subscribe, "{resources}");

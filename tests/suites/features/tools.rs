@@ -237,7 +237,7 @@ async fn structured_content_is_any_json_and_is_wrapped_in_an_object_for_sessions
         assert_eq!(liar["isError"], true);
         assert_eq!(liar.get("structuredContent"), None);
     }
-    let mut older = Wire::open(structured(), "2025-03-26", json!({})).await;
+    let mut older = PipeEnd::open(structured(), "2025-03-26", json!({})).await;
     let result = older.tool("list", json!({})).await;
     assert_eq!(result.get("structuredContent"), None);
     let mut peer = Peer::new(everything::server());
@@ -361,7 +361,7 @@ async fn what_cannot_be_registered_is_refused_by_name() {
         assert_eq!(server.add_resources([resource]).is_ok(), fits, "{notes}");
     }
     let served = Server::new("s", "1").tool(Tool::new("no good", || "x"));
-    let error = Wire::to(served).close().await.unwrap_err();
+    let error = PipeEnd::to(served).close().await.unwrap_err();
     assert!(error.to_string().contains("no good"), "{error}");
 }
 
@@ -378,7 +378,7 @@ async fn a_changed_list_is_announced_if_that_was_promised() {
         }
         assert_eq!(session.wire.recv().await["id"], id);
     }
-    let mut quiet = Wire::to(everything::server().announce_changes(false));
+    let mut quiet = PipeEnd::to(everything::server().announce_changes(false));
     let result = quiet.handshake("2025-11-25", json!({})).await;
     let declared = result["capabilities"].to_string();
     assert!(!declared.contains("listChanged"), "{declared}");
@@ -435,7 +435,7 @@ async fn what_a_session_may_not_see_it_can_neither_list_nor_call() {
         .tool(Tool::new("all", || "x"))
         .tool(Tool::new("friends", || "y").visible_if(friends_only));
     for (name, count) in [("friend", 2), ("scripted", 1)] {
-        let mut wire = Wire::to(server.clone());
+        let mut wire = PipeEnd::to(server.clone());
         let mut params = mcp_tests::wire::initialize_params("2025-11-25", json!({}));
         params["clientInfo"]["name"] = json!(name);
         wire.call("initialize", params).await;

@@ -1,5 +1,4 @@
-//! The same over sockets, whose time cannot be paused: a proxy between client and server that cuts
-//! connections.
+//! Client and server with a proxy between them that cuts connections. Sockets do not work with paused time.
 
 use std::net::SocketAddr;
 

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use http_body::Frame;
-use mcp_tests::tcp::{Request, Served, Session, tool};
+use mcp_tests::tcp::{Request, RunningServer, Session, tool};
 use tower_service::Service as _;
 
 use super::h2::H2;
@@ -20,7 +20,7 @@ fn of_length(bytes: usize) -> String {
     tool(1, "echo", &"x".repeat(bytes - call.len()))
 }
 
-async fn opened(witness: &Witness) -> (Served, Session) {
+async fn opened(witness: &Witness) -> (RunningServer, Session) {
     let served = served(witness).await;
     let (_, session) = served.open().await;
     (served, session)
@@ -135,7 +135,7 @@ async fn t07_a_compressed_body_is_refused() {
 #[tokio::test]
 async fn t07_bodies_share_a_limit() {
     let options = Options::new().with_max_total_body_bytes(100_000);
-    let served = Served::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Witness::new()), options).await;
     let (_, session) = served.open().await;
     let half = session.post(of_length(80_000)).bytes();
     let mut one = served.connect().await;

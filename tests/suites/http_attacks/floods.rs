@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use mcp_tests::http::Peer;
-use mcp_tests::tcp::Served;
+use mcp_tests::tcp::RunningServer;
 
 use super::{Witness, server};
 use crate::prelude::*;
@@ -13,7 +13,7 @@ use crate::prelude::*;
 async fn t18_at_the_cap_requests_are_shed_at_once() {
     let witness = Witness::new();
     let options = Options::new().with_max_in_flight(8);
-    let served = Served::start(server(&witness), options).await;
+    let served = RunningServer::start(server(&witness), options).await;
     let (mut conn, session) = served.open().await;
     let mut runs = Vec::new();
     for id in 0..8 {

@@ -1,11 +1,11 @@
 //! T25: headers with invalid contents.
 
-use mcp_tests::tcp::Served;
+use mcp_tests::tcp::RunningServer;
 
 use super::{Witness, served};
 
 /// Sends a request with this header value and returns the response.
-async fn raw(served: &Served, name: &str, value: &[u8]) -> Vec<u8> {
+async fn raw(served: &RunningServer, name: &str, value: &[u8]) -> Vec<u8> {
     let (_, session) = served.open().await;
     let request = match name {
         "last-event-id" => session.get(),

@@ -18,7 +18,7 @@ mod slow;
 mod source;
 mod unread;
 
-use mcp_tests::tcp::Served;
+use mcp_tests::tcp::RunningServer;
 use mcp_types::LoggingLevel;
 
 use crate::prelude::*;
@@ -119,6 +119,6 @@ fn server(witness: &Witness) -> Server {
         ))
 }
 
-async fn served(witness: &Witness) -> Served {
-    Served::start(server(witness), Options::new()).await
+async fn served(witness: &Witness) -> RunningServer {
+    RunningServer::start(server(witness), Options::new()).await
 }

@@ -2,7 +2,7 @@
 
 use axum::middleware::{Next, from_fn};
 use axum::{Router, routing};
-use mcp_tests::tcp::{Conn, Served, Session};
+use mcp_tests::tcp::{Conn, RunningServer, Session};
 use mcp_transport_http::PeerAddr;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -10,7 +10,7 @@ use crate::prelude::*;
 
 /// A value that middleware attached for the handler.
 #[derive(Clone)]
-struct Left(&'static str);
+struct Extension(&'static str);
 
 /// `who` returns what it knows of its request.
 fn who() -> Server {
@@ -19,7 +19,7 @@ fn who() -> Server {
         tokio::task::yield_now().await;
         let parts = cx.transport::<http::request::Parts>();
         let header = parts.and_then(|it| it.headers.get("x-told")?.to_str().ok());
-        let left = parts.and_then(|it| it.extensions.get::<Left>());
+        let left = parts.and_then(|it| it.extensions.get::<Extension>());
         let peer = parts.and_then(|it| it.extensions.get::<PeerAddr>());
         json!({
             "method": parts.map(|it| it.method.as_str()),
@@ -48,7 +48,7 @@ async fn ask(conn: &mut Conn, path: &str) -> Value {
 async fn an_endpoint_is_a_service_of_axum() {
     let layer = from_fn(|mut request: axum::extract::Request, next: Next| {
         request.extensions_mut().insert(Principal::new("alice"));
-        request.extensions_mut().insert(Left("by the layer"));
+        request.extensions_mut().insert(Extension("by the layer"));
         next.run(request)
     });
     let app = Router::new()
@@ -70,7 +70,7 @@ async fn an_endpoint_is_a_service_of_axum() {
 // On the built-in listener the handler sees the address of the client, and no principal.
 #[tokio::test]
 async fn a_handler_sees_where_a_request_came_from() {
-    let served = Served::start(who(), Options::new()).await;
+    let served = RunningServer::start(who(), Options::new()).await;
     let mut conn = served.connect().await;
     let knows = ask(&mut conn, "/mcp").await;
     let expected = json!({
@@ -83,7 +83,7 @@ async fn a_handler_sees_where_a_request_came_from() {
 // Over stdio the same handler finds nothing, and runs.
 #[tokio::test]
 async fn the_same_handler_runs_over_stdio() {
-    let mut wire = Wire::open(who(), "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::open(who(), "2025-11-25", json!({})).await;
     let result = wire.tool("who", json!({})).await;
     let knows = result["content"][0]["text"].as_str().unwrap();
     let knows: Value = serde_json::from_str(knows).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mcp_tests::tcp::{Served, Session, tool};
+use mcp_tests::tcp::{RunningServer, Session, tool};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -72,7 +72,7 @@ struct Raw {
 }
 
 impl Raw {
-    async fn connect(served: &Served) -> Self {
+    async fn connect(served: &RunningServer) -> Self {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
         let mut start = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         start.extend(frame(SETTINGS, 0, 0, &[]));
@@ -130,13 +130,13 @@ impl Raw {
 
 const CAP: usize = 16;
 
-async fn capped(witness: &Witness) -> Served {
+async fn capped(witness: &Witness) -> RunningServer {
     let options = Options::new().with_max_in_flight(CAP);
-    Served::start(server(witness), options).await
+    RunningServer::start(server(witness), options).await
 }
 
 /// Checks that the server still works: running calls can end, and capacity is released.
-async fn recovers(served: &Served, session: &Session, witness: &Witness) {
+async fn recovers(served: &RunningServer, session: &Session, witness: &Witness) {
     assert!(witness.most.load(Ordering::SeqCst) <= CAP);
     assert!(served.endpoint.in_flight() <= CAP);
     witness.go.add_permits(CAP);

@@ -1,6 +1,6 @@
 //! Shutdown of a server in use.
 
-use mcp_tests::tcp::Served;
+use mcp_tests::tcp::RunningServer;
 use tokio::runtime::Handle;
 
 use super::{Witness, served, server};
@@ -61,7 +61,7 @@ async fn a_shutdown_is_limited_in_time() {
     let before = Handle::current().metrics().num_alive_tasks();
     let witness = Witness::new();
     let grace = Duration::from_millis(50);
-    let served = Served::start(
+    let served = RunningServer::start(
         server(&witness),
         Options::new().with_shutdown_timeout(grace),
     )

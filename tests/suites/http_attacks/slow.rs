@@ -1,6 +1,6 @@
 //! T16: peers that send almost nothing for as long as possible.
 
-use mcp_tests::tcp::{Conn, Served, Session};
+use mcp_tests::tcp::{Conn, RunningServer, Session};
 
 use super::{Witness, server};
 use crate::prelude::*;
@@ -12,11 +12,11 @@ const SHORT: Duration = Duration::from_millis(300);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
-async fn impatient() -> Served {
+async fn impatient() -> RunningServer {
     let options = Options::new()
         .with_head_timeout(SHORT)
         .with_body_timeout(SHORT);
-    Served::start(server(&Witness::new()), options).await
+    RunningServer::start(server(&Witness::new()), options).await
 }
 
 async fn healthy(conn: &mut Conn, session: &Session) {
@@ -122,7 +122,7 @@ async fn t16_an_idle_connection_is_closed_and_an_open_stream_is_not() {
 #[tokio::test]
 async fn t16_there_are_only_so_many_connections() {
     let options = Options::new().with_max_connections(2);
-    let served = Served::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Witness::new()), options).await;
     let (one, session) = served.open().await;
     let (_two, _) = served.open().await;
     let mut three = served.connect().await;
@@ -137,7 +137,7 @@ async fn t16_there_are_only_so_many_connections() {
 #[tokio::test]
 async fn t16_a_head_has_a_limit() {
     let options = Options::new().with_max_head_bytes(16 << 10);
-    let served = Served::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Witness::new()), options).await;
     let (mut conn, session) = served.open().await;
     let fits = session
         .tool(1, "echo", "x")

@@ -1,6 +1,6 @@
 //! T01, T02: the origin of a request.
 
-use mcp_tests::tcp::{Request, Served, tool};
+use mcp_tests::tcp::{Request, RunningServer, tool};
 use mcp_transport_http::Options;
 
 use super::h2::H2;
@@ -259,7 +259,7 @@ async fn t01_over_http2_the_target_names_the_host() {
 #[tokio::test]
 async fn t01_t02_the_older_endpoints_are_no_way_around() {
     let witness = Witness::new();
-    let served = Served::start(server(&witness), Options::new().with_legacy()).await;
+    let served = RunningServer::start(server(&witness), Options::new().with_legacy()).await;
     let mut stream = served.connect().await;
     let listen = Request::get().at("/sse");
     stream.send(listen.bytes()).await;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use mcp_protocol::BoxFuture;
 use mcp_tests::http::Peer;
-use mcp_tests::tcp::{Conn, Served, tool};
+use mcp_tests::tcp::{Conn, RunningServer, tool};
 use mcp_transport_http::{Durability, EventStore, Replay, SessionId, StoreError, StreamKey};
 
 use super::h2::H2;
@@ -48,7 +48,7 @@ impl EventStore for Scales {
 }
 
 /// Starts a call that sends too much, and reads only the head of the response.
-async fn unread(served: &Served) -> Conn {
+async fn unread(served: &RunningServer) -> Conn {
     let (_, session) = served.open().await;
     let mut conn = Conn::narrow(served.address).await;
     conn.send(session.tool(1, "floods", "x").bytes()).await;
@@ -56,7 +56,7 @@ async fn unread(served: &Served) -> Conn {
     conn
 }
 
-async fn calls_end(served: &Served) {
+async fn calls_end(served: &RunningServer) {
     let start = Instant::now();
     while served.endpoint.in_flight() > 0 {
         assert!(start.elapsed() < HANG, "a handler waits");
@@ -70,7 +70,7 @@ async fn calls_end(served: &Served) {
 async fn t17_an_unread_stream_holds_little_memory_and_delays_no_other() {
     let scales = Scales::default();
     let options = Options::new().with_event_store(scales.clone());
-    let served = Served::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Witness::new()), options).await;
     let (mut well, session) = served.open().await;
     let mut longest = Duration::ZERO;
     let mut conns = Vec::new();
@@ -107,7 +107,7 @@ async fn t17_a_client_that_does_not_read_loses_its_connection() {
         // The rest exceeds the buffers of a connection.
         .with_max_queue(10_000, 64 << 20)
         .without_event_store();
-    let served = Served::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Witness::new()), options).await;
     let (_other, session) = served.open().await;
     // The number of tasks shows when the connection is gone.
     let alive = || {
@@ -140,7 +140,7 @@ async fn t17_a_client_that_does_not_read_loses_its_connection() {
 // Over HTTP/2 an unread stream does not delay the other streams of its connection.
 #[tokio::test]
 async fn t17_an_unread_stream_does_not_delay_its_connection() {
-    let served = Served::start(server(&Witness::new()), Options::new()).await;
+    let served = RunningServer::start(server(&Witness::new()), Options::new()).await;
     let (_, session) = served.open().await;
     let headers = [("mcp-session-id", session.id())];
     let mut h2 = H2::connect(served.address).await;

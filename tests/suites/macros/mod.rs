@@ -6,11 +6,11 @@ mod tools;
 
 use crate::prelude::*;
 
-async fn open<S: Clone + Send + Sync + 'static>(server: Server<S>) -> Wire {
-    Wire::open(server, "2025-11-25", json!({})).await
+async fn open<S: Clone + Send + Sync + 'static>(server: Server<S>) -> PipeEnd {
+    PipeEnd::open(server, "2025-11-25", json!({})).await
 }
 
-async fn call(wire: &mut Wire, name: &str, arguments: Value) -> Value {
+async fn call(wire: &mut PipeEnd, name: &str, arguments: Value) -> Value {
     let params = json!({"name": name, "arguments": arguments});
     wire.call("tools/call", params).await
 }

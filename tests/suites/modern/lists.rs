@@ -119,11 +119,11 @@ async fn lists_may_be_empty_and_change() {
     assert_eq!(lists[0]["ttlMs"], 1_000);
     assert_eq!(lists[0]["cacheScope"], "public");
 
-    let nobody = |_: &Session| false;
+    let never = |_: &Session| false;
     let server = Server::new("s", "1")
-        .tool(Tool::new("t", || "x").visible_if(nobody))
-        .prompt(Prompt::new("p", || "x").visible_if(nobody))
-        .resource(Resource::text("x://1", "r", "x").visible_if(nobody));
+        .tool(Tool::new("t", || "x").visible_if(never))
+        .prompt(Prompt::new("p", || "x").visible_if(never))
+        .resource(Resource::text("x://1", "r", "x").visible_if(never));
     assert_eq!(
         count(&all_lists(&mut Peer::new(server)).await),
         [0, 0, 0, 0]

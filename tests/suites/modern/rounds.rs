@@ -277,7 +277,7 @@ async fn a_memoized_side_effect_before_an_input_request_happens_once() {
     assert_eq!(runs.load(Ordering::SeqCst), 2);
 
     let (effects, runs) = (Arc::default(), Arc::default());
-    let mut old = Wire::open(booking(&effects, &runs), "2025-11-25", able()).await;
+    let mut old = PipeEnd::open(booking(&effects, &runs), "2025-11-25", able()).await;
     let id = old.request("tools/call", named("book", json!({}))).await;
     old.respond("elicitation/create", accepted(json!({ "sure": true })))
         .await;

@@ -196,7 +196,7 @@ async fn a_bus_carries_changes_and_every_process_delivers_what_it_hears() {
     assert_eq!(
         *sent.lock().unwrap(),
         [Change::Tools],
-        "nothing but the bus hears of it"
+        "only the bus receives the change"
     );
     text(&peer.tool("u", json!({})).await);
     server.deliver(&Change::Tools);

@@ -19,7 +19,7 @@ fn server() -> Server {
     let tells = Arc::clone(&kept);
     let who = |cx: &Ctx| {
         let user = cx.principal().cloned();
-        user.ok_or_else(|| HandlerError::new("nobody is known"))
+        user.ok_or_else(|| HandlerError::new("there is no user"))
     };
     Server::new("keeps", "1")
         .tool(Tool::new("keep", move |cx: Ctx| {
@@ -66,7 +66,7 @@ async fn the_state_of_a_call_is_bound_to_its_principal() {
         client.meta["io.modelcontextprotocol/clientInfo"]["name"] = json!("alice");
         client
     };
-    let (alice, bob, nobody) = (client(Some("alice")), client(Some("bob")), client(None));
+    let (alice, bob, anonymous) = (client(Some("alice")), client(Some("bob")), client(None));
     let asked = call(&bob, "keep", answered("first", "his")).await["result"].take();
     assert_eq!(
         asked["inputRequests"]["second"]["method"],
@@ -74,13 +74,17 @@ async fn the_state_of_a_call_is_bound_to_its_principal() {
     );
     let mut second = answered("second", "his");
     second["requestState"] = asked["requestState"].clone();
-    for thief in [&alice, &nobody] {
+    for thief in [&alice, &anonymous] {
         let refused = call(thief, "keep", second.clone()).await;
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
     }
     let kept = call(&bob, "keep", second).await;
     assert_eq!(kept["result"]["content"][0]["text"], "kept");
-    for (client, told) in [(&bob, "his"), (&alice, ""), (&nobody, "nobody is known")] {
+    for (client, told) in [
+        (&bob, "his"),
+        (&alice, ""),
+        (&anonymous, "there is no user"),
+    ] {
         let answer = call(client, "tell", json!({})).await;
         assert_eq!(answer["result"]["content"][0]["text"], told);
     }

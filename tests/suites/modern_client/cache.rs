@@ -7,7 +7,7 @@ use tokio::time::advance;
 use super::{client, connected};
 use crate::prelude::*;
 
-async fn pair(builder: Builder) -> (Wire, Client) {
+async fn pair(builder: Builder) -> (PipeEnd, Client) {
     connected(builder, json!({ "tools": {}, "resources": {} })).await
 }
 
@@ -38,7 +38,7 @@ async fn names(listing: JoinHandle<Result<Vec<Tool>, Error>>) -> Vec<String> {
 }
 
 /// Answers the next request, which must be `tools/list`, and returns its cursor.
-async fn serve(wire: &mut Wire, page: Value) -> Value {
+async fn serve(wire: &mut PipeEnd, page: Value) -> Value {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "tools/list", "{request}");
     wire.answer(&request, page).await;

@@ -12,7 +12,7 @@ fn capabilities() -> Value {
         "resources": { "subscribe": true, "listChanged": true } })
 }
 
-async fn pair(builder: Builder) -> (Wire, Client) {
+async fn pair(builder: Builder) -> (PipeEnd, Client) {
     connected(builder, capabilities()).await
 }
 
@@ -22,7 +22,7 @@ fn telling(notes: &Notes) -> Builder {
 }
 
 /// Returns the next request, which must be `subscriptions/listen`.
-async fn listening(wire: &mut Wire) -> Value {
+async fn listening(wire: &mut PipeEnd) -> Value {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "subscriptions/listen", "{request}");
     claims(&request);
@@ -34,24 +34,24 @@ fn filter(request: &Value) -> &Value {
 }
 
 /// Sends a notification on the stream of a request.
-async fn tell(wire: &mut Wire, request: &Value, method: &str, mut params: Value) {
+async fn tell(wire: &mut PipeEnd, request: &Value, method: &str, mut params: Value) {
     params["_meta"] = json!({ "io.modelcontextprotocol/subscriptionId": request["id"] });
     wire.notify(method, params).await;
 }
 
-async fn acknowledge(wire: &mut Wire, request: &Value, honoured: &Value) {
+async fn acknowledge(wire: &mut PipeEnd, request: &Value, honoured: &Value) {
     let method = "notifications/subscriptions/acknowledged";
     tell(wire, request, method, json!({ "notifications": honoured })).await;
 }
 
 /// Returns the next `subscriptions/listen`, acknowledged as requested.
-async fn welcomed(wire: &mut Wire) -> Value {
+async fn welcomed(wire: &mut PipeEnd) -> Value {
     let request = listening(wire).await;
     acknowledge(wire, &request, filter(&request)).await;
     request
 }
 
-async fn cancelled(wire: &mut Wire, request: &Value) {
+async fn cancelled(wire: &mut PipeEnd, request: &Value) {
     let message = wire.recv_patiently().await;
     assert_eq!(message["method"], "notifications/cancelled", "{message}");
     assert_eq!(message["params"]["requestId"], request["id"]);
@@ -62,13 +62,13 @@ fn subscribe(client: &Client, uri: &'static str) -> JoinHandle<Result<Subscripti
     tokio::spawn(async move { client.subscribe(uri).await })
 }
 
-async fn updated(wire: &mut Wire, request: &Value, uri: &str) {
+async fn updated(wire: &mut PipeEnd, request: &Value, uri: &str) {
     let method = "notifications/resources/updated";
     tell(wire, request, method, json!({ "uri": uri })).await;
 }
 
 /// Waits until all earlier messages are processed.
-async fn heard(wire: &mut Wire, client: &Client) {
+async fn heard(wire: &mut PipeEnd, client: &Client) {
     let client = client.clone();
     let pinging = tokio::spawn(async move { client.ping().await });
     super::welcome(wire, capabilities()).await;

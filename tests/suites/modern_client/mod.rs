@@ -32,7 +32,7 @@ fn discovered(versions: &[&str], capabilities: Value) -> Value {
 }
 
 /// Answers the next request, which must be the probe, as a stateless server.
-async fn welcome(wire: &mut Wire, capabilities: Value) -> Value {
+async fn welcome(wire: &mut PipeEnd, capabilities: Value) -> Value {
     let probe = wire.recv_patiently().await;
     assert_eq!(probe["method"], "server/discover", "{probe}");
     let result = discovered(&[REVISION], capabilities);
@@ -41,15 +41,15 @@ async fn welcome(wire: &mut Wire, capabilities: Value) -> Value {
 }
 
 /// Connects a client to a scripted stateless server.
-async fn connected(builder: Builder, capabilities: Value) -> (Wire, Client) {
-    let (mut wire, transport) = Wire::server();
+async fn connected(builder: Builder, capabilities: Value) -> (PipeEnd, Client) {
+    let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(builder.connect(transport));
     welcome(&mut wire, capabilities).await;
     (wire, connecting.await.unwrap().unwrap())
 }
 
 /// The error of a server that does not support the requested revision.
-async fn unsupported(wire: &mut Wire, request: &Value, versions: &[&str]) {
+async fn unsupported(wire: &mut PipeEnd, request: &Value, versions: &[&str]) {
     let data = json!({ "supported": versions, "requested": REVISION });
     let error = json!({ "code": -32022, "message": "not served", "data": data });
     let id = &request["id"];

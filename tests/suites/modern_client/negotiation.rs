@@ -12,8 +12,8 @@ use crate::prelude::*;
 type Connecting = JoinHandle<Result<Client, Error>>;
 
 /// A client that has just sent the probe.
-async fn probing(builder: Builder) -> (Wire, Connecting, Value) {
-    let (mut wire, transport) = Wire::server();
+async fn probing(builder: Builder) -> (PipeEnd, Connecting, Value) {
+    let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(builder.connect(transport));
     let probe = wire.recv_patiently().await;
     assert_eq!(probe["method"], "server/discover", "{probe}");
@@ -21,7 +21,11 @@ async fn probing(builder: Builder) -> (Wire, Connecting, Value) {
 }
 
 /// Answers the handshake that must follow, with `revision`.
-async fn shakes_hands(mut wire: Wire, connecting: Connecting, revision: &str) -> (Wire, Client) {
+async fn shakes_hands(
+    mut wire: PipeEnd,
+    connecting: Connecting,
+    revision: &str,
+) -> (PipeEnd, Client) {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "initialize", "{request}");
     assert_eq!(request["params"]["protocolVersion"], revision);
@@ -189,7 +193,7 @@ async fn a_client_of_modern_servers_alone_says_so_of_an_old_one() {
     wire.ended().await;
 
     let none = modern().revision(Revision::V2025_11_25);
-    let (_wire, transport) = Wire::server();
+    let (_wire, transport) = PipeEnd::server();
     let error = none.connect(transport).await.unwrap_err();
     assert!(matches!(error, Error::Invalid(_)), "{error}");
 }
@@ -259,12 +263,12 @@ async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
 async fn what_was_found_is_not_found_out_again_until_it_is_wrong() {
     let prior = |revision| client().negotiation(Negotiation::Prior(KnownVersion::of(revision)));
     let legacy = || prior(Revision::V2025_06_18);
-    let (wire, transport) = Wire::server();
+    let (wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(legacy().connect(transport));
     shakes_hands(wire, connecting, "2025-06-18").await;
 
     // The server was replaced by a stateless one.
-    let (mut wire, transport) = Wire::server();
+    let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(legacy().connect(transport));
     let request = wire.recv_patiently().await;
     wire.refuse(&request, -32601, "method not found").await;
@@ -289,7 +293,7 @@ async fn an_old_revision_or_a_setting_skips_the_probe() {
         (client().negotiation(Negotiation::Legacy), "2025-11-25"),
         (client().revision(Revision::V2025_03_26), "2025-03-26"),
     ] {
-        let (wire, transport) = Wire::server();
+        let (wire, transport) = PipeEnd::server();
         let connecting = tokio::spawn(builder.connect(transport));
         shakes_hands(wire, connecting, offer).await;
     }

@@ -97,7 +97,7 @@ async fn nothing_is_answered() {
 // proves: M-META-006
 #[tokio::test(start_paused = true)]
 async fn a_client_may_keep_its_name_to_itself() {
-    let (mut wire, transport) = Wire::server();
+    let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(client().anonymous().connect(transport));
     let probe = super::welcome(&mut wire, json!({})).await;
     let meta = &probe["params"]["_meta"];

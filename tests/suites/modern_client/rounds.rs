@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 type Calling = JoinHandle<Result<CallToolResult, Error>>;
 
-async fn with_tools(builder: Builder) -> (Wire, Client) {
+async fn with_tools(builder: Builder) -> (PipeEnd, Client) {
     connected(
         builder,
         json!({ "tools": {}, "prompts": {}, "resources": {} }),

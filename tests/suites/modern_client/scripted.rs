@@ -21,10 +21,10 @@ const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
 /// A transport that can reconnect any number of times.
-pub(crate) struct Startable(mpsc::Sender<Wire>);
+pub(crate) struct Startable(mpsc::Sender<PipeEnd>);
 
 /// The started connections.
-pub(crate) struct Starts(mpsc::Receiver<Wire>);
+pub(crate) struct Starts(mpsc::Receiver<PipeEnd>);
 
 pub(crate) fn started() -> (Startable, Starts) {
     let (sender, receiver) = mpsc::channel(8);
@@ -33,7 +33,7 @@ pub(crate) fn started() -> (Startable, Starts) {
 
 impl Starts {
     /// Returns the server's end of the next connection.
-    pub(crate) async fn next(&mut self) -> Wire {
+    pub(crate) async fn next(&mut self) -> PipeEnd {
         self.0.recv().await.unwrap()
     }
 }
@@ -43,7 +43,7 @@ impl Transport for Startable {
         self: Box<Self>,
         inbound: Arc<dyn Inbound>,
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
-        let (wire, pipe) = Wire::server();
+        let (wire, pipe) = PipeEnd::server();
         self.0.try_send(wire).unwrap();
         Box::new(pipe).start(inbound)
     }

@@ -15,7 +15,7 @@ async fn batches_belong_to_2025_03_26() {
         5
     ]);
     for revision in REVISIONS {
-        let mut wire = Wire::open(everything::server(), revision, json!({})).await;
+        let mut wire = PipeEnd::open(everything::server(), revision, json!({})).await;
         wire.send(batch.clone()).await;
         if revision != "2025-03-26" {
             assert_eq!(wire.recv().await["error"]["code"], -32600, "{revision}");
@@ -53,7 +53,7 @@ async fn batches_belong_to_2025_03_26() {
 
 #[tokio::test]
 async fn a_cancelled_member_of_a_batch_has_no_answer() {
-    let mut wire = Wire::open(everything::server(), "2025-03-26", json!({})).await;
+    let mut wire = PipeEnd::open(everything::server(), "2025-03-26", json!({})).await;
     let call = |id: i64, name: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name } });
     wire.send(json!([
         call(10, "wait_for_cancel"),
@@ -70,7 +70,7 @@ async fn a_cancelled_member_of_a_batch_has_no_answer() {
 #[tokio::test]
 async fn a_client_of_2025_03_26_accepts_batches() {
     let builder = Client::builder("host", "1");
-    let (mut wire, client) = Wire::accept(builder, "2025-03-26", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::accept(builder, "2025-03-26", json!({ "tools": {} })).await;
     let call = |name: &str| {
         let call = client.call_tool(name, json!({}));
         tokio::spawn(async move { call.await })
@@ -93,7 +93,7 @@ async fn a_client_of_2025_03_26_accepts_batches() {
 #[tokio::test]
 async fn unreadable_lines_are_answered_without_id_only_where_that_exists() {
     for revision in REVISIONS {
-        let mut wire = Wire::open(everything::server(), revision, json!({})).await;
+        let mut wire = PipeEnd::open(everything::server(), revision, json!({})).await;
         wire.raw("garbage").await;
         if revision == "2025-11-25" {
             assert_eq!(wire.recv().await["error"]["code"], -32700);

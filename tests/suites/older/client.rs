@@ -20,7 +20,7 @@ async fn a_client_sends_an_older_server_nothing_it_does_not_know() {
             Ok(answer)
         });
         let capabilities = json!({ "completions": {}, "prompts": {} });
-        let (mut wire, client) = Wire::accept(builder, revision, capabilities).await;
+        let (mut wire, client) = PipeEnd::accept(builder, revision, capabilities).await;
         assert_eq!(client.revision().as_str(), revision);
         let reference = mcp_types::PromptReference::new("p").with_title("P");
         let resolved = [("b".to_owned(), "2".to_owned())].into();
@@ -61,7 +61,7 @@ async fn a_client_answers_no_forms_before_2025_06_18_and_no_urls_before_2025_11_
         let builder = Client::builder("host", "1")
             .on_elicit(async |form| form.decline())
             .on_elicit_url(async |url| url.decline());
-        let (mut wire, _client) = Wire::accept(builder, revision, json!({})).await;
+        let (mut wire, _client) = PipeEnd::accept(builder, revision, json!({})).await;
         let form =
             json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } });
         let url =
@@ -126,7 +126,7 @@ async fn an_offer_has_what_its_revision_has() {
             .on_sample(async |ask| Ok(ask.reply("m", "x")))
             .on_elicit(async |form| form.decline())
             .on_elicit_url(async |url| url.decline());
-        let (mut wire, transport) = Wire::server();
+        let (mut wire, transport) = PipeEnd::server();
         let connecting = tokio::spawn(builder.connect(transport));
         let offer = wire.welcome(revision.as_str(), json!({})).await;
         let revision = revision.as_str();
@@ -151,7 +151,7 @@ async fn a_root_has_no_metadata_where_it_has_none() {
         let mut root = Root::new("file:///a");
         root.meta = serde_json::from_value(json!({ "com.example/x": 1 })).unwrap();
         let builder = Client::builder("host", "1").roots([root]);
-        let (mut wire, _client) = Wire::accept(builder, revision, json!({})).await;
+        let (mut wire, _client) = PipeEnd::accept(builder, revision, json!({})).await;
         let answer = wire.call("roots/list", Value::Null).await;
         check(revision, &answer["roots"][0], "_meta", "2025-06-18");
     }
@@ -162,7 +162,7 @@ async fn a_root_has_no_metadata_where_it_has_none() {
 async fn completion_may_be_tried_where_it_cannot_be_declared() {
     for revision in REVISIONS {
         let builder = Client::builder("host", "1");
-        let (mut wire, client) = Wire::accept(builder, revision, json!({ "prompts": {} })).await;
+        let (mut wire, client) = PipeEnd::accept(builder, revision, json!({ "prompts": {} })).await;
         let reference = mcp_types::PromptReference::new("p");
         let call = client.complete(reference, "a", "", [].into());
         let completing = tokio::spawn(async move { call.await });

@@ -7,7 +7,7 @@ use crate::prelude::*;
 #[tokio::test]
 async fn decorations_are_left_out_where_they_are_unknown() {
     for revision in REVISIONS {
-        let mut wire = Wire::to(decorated());
+        let mut wire = PipeEnd::to(decorated());
         let result = wire.handshake(revision, json!({})).await;
         check(revision, &result["serverInfo"], "title", "2025-06-18");
         for member in ["icons", "description", "websiteUrl"] {
@@ -72,7 +72,7 @@ fn check_blocks(revision: &str, blocks: &[Value]) {
 #[tokio::test]
 async fn content_is_replaced_where_its_kind_is_unknown() {
     for revision in REVISIONS {
-        let mut wire = Wire::open(decorated(), revision, json!({})).await;
+        let mut wire = PipeEnd::open(decorated(), revision, json!({})).await;
         let result = wire.tool("structured", json!({})).await;
         check(revision, &result, "structuredContent", "2025-06-18");
         assert_eq!(result["content"][0]["text"], "{\"n\":7}");
@@ -93,7 +93,7 @@ async fn content_is_replaced_where_its_kind_is_unknown() {
 
 #[tokio::test]
 async fn completion_works_without_its_capability_in_2024_11_05() {
-    let mut wire = Wire::open(decorated(), "2024-11-05", json!({})).await;
+    let mut wire = PipeEnd::open(decorated(), "2024-11-05", json!({})).await;
     let params = json!({
         "ref": { "type": "ref/prompt", "name": "p" },
         "argument": { "name": "a", "value": "" }
@@ -107,7 +107,7 @@ async fn completion_works_without_its_capability_in_2024_11_05() {
 #[tokio::test]
 async fn methods_of_newer_revisions_do_not_exist_and_newer_members_are_ignored() {
     for revision in REVISIONS {
-        let mut wire = Wire::open(decorated(), revision, json!({})).await;
+        let mut wire = PipeEnd::open(decorated(), revision, json!({})).await;
         for method in [
             "tasks/get",
             "tasks/list",
@@ -130,7 +130,7 @@ async fn forms_exist_since_2025_06_18_and_urls_since_2025_11_25() {
     let capabilities = json!({ "elicitation": { "form": {}, "url": {} } });
     for revision in REVISIONS {
         for (tool, first) in [("form", "2025-06-18"), ("url", "2025-11-25")] {
-            let mut wire = Wire::open(asking(), revision, capabilities.clone()).await;
+            let mut wire = PipeEnd::open(asking(), revision, capabilities.clone()).await;
             let id = wire.request("tools/call", json!({ "name": tool })).await;
             let next = wire.recv().await;
             if since(first).contains(&revision) {
@@ -150,7 +150,7 @@ async fn forms_exist_since_2025_06_18_and_urls_since_2025_11_25() {
 #[tokio::test]
 async fn forms_are_fitted_to_2025_06_18() {
     let capabilities = json!({ "elicitation": {} });
-    let mut wire = Wire::open(everything::server(), "2025-06-18", capabilities).await;
+    let mut wire = PipeEnd::open(everything::server(), "2025-06-18", capabilities).await;
     wire.request(
         "tools/call",
         json!({ "name": "test_elicitation_sep1034_defaults" }),
@@ -178,7 +178,7 @@ async fn forms_are_fitted_to_2025_06_18() {
             .await?;
         Ok::<_, HandlerError>("asked")
     }));
-    let mut wire = Wire::open(titled, "2025-06-18", json!({ "elicitation": {} })).await;
+    let mut wire = PipeEnd::open(titled, "2025-06-18", json!({ "elicitation": {} })).await;
     wire.request("tools/call", json!({ "name": "ask" })).await;
     let question = wire.expect("elicitation/create").await;
     let asked = &question["params"]["requestedSchema"];
@@ -211,7 +211,7 @@ async fn sampling_is_fitted_to_revisions_without_tools() {
     });
     for revision in REVISIONS {
         let server = sampling(params.clone());
-        let mut wire = Wire::open(server, revision, json!({ "sampling": {} })).await;
+        let mut wire = PipeEnd::open(server, revision, json!({ "sampling": {} })).await;
         wire.request("tools/call", json!({ "name": "ask" })).await;
         let question = wire.expect("sampling/createMessage").await;
         let message = &question["params"]["messages"][0];
@@ -259,7 +259,7 @@ async fn a_server_request_that_the_revision_lacks_is_an_error() {
     ] {
         for revision in REVISIONS {
             let capabilities = json!({ "sampling": { "tools": {} } });
-            let mut wire = Wire::open(sampling(params.clone()), revision, capabilities).await;
+            let mut wire = PipeEnd::open(sampling(params.clone()), revision, capabilities).await;
             let id = wire.request("tools/call", json!({ "name": "ask" })).await;
             let next = wire.recv().await;
             if since(first).contains(&revision) {
@@ -281,7 +281,7 @@ async fn required_urls_have_a_code_since_2025_11_25_and_are_text_before() {
         let server = Server::new("s", "1").tool(Tool::new("visit", async |cx: Ctx| {
             Err::<String, _>(cx.urls_required([("Connect", "https://example.com/c")]))
         }));
-        let mut wire = Wire::open(server, revision, capabilities.clone()).await;
+        let mut wire = PipeEnd::open(server, revision, capabilities.clone()).await;
         let answer = wire
             .answer_to("tools/call", json!({ "name": "visit" }))
             .await;

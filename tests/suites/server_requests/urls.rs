@@ -98,7 +98,7 @@ async fn a_url_that_is_needed_first_is_an_error_only_clients_with_urls_see() {
         ("2025-11-25", json!({})),
         ("2025-06-18", able()),
     ] {
-        let mut wire = Wire::open(server.clone(), revision, capabilities).await;
+        let mut wire = PipeEnd::open(server.clone(), revision, capabilities).await;
         let result = wire.tool("ask", json!({})).await;
         assert_eq!(result["isError"], true, "{revision}: {result}");
         assert!(text(&result).contains(URL), "{revision}: {result}");

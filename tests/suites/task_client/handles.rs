@@ -7,13 +7,13 @@ use mcp_types::v2026_07_28::{
 };
 
 use super::{
-    ID, MODERN, Seen, about, accepting, all_of_tasks, client, done, flat, legacy, modern, nested,
-    question, quiet, reply, start, task_of,
+    ID, MODERN, SeenStates, about, accepting, all_of_tasks, client, done, flat, legacy, modern,
+    nested, question, quiet, reply, start, task_of,
 };
 use crate::prelude::*;
 
 /// Starts a call that the server continues as a task.
-async fn started(wire: &mut Wire, client: &Client) -> TaskHandle {
+async fn started(wire: &mut PipeEnd, client: &Client) -> TaskHandle {
     let starting = start(client);
     wire.respond("tools/call", flat("task", "working", json!({})))
         .await;
@@ -46,7 +46,7 @@ async fn a_stored_ticket_leads_back_to_the_task() {
     let ticket: TaskRef = serde_json::from_str(&stored).unwrap();
     let again = accepting().negotiation(Negotiation::Prior(ticket.known_version()));
     let (mut wire, client) = modern(again).await;
-    let seen = Seen::default();
+    let seen = SeenStates::default();
     let noted = seen.clone();
     let task = client
         .task(ticket)

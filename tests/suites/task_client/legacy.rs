@@ -4,13 +4,13 @@ use mcp_client::Error;
 use mcp_types::TaskStatus;
 
 use super::{
-    ID, RELATED, Seen, about, accepting, all_of_tasks, call, client, done, form, legacy, nested,
-    quiet, reply, start, task_of,
+    ID, RELATED, SeenStates, about, accepting, all_of_tasks, call, client, done, form, legacy,
+    nested, quiet, reply, start, task_of,
 };
 use crate::prelude::*;
 
 /// Calls a tool that only runs as a task, and answers with a task.
-async fn created(builder: Builder) -> (Wire, Client, super::Calling) {
+async fn created(builder: Builder) -> (PipeEnd, Client, super::Calling) {
     let (mut wire, client) = legacy(builder, all_of_tasks(), "required").await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;
@@ -20,7 +20,7 @@ async fn created(builder: Builder) -> (Wire, Client, super::Calling) {
     (wire, client, calling)
 }
 
-async fn get(wire: &mut Wire, status: &str) {
+async fn get(wire: &mut PipeEnd, status: &str) {
     let request = about(wire, "tasks/get").await;
     wire.answer(&request, nested(status)).await;
 }
@@ -68,7 +68,7 @@ async fn what_a_task_asks_comes_along_with_its_outcome() {
 // proves: TASK-030
 #[tokio::test(start_paused = true)]
 async fn status_notifications_count_and_do_not_replace_polling() {
-    let seen = Seen::default();
+    let seen = SeenStates::default();
     let noted = seen.clone();
     let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
     let calling = tokio::spawn(async move {
@@ -245,7 +245,7 @@ async fn a_lost_result_is_requested_again() {
 }
 
 /// Returns the next request for the result; the earlier one is cancelled.
-async fn about_after_a_cancel(wire: &mut Wire, lost: &Value) -> Value {
+async fn about_after_a_cancel(wire: &mut PipeEnd, lost: &Value) -> Value {
     let start = tokio::time::Instant::now();
     let cancel = wire.recv_patiently().await;
     assert_eq!(cancel["method"], "notifications/cancelled", "{cancel}");

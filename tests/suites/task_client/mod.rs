@@ -31,8 +31,8 @@ fn accepting() -> Builder {
 }
 
 /// Connects a client to a scripted stateless server.
-async fn modern(builder: Builder) -> (Wire, Client) {
-    let (mut wire, transport) = Wire::server();
+async fn modern(builder: Builder) -> (PipeEnd, Client) {
+    let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(builder.connect(transport));
     let probe = wire.recv_patiently().await;
     assert_eq!(probe["method"], "server/discover");
@@ -54,9 +54,9 @@ fn all_of_tasks() -> Value {
 }
 
 /// Opens a session with a scripted server whose tool has this `taskSupport`.
-async fn legacy(builder: Builder, tasks: Value, support: &str) -> (Wire, Client) {
+async fn legacy(builder: Builder, tasks: Value, support: &str) -> (PipeEnd, Client) {
     let capabilities = json!({ "tools": {}, "tasks": tasks });
-    let (mut wire, client) = Wire::accept(builder, LEGACY, capabilities).await;
+    let (mut wire, client) = PipeEnd::accept(builder, LEGACY, capabilities).await;
     let listing = {
         let client = client.clone();
         tokio::spawn(async move { client.list_tools().await })
@@ -123,7 +123,7 @@ fn question(message: &str) -> Value {
 }
 
 /// Returns the next request, which must be this one about the task.
-async fn about(wire: &mut Wire, method: &str) -> Value {
+async fn about(wire: &mut PipeEnd, method: &str) -> Value {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], method, "{request}");
     assert_eq!(request["params"]["taskId"], ID, "{request}");
@@ -132,7 +132,7 @@ async fn about(wire: &mut Wire, method: &str) -> Value {
 }
 
 /// Answers the next request, which must be this one about the task; returns it.
-async fn reply(wire: &mut Wire, method: &str, result: Value) -> Value {
+async fn reply(wire: &mut PipeEnd, method: &str, result: Value) -> Value {
     let request = about(wire, method).await;
     wire.answer(&request, result).await;
     request
@@ -154,9 +154,9 @@ async fn task_of(starting: JoinHandle<Result<CallStart, Error>>) -> TaskHandle {
 
 /// The reported states.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<TaskStatus>>>);
+struct SeenStates(Arc<Mutex<Vec<TaskStatus>>>);
 
-impl Seen {
+impl SeenStates {
     fn note(&self, status: &TaskStatus) {
         self.0.lock().unwrap().push(status.clone());
     }
@@ -167,7 +167,7 @@ impl Seen {
 }
 
 /// Checks that nothing is sent for longer than any wait in the tests.
-async fn quiet(wire: &mut Wire) {
+async fn quiet(wire: &mut PipeEnd) {
     let more = timeout(Duration::from_secs(3_600), wire.recv_patiently()).await;
     assert!(more.is_err(), "{more:?}");
 }

@@ -5,12 +5,13 @@ use mcp_types::TaskStatus;
 use tokio::time::Instant;
 
 use super::{
-    ID, Seen, about, accepting, call, client, done, flat, form, modern, question, quiet, reply,
+    ID, SeenStates, about, accepting, call, client, done, flat, form, modern, question, quiet,
+    reply,
 };
 use crate::prelude::*;
 
 /// Starts a call that is answered with a task.
-async fn created(builder: Builder) -> (Wire, Client, super::Calling) {
+async fn created(builder: Builder) -> (PipeEnd, Client, super::Calling) {
     let (mut wire, client) = modern(builder).await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;
@@ -24,7 +25,7 @@ async fn created(builder: Builder) -> (Wire, Client, super::Calling) {
     (wire, client, calling)
 }
 
-async fn get(wire: &mut Wire, status: &str, more: Value) {
+async fn get(wire: &mut PipeEnd, status: &str, more: Value) {
     let request = about(wire, "tasks/get").await;
     wire.answer(&request, flat("complete", status, more)).await;
 }
@@ -208,7 +209,7 @@ async fn dropping_the_call_gives_the_task_up() {
 #[tokio::test(start_paused = true)]
 async fn the_cap_holds_for_the_whole_call_and_silence_for_each_look() {
     let (mut wire, client) = modern(client()).await;
-    let seen = Seen::default();
+    let seen = SeenStates::default();
     let noted = seen.clone();
     let start = Instant::now();
     let second = Duration::from_secs(1);
@@ -252,7 +253,7 @@ async fn nothing_else_becomes_a_task() {
     let (mut wire, client) = modern(client()).await;
     let none: [(&str, &str); 0] = [];
     let calling = tokio::spawn(async move { client.get_prompt("p", none).await });
-    wire.respond("tools/call", flat("task", "working", json!({})))
+    wire.respond("prompts/get", flat("task", "working", json!({})))
         .await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Protocol(_)), "{error}");

@@ -5,7 +5,7 @@ use mcp_server::TaskMode;
 use mcp_tests::wire::connect;
 use mcp_types::TaskStatus;
 
-use super::{Seen, accepting, client};
+use super::{SeenStates, accepting, client};
 use crate::peer::calling;
 use crate::prelude::*;
 
@@ -61,7 +61,7 @@ async fn with(builder: Builder, revision: Revision, tools: Vec<Tool>) -> Client 
 async fn a_task_that_requests_input_is_one_await_on_all_revisions() {
     for revision in ERAS {
         let client = with(accepting(), revision, vec![hello()]).await;
-        let seen = Seen::default();
+        let seen = SeenStates::default();
         let noted = seen.clone();
         // The tool was never listed.
         let call = client.call_tool("hello", json!({}));
@@ -123,7 +123,7 @@ async fn a_handle_supports_all_operations_on_all_revisions() {
         assert_eq!(result.joined_text(), "hello, octocat", "{revision}");
 
         let mut unknown = serde_json::to_value(client_ticket(&stored)).unwrap();
-        unknown["id"] = json!("nobody");
+        unknown["id"] = json!("unknown");
         let task = client.task(serde_json::from_value(unknown).unwrap());
         let error = task.wait().await.unwrap_err();
         assert!(

@@ -10,7 +10,7 @@ use crate::prelude::*;
 
 /// A client whose user responds on demand.
 struct Slow {
-    wire: Wire,
+    wire: PipeEnd,
     _client: Client,
     go: Arc<Notify>,
     dropped: Arc<AtomicUsize>,
@@ -52,8 +52,8 @@ async fn slow(limits: TaskLimits) -> Slow {
     }
 }
 
-async fn connected(builder: Builder) -> (Wire, Client) {
-    Wire::accept(builder, LEGACY, json!({ "tools": {} })).await
+async fn connected(builder: Builder) -> (PipeEnd, Client) {
+    PipeEnd::accept(builder, LEGACY, json!({ "tools": {} })).await
 }
 
 fn wanted(message: &str, task: Value) -> Value {
@@ -130,7 +130,7 @@ async fn what_may_be_a_task_is_declared_where_it_is_answered() {
         ),
     ];
     for (builder, expected) in table {
-        let (mut wire, transport) = Wire::server();
+        let (mut wire, transport) = PipeEnd::server();
         let builder = builder.negotiation(Negotiation::Legacy);
         let connecting = tokio::spawn(builder.connect(transport));
         let params = wire.welcome(LEGACY, json!({})).await;
@@ -231,7 +231,7 @@ async fn what_is_not_there_is_refused() {
     let id = slow.create("who?").await;
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
         for params in [
-            json!({ "taskId": "nobody" }),
+            json!({ "taskId": "unknown" }),
             json!({ "taskId": 7 }),
             json!({}),
         ] {
@@ -345,7 +345,7 @@ async fn older_revisions_have_no_tasks() {
     let builder = client()
         .on_elicit(async |form| form.decline())
         .tasks(TaskLimits::default());
-    let (mut wire, _client) = Wire::accept(builder, "2025-06-18", json!({})).await;
+    let (mut wire, _client) = PipeEnd::accept(builder, "2025-06-18", json!({})).await;
     let answer = wire
         .call("elicitation/create", wanted("who?", json!({})))
         .await;

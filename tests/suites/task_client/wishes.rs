@@ -15,7 +15,7 @@ fn wished(client: &Client) -> super::Calling {
 }
 
 /// Returns the `task` member of a call, which is answered with a result.
-async fn asks_for(wire: &mut Wire, calling: super::Calling) -> Value {
+async fn asks_for(wire: &mut PipeEnd, calling: super::Calling) -> Value {
     let request = wire.recv_patiently().await;
     assert_eq!(request["method"], "tools/call", "{request}");
     assert!(request["params"]["_meta"]["task"].is_null(), "{request}");
@@ -62,7 +62,7 @@ async fn no_task_is_requested_if_the_server_declares_none_for_calls() {
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
-    let (mut wire, client) = Wire::accept(client(), LEGACY, capabilities).await;
+    let (mut wire, client) = PipeEnd::accept(client(), LEGACY, capabilities).await;
     // Some servers answer a plain call of such a tool with a failed result.
     let calling = call(&client);
     wire.respond("tools/list", tools("required")).await;
@@ -72,7 +72,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
 
     // An unlisted tool is called directly; a rejection makes the client list the tools again.
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
-    let (mut wire, client) = Wire::accept(super::client(), LEGACY, capabilities).await;
+    let (mut wire, client) = PipeEnd::accept(super::client(), LEGACY, capabilities).await;
     let calling = call(&client);
     let request = wire.expect("tools/list").await;
     wire.refuse(&request, -32603, "not now").await;
@@ -86,7 +86,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     assert_eq!(asks_for(&mut wire, calling).await, json!({}));
 
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
-    let (mut wire, client) = Wire::accept(super::client(), LEGACY, capabilities).await;
+    let (mut wire, client) = PipeEnd::accept(super::client(), LEGACY, capabilities).await;
     let calling = wished(&client);
     wire.respond("tools/list", tools("optional")).await;
     assert_eq!(asks_for(&mut wire, calling).await, json!({ "ttl": 90_000 }));

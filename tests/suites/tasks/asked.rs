@@ -18,7 +18,7 @@ fn server() -> Server {
         let answer = cx.elicit::<Name>("Who are you?").await?;
         Ok::<_, HandlerError>(match answer.accepted() {
             Some(name) => format!("Hello, {}!", name.name),
-            None => "Hello, nobody!".to_owned(),
+            None => "Hello, stranger!".to_owned(),
         })
     };
     Server::new("asks", "1").tool(Tool::new("ask", ask))
@@ -79,7 +79,7 @@ async fn a_client_without_tasks_gets_a_plain_request() {
         let declined = json!({ "action": "decline" });
         peer.wire.answer(&question, declined).await;
         let answer = peer.answer(&call).await;
-        assert_eq!(answer["result"]["content"][0]["text"], "Hello, nobody!");
+        assert_eq!(answer["result"]["content"][0]["text"], "Hello, stranger!");
     }
 }
 

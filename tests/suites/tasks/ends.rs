@@ -116,7 +116,7 @@ fn what_is_expired_is_gone() {
 
 // proves: TASK-050, TASK-082, M-TASK-029
 #[tokio::test(start_paused = true)]
-async fn a_task_whose_time_is_over_fails_with_the_reason() {
+async fn an_expired_task_fails_with_the_reason() {
     let gate = gate();
     let mut peer = Peer::legacy(gate.server, json!({})).await;
     let params = json!({ "name": "work", "task": { "ttl": 5_000 } });

@@ -42,7 +42,7 @@ async fn whose(cx: Ctx) -> String {
     tokio::task::yield_now().await;
     let owner = cx
         .principal()
-        .map_or("nobody", Principal::as_str)
+        .map_or("no user", Principal::as_str)
         .to_owned();
     format!(
         "{owner}, {:?}, {}",

@@ -5,7 +5,7 @@ use super::*;
 // proves: TASK-001, TASK-002
 #[tokio::test]
 async fn tasks_are_declared_where_there_is_something_to_run_as_one() {
-    let mut wire = Wire::to(gate().server);
+    let mut wire = PipeEnd::to(gate().server);
     let opened = wire.handshake("2025-11-25", json!({})).await;
     let expected = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
     assert_eq!(opened["capabilities"]["tasks"], expected);
@@ -20,14 +20,14 @@ async fn tasks_are_declared_where_there_is_something_to_run_as_one() {
     assert_eq!(support[..3], [&optional, &required, &optional]);
     assert_eq!(support.last(), Some(&&Value::Null));
 
-    let mut older = Wire::to(gate().server);
+    let mut older = PipeEnd::to(gate().server);
     let opened = older.handshake("2025-06-18", json!({})).await;
     assert_eq!(opened["capabilities"]["tasks"], Value::Null);
     older
         .expect_error("tasks/get", json!({ "taskId": "x" }), -32601)
         .await;
 
-    let mut plain = Wire::to(Server::new("plain", "1").tool(Tool::new("plain", || "x")));
+    let mut plain = PipeEnd::to(Server::new("plain", "1").tool(Tool::new("plain", || "x")));
     let opened = plain.handshake("2025-11-25", json!({})).await;
     assert_eq!(opened["capabilities"]["tasks"], Value::Null);
 }

@@ -61,7 +61,7 @@ fn gate() -> Gate {
             let _permit = go.acquire().await;
             Ok::<_, HandlerError>(match answer.accepted() {
                 Some(name) => format!("Hello, {}!", name.name),
-                None => "Hello, nobody!".to_owned(),
+                None => "Hello, stranger!".to_owned(),
             })
         }
     };
@@ -86,7 +86,7 @@ fn gate() -> Gate {
 
 /// A client that stores other messages while it waits for a response.
 struct Peer {
-    wire: Wire,
+    wire: PipeEnd,
     meta: Value,
     heard: Vec<Value>,
 }
@@ -94,7 +94,7 @@ struct Peer {
 impl Peer {
     /// Opens a session.
     async fn legacy(service: impl Service, capabilities: Value) -> Self {
-        let wire = Wire::open(service, "2025-11-25", capabilities).await;
+        let wire = PipeEnd::open(service, "2025-11-25", capabilities).await;
         Self {
             wire,
             meta: Value::Null,
@@ -105,7 +105,7 @@ impl Peer {
     /// Creates a client without a session that declares these capabilities with each request.
     fn modern(service: impl Service, capabilities: Value) -> Self {
         Self {
-            wire: Wire::to(service),
+            wire: PipeEnd::to(service),
             meta: json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": capabilities

@@ -53,7 +53,10 @@ async fn a_client_that_waits_again_gets_the_server_request_again() {
     peer.wire
         .answer(&question, json!({ "action": "decline" }))
         .await;
-    assert_eq!(text(&peer.answer(&again).await["result"]), "Hello, nobody!");
+    assert_eq!(
+        text(&peer.answer(&again).await["result"]),
+        "Hello, stranger!"
+    );
 }
 
 #[tokio::test]

@@ -22,14 +22,14 @@ impl Role {
 
 /// The transport of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Carrier {
+pub(super) enum TransportKind {
     Stdio,
     Http,
     /// The HTTP+SSE transport of 2024-11-05.
     Sse,
 }
 
-impl Carrier {
+impl TransportKind {
     const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
 
     pub(super) fn name(self) -> &'static str {
@@ -50,22 +50,22 @@ impl Carrier {
 pub(super) struct Case {
     pub(super) title: String,
     pub(super) role: Role,
-    pub(super) carriers: Vec<Carrier>,
+    pub(super) carriers: Vec<TransportKind>,
     pub(super) revisions: Vec<&'static str>,
     pub(super) fixture: String,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
 }
 
 /// One step, and where it applies.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct ScriptStep {
     pub(super) line: usize,
     only: Vec<When>,
     pub(super) act: Act,
 }
 
-impl Step {
-    pub(super) fn holds(&self, carrier: Carrier, revision: &str) -> bool {
+impl ScriptStep {
+    pub(super) fn holds(&self, carrier: TransportKind, revision: &str) -> bool {
         self.only.iter().all(|when| match when {
             When::Over(this) => *this == carrier,
             When::Since(date) => revision >= *date,
@@ -76,7 +76,7 @@ impl Step {
 
 #[derive(Debug)]
 enum When {
-    Over(Carrier),
+    Over(TransportKind),
     Since(&'static str),
     Before(&'static str),
 }
@@ -134,7 +134,7 @@ impl Case {
 struct Header {
     guarded: bool,
     role: Option<Role>,
-    carriers: Vec<Carrier>,
+    carriers: Vec<TransportKind>,
     revisions: Vec<&'static str>,
     fixture: Option<String>,
 }
@@ -154,7 +154,7 @@ impl Header {
             }
             "carriers" => {
                 for name in value.split(' ') {
-                    let carrier = Carrier::named(name);
+                    let carrier = TransportKind::named(name);
                     self.carriers
                         .push(carrier.ok_or_else(|| format!("no carrier {name:?}"))?);
                 }
@@ -171,7 +171,7 @@ impl Header {
         Ok(())
     }
 
-    fn case(self, title: &str, steps: Vec<Step>) -> Result<Case, String> {
+    fn case(self, title: &str, steps: Vec<ScriptStep>) -> Result<Case, String> {
         if !self.guarded || self.carriers.is_empty() || self.revisions.is_empty() {
             return Err("guards or proves, carriers and revisions are needed".to_owned());
         }
@@ -191,7 +191,7 @@ fn date(name: &str) -> Result<&'static str, String> {
     known.ok_or_else(|| format!("no revision {name:?}"))
 }
 
-fn steps(body: &str, first: usize) -> Result<Vec<Step>, Fault> {
+fn steps(body: &str, first: usize) -> Result<Vec<ScriptStep>, Fault> {
     let mut whole: Vec<(usize, String)> = Vec::new();
     for (at, line) in body.lines().enumerate() {
         if line.is_empty() || line.starts_with('#') {
@@ -211,12 +211,12 @@ fn steps(body: &str, first: usize) -> Result<Vec<Step>, Fault> {
         .collect()
 }
 
-fn step(line: usize, text: &str) -> Result<Step, String> {
+fn step(line: usize, text: &str) -> Result<ScriptStep, String> {
     let mut only = Vec::new();
     let mut rest = text;
     loop {
         let (word, more) = word(rest);
-        if let Some(carrier) = Carrier::named(word) {
+        if let Some(carrier) = TransportKind::named(word) {
             only.push(When::Over(carrier));
             rest = more;
             continue;
@@ -230,7 +230,7 @@ fn step(line: usize, text: &str) -> Result<Step, String> {
         rest = after;
     }
     let act = act(rest)?;
-    Ok(Step { line, only, act })
+    Ok(ScriptStep { line, only, act })
 }
 
 fn act(text: &str) -> Result<Act, String> {

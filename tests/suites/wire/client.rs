@@ -7,7 +7,7 @@ use mcp_types as types;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::case::{Act, Carrier, Case};
+use super::case::{Act, Case, TransportKind};
 use super::fixtures;
 use super::scripted::Scripted;
 use super::talk::{Carried, Failed, PATIENCE, Talk};
@@ -21,23 +21,23 @@ type Ended = Result<Value, String>;
 
 pub(super) async fn hold(
     case: &Case,
-    carrier: Carrier,
+    carrier: TransportKind,
     revision: &'static str,
 ) -> Result<(), Failed> {
     let (heard, told) = mpsc::channel(256);
     let host = fixtures::host(&case.fixture, &heard);
     let (server, connecting) = match carrier {
-        Carrier::Stdio => {
-            let (wire, pipe) = Wire::server();
+        TransportKind::Stdio => {
+            let (wire, pipe) = PipeEnd::server();
             (Server::Stdio(wire), tokio::spawn(host.connect(pipe)))
         }
-        Carrier::Http => {
+        TransportKind::Http => {
             let (scripted, network) = Scripted::new();
             let url = Http::new("http://localhost/mcp").expect("a URL");
             let connecting = tokio::spawn(host.connect(url.service(network)));
             (Server::Http(scripted), connecting)
         }
-        Carrier::Sse => panic!("clients are not scripted over sse"),
+        TransportKind::Sse => panic!("clients are not scripted over sse"),
     };
     let mut held = Held {
         talk: Talk::new(server, revision),
@@ -190,10 +190,7 @@ impl Held {
                 .talk
                 .failed(line, format!("what became of the call {name}?")));
         }
-        client
-            .close()
-            .await
-            .expect("the client leaves in good order");
+        client.close().await.expect("the client ends gracefully");
         Ok(())
     }
 }
@@ -231,7 +228,7 @@ fn call(
 
 /// The script's side.
 enum Server {
-    Stdio(Wire),
+    Stdio(PipeEnd),
     Http(Scripted),
 }
 

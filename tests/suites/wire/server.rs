@@ -7,21 +7,21 @@ use mcp_transport_http::LegacyEndpoint;
 use tokio::sync::mpsc;
 use tower_service::Service as _;
 
-use super::case::{Act, Carrier, Case};
+use super::case::{Act, Case, TransportKind};
 use super::fixtures;
 use super::talk::{Carried, Failed, Talk};
 use crate::prelude::*;
 
 pub(super) async fn hold(
     case: &Case,
-    carrier: Carrier,
+    carrier: TransportKind,
     revision: &'static str,
 ) -> Result<(), Failed> {
     let server = fixtures::server(&case.fixture);
     let carried = match carrier {
-        Carrier::Stdio => Client::Stdio(Wire::to(server)),
-        Carrier::Http => Client::Http(Box::new(Http::new(server))),
-        Carrier::Sse => Client::Sse(Sse::open(server).await),
+        TransportKind::Stdio => Client::Stdio(PipeEnd::to(server)),
+        TransportKind::Http => Client::Http(Box::new(Http::new(server))),
+        TransportKind::Sse => Client::Sse(Sse::open(server).await),
     };
     let mut talk = Talk::new(carried, revision);
     let mut opened = false;
@@ -52,7 +52,7 @@ pub(super) async fn hold(
         talk.silent(last).await?;
     }
     if let Client::Stdio(wire) = talk.carried {
-        wire.close().await.expect("the server leaves in good order");
+        wire.close().await.expect("the server ends gracefully");
     }
     Ok(())
 }
@@ -85,7 +85,7 @@ async fn open(
 
 /// The script's side.
 enum Client {
-    Stdio(Wire),
+    Stdio(PipeEnd),
     Http(Box<Http>),
     Sse(Sse),
 }

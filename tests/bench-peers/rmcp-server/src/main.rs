@@ -92,7 +92,7 @@ fn router(more: usize) -> ToolRouter<Bench> {
     let echo = router.map.get("echo").map(|route| route.attr.clone());
     for (n, mut tool) in (0..more).zip(std::iter::repeat(echo).flatten()) {
         tool.name = format!("dummy_{n:04}").into();
-        tool.description = Some("Stands beside the others in the list".into());
+        tool.description = Some("Makes the list of tools a longer one".into());
         router.add_route(ToolRoute::new_dyn(tool, |_| {
             let result = CallToolResult::success(vec![ContentBlock::text("dummy")]);
             Box::pin(async move { Ok(result.into()) })

@@ -64,7 +64,7 @@ fn router(more: usize) -> McpRouter {
     }
     for n in 0..more {
         let dummy = ToolBuilder::new(format!("dummy_{n:04}"))
-            .description("Stands beside the others in the list")
+            .description("Makes the list of tools a longer one")
             .handler(|echo: Echo| async move { Ok(CallToolResult::text(echo.message)) })
             .build();
         router = router.tool(dummy);

@@ -71,7 +71,7 @@ struct Text<'a> {
     #[serde(rename = "resultType", skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<Stamp>,
+    meta: Option<ResultMeta>,
 }
 
 #[derive(Serialize)]
@@ -81,7 +81,7 @@ struct Block<'a> {
 }
 
 #[derive(Serialize)]
-struct Stamp {
+struct ResultMeta {
     #[serde(rename = "io.modelcontextprotocol/serverInfo")]
     server: Server,
 }
@@ -140,7 +140,7 @@ impl Baseline {
     /// Answers one message.
     ///
     /// # Errors
-    /// It is none that the load sends.
+    /// The load does not send such a request.
     pub fn answer(&self, message: &[u8]) -> Result<Answer, Fault> {
         let request: Request<'_> = serde_json::from_slice(message)?;
         let Some(id) = request.id else {
@@ -231,7 +231,7 @@ fn text(id: &RawValue, text: &str, modern: bool) -> Result<Vec<u8>, Fault> {
     let result = Text {
         content,
         kind: modern.then_some("complete"),
-        meta: modern.then_some(Stamp { server: SERVER }),
+        meta: modern.then_some(ResultMeta { server: SERVER }),
     };
     let response = Response {
         jsonrpc: "2.0",
@@ -296,7 +296,7 @@ fn tools(more: usize) -> Vec<Value> {
     tools.extend((0..more).map(|n| {
         json!({
             "name": format!("dummy_{n:04}"),
-            "description": "Stands beside the others in the list",
+            "description": "Makes the list of tools a longer one",
             "inputSchema": message(),
         })
     }));

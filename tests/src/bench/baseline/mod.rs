@@ -44,7 +44,7 @@ mod tests {
 
     use super::*;
     use crate::bench::server::server;
-    use crate::bench::words::{Asked, Wire, Words, opening};
+    use crate::bench::words::{Protocol, Words, Workload, opening};
 
     /// What the measured server answers, line by line.
     async fn served(lines: &[u8]) -> Vec<Value> {
@@ -67,17 +67,17 @@ mod tests {
     #[tokio::test]
     async fn the_baseline_and_the_server_give_the_same_answers() {
         let baseline = Baseline::new(3);
-        for wire in [Wire::Stdio, Wire::StdioModern] {
+        for wire in [Protocol::Stdio, Protocol::StdioModern] {
             let mut lines = match wire {
-                Wire::Stdio => opening(wire, "", None).to_vec(),
+                Protocol::Stdio => opening(wire, "", None).to_vec(),
                 _ => Vec::new(),
             };
             let skipped = lines.len() / 2;
             for asked in [
-                Asked::Echo(64),
-                Asked::Big(9),
-                Asked::Steps(2),
-                Asked::List(7),
+                Workload::Echo(64),
+                Workload::Big(9),
+                Workload::Steps(2),
+                Workload::List(7),
             ] {
                 let mut line = Vec::new();
                 Words::new(wire, asked, "", None).write(7, &mut line);

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::check::Check;
-use super::child::Served;
+use super::child::ServerProcess;
 use super::cpu::cpu;
 use super::figures::{Figures, Times};
 use super::http::Connection;
@@ -16,14 +16,14 @@ use super::memory;
 use super::options::{Limit, Options};
 use super::stdio::{Lines, Pace};
 use crate::bench::Fault;
-use crate::bench::words::{Asked, Wire, Words, opening};
+use crate::bench::words::{Protocol, Words, Workload, opening};
 
 /// How much longer a run may take than it should: to start the server, to warm up, and for the last answers.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// Starts the server, makes the calls, ends the server.
 pub(super) async fn run(options: &Options) -> Result<Figures, Fault> {
-    let mut served = Served::start(&options.program)?;
+    let mut served = ServerProcess::start(&options.program)?;
     let all = options.limit.time + options.warm + GRACE;
     let figures = timeout(all, measure(options, &mut served))
         .await
@@ -32,7 +32,7 @@ pub(super) async fn run(options: &Options) -> Result<Figures, Fault> {
     Ok(figures)
 }
 
-async fn measure(options: &Options, served: &mut Served) -> Result<Figures, Fault> {
+async fn measure(options: &Options, served: &mut ServerProcess) -> Result<Figures, Fault> {
     let mut client = Client::open(options, served).await?;
     if !options.warm.is_zero() {
         let warm = Limit {
@@ -74,7 +74,7 @@ pub(super) enum Client {
 }
 
 impl Client {
-    pub(super) async fn open(options: &Options, served: &mut Served) -> Result<Self, Fault> {
+    pub(super) async fn open(options: &Options, served: &mut ServerProcess) -> Result<Self, Fault> {
         let (wire, asked) = (options.wire, options.asked);
         let check = Check::new(asked);
         if wire.is_http() {
@@ -156,7 +156,12 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    async fn open(wire: Wire, asked: Asked, host: &str, check: &Arc<Check>) -> Result<Self, Fault> {
+    async fn open(
+        wire: Protocol,
+        asked: Workload,
+        host: &str,
+        check: &Arc<Check>,
+    ) -> Result<Self, Fault> {
         let mut connection = Connection::open(host).await?;
         let session = match wire.is_stateless() {
             true => None,
@@ -196,7 +201,7 @@ impl Caller {
 
 /// Opens a session on a connection, and returns its id, if the server has such.
 pub(super) async fn open_session(
-    wire: Wire,
+    wire: Protocol,
     host: &str,
     connection: &mut Connection,
 ) -> Result<Option<String>, Fault> {
@@ -206,7 +211,7 @@ pub(super) async fn open_session(
         return Err(format!("initialize: {}", reply.head.status).into());
     }
     let session = reply.head.session;
-    if wire == Wire::Http && session.is_none() {
+    if wire == Protocol::Http && session.is_none() {
         return Err("the server has opened no session".into());
     }
     let [_, initialized] = opening(wire, host, session.as_deref());

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::bench::Fault;
-use crate::bench::words::Asked;
+use crate::bench::words::Workload;
 
 #[derive(Deserialize)]
 struct Message<'a> {
@@ -48,12 +48,12 @@ pub(super) enum Found {
 /// Knows what is asked for.
 #[derive(Debug)]
 pub(super) struct Check {
-    asked: Asked,
+    asked: Workload,
     text: String,
 }
 
 impl Check {
-    pub(super) fn new(asked: Asked) -> Self {
+    pub(super) fn new(asked: Workload) -> Self {
         Self {
             asked,
             text: asked.text(),
@@ -63,7 +63,7 @@ impl Check {
     /// How many notifications come with an answer.
     pub(super) fn notifications(&self) -> usize {
         match self.asked {
-            Asked::Steps(count) => count,
+            Workload::Steps(count) => count,
             _ => 0,
         }
     }
@@ -88,7 +88,7 @@ impl Check {
             return Err(wrong("the call failed"));
         };
         let fits = match self.asked {
-            Asked::List(count) => result.tools.is_some_and(|tools| tools.len() == count),
+            Workload::List(count) => result.tools.is_some_and(|tools| tools.len() == count),
             _ => {
                 let mut content = result.content.unwrap_or_default();
                 let last = content.pop();
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_right_answer_passes_and_no_other() {
-        let check = Check::new(Asked::Echo(3));
+        let check = Check::new(Workload::Echo(3));
         assert!(check.body(answer(7, "xxx").as_bytes(), false, 7).is_ok());
         for wrong in [
             answer(7, "xxy"),
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_stream_holds_all_notifications_and_one_answer() {
-        let check = Check::new(Asked::Steps(2));
+        let check = Check::new(Workload::Steps(2));
         let note = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n\n";
         let last = format!("id: 1\ndata: {}\n\n", answer(1, "done"));
         let whole = format!("data:\n\n{note}{note}{last}");
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_list_is_counted() {
         let list = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{},{}]}}"#;
-        assert!(Check::new(Asked::List(2)).body(list, false, 1).is_ok());
-        assert!(Check::new(Asked::List(3)).body(list, false, 1).is_err());
+        assert!(Check::new(Workload::List(2)).body(list, false, 1).is_ok());
+        assert!(Check::new(Workload::List(3)).body(list, false, 1).is_err());
     }
 }

@@ -21,13 +21,13 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// A server, which is ended when this is dropped.
 #[derive(Debug)]
-pub(super) struct Served {
+pub(super) struct ServerProcess {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Option<BufReader<ChildStdout>>,
 }
 
-impl Served {
+impl ServerProcess {
     /// Starts a program on the server's core; this thread goes to the other.
     pub(super) fn start(program: &[String]) -> Result<Self, Fault> {
         let cores = Cores::new();
@@ -102,7 +102,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // Of no effect where it has been waited for.
         let _ = self.child.kill();

@@ -60,7 +60,7 @@ impl Times {
         }
     }
 
-    /// Adds the calls of somebody else.
+    /// Adds the calls of another caller.
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;
         let room = MOST_TIMES - self.nanos.len();

@@ -47,7 +47,7 @@ impl Connection {
     /// Connects.
     ///
     /// # Errors
-    /// Nobody listens there.
+    /// No server listens there.
     pub(super) async fn open(host: &str) -> Result<Self, Fault> {
         let stream = TcpStream::connect(host).await?;
         stream.set_nodelay(true)?;

@@ -7,11 +7,11 @@ use tokio::time::{sleep, timeout};
 
 use super::calls::open_session;
 use super::check::Check;
-use super::child::Served;
+use super::child::ServerProcess;
 use super::http::Connection;
 use super::options::Options;
 use crate::bench::Fault;
-use crate::bench::words::{Wire, Words, listening};
+use crate::bench::words::{Protocol, Words, listening};
 
 /// How long all of it may take.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -42,7 +42,7 @@ enum Held {
 /// Measures each with a server of its own: memory that was freed would be used again, and not be seen.
 pub(super) async fn run(options: &Options) -> Result<Memory, Fault> {
     let held = async |what| {
-        let mut served = Served::start(&options.program)?;
+        let mut served = ServerProcess::start(&options.program)?;
         let host = served.host()?;
         let measured = timeout(LIMIT, measure(options, &host, &served, what))
             .await
@@ -51,7 +51,7 @@ pub(super) async fn run(options: &Options) -> Result<Memory, Fault> {
         Ok::<_, Fault>(measured)
     };
     let (idle, connection) = held(Held::Connection).await?;
-    let has_sessions = options.wire == Wire::Http;
+    let has_sessions = options.wire == Protocol::Http;
     let (session, stream) = match has_sessions {
         true => (held(Held::Session).await?.1, held(Held::Stream).await?.1),
         false => (None, None),
@@ -68,7 +68,7 @@ pub(super) async fn run(options: &Options) -> Result<Memory, Fault> {
 async fn measure(
     options: &Options,
     host: &str,
-    served: &Served,
+    served: &ServerProcess,
     held: Held,
 ) -> Result<(u64, Option<f64>), Fault> {
     // The first is no different, but what everybody shares is made for it.
@@ -93,7 +93,7 @@ pub(super) async fn beside(options: &Options, host: &str) -> Result<Vec<Connecti
     let mut all = Vec::with_capacity(options.beside);
     for _ in 0..options.beside {
         let stream = match options.wire {
-            Wire::Http => one(options, host, Held::Stream).await?,
+            Protocol::Http => one(options, host, Held::Stream).await?,
             _ => None,
         };
         all.push(match stream {
@@ -133,7 +133,7 @@ async fn one(options: &Options, host: &str, held: Held) -> Result<Option<Connect
     Ok(Some(connection))
 }
 
-async fn resident(served: &Served) -> Result<u64, Fault> {
+async fn resident(served: &ServerProcess) -> Result<u64, Fault> {
     // Connections that were closed are noticed a little later.
     sleep(SETTLE).await;
     served.resident()

@@ -45,7 +45,7 @@ pub fn run(args: impl Iterator<Item = String>) -> Result<(), Fault> {
 /// Prints figures as one line of JSON.
 ///
 /// # Errors
-/// Nobody reads stdout.
+/// stdout is closed.
 pub fn print(figures: &impl Serialize) -> Result<(), Fault> {
     let line = serde_json::to_string(figures)?;
     Ok(writeln!(std::io::stdout(), "{line}")?)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bench::Fault;
-use crate::bench::words::{Asked, Wire};
+use crate::bench::words::{Protocol, Workload};
 
 const USAGE: &str = "\
 usage: bench-load calls --wire WIRE --ask WHAT:N [--inflight N] [--batch] [--beside SESSIONS] [--calls N] [--seconds S]
@@ -42,8 +42,8 @@ pub(super) struct Limit {
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) doing: Doing,
-    pub(super) wire: Wire,
-    pub(super) asked: Asked,
+    pub(super) wire: Protocol,
+    pub(super) asked: Workload,
     /// How many requests wait for their answers at a time.
     pub(super) inflight: usize,
     /// Whether the next requests go out only when the last ones are all answered.
@@ -66,8 +66,8 @@ impl Options {
         };
         let mut this = Self {
             doing,
-            wire: Wire::Stdio,
-            asked: Asked::Echo(64),
+            wire: Protocol::Stdio,
+            asked: Workload::Echo(64),
             inflight: 1,
             batch: false,
             beside: 0,
@@ -83,8 +83,8 @@ impl Options {
             match &*arg {
                 "--batch" => this.batch = true,
                 "--beside" => this.beside = value()?.parse()?,
-                "--wire" => this.wire = Wire::named(&value()?).ok_or(USAGE)?,
-                "--ask" => this.asked = Asked::named(&value()?).ok_or(USAGE)?,
+                "--wire" => this.wire = Protocol::named(&value()?).ok_or(USAGE)?,
+                "--ask" => this.asked = Workload::named(&value()?).ok_or(USAGE)?,
                 "--inflight" => this.inflight = value()?.parse()?,
                 "--calls" => this.limit.calls = value()?.parse()?,
                 "--seconds" => this.limit.time = Duration::try_from_secs_f64(value()?.parse()?)?,
@@ -115,8 +115,8 @@ mod tests {
         let options =
             parsed("calls --wire http-modern --ask steps:10 --inflight 8 --beside 9 --calls 5 -- a --http b")
                 .expect("a command line");
-        assert_eq!(options.wire, Wire::HttpModern);
-        assert_eq!(options.asked, Asked::Steps(10));
+        assert_eq!(options.wire, Protocol::HttpModern);
+        assert_eq!(options.asked, Workload::Steps(10));
         assert_eq!((options.inflight, options.limit.calls), (8, 5));
         assert_eq!(options.beside, 9);
         assert_eq!(options.program, ["a", "--http", "b"]);

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 
 use super::calls::Client;
-use super::child::Served;
+use super::child::ServerProcess;
 use super::options::{Limit, Options};
 use crate::bench::Fault;
 
@@ -30,7 +30,7 @@ pub(super) async fn run(options: &Options) -> Result<Start, Fault> {
     let (mut answers, mut cpus) = (Vec::new(), Vec::new());
     for _ in 0..times.max(1) {
         let begun = Instant::now();
-        let mut served = Served::start(&options.program)?;
+        let mut served = ServerProcess::start(&options.program)?;
         let limit = Limit {
             calls: 1,
             time: LIMIT,

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::browser::browser;
 use super::{Fault, Task, succeeded};
 
-/// A document that the suite knows of and nobody serves.
+/// A document that the suite expects and that no server has.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
 /// What is to come of a scenario.

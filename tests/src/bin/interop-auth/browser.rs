@@ -1,4 +1,4 @@
-//! A browser, and somebody who fills in the pages of the authorization server.
+//! A browser, and a user that fills in the pages of the authorization server.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use url::Url;
 use crate::report::Fault;
 use crate::web;
 
-/// Where a browser is sent back to if nobody listens for it.
+/// The redirect URI of a browser without a listener.
 const BACK: &str = "http://127.0.0.1:4711/callback";
 /// No way through the pages is longer.
 const MOST_PAGES: usize = 16;
@@ -52,7 +52,7 @@ impl RecordedSignIn {
 }
 
 impl Browser {
-    /// A browser without cookies, of somebody by this name.
+    /// A browser without cookies, of a user with this name.
     pub(crate) fn of(user: &'static str) -> Self {
         Self(Arc::new(Inner {
             user,
@@ -92,7 +92,7 @@ impl Browser {
         self.changing(|_| {})
     }
 
-    /// The same, and on the way back somebody changes the address.
+    /// The same, but an attacker changes the address of the redirect.
     pub(crate) fn changing(
         &self,
         change: impl Fn(&mut Url) + Clone + Send + Sync + 'static,

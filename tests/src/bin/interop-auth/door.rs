@@ -97,8 +97,8 @@ fn signed(issuer: &str) -> Result<Jwt, Fault> {
 /// Everything that was said of the caller.
 #[tool]
 fn whoami(auth: Auth) -> Result<String, HandlerError> {
-    let nobody = Map::new();
-    let claims = auth.identity().map_or(&nobody, |it| it.claims());
+    let none = Map::new();
+    let claims = auth.identity().map_or(&none, |it| it.claims());
     Ok(Value::Object(claims.clone()).to_string())
 }
 

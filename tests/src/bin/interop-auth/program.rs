@@ -132,7 +132,7 @@ pub(crate) async fn claims(client: &Client) -> Result<Value, Fault> {
     Ok(serde_json::from_str(&call(client, "whoami").await?)?)
 }
 
-/// Why nobody could sign in.
+/// Why the sign-in failed.
 pub(crate) fn why<T>(outcome: Result<T, mcp_client::Error>) -> Result<Error, Fault> {
     let Err(error) = outcome else {
         return Err("it worked".into());

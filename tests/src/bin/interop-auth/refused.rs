@@ -104,7 +104,7 @@ pub(crate) async fn name(world: &World) -> Outcome {
     worked(error.to_string())
 }
 
-/// The browser comes back from somebody else.
+/// The redirect of the browser names another issuer.
 pub(crate) async fn callback(world: &World) -> Outcome {
     let tenant = world.tenant.name.clone();
     let changes: [(&str, Change); 4] = [

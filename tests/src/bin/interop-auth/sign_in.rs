@@ -1,4 +1,4 @@
-//! From a server that nobody knows to the answer of a tool.
+//! From an unknown server to the result of a tool.
 
 use mcp_auth::client::{SignInProgress, diagnose};
 use mcp_protocol::Revision;
@@ -38,7 +38,7 @@ async fn found(server: &str, issuer: &str) -> Outcome {
     worked(discovered.to_string())
 }
 
-/// A client that nobody knows is registered, once for a redirect URI.
+/// An unknown client is registered, once per redirect URI.
 pub(crate) async fn registration(world: &World) -> Outcome {
     let alice = Browser::of("alice");
     let program = Program::new(&world.signed, |it| it.user_agent(alice.in_place()))?;

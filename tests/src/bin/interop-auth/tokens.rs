@@ -13,7 +13,7 @@ use crate::web;
 /// Seconds after which a token of a minute is renewed.
 const SOON: u64 = 31;
 
-/// Somebody who has signed in.
+/// A user that has signed in.
 async fn signed_in(server: &str) -> Result<(Browser, Program, Client), Fault> {
     let alice = Browser::of("alice");
     let program = Program::new(server, |it| it.user_agent(alice.in_place()))?;
@@ -21,7 +21,7 @@ async fn signed_in(server: &str) -> Result<(Browser, Program, Client), Fault> {
     Ok((alice, program, client))
 }
 
-/// The next run of a program asks nobody.
+/// The next run of a program needs no sign-in.
 pub(crate) async fn kept(world: &World) -> Outcome {
     let (_, program, client) = signed_in(&world.brief).await?;
     client.close().await?;
@@ -72,7 +72,7 @@ pub(crate) async fn rotation(world: &World) -> Outcome {
     worked(format!("{} of them, one after the other", known.len()))
 }
 
-/// Somebody uses a refresh token that was used: all that came of it ends, and the user is asked again.
+/// A refresh token is used twice: all tokens that came from it end, and the user signs in again.
 pub(crate) async fn reuse(world: &World) -> Outcome {
     let (alice, program, client) = signed_in(&world.brief).await?;
     let old = program.kept("refresh_token").await?;

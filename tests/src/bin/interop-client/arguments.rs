@@ -1,4 +1,4 @@
-//! Arguments made up from a JSON Schema, for tools and forms nobody has a table for.
+//! Arguments generated from a JSON Schema, for tools and forms that are in no table.
 
 use serde_json::{Map, Value, json};
 

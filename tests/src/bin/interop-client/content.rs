@@ -78,9 +78,10 @@ pub(crate) async fn subscribe(
     worked(format!("{uri} updated"))
 }
 
-/// Waits until the server has told of each of these changes.
+/// Waits until the server has announced each of these changes.
 pub(crate) async fn told(session: &Session, changes: &[ChangedList]) -> Outcome {
-    let all = |seen: &crate::host::Seen| changes.iter().all(|one| seen.changed.contains(one));
+    let all =
+        |seen: &crate::host::Observations| changes.iter().all(|one| seen.changed.contains(one));
     session.host.until("a changed list", all).await?;
     worked(format!("{changes:?}"))
 }

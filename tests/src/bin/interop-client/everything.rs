@@ -217,8 +217,8 @@ async fn updates(s: &Session) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Tools appear after the handshake, resources by a tool. Over HTTP the server tells of its tools
-/// before a client can have opened the stream to tell it on.
+/// Tools appear after the handshake, resources by a tool. Over HTTP the server announces its tools
+/// before a client can open the stream for that.
 async fn changed(s: &Session, is_http: bool) -> Outcome {
     let tools: &[ChangedList] = if is_http { &[] } else { &[ChangedList::Tools] };
     content::told(s, tools).await?;

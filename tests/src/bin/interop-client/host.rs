@@ -19,7 +19,7 @@ const WAIT: Duration = Duration::from_secs(60);
 
 /// Everything a server said that was no answer.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observations {
     pub(crate) logs: Vec<LoggingMessageNotificationParams>,
     pub(crate) changed: Vec<ChangedList>,
     pub(crate) forms: Vec<ElicitRequestFormParams>,
@@ -45,7 +45,7 @@ pub(crate) enum Answer {
 /// The host.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<Observations>,
     answer: Arc<Mutex<Answer>>,
 }
 
@@ -53,7 +53,7 @@ impl Host {
     /// A host whose user fills in forms.
     pub(crate) fn new() -> Self {
         Self {
-            seen: watch::Sender::new(Seen::default()),
+            seen: watch::Sender::new(Observations::default()),
             answer: Arc::new(Mutex::new(Answer::Fill)),
         }
     }
@@ -64,7 +64,7 @@ impl Host {
     }
 
     /// What was said so far.
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn seen(&self) -> Observations {
         self.seen.borrow().clone()
     }
 
@@ -77,8 +77,8 @@ impl Host {
     pub(crate) async fn until(
         &self,
         what: &str,
-        mut said: impl FnMut(&Seen) -> bool,
-    ) -> Result<Seen, Fault> {
+        mut said: impl FnMut(&Observations) -> bool,
+    ) -> Result<Observations, Fault> {
         let mut seen = self.seen.subscribe();
         let waiting = seen.wait_for(|seen| said(seen));
         match tokio::time::timeout(WAIT, waiting).await {

@@ -152,7 +152,7 @@ pub(crate) async fn logging(
     worked(format!("{}: {}", last.level, last.data))
 }
 
-/// Makes a server log that somebody subscribes to a resource.
+/// Makes a server log a subscription to a resource.
 pub(crate) fn by_subscribing<'a>(
     session: &'a Session,
     uri: &'a str,

@@ -31,10 +31,10 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
         tools::structured(s, "read_graph", json!({}), "entities"),
     )
     .await;
-    let stranger = json!({ "observations": [{ "entityName": "Nobody", "contents": ["x"] }] });
+    let stranger = json!({ "observations": [{ "entityName": "Unknown", "contents": ["x"] }] });
     row(
         "tool-errors",
-        tools::failing(s, "add_observations", stranger, "Nobody not found"),
+        tools::failing(s, "add_observations", stranger, "Unknown not found"),
     )
     .await;
     row(

@@ -13,7 +13,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// What became of a feature that did not fail.
-pub(crate) enum Verdict {
+pub(crate) enum Finding {
     /// It works; what was seen.
     Worked(String),
     /// The peer does not have it; what shows that.
@@ -21,16 +21,16 @@ pub(crate) enum Verdict {
 }
 
 /// What became of a feature.
-pub(crate) type Outcome = Result<Verdict, Fault>;
+pub(crate) type Outcome = Result<Finding, Fault>;
 
 /// It works, and this was seen.
 pub(crate) fn worked(seen: impl Into<String>) -> Outcome {
-    Ok(Verdict::Worked(seen.into()))
+    Ok(Finding::Worked(seen.into()))
 }
 
 /// The peer does not have it, and this shows it.
 pub(crate) fn absent(evidence: impl Into<String>) -> Outcome {
-    Ok(Verdict::Absent(evidence.into()))
+    Ok(Finding::Absent(evidence.into()))
 }
 
 /// Fails with the problem unless the condition holds.
@@ -66,11 +66,11 @@ pub(crate) async fn row(feature: &str, work: impl Future<Output = Outcome>) {
         .await
         .unwrap_or_else(|_| Err(format!("nothing after {} s", LIMIT.as_secs()).into()));
     let (outcome, detail) = match outcome {
-        Ok(Verdict::Worked(seen)) => ("ok", seen),
-        Ok(Verdict::Absent(evidence)) => ("absent", evidence),
+        Ok(Finding::Worked(seen)) => ("ok", seen),
+        Ok(Finding::Absent(evidence)) => ("absent", evidence),
         Err(fault) => ("failed", fault.to_string()),
     };
     let line = json!({ "feature": feature, "outcome": outcome, "detail": detail });
-    // Nobody is left to hear that stdout is closed.
+    // If stdout is closed, there is no way to report it.
     let _ = writeln!(std::io::stdout(), "{line}");
 }

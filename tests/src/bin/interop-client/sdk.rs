@@ -110,7 +110,7 @@ fn table() -> Vec<Known> {
     vec![
         known("add", json!({ "a": 2, "b": 3 }), "5"),
         known("count", json!({ "steps": 2 }), "counted to 2"),
-        known("wait", json!({ "seconds": 0.1 }), "nobody cancelled"),
+        known("wait", json!({ "seconds": 0.1 }), "it was not cancelled"),
         known("fail", json!({}), "no reason"),
         known("was_cancelled", json!({}), "false"),
         known("needs_url", json!({ "first": false }), "visited"),
@@ -205,7 +205,7 @@ async fn visit(target: &Target, s: &Session) -> Outcome {
     if target.era == Era::Modern {
         return Ok(outcome);
     }
-    let over = |seen: &crate::host::Seen| seen.urls_done.iter().any(|id| id == "visit-1");
+    let over = |seen: &crate::host::Observations| seen.urls_done.iter().any(|id| id == "visit-1");
     s.host.until("the end of the visit", over).await?;
     Ok(outcome)
 }

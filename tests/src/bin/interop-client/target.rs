@@ -21,13 +21,13 @@ pub(crate) struct Target {
     pub(crate) folder: PathBuf,
     /// What is spoken, where the server speaks both.
     pub(crate) era: Era,
-    place: Place,
+    place: ServerLocation,
     started: AtomicUsize,
 }
 
 /// Where the server is.
 #[derive(Debug)]
-enum Place {
+enum ServerLocation {
     /// A program, started for each connection.
     Program(Vec<String>),
     /// It is there already, at this URL.
@@ -50,9 +50,11 @@ impl Target {
     pub(crate) fn new(era: Era, folder: &str, words: &[&str]) -> Result<Self, Fault> {
         std::fs::create_dir_all(folder)?;
         let place = match words {
-            ["--http", url] => Place::Url((*url).to_owned()),
-            ["--sse", url] => Place::Stream((*url).to_owned()),
-            program => Place::Program(program.iter().map(|&word| word.to_owned()).collect()),
+            ["--http", url] => ServerLocation::Url((*url).to_owned()),
+            ["--sse", url] => ServerLocation::Stream((*url).to_owned()),
+            program => {
+                ServerLocation::Program(program.iter().map(|&word| word.to_owned()).collect())
+            }
         };
         Ok(Self {
             folder: std::fs::canonicalize(folder)?,
@@ -65,10 +67,10 @@ impl Target {
     /// The row about the end.
     pub(crate) fn ending(&self) -> &'static str {
         match self.place {
-            Place::Program(_) => "shutdown",
-            Place::Url(_) if self.era == Era::Modern => "closed",
-            Place::Url(_) => "session-end",
-            Place::Stream(_) => "stream-end",
+            ServerLocation::Program(_) => "shutdown",
+            ServerLocation::Url(_) if self.era == Era::Modern => "closed",
+            ServerLocation::Url(_) => "session-end",
+            ServerLocation::Stream(_) => "stream-end",
         }
     }
 
@@ -80,7 +82,7 @@ impl Target {
     /// Where the server has its one endpoint.
     pub(crate) fn url(&self) -> Option<&str> {
         match &self.place {
-            Place::Url(url) => Some(url),
+            ServerLocation::Url(url) => Some(url),
             _ => None,
         }
     }
@@ -151,8 +153,10 @@ impl Target {
             Duration::from_secs(85),
         ));
         let (client, status) = match &self.place {
-            Place::Url(url) | Place::Stream(url) => (builder.connect(Http::new(url)?).await?, None),
-            Place::Program(program) => {
+            ServerLocation::Url(url) | ServerLocation::Stream(url) => {
+                (builder.connect(Http::new(url)?).await?, None)
+            }
+            ServerLocation::Program(program) => {
                 let number = self.started.fetch_add(1, Ordering::Relaxed);
                 let status = self.folder.join(format!("status-{number}.json"));
                 let _ = std::fs::remove_file(&status);
@@ -196,7 +200,7 @@ impl Session {
             )?;
             written = serde_json::from_str(&text)?;
             same("the exit code", &written["code"], 0)?;
-            // Only where somebody read along.
+            // Only a witness that reads the messages writes this.
             if let Some(sent) = written["sent"].as_array() {
                 let shook = sent.iter().any(|method| method == "initialize");
                 let era = self.client.known_version().era();

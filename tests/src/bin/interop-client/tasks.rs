@@ -8,8 +8,7 @@ use mcp_types::{JsonObject, TaskStatus};
 use crate::report::{Fault, Outcome, ensure, same, says, worked};
 use crate::target::Session;
 
-/// A task that asks the user on the way: awaited; then held, listed, looked at and come back to;
-/// and one given up.
+/// A task that requests input: awaited; then started, listed, polled and resumed; and a task that is cancelled.
 pub(crate) async fn run(
     session: &Session,
     tool: &str,
@@ -20,7 +19,7 @@ pub(crate) async fn run(
     let forms = session.host.seen().forms.len();
     let states = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&states);
-    // Nobody has listed the tool, so nobody knows yet that it runs as a task.
+    // The tool was not listed, so the client does not know yet that it runs as a task.
     let result = client
         .call_tool(tool, arguments.clone())
         .on_status(move |state| {
@@ -67,7 +66,7 @@ pub(crate) async fn run(
     ensure(matches!(outcome, Err(Error::TaskCancelled { .. })), || {
         format!("a cancelled task came to {outcome:?}")
     })?;
-    worked("one awaited, one come back to, one cancelled")
+    worked("one awaited, one resumed, one cancelled")
 }
 
 async fn start(session: &Session, tool: &str, arguments: JsonObject) -> Result<TaskHandle, Fault> {

@@ -1,7 +1,7 @@
 //! Interrupted connections over real sockets.
 
 use mcp_protocol::{Delivery, Reply};
-use mcp_tests::tcp::{Request, Served};
+use mcp_tests::tcp::{Request, RunningServer};
 use mcp_types::{CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY};
 
 use super::super::pass;
@@ -43,7 +43,7 @@ async fn a_connection_that_breaks_cancels_what_runs_on_it() {
             std::future::pending().await
         }))
     });
-    let served = Served::start(probe, Options::new()).await;
+    let served = RunningServer::start(probe, Options::new()).await;
     for speaks in [false, true, false, true] {
         let mut conn = served.connect().await;
         let call = request("tools/call", json!({"name": "go"}));
@@ -66,7 +66,7 @@ async fn a_connection_that_breaks_cancels_what_runs_on_it() {
 #[tokio::test]
 async fn subscriptions_end_with_their_connections_and_with_the_server() {
     let server = Server::new("listens", "1").tool(Tool::new("a", || "a"));
-    let served = Served::start(server, Options::new()).await;
+    let served = RunningServer::start(server, Options::new()).await;
     let listen = request(
         "subscriptions/listen",
         json!({"notifications": {"toolsListChanged": true}}),

@@ -6,7 +6,7 @@ use rmcp::model::ClientRequest;
 use rmcp::service::PeerRequestOptions;
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::place::Target;
 use crate::report::{Fault, Outcome, ensure, row, same};
 use crate::{Session, made, refused, shown, text};
 
@@ -71,7 +71,7 @@ pub(crate) async fn rows(s: &Session) {
 }
 
 /// What only sessions have.
-pub(crate) async fn sessions(s: &Session, place: &Place) {
+pub(crate) async fn sessions(s: &Session, place: &Target) {
     row("logging", logging(s)).await;
     if place.is_http() {
         row("resumption", async {

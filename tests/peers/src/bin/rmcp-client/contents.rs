@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, Server};
+use crate::place::{Target, Server};
 use crate::report::{Outcome, ensure, row, same};
 use crate::{Session, made, refused, shown};
 
 pub(crate) const WATCHED: &str = "test://watched-resource";
 const TEMPLATE: &str = "test://template/{id}/data";
 
-pub(crate) async fn rows(s: &Session, place: &Place) {
+pub(crate) async fn rows(s: &Session, place: &Target) {
     row("resources-list", list(s)).await;
     row("resources-read", read_all(s)).await;
     row("templates", templates(s)).await;
@@ -181,7 +181,7 @@ async fn complete(s: &Session, params: Value) -> Result<Value, rmcp::ServiceErro
     Ok(shown(result)["completion"]["values"].clone())
 }
 
-async fn pagination(place: &Place) -> Outcome {
+async fn pagination(place: &Target) -> Outcome {
     let s = place.open(Server::Pages).await?;
     let (mut names, mut count, mut cursor) = (Vec::new(), 0, None);
     while count == 0 || cursor.is_some() {

@@ -21,7 +21,7 @@ const WAIT: Duration = Duration::from_secs(60);
 
 /// Everything the server said that was no answer.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observations {
     pub(crate) progress: Vec<Value>,
     pub(crate) logs: Vec<Value>,
     pub(crate) updated: Vec<String>,
@@ -43,7 +43,7 @@ enum Answer {
 /// The host.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<Observations>,
     revision: String,
     answer: Arc<Mutex<Answer>>,
     can: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new(revision: &str) -> Self {
         Self {
-            seen: watch::Sender::new(Seen::default()),
+            seen: watch::Sender::new(Observations::default()),
             revision: revision.to_owned(),
             answer: Arc::new(Mutex::new(Answer::Given(json!({ "action": "cancel" })))),
             can: true,
@@ -89,7 +89,7 @@ impl Host {
     }
 
     /// What was said so far.
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn seen(&self) -> Observations {
         self.seen.borrow().clone()
     }
 
@@ -97,8 +97,8 @@ impl Host {
     pub(crate) async fn until(
         &self,
         what: &str,
-        mut said: impl FnMut(&Seen) -> bool,
-    ) -> Result<Seen, Fault> {
+        mut said: impl FnMut(&Observations) -> bool,
+    ) -> Result<Observations, Fault> {
         let mut seen = self.seen.subscribe();
         match tokio::time::timeout(WAIT, seen.wait_for(|seen| said(seen))).await {
             Ok(Ok(seen)) => Ok(seen.clone()),
@@ -107,13 +107,13 @@ impl Host {
         }
     }
 
-    fn note(&self, note: impl FnOnce(&mut Seen)) {
+    fn note(&self, note: impl FnOnce(&mut Observations)) {
         self.seen.send_modify(note);
     }
 }
 
 type Told = NotificationContext<RoleClient>;
-type Asked = RequestContext<RoleClient>;
+type RequestCx = RequestContext<RoleClient>;
 
 impl ClientHandler for Host {
     fn get_info(&self) -> ClientConfig {
@@ -132,7 +132,7 @@ impl ClientHandler for Host {
     async fn create_message(
         &self,
         params: CreateMessageRequestParams,
-        _: Asked,
+        _: RequestCx,
     ) -> Result<CreateMessageResult, ErrorData> {
         self.note(|seen| seen.samples += 1);
         let params = shown(params);
@@ -146,7 +146,7 @@ impl ClientHandler for Host {
         })))
     }
 
-    async fn list_roots(&self, _: Asked) -> Result<ListRootsResult, ErrorData> {
+    async fn list_roots(&self, _: RequestCx) -> Result<ListRootsResult, ErrorData> {
         let roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
         let roots: Vec<Value> = roots.iter().map(|uri| json!({ "uri": uri })).collect();
         Ok(made(json!({ "roots": roots })))
@@ -155,7 +155,7 @@ impl ClientHandler for Host {
     async fn create_elicitation(
         &self,
         params: ElicitRequestParams,
-        _: Asked,
+        _: RequestCx,
     ) -> Result<ElicitResult, ErrorData> {
         let question = shown(params);
         let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);

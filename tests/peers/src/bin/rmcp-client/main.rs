@@ -22,7 +22,7 @@ mod report;
 use std::path::PathBuf;
 
 use host::Host;
-use place::{Place, Server};
+use place::{Target, Server};
 use report::{Fault, Outcome, absent, ensure, row, same};
 use rmcp::RoleClient;
 use rmcp::service::{QuitReason, RunningService, ServiceError};
@@ -135,7 +135,7 @@ fn initialized(s: &Session) -> Outcome {
     Ok(format!("everything, {LATEST}"))
 }
 
-async fn revision(place: &Place, revision: &str) -> Outcome {
+async fn revision(place: &Target, revision: &str) -> Outcome {
     let s = place.connect(Server::Everything, Some(revision)).await?;
     same("the revision", &s.server()["protocolVersion"], revision)?;
     s.ping().await?;
@@ -148,7 +148,7 @@ async fn revision(place: &Place, revision: &str) -> Outcome {
     Ok("called add and get_weather".to_owned())
 }
 
-async fn auto(place: &Place) -> Outcome {
+async fn auto(place: &Target) -> Outcome {
     match place.connect(Server::Everything, None).await {
         Ok(s) => {
             let revision = s.server()["protocolVersion"].clone();
@@ -163,7 +163,7 @@ async fn auto(place: &Place) -> Outcome {
 }
 
 /// What only sessions have.
-async fn sessions(place: &Place) -> Result<(), Fault> {
+async fn sessions(place: &Target) -> Result<(), Fault> {
     row("auto", auto(place)).await;
     let s = place.connect(Server::Everything, Some(LATEST)).await?;
     row("initialize", async { initialized(&s) }).await;
@@ -194,7 +194,7 @@ async fn sessions(place: &Place) -> Result<(), Fault> {
 #[tokio::main]
 async fn main() -> Result<(), Fault> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let place = Place::new(&args)?;
+    let place = Target::new(&args)?;
     if place.is_modern {
         modern::conversation(&place).await
     } else {

@@ -6,7 +6,7 @@ use rmcp::service::Subscription;
 use serde_json::{Value, json};
 
 use crate::host::Host;
-use crate::place::{Place, Server};
+use crate::place::{Target, Server};
 use crate::report::{Fault, Outcome, ensure, row, same};
 use crate::{LATEST, Session, calls, contents, made, questions, refused, shown, text};
 
@@ -14,7 +14,7 @@ const REVISION: &str = "2026-07-28";
 const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// All of it.
-pub(crate) async fn conversation(place: &Place) -> Result<(), Fault> {
+pub(crate) async fn conversation(place: &Target) -> Result<(), Fault> {
     let s = &place.open(Server::Everything).await?;
     row("auto", async { auto(s) }).await;
     row("discover", async { discovered(s) }).await;
@@ -85,7 +85,7 @@ async fn logging(s: &Session) -> Outcome {
     Ok("3 messages".to_owned())
 }
 
-/// The next change that a subscription tells of.
+/// The next change notification of a subscription.
 async fn heard(events: &mut Subscription) -> Result<Value, Fault> {
     let event = events.next().await?;
     Ok(shown(event.ok_or("the subscription has ended")?))
@@ -118,7 +118,7 @@ async fn changed(s: &Session) -> Outcome {
         s.said(&format!("test_trigger_{list}_change"), json!({}))
             .await?;
         let method = format!("notifications/{list}s/list_changed");
-        // A list that changes and changes back is told of once or twice.
+        // A list that changes and changes back causes one notification or two.
         while heard(&mut events).await?["method"] != method {}
     }
     events.cancel().await?;
@@ -172,7 +172,7 @@ async fn prompt(s: &Session) -> Outcome {
 }
 
 /// A client that nothing can be asked.
-async fn incapable(place: &Place) -> Outcome {
+async fn incapable(place: &Target) -> Outcome {
     let s = place
         .start(Server::Everything, Host::incapable(LATEST), only_modern())
         .await?;
@@ -200,7 +200,7 @@ fn only_modern() -> ClientLifecycleMode {
     }
 }
 
-async fn pinned(place: &Place) -> Outcome {
+async fn pinned(place: &Target) -> Outcome {
     let s = place
         .start(Server::Everything, Host::new(LATEST), only_modern())
         .await?;

@@ -23,7 +23,7 @@ pub(crate) enum Server {
 }
 
 /// Where the servers are.
-pub(crate) struct Place {
+pub(crate) struct Target {
     pub(crate) is_modern: bool,
     kind: Kind,
 }
@@ -41,7 +41,7 @@ enum Kind {
     },
 }
 
-impl Place {
+impl Target {
     /// The place that the arguments name.
     pub(crate) fn new(args: &[String]) -> Result<Self, Fault> {
         let words: Vec<&str> = args.iter().map(|arg| &**arg).collect();

@@ -4,10 +4,10 @@ use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 
 use crate::Session;
-use crate::place::{Place, Server};
+use crate::place::{Target, Server};
 use crate::report::{Fault, Outcome, ensure, row, same};
 
-pub(crate) async fn rows(s: &Session, place: &Place) {
+pub(crate) async fn rows(s: &Session, place: &Target) {
     row("sampling", sampling(s)).await;
     row("elicitation", form(s)).await;
     row("elicitation-defaults", defaults(s)).await;
@@ -114,7 +114,7 @@ async fn refusals(s: &Session) -> Outcome {
 }
 
 /// The user visits a URL, then refuses. In a session the visit has an id, by which its end is told.
-async fn url(s: &Session, place: &Place) -> Outcome {
+async fn url(s: &Session, place: &Target) -> Outcome {
     let tool = "test_elicitation_url";
     let (question, yes) = asked(s, tool, json!({}), json!({ "action": "accept" })).await?;
     same("the mode", &question["mode"], "url")?;
@@ -133,7 +133,7 @@ async fn url(s: &Session, place: &Place) -> Outcome {
     Ok(format!("{yes}, its end was told; {no}"))
 }
 
-async fn required(place: &Place) -> Outcome {
+async fn required(place: &Target) -> Outcome {
     let s = place.open(Server::Pages).await?;
     let tool = "interop_url_required";
     match s.call(tool, json!({})).await {

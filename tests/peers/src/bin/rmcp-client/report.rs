@@ -57,6 +57,6 @@ pub(crate) async fn row(feature: &str, work: impl Future<Output = Outcome>) {
         Err(fault) => ("failed", fault.to_string()),
     };
     let line = json!({ "feature": feature, "outcome": outcome, "detail": detail });
-    // Nobody is left to hear that stdout is closed.
+    // If stdout is closed, there is no way to report it.
     let _ = writeln!(std::io::stdout(), "{line}");
 }

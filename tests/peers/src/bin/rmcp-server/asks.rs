@@ -13,7 +13,7 @@ pub(crate) struct Asks {
 }
 
 /// What comes of asking.
-pub(crate) enum Asked {
+pub(crate) enum InputOutcome {
     /// The answers by name.
     Answers(Map<String, Value>),
     /// The result of the call, with the questions.
@@ -33,13 +33,13 @@ impl Asks {
         &self,
         cx: &Context,
         questions: &[(&str, Value)],
-    ) -> Result<Asked, ErrorData> {
+    ) -> Result<InputOutcome, ErrorData> {
         if !is_modern(cx) {
             let mut answers = Map::new();
             for (name, question) in questions {
                 answers.insert((*name).to_owned(), request(cx, question).await?);
             }
-            return Ok(Asked::Answers(answers));
+            return Ok(InputOutcome::Answers(answers));
         }
         let answer = |(name, _): &(&str, Value)| {
             let answer = self.given.get(*name)?;
@@ -47,8 +47,8 @@ impl Asks {
         };
         let answers: Option<Map<_, _>> = questions.iter().map(answer).collect();
         Ok(match answers {
-            Some(answers) => Asked::Answers(answers),
-            None => Asked::Round(json!({
+            Some(answers) => InputOutcome::Answers(answers),
+            None => InputOutcome::Round(json!({
                 "resultType": "input_required",
                 "inputRequests": questions.iter().cloned().map(|(name, question)| (name.to_owned(), question)).collect::<Map<_, _>>()
             })),

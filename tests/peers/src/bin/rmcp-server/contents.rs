@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use serde_json::{Value, json};
 
 use crate::Context;
-use crate::asks::{self, Asked, Asks};
+use crate::asks::{self, InputOutcome, Asks};
 
 pub(crate) fn resources() -> Value {
     json!({ "resources": [
@@ -57,8 +57,8 @@ pub(crate) async fn asking(asks: &Asks, cx: &Context) -> Result<Value, ErrorData
     });
     let question = asks::user("What is it about?", schema);
     Ok(match asks.ask(cx, &[("topic", question)]).await? {
-        Asked::Round(round) => round,
-        Asked::Answers(given) => {
+        InputOutcome::Round(round) => round,
+        InputOutcome::Answers(given) => {
             let text = format!("Talk about {}", given["topic"]["content"]["topic"]);
             json!({
                 "messages": [{ "role": "user", "content": { "type": "text", "text": text } }]

@@ -107,7 +107,7 @@ impl Peer {
         }
         let listeners = lock(&self.listeners).clone();
         for listener in listeners {
-            // Each is told of what it asked for.
+            // Each listener receives the notifications of its filter.
             let _ = listener.notify_tool_list_changed().await;
             let _ = listener.notify_prompt_list_changed().await;
             let _ = listener.notify_resource_list_changed().await;

@@ -9,7 +9,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::asks::{self, Asked, Asks};
+use crate::asks::{self, InputOutcome, Asks};
 use crate::{Context, Peer, is_modern, lost, made, shown};
 
 /// Tools a page.
@@ -158,19 +158,19 @@ pub(crate) async fn call(
             .ask(cx, &[("model", asks::model(text("prompt")))])
             .await?
         {
-            Asked::Answers(given) => said(asks::heard(&given["model"])),
-            Asked::Round(round) => round,
+            InputOutcome::Answers(given) => said(asks::heard(&given["model"])),
+            InputOutcome::Round(round) => round,
         },
         "ask_user" => match asks.ask(cx, &[("order", order())]).await? {
-            Asked::Answers(given) => answered(&given["order"]),
-            Asked::Round(round) => round,
+            InputOutcome::Answers(given) => answered(&given["order"]),
+            InputOutcome::Round(round) => round,
         },
         "ask_url" => ask_url(text("url"), asks, cx).await?,
         "ask_all" => ask_all(asks, cx).await?,
         "ask_twice" => ask_twice(asks, cx).await?,
         "ask_roots" => match asks.ask(cx, &[("roots", asks::roots())]).await? {
-            Asked::Answers(given) => said(given["roots"]["roots"].to_string()),
-            Asked::Round(round) => round,
+            InputOutcome::Answers(given) => said(given["roots"]["roots"].to_string()),
+            InputOutcome::Round(round) => round,
         },
         "needs_url" => {
             let first = arguments["first"].as_bool().unwrap_or(false);
@@ -221,7 +221,7 @@ async fn count(steps: u64, cx: &Context) -> Result<Value, ErrorData> {
 async fn wait(peer: &Peer, seconds: f64, cx: &Context) -> Result<Value, ErrorData> {
     report(cx, 1.0, None).await?;
     tokio::select! {
-        () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => Ok(said("nobody cancelled")),
+        () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => Ok(said("it was not cancelled")),
         () = cx.ct.cancelled() => {
             peer.cancel();
             Ok(failed("cancelled"))
@@ -260,8 +260,8 @@ async fn ask_all(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
         ("roots", asks::roots()),
     ];
     Ok(match asks.ask(cx, &wanted).await? {
-        Asked::Round(round) => round,
-        Asked::Answers(given) => said(format!(
+        InputOutcome::Round(round) => round,
+        InputOutcome::Answers(given) => said(format!(
             "{}; {}; {}",
             given["user"]["content"]["name"],
             asks::heard(&given["model"]),
@@ -278,8 +278,8 @@ async fn ask_twice(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
             .ask(cx, &[("first", asks::name("Who are you?"))])
             .await?
         {
-            Asked::Round(round) => return Ok(round),
-            Asked::Answers(given) => shown(&given["first"]["content"]["name"])
+            InputOutcome::Round(round) => return Ok(round),
+            InputOutcome::Answers(given) => shown(&given["first"]["content"]["name"])
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
@@ -287,11 +287,11 @@ async fn ask_twice(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
     };
     let question = asks::name(&format!("And who comes with {first}?"));
     Ok(match asks.ask(cx, &[("second", question)]).await? {
-        Asked::Round(mut round) => {
+        InputOutcome::Round(mut round) => {
             round["requestState"] = first.into();
             round
         }
-        Asked::Answers(given) => said(format!(
+        InputOutcome::Answers(given) => said(format!(
             "{first} and {}",
             given["second"]["content"]["name"]
         )),
@@ -300,8 +300,8 @@ async fn ask_twice(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
 
 async fn ask_url(url: &str, asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
     let visit = match asks.ask(cx, &[("visit", asks::visit(url, cx))]).await? {
-        Asked::Round(round) => return Ok(round),
-        Asked::Answers(given) => given["visit"].clone(),
+        InputOutcome::Round(round) => return Ok(round),
+        InputOutcome::Answers(given) => given["visit"].clone(),
     };
     let action = visit["action"].as_str().unwrap_or_default();
     if action == "accept" && !is_modern(cx) {
