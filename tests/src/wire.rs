@@ -65,6 +65,11 @@ impl PipeEnd {
         wire
     }
 
+    /// A scripted client of this server in a session of 2025-11-25, without capabilities.
+    pub async fn session(service: impl Service) -> Self {
+        Self::open(service, "2025-11-25", json!({})).await
+    }
+
     /// The handshake of a client; returns the server's result.
     pub async fn handshake(&mut self, revision: &str, capabilities: Value) -> Value {
         let params = initialize_params(revision, capabilities);
@@ -91,6 +96,11 @@ impl PipeEnd {
         let client = connecting.await.expect("no panic").expect("a handshake");
         assert_eq!(wire.recv().await["method"], "notifications/initialized");
         (wire, client)
+    }
+
+    /// Connects this client to a scripted server of 2025-11-25 that declares tools.
+    pub async fn with_tools(builder: Builder) -> (Self, Client) {
+        Self::accept(builder, "2025-11-25", json!({ "tools": {} })).await
     }
 
     /// Answers `initialize` as a server; returns its params.

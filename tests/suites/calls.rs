@@ -1,20 +1,14 @@
 //! Calls in flight: cancellation, progress, panics, limits, ends.
 
 use mcp_client::Timeouts;
-use mcp_tests::wire::connect;
 
-use crate::peer::calling;
+use crate::peer::{calling, client};
 use crate::prelude::*;
-
-fn client() -> Builder {
-    Client::builder("host", "0.1")
-}
 
 // proves: CANC-001, CANC-004, CANC-013, CANC-018, M-CANC-015
 #[tokio::test]
 async fn dropping_a_call_cancels_it_on_the_wire_and_a_late_answer_is_dropped() {
-    let tools = json!({ "tools": {} });
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let call = calling(&client, "slow");
     let request = wire.expect("tools/call").await;
     call.abort();
@@ -32,8 +26,7 @@ async fn dropping_a_call_cancels_it_on_the_wire_and_a_late_answer_is_dropped() {
 // proves: PROG-003, PROG-015, PROG-011
 #[tokio::test]
 async fn the_client_routes_progress_by_token_and_drops_the_rest() {
-    let tools = json!({ "tools": {} });
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let seen: Arc<Mutex<Vec<f64>>> = Arc::default();
     let call = tokio::spawn({
         let (client, seen) = (client.clone(), Arc::clone(&seen));
@@ -81,8 +74,7 @@ async fn the_client_routes_progress_by_token_and_drops_the_rest() {
 // proves: LIFE-032, LIFE-033, M-CANC-009, M-CANC-010
 #[tokio::test(start_paused = true)]
 async fn progress_keeps_a_call_alive_up_to_the_total_timeout() {
-    let tools = json!({ "tools": {} });
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let start = tokio::time::Instant::now();
     let call = tokio::spawn(async move {
         let timeouts = Timeouts::new(Duration::from_secs(10), Duration::from_secs(25));
@@ -103,8 +95,7 @@ async fn progress_keeps_a_call_alive_up_to_the_total_timeout() {
 // proves: BASE-006, M-BASE-006
 #[tokio::test]
 async fn request_ids_are_never_used_twice() {
-    let tools = json!({ "tools": {} });
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let mut seen = std::collections::HashSet::new();
     for round in 0..300 {
         let client = client.clone();
@@ -156,7 +147,7 @@ async fn a_panicking_handler_is_answered_and_nothing_of_it_leaks() {
             panic!("secret")
         }))
         .tool(Tool::new("fine", || "fine"));
-    let mut wire = PipeEnd::open(server, "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::session(server).await;
     let names = [
         "sync",
         "asynchronous",

@@ -2,12 +2,8 @@
 
 use mcp_types::{Root, StopReason};
 
-use crate::peer::Gone;
+use crate::peer::{Gone, client};
 use crate::prelude::*;
-
-fn client() -> Builder {
-    Client::builder("host", "0.1")
-}
 
 async fn accept(builder: Builder) -> (PipeEnd, Client) {
     PipeEnd::accept(builder, "2025-11-25", json!({})).await
@@ -119,7 +115,7 @@ async fn sampling_with_tools_keeps_its_rules() {
     let counted = Arc::clone(&uses);
     let builder = client().sampling_tools().on_sample(move |ask| {
         counted.fetch_add(1, Ordering::SeqCst);
-        let input = mcp_types::JsonObject::new();
+        let input = JsonObject::new();
         let mut answer = ask.reply("m", "x");
         if ask.params.metadata.is_some() {
             let used = mcp_types::ToolUseContent::new("u1", "t", input);
@@ -318,7 +314,7 @@ async fn only_declared_modes_are_answered() {
 // proves: ELIC-007, ELIC-067, ELIC-068, M-ELIC-006, M-ELIC-039, M-ELIC-040, M-ELIC-051
 #[tokio::test]
 async fn only_the_host_opens_the_url() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let visited = tokio::spawn(async move { listener.accept().await.map(drop) });
     let builder = client().on_elicit_url(async |ask| ask.accept());

@@ -1,15 +1,10 @@
 //! How a client sends calls and reads the server's messages.
 
-use mcp_client::{ChangedList, Error};
-use mcp_tests::wire::connect;
-use mcp_types::{LoggingLevel, ReadResourceRequest, TextContent};
+use mcp_client::ChangedList;
+use mcp_types::{ReadResourceRequest, TextContent};
 
-use crate::peer::{calling, listing};
+use crate::peer::{calling, client, listing};
 use crate::prelude::*;
-
-fn client() -> Builder {
-    Client::builder("host", "0.1")
-}
 
 async fn accept(builder: Builder) -> (PipeEnd, Client) {
     PipeEnd::accept(builder, "2025-11-25", json!({})).await
@@ -18,7 +13,7 @@ async fn accept(builder: Builder) -> (PipeEnd, Client) {
 // proves: SCHEMA-009, ELIC-039
 #[tokio::test]
 async fn a_required_url_is_typed() {
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let call = calling(&client, "t");
     let request = wire.expect("tools/call").await;
     let elicitation =
@@ -80,7 +75,7 @@ async fn structured_output_is_checked_and_decoded() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("intentionally"), "{error}");
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let listing = listing(&client);
     let request = wire.expect("tools/list").await;
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
@@ -110,7 +105,7 @@ async fn structured_output_is_checked_and_decoded() {
 // proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020, M-PAGE-001, M-PAGE-005, M-PAGE-006, M-PAGE-007, M-PROMPT-014, M-PAGE-008
 #[tokio::test]
 async fn lists_are_followed_to_their_end_with_cursors_untouched() {
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let listing = listing(&client);
     let tool = |n: usize| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object" } });
     let pages = [
@@ -138,7 +133,7 @@ async fn lists_are_followed_to_their_end_with_cursors_untouched() {
 
 #[tokio::test]
 async fn a_server_that_pages_in_circles_is_found_out() {
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let listing = listing(&client);
     for _ in 0..2 {
         wire.respond("tools/list", json!({ "tools": [], "nextCursor": "again" }))
@@ -162,7 +157,7 @@ async fn cursors_do_not_outlive_their_session() {
 // proves: ICON-006, ICON-007, ICON-005
 #[tokio::test]
 async fn icons_from_unsafe_places_are_dropped() {
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let listing = listing(&client);
     let request = wire.expect("tools/list").await;
     let icons: Vec<Value> = [
@@ -361,7 +356,7 @@ async fn broken_answers_fail_their_call_and_no_other() {
 
 #[tokio::test]
 async fn unknown_blocks_and_private_codes_survive() {
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let call = |client: &Client| {
         let call = client.call_tool("t", json!({}));
         tokio::spawn(async move { call.await })

@@ -4,10 +4,8 @@
 #[path = "../examples/orders.rs"]
 mod orders;
 
-use mcp_client::Error;
 use mcp_server::{Ask, State};
 use mcp_transport_http::serve_layered;
-use mcp_types::CallToolResult;
 use orders::{Confirm, Orders, cancel_order, server};
 
 use crate::prelude::*;
@@ -80,7 +78,7 @@ async fn over_a_pipe_at_every_revision() {
 /// Serves the example behind its authentication layer. Returns the URL and the database.
 async fn serve() -> (String, Orders) {
     let orders = Orders::sample();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let endpoint = Endpoint::new(server(orders.clone())).unwrap();
     let door = orders::door(&url).unwrap();

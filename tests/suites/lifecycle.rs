@@ -1,7 +1,7 @@
 //! The handshake, its order, ping, and the end of a session.
 
-use mcp_client::{Error, KeepAlive, Timeouts};
-use mcp_tests::wire::{connect, initialize_params};
+use mcp_client::{KeepAlive, Timeouts};
+use mcp_tests::wire::initialize_params;
 
 use crate::prelude::*;
 
@@ -206,27 +206,21 @@ async fn a_missing_capability_is_a_typed_error_and_sends_nothing() {
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     assert!(client.list_tools().await.is_err());
     assert!(client.subscribe("file:///x").await.is_err());
-    assert!(
-        client
-            .set_log_level(mcp_types::LoggingLevel::Info)
-            .await
-            .is_err()
-    );
+    assert!(client.set_log_level(LoggingLevel::Info).await.is_err());
     wire.silent().await;
 }
 
 // proves: LIFE-021, LIFE-026
 #[tokio::test]
 async fn closing_the_stream_ends_the_session() {
-    let wire = PipeEnd::open(plain(), "2025-11-25", json!({})).await;
+    let wire = PipeEnd::session(plain()).await;
     wire.close().await.unwrap();
 }
 
 // proves: LIFE-025, STDIO-011
 #[tokio::test]
 async fn a_server_that_leaves_fails_every_pending_call() {
-    let tools = json!({ "tools": {} });
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let calls: Vec<_> = (0..5)
         .map(|n| {
             let client = client.clone();
@@ -254,7 +248,7 @@ async fn both_sides_answer_ping() {
     let pinging = tokio::spawn(async move { client.ping().await });
     wire.respond("ping", json!({})).await;
     pinging.await.unwrap().unwrap();
-    let mut wire = PipeEnd::open(plain(), "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::session(plain()).await;
     for params in [Value::Null, json!({}), json!({ "_meta": { "a": 1 } })] {
         assert_eq!(wire.call("ping", params).await, json!({}));
     }
@@ -294,8 +288,7 @@ async fn pings_are_off_by_default() {
 // proves: LIFE-028, LIFE-029, LIFE-030, LIFE-031, TOOL-049, M-CANC-006, M-CANC-007, M-CANC-008, M-TOOL-045, M-ERR-009
 #[tokio::test(start_paused = true)]
 async fn a_call_times_out_is_cancelled_and_its_late_answer_dropped() {
-    let tools = json!({ "tools": {} });
-    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", tools).await;
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let start = tokio::time::Instant::now();
     for seconds in [5, 90] {
         let timeout = Duration::from_secs(seconds);

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use example::{CHAPTERS, Press, ask_for_book, server};
 use mcp_transport_http::serve_with;
-use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::prelude::*;

@@ -1,8 +1,6 @@
 //! A scripted client over a pipe, with a session or without one, and calls of a client in the background.
 
-use mcp_client::Error;
 use mcp_protocol::Service;
-use mcp_types::CallToolResult;
 
 use crate::prelude::*;
 
@@ -138,6 +136,11 @@ pub(crate) fn named(name: &str, more: Value) -> Value {
 pub(crate) fn text(result: &Value) -> &str {
     let text = &result["content"][0]["text"];
     text.as_str().unwrap_or_else(|| panic!("{result}"))
+}
+
+/// Creates a client without capabilities.
+pub(crate) fn client() -> Builder {
+    Client::builder("host", "0.1")
 }
 
 /// Calls a tool without arguments in the background.

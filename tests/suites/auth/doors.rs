@@ -3,7 +3,7 @@
 use mcp_tests::auth_server::AuthServer;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::{Conn, Request, initialize};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 use super::support::{Done, ProtectedServer, bearing, guard, jwt, notes, request, said, tool};
 use crate::prelude::*;
@@ -137,7 +137,7 @@ async fn without_authorization_a_handler_gets_no_identity() {
 #[tokio::test]
 async fn over_stdio_the_same_handlers_serve_the_user_at_this_machine() {
     let done = Done::default();
-    let mut wire = PipeEnd::open(notes(&done), "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::session(notes(&done)).await;
     for (name, said) in [("whoami", "you"), ("write", "written"), ("admin", "done")] {
         let result = wire.tool(name, json!({})).await;
         assert_eq!(result["content"][0]["text"], said, "{result}");

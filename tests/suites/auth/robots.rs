@@ -3,9 +3,7 @@
 use mcp_auth::OAuth;
 use mcp_auth::client::{CLIENT_CREDENTIALS_EXTENSION, Credentials};
 use mcp_tests::auth_server::{ROBOT_ID, ROBOT_SECRET};
-use mcp_tests::http::Modern;
 use mcp_tests::tcp::{Answer, Request};
-use mcp_types::JsonObject;
 
 use super::support::{ProtectedServer, bearing, said};
 use crate::prelude::*;

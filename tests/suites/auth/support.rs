@@ -7,7 +7,7 @@ use mcp_auth::OAuth;
 use mcp_auth::server::{Auth, Jwt, RequireBearer, Verify, require_bearer};
 use mcp_tests::auth_server::{AuthServer, serve};
 use mcp_tests::tcp::{Answer, Conn, Request};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 use crate::prelude::*;
 

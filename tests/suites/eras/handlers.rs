@@ -145,9 +145,7 @@ async fn every_tool_that_asks_does_the_same_at_every_revision_over_a_pipe() {
 #[tokio::test]
 async fn every_tool_that_asks_does_the_same_at_every_revision_over_http() {
     let effects = Arc::default();
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
     let endpoint = Endpoint::new(server(&effects)).expect("an endpoint");
     let serving = tokio::spawn(serve_with(listener, endpoint, std::future::pending::<()>()));

@@ -1,15 +1,9 @@
 //! Cancellation, deadlines and ends of running requests.
 
-use mcp_types::LoggingLevel;
-
 use super::{Peer, named, text};
 use crate::peer::Gone;
 use crate::prelude::*;
 use crate::traced::Traced;
-
-async fn open(server: Server) -> PipeEnd {
-    PipeEnd::open(server, "2025-11-25", json!({})).await
-}
 
 /// Creates a server whose tool `wait` never ends, and a notification of the end of its handler.
 pub(crate) fn waiting() -> (Server, Arc<Notify>) {
@@ -65,7 +59,7 @@ async fn a_cancelled_request_ends_its_handler_and_is_never_answered() {
 // proves: CANC-010, CANC-011
 #[tokio::test]
 async fn cancelling_what_is_unknown_or_done_does_nothing() {
-    let mut wire = open(waiting().0).await;
+    let mut wire = PipeEnd::session(waiting().0).await;
     let id = wire.request("ping", Value::Null).await;
     assert_eq!(wire.recv().await["id"], id);
     wire.cancel(&id).await;
@@ -114,7 +108,7 @@ async fn a_server_request_fails_at_once_when_the_client_is_gone() {
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_never_ends_meets_its_deadline() {
     let (server, gone) = waiting();
-    let mut wire = open(server.deadline(Duration::from_secs(30))).await;
+    let mut wire = PipeEnd::session(server.deadline(Duration::from_secs(30))).await;
     let start = tokio::time::Instant::now();
     let id = wire.request("tools/call", named("wait", json!({}))).await;
     let answer = wire.recv_patiently().await;
@@ -164,7 +158,7 @@ async fn an_id_in_use_is_refused_and_the_first_request_survives() {
             "done"
         }
     }));
-    let mut wire = open(server).await;
+    let mut wire = PipeEnd::session(server).await;
     let call = json!({ "jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": { "name": "wait" } });
     wire.send(call.clone()).await;
     wire.send(call).await;
@@ -183,7 +177,7 @@ async fn an_id_in_use_is_refused_and_the_first_request_survives() {
 #[tokio::test]
 async fn the_end_of_the_client_cancels_what_runs() {
     let (server, gone) = waiting();
-    let mut wire = open(server).await;
+    let mut wire = PipeEnd::session(server).await;
     wire.request("tools/call", named("wait", json!({}))).await;
     wire.close().await.unwrap();
     gone.notified().await;
@@ -201,7 +195,7 @@ async fn a_blocking_tool_sees_its_cancellation() {
         stops.notify_one();
         "stopped"
     });
-    let mut wire = open(Server::new("s", "1").tool(spin.blocking())).await;
+    let mut wire = PipeEnd::session(Server::new("s", "1").tool(spin.blocking())).await;
     let id = wire.request("tools/call", named("spin", json!({}))).await;
     started.notified().await;
     wire.silent().await;
@@ -214,7 +208,7 @@ async fn a_blocking_tool_sees_its_cancellation() {
 #[tokio::test]
 async fn the_reason_of_a_cancellation_is_logged_on_one_line() {
     let (traced, _guard) = Traced::start();
-    let mut wire = open(everything::server()).await;
+    let mut wire = PipeEnd::session(everything::server()).await;
     let call = named("wait_for_cancel", json!({}));
     let id = wire.request("tools/call", call).await;
     let cancelled = json!({ "requestId": id, "reason": "bored\n\u{1b}[31mred" });
@@ -237,7 +231,7 @@ async fn a_handler_that_cannot_stop_runs_on_and_its_answer_is_dropped() {
         ends.notify_one();
         "finished"
     });
-    let mut wire = open(Server::new("s", "1").tool(stubborn.blocking())).await;
+    let mut wire = PipeEnd::session(Server::new("s", "1").tool(stubborn.blocking())).await;
     let call = named("stubborn", json!({}));
     let id = wire.request("tools/call", call).await;
     started.notified().await;

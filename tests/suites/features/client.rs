@@ -1,11 +1,7 @@
 //! A client and the messages of a scripted server.
 
-use crate::peer::listing;
+use crate::peer::{client, listing};
 use crate::prelude::*;
-
-fn client() -> Builder {
-    Client::builder("host", "0.1")
-}
 
 // proves: SCHEMA-016
 #[tokio::test]
@@ -31,8 +27,7 @@ async fn a_listed_tool_without_name_or_schema_is_named_in_the_error() {
         (json!({ "name": "t", "inputSchema": null }), "inputSchema"),
         (json!({ "inputSchema": { "type": "object" } }), "name"),
     ] {
-        let (mut wire, client) =
-            PipeEnd::accept(client(), "2025-11-25", json!({ "tools": {} })).await;
+        let (mut wire, client) = PipeEnd::with_tools(client()).await;
         let listing = listing(&client);
         wire.respond("tools/list", json!({ "tools": [tool] })).await;
         let error = listing.await.unwrap().unwrap_err().to_string();

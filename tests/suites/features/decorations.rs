@@ -1,7 +1,6 @@
 //! Icons, titles, annotations, schemas and metadata, which travel unchanged.
 
-use mcp_tests::wire::connect;
-use mcp_types::{ContentBlock, Icon, JsonObject, PromptMessage};
+use mcp_types::{ContentBlock, Icon, PromptMessage};
 
 use super::Peer;
 use crate::peer::calling;
@@ -83,7 +82,7 @@ async fn the_sdk_puts_no_meta_keys_of_its_own_on_the_wire() {
 // proves: TOOL-025, TOOL-027
 #[tokio::test]
 async fn links_and_embedded_resources_need_not_be_listed() {
-    let builder = Client::builder("host", "0.1");
+    let builder = crate::peer::client();
     let client = connect(builder, everything::server()).await.unwrap();
     assert!(client.capabilities().resources.is_some());
     let listed = client.list_resources().await.unwrap();

@@ -70,7 +70,7 @@ async fn pages_stay_whole_when_the_list_changes_in_between() {
     let server = Server::new("s", "1")
         .page_size(2)
         .tools(["a", "b", "c", "d"].map(|name| Tool::new(name, || "x")));
-    let mut wire = PipeEnd::open(server.clone(), "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::session(server.clone()).await;
     let first = wire.call("tools/list", Value::Null).await;
     server.remove_tool("b");
     server.add_tools([Tool::new("e", || "x")]).unwrap();

@@ -1,16 +1,10 @@
 //! Log messages, of a server and of this SDK.
 
 use mcp_client::KeepAlive;
-use mcp_jsonrpc::ErrorObject;
-use mcp_types::LoggingLevel;
 
 use super::{Peer, named, text};
 use crate::prelude::*;
 use crate::traced::Traced;
-
-async fn open(server: Server) -> PipeEnd {
-    PipeEnd::open(server, "2025-11-25", json!({})).await
-}
 
 // proves: LOG-010
 #[tokio::test]
@@ -22,7 +16,7 @@ async fn a_level_that_cannot_be_set_is_an_internal_error() {
         Ok(())
     });
     let level = json!({ "level": "info" });
-    let mut wire = open(server).await;
+    let mut wire = PipeEnd::session(server).await;
     wire.expect_error("logging/setLevel", level, -32603).await;
 }
 
@@ -46,7 +40,10 @@ async fn set_level(wire: &mut PipeEnd, level: &str) {
 #[tokio::test]
 async fn the_level_is_per_session_and_filters() {
     let server = logs();
-    let (mut wire, mut other) = (open(server.clone()).await, open(server).await);
+    let (mut wire, mut other) = (
+        PipeEnd::session(server.clone()).await,
+        PipeEnd::session(server).await,
+    );
     let levels = async |wire: &mut PipeEnd| {
         let id = wire.request("tools/call", json!({ "name": "log" })).await;
         let mut seen = Vec::new();
@@ -69,7 +66,7 @@ async fn the_level_is_per_session_and_filters() {
     assert_eq!(levels(&mut other).await.len(), 8);
     let unknown = json!({ "level": "warn" });
     wire.expect_error("logging/setLevel", unknown, -32602).await;
-    let mut silent = open(logs().logging(false)).await;
+    let mut silent = PipeEnd::session(logs().logging(false)).await;
     assert_eq!(text(&silent.tool("log", json!({})).await), "logged");
 }
 
@@ -79,7 +76,7 @@ async fn tracing_events_become_log_messages() {
     use tracing_subscriber::layer::SubscriberExt as _;
     let server = logs();
     let subscriber = tracing_subscriber::registry().with(server.log_layer());
-    let mut wire = open(server).await;
+    let mut wire = PipeEnd::session(server).await;
     set_level(&mut wire, "debug").await;
     tracing::subscriber::with_default(subscriber, || {
         tracing::warn!(target: "my_app", disk = 93, "running full");

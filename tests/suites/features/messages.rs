@@ -1,16 +1,12 @@
 //! The message layer: which messages get a response, and with which code.
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_jsonrpc::ErrorCode;
 
 use super::{Peer, named, text};
 use crate::prelude::*;
 
 fn plain() -> Server {
     Server::new("plain", "1").tool(Tool::new("hello", || "hello"))
-}
-
-async fn open(server: Server) -> PipeEnd {
-    PipeEnd::open(server, "2025-11-25", json!({})).await
 }
 
 // proves: BASE-001, BASE-002, TOOL-051, PROMPT-021
@@ -153,7 +149,7 @@ async fn notifications_are_never_answered() {
 // proves: SCHEMA-007, TOOL-034, PROMPT-006
 #[tokio::test]
 async fn params_of_the_wrong_shape_are_invalid_params() {
-    let mut wire = open(plain()).await;
+    let mut wire = PipeEnd::session(plain()).await;
     for (method, params) in [
         ("tools/call", json!({})),
         ("tools/call", json!({ "name": 5 })),
@@ -183,7 +179,7 @@ async fn unknown_members_and_meta_keys_are_ignored() {
 // proves: BASE-008, SCHEMA-013, LOG-003, SCHEMA-017
 #[tokio::test]
 async fn acknowledgements_are_empty_objects() {
-    let mut wire = open(plain()).await;
+    let mut wire = PipeEnd::session(plain()).await;
     assert_eq!(wire.call("ping", Value::Null).await, json!({}));
     let level = json!({ "level": "info" });
     assert_eq!(wire.call("logging/setLevel", level).await, json!({}));
@@ -309,7 +305,7 @@ async fn errors_have_a_code_and_one_short_sentence() {
             check_message(&peer.expect_error(method, params, code).await);
         }
     }
-    let mut wire = open(everything::server()).await;
+    let mut wire = PipeEnd::session(everything::server()).await;
     for (method, params) in [
         ("completion/complete", json!({ "ref": { "type": long } })),
         ("logging/setLevel", json!({ "level": long })),
@@ -321,7 +317,7 @@ async fn errors_have_a_code_and_one_short_sentence() {
 // proves: SCHEMA-037, SCHEMA-039
 #[tokio::test]
 async fn a_server_routes_every_method_and_notification_of_a_client() {
-    let mut wire = open(everything::server()).await;
+    let mut wire = PipeEnd::session(everything::server()).await;
     let prompt = json!({ "type": "ref/prompt", "name": "test_prompt_with_arguments" });
     let argument = json!({ "name": "arg1", "value": "" });
     let text = json!({ "uri": "test://static-text" });

@@ -1,7 +1,5 @@
 //! Progress of a call.
 
-use mcp_types::LoggingLevel;
-
 use super::{Peer, named, text};
 use crate::prelude::*;
 

@@ -102,8 +102,8 @@ async fn resources_are_declared_listed_read_and_missed() {
 #[tokio::test]
 async fn updates_reach_subscribers_until_they_unsubscribe() {
     let server = everything::server();
-    let mut wire = PipeEnd::open(server.clone(), "2025-11-25", json!({})).await;
-    let mut other = PipeEnd::open(server.clone(), "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::session(server.clone()).await;
+    let mut other = PipeEnd::session(server.clone()).await;
     let uri = json!({ "uri": "test://watched-resource" });
     let subscribed = wire.call("resources/subscribe", uri.clone()).await;
     assert_eq!(subscribed, json!({}));

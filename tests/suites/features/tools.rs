@@ -1,8 +1,6 @@
 //! Tools: listed with their schemas, called, checked, hidden.
 
-use mcp_jsonrpc::ErrorObject;
 use mcp_server::Json;
-use mcp_types::{CallToolResult, JsonObject};
 
 use super::{Peer, named, text};
 use crate::prelude::*;

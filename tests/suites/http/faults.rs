@@ -1,6 +1,6 @@
 //! This SDK's client and server with a failing network between them.
 
-use mcp_client::{Error, Timeouts};
+use mcp_client::Timeouts;
 use mcp_tests::network::Network;
 use tokio::time::{Instant, sleep};
 

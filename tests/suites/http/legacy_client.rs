@@ -2,12 +2,10 @@
 
 use std::net::SocketAddr;
 
-use mcp_client::Error;
 use mcp_server::Elicitation;
 use mcp_transport_http::serve_with;
 use mcp_types::{ElicitAction, ElicitResult};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use mcp_transport_http::{ClientOptions, serve_with};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;

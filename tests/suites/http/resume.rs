@@ -159,7 +159,7 @@ async fn older_revisions_and_servers_without_a_store_do_not_poll() {
 async fn an_unread_stream_is_cut_and_loses_nothing() {
     let service = Server::new("chatty", "1").tool(Tool::new("chat", |cx: Ctx| async move {
         for step in 0..400 {
-            cx.log(mcp_types::LoggingLevel::Error, format!("line {step}"));
+            cx.log(LoggingLevel::Error, format!("line {step}"));
         }
         "done"
     }));
@@ -196,10 +196,10 @@ async fn a_stream_that_is_cut_in_the_middle_goes_on_where_it_was() {
     let service = Server::new("chatty", "1").tool(Tool::new("chat", move |cx: Ctx| {
         let gate = go.clone();
         async move {
-            cx.log(mcp_types::LoggingLevel::Error, "line 0");
+            cx.log(LoggingLevel::Error, "line 0");
             pass(&gate.go).await;
             for step in 1..200 {
-                cx.log(mcp_types::LoggingLevel::Error, format!("line {step}"));
+                cx.log(LoggingLevel::Error, format!("line {step}"));
             }
             "done"
         }

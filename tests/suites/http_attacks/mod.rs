@@ -19,7 +19,6 @@ mod source;
 mod unread;
 
 use mcp_tests::tcp::RunningServer;
-use mcp_types::LoggingLevel;
 
 use crate::prelude::*;
 

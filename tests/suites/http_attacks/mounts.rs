@@ -4,7 +4,7 @@ use axum::middleware::{Next, from_fn};
 use axum::{Router, routing};
 use mcp_tests::tcp::{Conn, RunningServer, Session};
 use mcp_transport_http::PeerAddr;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 use crate::prelude::*;
 
@@ -83,7 +83,7 @@ async fn a_handler_sees_where_a_request_came_from() {
 // Over stdio the same handler finds nothing, and runs.
 #[tokio::test]
 async fn the_same_handler_runs_over_stdio() {
-    let mut wire = PipeEnd::open(who(), "2025-11-25", json!({})).await;
+    let mut wire = PipeEnd::session(who()).await;
     let result = wire.tool("who", json!({})).await;
     let knows = result["content"][0]["text"].as_str().unwrap();
     let knows: Value = serde_json::from_str(knows).unwrap();

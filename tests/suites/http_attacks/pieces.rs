@@ -11,7 +11,6 @@ use hyper_util::rt::TokioIo;
 use mcp_tests::tcp::{Conn, Request, Session, initialize};
 use mcp_types::{CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
-use tokio::net::TcpListener;
 use tower_service::Service as _;
 
 use super::{Witness, served, server};

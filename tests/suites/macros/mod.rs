@@ -7,7 +7,7 @@ mod tools;
 use crate::prelude::*;
 
 async fn open<S: Clone + Send + Sync + 'static>(server: Server<S>) -> PipeEnd {
-    PipeEnd::open(server, "2025-11-25", json!({})).await
+    PipeEnd::session(server).await
 }
 
 async fn call(wire: &mut PipeEnd, name: &str, arguments: Value) -> Value {

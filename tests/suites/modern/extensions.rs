@@ -1,7 +1,6 @@
 //! Extensions: visible to peers that declare them, and never required from others.
 
-use mcp_tests::wire::connect;
-use mcp_types::{JsonObject, Meta, ResourceContents, TextResourceContents};
+use mcp_types::{Meta, ResourceContents, TextResourceContents};
 
 use super::{Peer, text};
 use crate::prelude::*;

@@ -2,7 +2,6 @@
 
 use mcp_protocol::Session;
 use mcp_server::CacheHint;
-use mcp_tests::http::Modern;
 
 use super::{Peer, named, text};
 use crate::features::LISTS;

@@ -1,7 +1,5 @@
 //! Requests that run at once, and requests that end with an input request.
 
-use mcp_types::LoggingLevel;
-
 use super::{Peer, named, text};
 use crate::features::waiting;
 use crate::peer::Gone;

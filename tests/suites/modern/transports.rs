@@ -1,6 +1,6 @@
 //! The same requests over every transport.
 
-use mcp_tests::http::{Modern, Peer as Http};
+use mcp_tests::http::Peer as Http;
 use mcp_tests::wire::check_envelope;
 use mcp_transport_stdio::serve_io;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -71,7 +71,7 @@ async fn a_request_means_the_same_whatever_carries_it() {
     let in_memory = over(near_read, near_write).await;
     served.await.unwrap().unwrap();
 
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let served = tokio::spawn(async move {
         let (read, write) = listener.accept().await.unwrap().0.into_split();
@@ -143,7 +143,7 @@ async fn requests_that_lack_something_have_a_status_that_says_so() {
 async fn what_is_said_of_a_request_is_said_on_its_stream() {
     let speaks = Tool::new("speaks", async |cx: Ctx| {
         cx.progress(1.0, None);
-        cx.log(mcp_types::LoggingLevel::Info, "hi");
+        cx.log(LoggingLevel::Info, "hi");
         tokio::task::yield_now().await;
         Ok::<_, HandlerError>("done")
     });

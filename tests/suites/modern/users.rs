@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use mcp_tests::http::Modern;
-
 use crate::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]

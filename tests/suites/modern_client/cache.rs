@@ -1,6 +1,6 @@
 //! The client's cache of results.
 
-use mcp_client::{CacheLimits, Error};
+use mcp_client::CacheLimits;
 use mcp_types::{ReadResourceResult, Tool};
 use tokio::time::advance;
 

@@ -1,7 +1,7 @@
 //! The same over HTTP, where headers repeat values of the body and a missing response proves
 //! nothing.
 
-use mcp_client::{Era, Error};
+use mcp_client::Era;
 use mcp_tests::network::Network;
 use mcp_transport_http::ClientOptions;
 use tokio::time::Instant;

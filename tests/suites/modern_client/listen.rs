@@ -1,6 +1,6 @@
 //! Change notifications over a pipe.
 
-use mcp_client::{ChangedList, Error, Subscription};
+use mcp_client::{ChangedList, Subscription};
 
 use super::scripted::Notes;
 use super::{claims, client, connected};

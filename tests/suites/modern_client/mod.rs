@@ -9,14 +9,11 @@ mod requests;
 mod rounds;
 pub(crate) mod scripted;
 
+use crate::peer::client;
 use crate::prelude::*;
 
 const REVISION: &str = "2026-07-28";
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-
-fn client() -> Builder {
-    Client::builder("host", "0.1")
-}
 
 /// The result of `server/discover`.
 fn discovered(versions: &[&str], capabilities: Value) -> Value {

@@ -1,7 +1,6 @@
 //! Each line of the table of probe outcomes, over a pipe.
 
-use mcp_client::{Era, Error, KnownVersion};
-use mcp_tests::wire::connect;
+use mcp_client::{Era, KnownVersion};
 use tokio::time::Instant;
 
 use super::scripted::started;

@@ -1,7 +1,7 @@
 //! Messages of a client of a stateless server.
 
-use mcp_client::{Error, KeepAlive};
-use mcp_types::{GetPromptRequest, LoggingLevel, Root, SetLevelRequest, SubscribeRequest};
+use mcp_client::KeepAlive;
+use mcp_types::{GetPromptRequest, Root, SetLevelRequest, SubscribeRequest};
 
 use super::{claims, client, connected};
 use crate::peer::listing;

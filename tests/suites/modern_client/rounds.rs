@@ -1,8 +1,8 @@
 //! Calls that get `input_required`.
 
-use mcp_client::{Error, Timeouts};
+use mcp_client::Timeouts;
+use mcp_types::Root;
 use mcp_types::v2026_07_28::{CallToolOutcome, InputResponses};
-use mcp_types::{CallToolResult, Root};
 use tokio::sync::Barrier;
 use tokio::time::{Instant, sleep};
 

@@ -1,7 +1,5 @@
 //! What a client sends to a server of an older revision.
 
-use mcp_client::Error;
-use mcp_tests::wire::connect;
 use mcp_types::{Icon, Root, SamplingMessageContentBlock as Block};
 
 use super::{REVISIONS, check};

@@ -8,7 +8,6 @@ use http::{HeaderMap, Request, Response};
 use mcp_tests::http::Peer;
 use mcp_tests::network::Network;
 use mcp_transport_http::{RequestBody, serve_with};
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 

@@ -1,6 +1,6 @@
 //! Tasks that the client does not wait for at once, or that another client started.
 
-use mcp_client::{CallStart, Error, KnownVersion, TaskHandle, TaskRef};
+use mcp_client::{CallStart, KnownVersion, TaskHandle, TaskRef};
 use mcp_types::TaskStatus;
 use mcp_types::v2026_07_28::{
     ClientCapabilities, GetTaskRequest, GetTaskRequestParams, RequestMeta,

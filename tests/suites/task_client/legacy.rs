@@ -1,6 +1,5 @@
 //! Up to 2025-11-25: the client requests a task and fetches its result.
 
-use mcp_client::Error;
 use mcp_types::TaskStatus;
 
 use super::{

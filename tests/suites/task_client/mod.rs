@@ -9,8 +9,8 @@ mod real;
 mod received;
 mod wishes;
 
-use mcp_client::{CallStart, Error, TaskHandle};
-use mcp_types::{CallToolResult, TaskStatus};
+use mcp_client::{CallStart, TaskHandle};
+use mcp_types::TaskStatus;
 use tokio::time::timeout;
 
 use crate::prelude::*;

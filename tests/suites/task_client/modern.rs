@@ -1,6 +1,5 @@
 //! Since 2026-07-28: the server decides, and the task contains everything.
 
-use mcp_client::Error;
 use mcp_types::TaskStatus;
 use tokio::time::Instant;
 

@@ -1,6 +1,6 @@
 //! Servers that become unreachable while a task runs.
 
-use mcp_client::{Error, Timeouts};
+use mcp_client::Timeouts;
 use tokio::time::Instant;
 
 use super::{

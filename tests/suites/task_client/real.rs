@@ -1,8 +1,7 @@
 //! Client and server together: the same handlers, calls and tests on both kinds of revisions.
 
-use mcp_client::{CallStart, Error, TaskRef};
+use mcp_client::{CallStart, TaskRef};
 use mcp_server::TaskMode;
-use mcp_tests::wire::connect;
 use mcp_types::TaskStatus;
 
 use super::{SeenStates, accepting, client};
@@ -142,7 +141,7 @@ async fn failures_are_those_of_a_plain_call_on_all_revisions() {
     for revision in ERAS {
         let failing = || async { Err::<String, _>("out of paper") };
         let refusing = || async {
-            let error = mcp_jsonrpc::ErrorObject::internal("out of order");
+            let error = ErrorObject::internal("out of order");
             Err::<String, _>(HandlerError::protocol(error))
         };
         let tools = vec![

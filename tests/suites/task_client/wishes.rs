@@ -1,6 +1,5 @@
 //! Which calls request a task (2025-11-25).
 
-use mcp_client::Error;
 use mcp_types::{ListTasksRequest, PaginatedRequestParams};
 
 use super::{LEGACY, all_of_tasks, call, client, done, legacy, nested, quiet, reply, tools};

@@ -9,10 +9,9 @@ mod questions;
 mod restart;
 mod users;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_jsonrpc::ErrorCode;
 use mcp_protocol::Service;
 use mcp_server::TaskMode;
-use mcp_types::{CallToolResult, LoggingLevel};
 
 use crate::prelude::*;
 

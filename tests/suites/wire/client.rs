@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use mcp_client::Error;
 use mcp_types as types;
 use tokio::sync::mpsc;
 use tokio::time::timeout;

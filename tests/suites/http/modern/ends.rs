@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use mcp_protocol::{Delivery, Payload, Reply};
-use mcp_tests::http::{self, Modern};
+use mcp_tests::http;
 use mcp_types::PROGRESS_TOKEN_KEY;
 use tokio::time::{Instant, advance};
 

@@ -1,6 +1,6 @@
 //! Both kinds of revisions at one URL, and an endpoint that serves only the stateless revision.
 
-use mcp_tests::http::{Modern, Peer, Reply, Whole};
+use mcp_tests::http::{Peer, Reply, Whole};
 use tower_service::Service as _;
 
 use super::super::{Gate, endpoint, server, with};

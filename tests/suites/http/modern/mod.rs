@@ -7,7 +7,7 @@ mod params;
 mod streams;
 mod wire;
 
-use mcp_jsonrpc::{ErrorObject, Request};
+use mcp_jsonrpc::Request;
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{Payload, Reply, RequestContext, ServerFacts, Service};
 use mcp_types::{Implementation, ServerCapabilities};

@@ -1,7 +1,6 @@
 //! Header parameters of tools.
 
 use http::{HeaderName, HeaderValue};
-use mcp_tests::http::Modern;
 
 use super::Probe;
 use crate::prelude::*;

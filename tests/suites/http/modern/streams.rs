@@ -1,8 +1,7 @@
 //! JSON or an event stream, and the messages on the stream.
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_jsonrpc::ErrorCode;
 use mcp_protocol::{CallError, Delivery, Exchange, Payload, Reply};
-use mcp_tests::http::Modern;
 use mcp_types::{LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY, method};
 use tokio::time::Instant;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::place::{Target, Server};
+use crate::place::{Server, Target};
 use crate::report::{Outcome, ensure, row, same};
 use crate::{Session, made, refused, shown};
 

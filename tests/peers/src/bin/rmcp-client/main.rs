@@ -17,12 +17,14 @@ mod host;
 mod modern;
 mod place;
 mod questions;
+#[path = "../../../../src/bin/interop-client/report.rs"]
+#[allow(dead_code, reason = "other programs use the rest")]
 mod report;
 
 use std::path::PathBuf;
 
 use host::Host;
-use place::{Target, Server};
+use place::{Server, Target};
 use report::{Fault, Outcome, absent, ensure, row, same};
 use rmcp::RoleClient;
 use rmcp::service::{QuitReason, RunningService, ServiceError};

@@ -6,7 +6,7 @@ use rmcp::service::Subscription;
 use serde_json::{Value, json};
 
 use crate::host::Host;
-use crate::place::{Target, Server};
+use crate::place::{Server, Target};
 use crate::report::{Fault, Outcome, ensure, row, same};
 use crate::{LATEST, Session, calls, contents, made, questions, refused, shown, text};
 

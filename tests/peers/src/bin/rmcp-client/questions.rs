@@ -4,7 +4,7 @@ use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 
 use crate::Session;
-use crate::place::{Target, Server};
+use crate::place::{Server, Target};
 use crate::report::{Fault, Outcome, ensure, row, same};
 
 pub(crate) async fn rows(s: &Session, place: &Target) {

@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use serde_json::{Value, json};
 
 use crate::Context;
-use crate::asks::{self, InputOutcome, Asks};
+use crate::asks::{self, Asks, InputOutcome};
 
 pub(crate) fn resources() -> Value {
     json!({ "resources": [

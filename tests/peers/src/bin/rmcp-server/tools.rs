@@ -9,7 +9,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::asks::{self, InputOutcome, Asks};
+use crate::asks::{self, Asks, InputOutcome};
 use crate::{Context, Peer, is_modern, lost, made, shown};
 
 /// Tools a page.
