@@ -33,18 +33,18 @@ const CLIPPY: &[(&str, &str)] = &[
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let [] = flags("lint", [], args)?;
     let mut steps = Steps::default();
-    steps.cargo("fmt", "fmt --all --check");
+    steps.cargo("fmt", "cargo fmt --all --check");
     steps.step("tidy", "cargo xtask tidy", || tidy::run(&[]));
     steps.step("support", "cargo xtask support --check", || {
         support::run(&["--check".to_owned()])
     });
     steps.step("codegen", "cargo xtask codegen --check", generated);
     for (name, words) in CLIPPY {
-        steps.cargo(name, &format!("clippy {words} -- -D warnings"));
+        steps.cargo(name, &format!("cargo clippy {words} -- -D warnings"));
     }
     steps.cargo(
         "docs",
-        "--config build.rustdocflags=['-Dwarnings'] doc --workspace --all-features --no-deps",
+        "RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --all-features --no-deps",
     );
     steps.finish()
 }

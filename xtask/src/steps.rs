@@ -86,11 +86,14 @@ impl Steps {
         }
     }
 
-    /// Runs cargo with the arguments in `words`.
+    /// Runs cargo with the arguments in `words`; words before `cargo` are environment variables.
     pub(crate) fn cargo(&mut self, name: &str, words: &str) {
-        self.step(name, &format!("cargo {words}"), || {
+        self.step(name, words, || {
+            let (variables, words) = words.split_once("cargo ").unwrap_or_default();
+            let variables = variables.split_whitespace();
             let mut command = Command::new(cargo());
             command
+                .envs(variables.filter_map(|variable| variable.split_once('=')))
                 .args(words.split_whitespace())
                 .current_dir(root())
                 .stdin(Stdio::null());

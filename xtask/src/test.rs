@@ -44,7 +44,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     // nextest does not run these.
     let doc = format!("test --doc --no-fail-fast {ALL}");
     cargo_tests(&mut steps, "documentation tests", &doc);
-    steps.cargo("examples", &format!("build --examples {ALL}"));
+    steps.cargo("examples", &format!("cargo build --examples {ALL}"));
     // Started directly: `cargo run` would build it again with other features.
     let example = format!("debug/examples/quickstart{}", std::env::consts::EXE_SUFFIX);
     let mut quickstart = Command::new(target().join(example));
