@@ -150,8 +150,9 @@ impl Steps {
     }
 }
 
-/// Runs a command, prints its output line by line (stdout and stderr in order), and passes each line to `read`. Kills the
-/// processes that the command has started if it prints nothing for as long as `silence`. Returns whether it succeeded.
+/// Runs a command, prints its output line by line (stdout and stderr in order), and passes each line to `read`. If it
+/// prints nothing for as long as `silence`, kills the processes that it has started, or else the command. Returns whether
+/// the command succeeded.
 fn watch(
     command: &mut Command,
     silence: Duration,
@@ -182,14 +183,16 @@ fn watch(
                 say(&format!(
                     "no output for {seconds} s: the test program is killed"
                 ));
-                kill_children(child.id())?;
+                if !kill_children(child.id())? {
+                    child.kill()?;
+                }
             }
         }
     }
 }
 
-/// Kills what a process has started; on Windows, the process, too.
-fn kill_children(process: u32) -> std::io::Result<()> {
+/// Kills what a process has started; on Windows, the process, too. Returns whether there was something to kill.
+fn kill_children(process: u32) -> std::io::Result<bool> {
     let process = process.to_string();
     let mut kill = if cfg!(windows) {
         let mut kill = Command::new("taskkill");
@@ -200,7 +203,7 @@ fn kill_children(process: u32) -> std::io::Result<()> {
         kill.args(["-KILL", "-P", &process]);
         kill
     };
-    kill.status().map(drop)
+    kill.status().map(|status| status.success())
 }
 
 #[cfg(test)]
@@ -244,16 +247,16 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_silent_test_program_is_killed_and_the_next_one_runs() {
-        let script = "sleep 60; echo status $?; exit 1";
-        let mut lines = Vec::new();
-        let mut command = Command::new("sh");
-        let read = |line: &str| lines.push(line.to_owned());
-        let success = watch(
-            command.args(["-c", script]),
-            Duration::from_millis(200),
-            read,
-        );
-        assert!(!success.unwrap());
-        assert!(lines.contains(&"status 137".to_owned()), "{lines:?}");
+        let watched = |script: &str| {
+            let mut lines = Vec::new();
+            let mut command = Command::new("sh");
+            let read = |line: &str| lines.push(line.to_owned());
+            let silence = Duration::from_millis(200);
+            let success = watch(command.args(["-c", script]), silence, read);
+            (success.unwrap(), lines.concat())
+        };
+        let (success, output) = watched("sleep 60; echo status $?; exit 1");
+        assert!(!success && output.contains("status 137"), "{output}");
+        assert!(!watched("exec sleep 60").0);
     }
 }
