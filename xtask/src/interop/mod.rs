@@ -19,7 +19,7 @@ use crate::steps::say;
 use crate::table::Table;
 use crate::workspace::root;
 use column::{Column, tables};
-use peers::{Installed, Peer, Role, Transport};
+use peers::{Installed, Peer, Role, Section};
 
 const SCRIPTS: &str = "tests/interop";
 const CRATES: &str = "tests/peers";
@@ -110,13 +110,9 @@ impl Ours {
     /// The driver of a peer, ready to start, and the running servers that it needs.
     fn driver(&self, peer: &Peer, installed: &Installed) -> Result<(Command, Vec<Server>), String> {
         let mut command = installed.command(peer);
-        let transport = peer.section.transport;
-        let path = if transport == Transport::Sse {
-            "/sse"
-        } else {
-            "/mcp"
-        };
-        match (peer.program.role, transport) {
+        let Section { transport, era, .. } = &peer.section;
+        let path = if transport == "sse" { "/sse" } else { "/mcp" };
+        match (peer.program.role, &**transport) {
             (Role::Issuer, _) => {
                 let issuer = Server::start(&mut command, "")?;
                 let mut driver = Command::new(&self.auth);
@@ -126,25 +122,25 @@ impl Ours {
             (Role::Server, _) => {
                 let mut driver = Command::new(&self.client);
                 driver
-                    .args(["drive", &peer.section.era, &peer.program.scenario])
+                    .args(["drive", era, &peer.program.scenario])
                     .arg(installed.work(peer));
-                if transport == Transport::Stdio {
+                if transport == "stdio" {
                     let set = |(name, value): (_, Option<_>)| Some((name, value?));
                     driver.arg(command.get_program()).args(command.get_args());
                     driver.envs(command.get_envs().filter_map(set));
                     return Ok((driver, Vec::new()));
                 }
                 let server = Server::start(&mut command, path)?;
-                driver.args([&format!("--{}", transport.name()), server.url()]);
+                driver.args([&format!("--{transport}"), server.url()]);
                 Ok((driver, vec![server]))
             }
-            (Role::Client, Transport::Stdio) => {
+            (Role::Client, "stdio") => {
                 command.arg(installed.work(peer));
                 command.arg(&self.client).arg(&self.server);
                 Ok((command, Vec::new()))
             }
             (Role::Client, _) => {
-                let servers = self.servers(&peer.section.era, transport, path)?;
+                let servers = self.servers(era, path)?;
                 command.args(servers.iter().map(Server::url));
                 Ok((command, servers))
             }
@@ -152,13 +148,13 @@ impl Ours {
     }
 
     /// The everything server, and the same in small pages.
-    fn servers(&self, era: &str, transport: Transport, path: &str) -> Result<Vec<Server>, String> {
+    fn servers(&self, era: &str, path: &str) -> Result<Vec<Server>, String> {
         let mut everything = Command::new(&self.server);
         let mut pages = Command::new(&self.client);
         pages.args(["pages", era, "5"]);
         for command in [&mut everything, &mut pages] {
             command.args(["--http", ANY_PORT]);
-            if transport == Transport::Sse {
+            if path == "/sse" {
                 command.arg("--legacy");
             }
         }

@@ -27,7 +27,8 @@ struct File {
 #[serde(deny_unknown_fields)]
 pub(super) struct Section {
     pub(super) title: String,
-    pub(super) transport: Transport,
+    /// stdio, http, or sse: the two endpoints of 2024-11-05.
+    pub(super) transport: String,
     pub(super) era: String,
     suffix: String,
     features: Vec<String>,
@@ -44,12 +45,9 @@ pub(super) struct Program {
     #[serde(default)]
     pub(super) scenario: String,
     command: String,
+    /// By transport.
     #[serde(default)]
-    stdio: String,
-    #[serde(default)]
-    http: String,
-    #[serde(default)]
-    sse: String,
+    args: BTreeMap<String, String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
 }
@@ -60,26 +58,6 @@ struct Absent {
     peers: Vec<String>,
     features: Vec<String>,
     reason: String,
-}
-
-/// How the two sides are connected.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Transport {
-    Stdio,
-    Http,
-    /// The two endpoints of 2024-11-05.
-    Sse,
-}
-
-impl Transport {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Stdio => "stdio",
-            Self::Http => "http",
-            Self::Sse => "sse",
-        }
-    }
 }
 
 /// The part of a peer in the conversation.
@@ -140,7 +118,7 @@ pub(super) fn all(root: &Path) -> Result<Vec<Peer>, String> {
 pub(super) fn chosen(peers: Vec<Peer>, words: &[String]) -> Result<Vec<Peer>, String> {
     let is = |peer: &Peer, word: &String| {
         let Section { transport, era, .. } = &peer.section;
-        peer.name == *word || transport.name() == word || (era == "modern" && era == word)
+        peer.name == *word || transport == word || (era == "modern" && era == word)
     };
     let is_unknown = |word: &&String| !peers.iter().any(|peer| is(peer, word));
     if let Some(unknown) = words.iter().find(is_unknown) {
@@ -187,11 +165,6 @@ impl Installed {
     pub(super) fn command(&self, peer: &Peer) -> Command {
         let Section { transport, era, .. } = &peer.section;
         let program = &peer.program;
-        let more = match transport {
-            Transport::Stdio => &program.stdio,
-            Transport::Http => &program.http,
-            Transport::Sse => &program.sse,
-        };
         let path = |path: PathBuf| path.to_string_lossy().into_owned();
         let places = [
             ("{npm}", path(self.folder.join("npm"))),
@@ -200,14 +173,15 @@ impl Installed {
             ("{python}", path(venv_python(&self.folder.join("venv")))),
             ("{work}", path(self.work(peer))),
             ("{era}", era.clone()),
-            ("{transport}", transport.name().to_owned()),
+            ("{transport}", transport.clone()),
         ];
         let filled = |word: &str| {
             let fill = |word: String, (name, value): &(&str, String)| word.replace(name, value);
             places.iter().fold(word.to_owned(), fill)
         };
         let words = program.command.split_whitespace();
-        let mut words = words.chain(more.split_whitespace()).map(filled);
+        let args = program.args.get(transport).map_or("", |args| args);
+        let mut words = words.chain(args.split_whitespace()).map(filled);
         let first = words.next().unwrap_or_default();
         let env = program
             .env
