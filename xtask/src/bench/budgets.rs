@@ -12,37 +12,13 @@ use super::subject::Subject;
 #[serde(deny_unknown_fields)]
 pub(super) struct Budget {
     name: String,
-    unit: Unit,
+    decimals: usize,
     max: f64,
     figure: String,
     /// Why the budget is not met.
     why: Option<String>,
     #[serde(skip)]
     measured: Option<f64>,
-}
-
-/// How values are shown. The shown, rounded values are compared.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Unit {
-    Count,
-    Tenths,
-    Ratio,
-}
-
-impl Unit {
-    fn shown(self, number: f64) -> String {
-        match self {
-            Self::Count => thousands(number),
-            Self::Tenths => format!("{number:.1}"),
-            Self::Ratio => format!("{number:.2}×"),
-        }
-    }
-
-    fn rounded(self, number: f64) -> f64 {
-        let digits = self.shown(number).replace(['\u{202f}', '×'], "");
-        digits.parse().unwrap_or(f64::NAN)
-    }
 }
 
 /// Reads the budgets and adds the measured values.
@@ -57,7 +33,7 @@ pub(super) fn budgets(results: &Results) -> Result<Vec<Budget>, String> {
         .budget;
     budgets.extend(results.crates.iter().map(|(name, _, limit)| Budget {
         name: format!("Crates in the tree, {name}"),
-        unit: Unit::Count,
+        decimals: 0,
         max: *limit as f64,
         figure: format!("crates: {name}"),
         why: None,
@@ -112,24 +88,24 @@ fn figures(results: &Results) -> BTreeMap<String, f64> {
 impl Budget {
     /// The cells of its row: name, limit, measured value, and whether it is met.
     pub(super) fn row(&self) -> [String; 4] {
-        let shown = |number| self.unit.shown(number);
+        let shown = |number| match self.decimals {
+            0 => thousands(number),
+            decimals => format!("{number:.decimals$}"),
+        };
         let met = match self.is_met() {
             Some(true) => "yes",
             Some(false) => "**no**",
             None => "not measured",
         };
-        [
-            self.name.clone(),
-            format!("≤ {}", shown(self.max)),
-            self.measured.map_or("–".to_owned(), shown),
-            met.to_owned(),
-        ]
+        let measured = self.measured.map_or("–".to_owned(), shown);
+        let limit = format!("≤ {}", shown(self.max));
+        [self.name.clone(), limit, measured, met.to_owned()]
     }
 
-    /// Whether the measured value is within the limit.
+    /// Whether the rounded value is within the limit.
     fn is_met(&self) -> Option<bool> {
-        let measured = self.unit.rounded(self.measured?);
-        Some(measured <= self.max)
+        let rounded = format!("{:.*}", self.decimals, self.measured?);
+        Some(rounded.parse::<f64>().ok()? <= self.max)
     }
 
     /// The explanation for the page, if the budget is not met.
@@ -161,7 +137,7 @@ mod tests {
     fn budget(measured: Option<f64>, why: Option<&str>) -> Budget {
         Budget {
             name: "a budget".to_owned(),
-            unit: Unit::Ratio,
+            decimals: 2,
             max: 1.3,
             figure: String::new(),
             why: why.map(str::to_owned),
@@ -172,9 +148,8 @@ mod tests {
     #[test]
     fn rounded_values_are_compared() {
         let row = |measured| budget(Some(measured), None).row();
-        assert_eq!(row(1.304), ["a budget", "≤ 1.30×", "1.30×", "yes"]);
+        assert_eq!(row(1.304), ["a budget", "≤ 1.30", "1.30", "yes"]);
         assert_eq!(row(1.306)[3], "**no**");
-        assert_eq!(Unit::Count.rounded(12_345.6), 12_346.0);
         assert_eq!(budget(None, None).row()[2..], ["–", "not measured"]);
     }
 
