@@ -5,9 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::subject::Subject;
+use super::subject::{PEERS, Subject};
 use crate::programs::{SHORT, output_of, run, target};
 use crate::steps::cargo;
+
+/// A server of this SDK over both transports, for cargo.
+const OURS: &str = "-p mcp-server -p mcp-transport-http -p mcp-transport-stdio --no-default-features \
+     --features mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server";
 
 /// The size of a program without its symbols, in bytes.
 pub(super) fn stripped_size(program: &Path) -> Result<u64, String> {
@@ -21,12 +25,13 @@ pub(super) fn stripped_size(program: &Path) -> Result<u64, String> {
 
 /// The number of crates of a server over both transports, without those of the benchmark.
 pub(super) fn crates(root: &Path, subject: Subject) -> Result<usize, String> {
-    let (workspace, mut words) = subject.build(root);
-    if subject == Subject::Ours {
-        "-p mcp-server -p mcp-transport-http -p mcp-transport-stdio --no-default-features \
-         --features mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server"
-            .clone_into(&mut words);
-    }
+    let (workspace, words) = match subject.is_peer() {
+        true => (
+            root.join(PEERS),
+            format!("--locked -p {}", subject.program()),
+        ),
+        false => (root.to_owned(), OURS.to_owned()),
+    };
     let mut command = Command::new(cargo());
     command
         .args(["tree", "-e", "normal,build", "--prefix", "none"])

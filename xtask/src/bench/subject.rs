@@ -28,7 +28,7 @@ pub(super) const ALL: [Subject; 4] = [
 ];
 
 /// The workspace of the peers.
-const PEERS: &str = "tests/bench-peers";
+pub(super) const PEERS: &str = "tests/bench-peers";
 /// The package of the other programs.
 const OWN: &str = "-p mcp-tests --no-default-features";
 
@@ -55,15 +55,6 @@ impl Subject {
 
     pub(super) fn is_peer(self) -> bool {
         matches!(self, Self::Rmcp | Self::Tower)
-    }
-
-    /// The workspace that builds the server, and the arguments for cargo.
-    pub(super) fn build(self, root: &Path) -> (PathBuf, String) {
-        let program = self.program();
-        match self.is_peer() {
-            true => (root.join(PEERS), format!("--locked -p {program}")),
-            false => (root.to_owned(), format!("{OWN} --bin {program}")),
-        }
     }
 
     /// The arguments of the program, or the reason why the server does not support the workload.
