@@ -70,13 +70,12 @@ impl Entry {
 impl Overrides {
     /// Reads the file compiled into this command.
     pub(super) fn load() -> Result<Self, String> {
-        let overrides: Self = toml::from_str(include_str!("overrides.toml"))
-            .map_err(|error| format!("overrides.toml: {error}"))?;
-        let entries = overrides.entries.values().flatten();
-        let entries = entries.map(|entry| &entry.reason);
-        if entries
-            .chain([&overrides.order.reason])
-            .any(|reason| reason.trim().is_empty())
+        let overrides = toml::from_str(include_str!("overrides.toml"));
+        let overrides: Self = overrides.map_err(|error| format!("overrides.toml: {error}"))?;
+        let mut entries = overrides.entries.values().flatten();
+        let has_no_reason = |reason: &str| reason.trim().is_empty();
+        if entries.any(|entry| has_no_reason(&entry.reason))
+            || has_no_reason(&overrides.order.reason)
         {
             return Err("overrides.toml: an entry has no reason".to_owned());
         }
@@ -91,18 +90,17 @@ impl Overrides {
         self.used.borrow_mut().insert(format!("{kind} {name}"));
     }
 
-    /// The entry for a name, and the name that it has there.
+    /// The entry for a name, or else for this member of every type, and the name that it has there.
     fn lookup(&self, kind: &str, name: &str) -> Option<(String, &Entry)> {
         let member = name.split_once('.').map_or(name, |(_, member)| member);
-        [name.to_owned(), format!("*.{member}")]
-            .into_iter()
-            .find_map(|name| {
-                let entry = self
-                    .of(kind)
-                    .find(|entry| entry.names().any(|n| *n == name))?;
-                self.mark(kind, &name);
-                Some((name, entry))
-            })
+        let names = [name.to_owned(), format!("*.{member}")];
+        let (name, entry) = names.into_iter().find_map(|name| {
+            let mut entries = self.of(kind);
+            let entry = entries.find(|entry| entry.names().any(|known| *known == name))?;
+            Some((name, entry))
+        })?;
+        self.mark(kind, &name);
+        Some((name, entry))
     }
 
     pub(super) fn find(&self, kind: &str, name: &str) -> Option<&Entry> {

@@ -73,24 +73,18 @@ pub(super) struct Schema {
     pub(super) all_of: Vec<Self>,
     pub(super) any_of: Option<Vec<Self>>,
     #[serde(rename = "const")]
-    constant: Option<Value>,
+    constant: Value,
     #[serde(rename = "enum")]
     pub(super) values: Option<Vec<String>>,
+    /// A name or a list of names; null is every type.
     #[serde(rename = "type")]
-    pub(super) ty: Option<Type>,
+    pub(super) ty: Value,
     pub(super) properties: Option<BTreeMap<String, Self>>,
     pub(super) required: Vec<String>,
     additional_properties: Option<Additional>,
     pub(super) items: Option<Box<Self>>,
     minimum: Option<f64>,
     maximum: Option<f64>,
-}
-
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(untagged)]
-pub(super) enum Type {
-    One(String),
-    Many(Vec<String>),
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -103,7 +97,7 @@ enum Additional {
 impl Schema {
     /// The one string that is valid.
     pub(super) fn constant(&self) -> Option<&str> {
-        self.constant.as_ref()?.as_str()
+        self.constant.as_str()
     }
 
     pub(super) fn member(&self, name: &str) -> Option<&Self> {
@@ -126,16 +120,17 @@ impl Schema {
 
     /// Whether every JSON value is valid.
     pub(super) fn is_any(&self) -> bool {
-        self.ty.is_none()
+        self.ty.is_null()
             && self.reference.is_none()
             && self.any_of.is_none()
             && self.all_of.is_empty()
             && self.values.is_none()
-            && self.constant.is_none()
+            && self.constant.is_null()
     }
 
     pub(super) fn is_nullable(&self) -> bool {
-        matches!(&self.ty, Some(Type::Many(types)) if types.iter().any(|ty| ty == "null"))
+        let types = self.ty.as_array();
+        types.is_some_and(|types| types.iter().any(|ty| ty == "null"))
     }
 
     /// The bounds of a number, if the schema sets both.
@@ -154,7 +149,7 @@ impl Schema {
     /// Whether this is an object without members except those of every result, and with room for others.
     pub(super) fn is_open(&self) -> bool {
         let mut members = self.properties.iter().flatten().map(|(name, _)| &**name);
-        self.ty == Some(Type::One("object".to_owned()))
+        self.ty == "object"
             && members.all(|name| matches!(name, "_meta" | "resultType"))
             && self.additional_properties.is_some()
             && self.other_members().is_none()

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::model::{Item, Kind, Method, Model, Presence, Property, Struct, Tag};
 use super::overrides::Overrides;
-use super::schema::{Schema, Type};
+use super::schema::Schema;
 
 /// Reads every definition; one that is neither generated nor skipped with a reason is an error.
 pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, String> {
@@ -303,30 +303,25 @@ impl<'a> Builder<'a> {
         if has_type || schema.any_of.is_some() || schema.values.is_some() {
             return self.anonymous(at, schema);
         }
-        let ty = match &schema.ty {
-            None => "Value",
-            Some(Type::One(ty)) => ty,
-            Some(types) => return Err(format!("{at}: no rule for the types {types:?}")),
-        };
-        let plain = match ty {
-            "Value" => "Value",
-            "string" => "String",
-            "boolean" => "bool",
-            "integer" => "i64",
-            "number" => "f64",
-            "array" => {
+        let plain = match schema.ty.as_str() {
+            None if schema.ty.is_null() => "Value",
+            Some("string") => "String",
+            Some("boolean") => "bool",
+            Some("integer") => "i64",
+            Some("number") => "f64",
+            Some("array") => {
                 let items = schema.items.as_ref();
                 let items = items.ok_or_else(|| format!("{at}: an array without items"))?;
                 return Ok(format!("Vec<{}>", self.ty(&format!("{at}[]"), items)?));
             }
-            "object" => match schema.other_members() {
+            Some("object") => match schema.other_members() {
                 Some(values) => {
                     let values = self.ty(&format!("{at}{{}}"), values)?;
                     return Ok(format!("BTreeMap<String, {values}>"));
                 }
                 None => "JsonObject",
             },
-            _ => return Err(format!("{at}: no rule for the type {ty}")),
+            _ => return Err(format!("{at}: no rule for the type {}", schema.ty)),
         };
         Ok(plain.to_owned())
     }
