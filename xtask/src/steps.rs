@@ -193,16 +193,12 @@ fn watch(
 
 /// Kills what a process has started; on Windows, the process, too. Returns whether there was something to kill.
 fn kill_children(process: u32) -> std::io::Result<bool> {
-    let process = process.to_string();
-    let mut kill = if cfg!(windows) {
-        let mut kill = Command::new("taskkill");
-        kill.args(["/F", "/T", "/PID", &process]);
-        kill
-    } else {
-        let mut kill = Command::new("pkill");
-        kill.args(["-KILL", "-P", &process]);
-        kill
+    let (program, arguments) = match cfg!(windows) {
+        true => ("taskkill", "/F /T /PID"),
+        false => ("pkill", "-KILL -P"),
     };
+    let mut kill = Command::new(program);
+    kill.args(arguments.split(' ')).arg(process.to_string());
     kill.status().map(|status| status.success())
 }
 
