@@ -46,15 +46,28 @@ pub(super) struct Outcome {
 impl Outcome {
     /// A scenario without checks.
     pub(super) fn new(run: &Run, scenario: &str) -> Self {
-        let entry = |(role, start, _): &&(Role, &str, &str)| {
-            *role == run.role && scenario.starts_with(start)
-        };
+        let mut entries = NOT_JUDGED.iter();
+        let is_listed =
+            entries.any(|(role, start, _)| *role == run.role && scenario.starts_with(start));
         Self {
             run: run.name(),
             scenario: scenario.to_owned(),
-            is_judged: NOT_JUDGED.iter().find(entry).is_none(),
+            is_judged: !is_listed,
             ..Self::default()
         }
+    }
+
+    /// The problems of a judged scenario.
+    pub(super) fn failures(&self) -> Vec<String> {
+        let mut failures = self.problems.clone();
+        if self.passed == 0 && failures.is_empty() {
+            failures.push("not a single check passed".to_owned());
+        }
+        let place = format!("{}: {}", self.run, self.scenario);
+        let judged = failures.iter().filter(|_| self.is_judged);
+        judged
+            .map(|failure| format!("{place}: {failure}"))
+            .collect()
     }
 
     fn add(&mut self, checks: &[Check]) {
@@ -73,9 +86,6 @@ impl Outcome {
                 // A failure, a warning or an unknown status.
                 _ => self.problems.push(format!("{status} {id}: {text}")),
             }
-        }
-        if self.passed == 0 && self.problems.is_empty() {
-            self.problems.push("not a single check passed".to_owned());
         }
     }
 }
@@ -200,8 +210,13 @@ mod tests {
             "PERHAPS f: ",
         ];
         assert_eq!(outcome.problems, problems);
-        outcome = Outcome::default();
-        outcome.add(&checks[1..3]);
-        assert_eq!(outcome.problems, ["not a single check passed"]);
+        let mut silent = Outcome {
+            is_judged: true,
+            ..Outcome::default()
+        };
+        silent.add(&checks[1..3]);
+        assert_eq!(silent.failures(), [": : not a single check passed"]);
+        silent.is_judged = false;
+        assert_eq!(silent.failures(), [""; 0]);
     }
 }

@@ -46,20 +46,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             Role::Client => test_client(&suites, &program, wanted.revision)?,
         });
     }
-    let mut failures = Vec::new();
-    for Outcome {
-        run,
-        scenario,
-        problems,
-        ..
-    } in outcomes.iter().filter(|outcome| outcome.is_judged)
-    {
-        failures.extend(
-            problems
-                .iter()
-                .map(|problem| format!("{run}: {scenario}: {problem}")),
-        );
-    }
+    let mut failures: Vec<String> = outcomes.iter().flat_map(Outcome::failures).collect();
     if wanted.is_all() {
         failures.extend(checks::unused(&outcomes));
     }
@@ -158,13 +145,13 @@ fn test_client(
     }
     let mut done = BTreeSet::new();
     let mut alone = Vec::new();
-    for Outcome { run, scenario, .. } in outcomes.iter().filter(|outcome| outcome.is_judged) {
-        let run = runs.iter().find(|known| known.name() == *run);
-        let run = run
-            .map(|run| run.alone(scenario))
-            .filter(|run| done.insert((run.name(), scenario)));
-        if let Some(run) = run {
-            alone.extend(suites.alone(&run, scenario, command)?);
+    for run in &runs {
+        let own = outcomes.iter().filter(|outcome| outcome.run == run.name());
+        for Outcome { scenario, .. } in own.filter(|outcome| outcome.is_judged) {
+            let run = run.alone(scenario);
+            if done.insert((run.name(), scenario)) {
+                alone.extend(suites.alone(&run, scenario, command)?);
+            }
         }
     }
     outcomes.extend(alone);
