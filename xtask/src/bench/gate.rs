@@ -12,7 +12,7 @@ use serde::Deserialize;
 use toml_edit::DocumentMut;
 
 use super::subject::{Programs, Subject};
-use super::valgrind::{self, Span, Valgrind};
+use super::valgrind::{self, CALLGRIND, Span, Valgrind};
 use super::workloads::{Workload, Workloads};
 use crate::files;
 use crate::programs::{BUILD, run_to_end, target};
@@ -115,8 +115,11 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     ];
     let mut table = Table::of_numbers(head);
     for gate in gates {
-        let count = |subject| {
-            valgrind.instructions(subject, &gate, Span::of(&gate), gate.rounds.unwrap_or(1))
+        let count = |subject| -> Result<u64, String> {
+            let rounds = gate.rounds.unwrap_or(1);
+            let [count, _] =
+                valgrind.per_call(&CALLGRIND, subject, &gate, Span::of(&gate), rounds)?;
+            Ok(count.round() as u64)
         };
         let (baseline, instructions) = (count(Subject::Baseline)?, count(Subject::Ours)?);
         let before = entries.get(&gate.name).copied().unwrap_or_default();

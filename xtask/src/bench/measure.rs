@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::results::{CPU, Each, Figure, Figures, Results, short, spread, thousands};
 use super::size::{crates, machine, stripped_size};
 use super::subject::{ALL, Programs, Subject};
-use super::valgrind::{self, Span, Valgrind};
+use super::valgrind::{self, CALLGRIND, MEMCHECK, Span, Valgrind};
 use super::workloads::{Workload, Workloads};
 use crate::programs::{Server, output_of, target};
 use crate::steps::say;
@@ -241,10 +241,11 @@ impl Measurement<'_> {
             .into_iter()
             .take(if self.is_quick { 1 } else { usize::MAX })
         {
+            let count = |tool, subject| valgrind.per_call(tool, subject, &gate, Span::BRIEF, 1);
             let mut cells = ALL.map(|_| Err(String::new()));
             for (subject, cell) in ALL.into_iter().zip(&mut cells) {
                 *cell = match subject.args(&gate) {
-                    Ok(_) => Ok(valgrind.counts(subject, &gate, Span::BRIEF)?),
+                    Ok(_) => Ok((count(&CALLGRIND, subject)?[0], count(&MEMCHECK, subject)?)),
                     Err(why) => Err(why.to_owned()),
                 };
                 say(&format!("{}, {}: {cell:?}", gate.name, subject.name()));
@@ -254,15 +255,13 @@ impl Measurement<'_> {
         // Only the totals are of use.
         let _ = fs::remove_dir_all(folder);
         let section = "Instructions and allocations";
-        let instructions = Figures::costs(section, "instructions per call", &rows, |counts| {
-            let value = counts.instructions as f64;
-            Figure::new(value, thousands(value))
+        let instructions = Figures::costs(section, "instructions per call", &rows, |(count, _)| {
+            Figure::new(*count, thousands(*count))
         });
-        let allocations =
-            Figures::costs(section, "allocations per call (bytes)", &rows, |counts| {
-                let (value, bytes) = (counts.allocations, thousands(counts.bytes));
-                Figure::new(value, format!("{value:.1} ({bytes})"))
-            });
+        let unit = "allocations per call (bytes)";
+        let allocations = Figures::costs(section, unit, &rows, |(_, [count, bytes])| {
+            Figure::new(*count, format!("{count:.1} ({})", thousands(*bytes)))
+        });
         Ok(vec![instructions, allocations])
     }
 }

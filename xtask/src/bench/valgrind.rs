@@ -4,7 +4,7 @@
 //! process cancel out.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -38,13 +38,30 @@ impl Span {
     }
 }
 
-/// Exact counts per call.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Counts {
-    pub(super) instructions: u64,
-    pub(super) allocations: f64,
-    pub(super) bytes: f64,
+/// A tool of valgrind, with the option for its output and two totals in it.
+#[derive(Debug)]
+pub(super) struct Tool {
+    words: &'static [&'static str],
+    output: &'static str,
+    extension: &'static str,
+    totals: fn(&str) -> Option<[u64; 2]>,
 }
+
+/// Counts instructions; there is no second total.
+pub(super) const CALLGRIND: Tool = Tool {
+    words: &["valgrind", "--tool=callgrind"],
+    output: "--callgrind-out-file",
+    extension: "out",
+    totals: instructions,
+};
+
+/// Counts allocations and their bytes.
+pub(super) const MEMCHECK: Tool = Tool {
+    words: &["valgrind", "--tool=memcheck", "--leak-check=no"],
+    output: "--log-file",
+    extension: "heap",
+    totals: allocations,
+};
 
 /// Counts instructions and allocations of servers.
 #[derive(Debug)]
@@ -70,105 +87,80 @@ impl<'a> Valgrind<'a> {
         Ok(Self { programs, folder })
     }
 
-    /// Instructions per call; the lowest count of the rounds of each run is used.
-    pub(super) fn instructions(
+    /// The counts of a tool per call. The lowest totals of the rounds of each run are used.
+    pub(super) fn per_call(
         &self,
+        tool: &Tool,
         subject: Subject,
         gate: &Workload,
         span: Span,
         rounds: usize,
-    ) -> Result<u64, String> {
-        let mut totals = [u64::MAX; 2];
-        for (total, calls) in totals.iter_mut().zip([span.few, span.few + span.more]) {
+    ) -> Result<[f64; 2], String> {
+        let mut totals = [[u64::MAX; 2]; 2];
+        for (lowest, calls) in totals.iter_mut().zip([span.few, span.few + span.more]) {
             for _ in 0..rounds {
-                let file = self.file(subject, gate, calls, "out");
-                let out = format!("--callgrind-out-file={}", file.display());
-                self.run(subject, gate, calls, &["--tool=callgrind", &out])?;
-                *total = (*total).min(read(&file, callgrind_total)?);
+                let found = self.run(tool, subject, gate, calls);
+                let found =
+                    found.map_err(|error| format!("{}, {}: {error}", subject.name(), gate.name))?;
+                *lowest = [lowest[0].min(found[0]), lowest[1].min(found[1])];
             }
         }
-        Ok(per_call(totals, span)?.round() as u64)
+        let [few, many] = totals;
+        if many[0] < few[0] {
+            return Err(format!(
+                "{}: the run with more calls has the smaller count",
+                gate.name
+            ));
+        }
+        let difference = |total: usize| many[total] as f64 - few[total] as f64;
+        Ok([0, 1].map(|total| difference(total) / f64::from(span.more)))
     }
 
-    /// Instructions and allocations per call.
-    pub(super) fn counts(
-        &self,
-        subject: Subject,
-        gate: &Workload,
-        span: Span,
-    ) -> Result<Counts, String> {
-        let total = |calls| {
-            let file = self.file(subject, gate, calls, "heap");
-            let log = format!("--log-file={}", file.display());
-            self.run(
-                subject,
-                gate,
-                calls,
-                &["--tool=memcheck", "--leak-check=no", &log],
-            )?;
-            read(&file, heap_total)
-        };
-        let (few, many) = (total(span.few)?, total(span.few + span.more)?);
-        Ok(Counts {
-            instructions: self.instructions(subject, gate, span, 1)?,
-            allocations: per_call([few.0, many.0], span)?,
-            bytes: per_call([few.1, many.1], span)?,
-        })
-    }
-
-    fn file(&self, subject: Subject, gate: &Workload, calls: u32, extension: &str) -> PathBuf {
-        let (gate, program) = (&gate.name, subject.program());
-        self.folder
-            .join(format!("{gate}.{program}.{calls}.{extension}"))
-    }
-
+    /// The totals of one run.
     fn run(
         &self,
+        tool: &Tool,
         subject: Subject,
         gate: &Workload,
         calls: u32,
-        tool: &[&str],
-    ) -> Result<(), String> {
+    ) -> Result<[u64; 2], String> {
+        let name = format!(
+            "{}.{}.{calls}.{}",
+            gate.name,
+            subject.program(),
+            tool.extension
+        );
+        let file = self.folder.join(name);
+        let output = format!("{}={}", tool.output, file.display());
         let options = format!("calls --batch --inflight {} --calls {calls}", gate.calls);
-        let wrapper = [&["valgrind"], tool].concat();
+        let wrapper = [tool.words, &[&output]].concat();
         let mut command = self.programs.load(subject, gate, &options, &wrapper)?;
         // One worker: with more, the number of wake-ups differs from run to run.
         command.env("TOKIO_WORKER_THREADS", "1");
-        run(&mut command, LIMIT, |_| {})
-            .map_err(|error| format!("{}, {}: {error}", subject.name(), gate.name))
+        run(&mut command, LIMIT, |_| {})?;
+        let failed = |error: &str| format!("{}: {error}", file.display());
+        let text = fs::read_to_string(&file).map_err(|error| failed(&error.to_string()))?;
+        (tool.totals)(&text).ok_or_else(|| failed("valgrind wrote no total"))
     }
 }
 
-fn per_call([few, many]: [u64; 2], span: Span) -> Result<f64, String> {
-    let difference = many.checked_sub(few);
-    let difference = difference.ok_or("the run with more calls has the smaller count")?;
-    Ok(difference as f64 / f64::from(span.more))
-}
-
-fn read<T>(file: &Path, total: fn(&str) -> Option<T>) -> Result<T, String> {
-    let failed = |error: &str| format!("{}: {error}", file.display());
-    let text = fs::read_to_string(file).map_err(|error| failed(&error.to_string()))?;
-    total(&text).ok_or_else(|| failed("valgrind wrote no total"))
-}
-
 /// The total of a callgrind file: the sum over the parts of the run.
-fn callgrind_total(text: &str) -> Option<u64> {
+fn instructions(text: &str) -> Option<[u64; 2]> {
     let totals = text.lines().filter_map(|line| line.strip_prefix("totals:"));
     let totals: Option<Vec<u64>> = totals.map(|total| total.trim().parse().ok()).collect();
-    totals
-        .filter(|all| !all.is_empty())
-        .map(|all| all.iter().sum())
+    let totals = totals.filter(|all| !all.is_empty())?;
+    Some([totals.iter().sum(), 0])
 }
 
 /// Allocations and their bytes, as memcheck logs them at the end.
-fn heap_total(text: &str) -> Option<(u64, u64)> {
+fn allocations(text: &str) -> Option<[u64; 2]> {
     let usage = text.split_once("total heap usage:")?.1;
     let number = |unit: &str| {
         let before = usage.split(unit).next()?;
         let digits = before.trim_end().rsplit(' ').next()?;
         digits.replace(',', "").parse().ok()
     };
-    Some((number("allocs")?, number("bytes")?))
+    Some([number("allocs")?, number("bytes")?])
 }
 
 #[cfg(test)]
@@ -190,16 +182,16 @@ mod tests {
     fn totals_are_found_and_summed() {
         let part =
             |total: &str| format!("events: Ir\nsummary: 1\nfn=(1) main\n3 40\n\ntotals: {total}\n");
-        assert_eq!(callgrind_total(&part("123456")), Some(123_456));
-        assert_eq!(callgrind_total(&(part("5") + &part("6"))), Some(11));
-        assert_eq!(callgrind_total("events: Ir\n"), None);
-        assert_eq!(callgrind_total("totals: many\n"), None);
+        assert_eq!(instructions(&part("123456")), Some([123_456, 0]));
+        assert_eq!(instructions(&(part("5") + &part("6"))), Some([11, 0]));
+        assert_eq!(instructions("events: Ir\n"), None);
+        assert_eq!(instructions("totals: many\n"), None);
     }
 
     #[test]
     fn the_heap_usage_is_read_from_the_log() {
         let log = "==7== HEAP SUMMARY:\n==7==     in use at exit: 9 bytes in 1 blocks\n==7==   total heap usage: 3,456 allocs, 3,400 frees, 1,345,678 bytes allocated\n";
-        assert_eq!(heap_total(log), Some((3_456, 1_345_678)));
-        assert_eq!(heap_total("==7== HEAP SUMMARY:\n"), None);
+        assert_eq!(allocations(log), Some([3_456, 1_345_678]));
+        assert_eq!(allocations("==7== HEAP SUMMARY:\n"), None);
     }
 }
