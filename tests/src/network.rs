@@ -3,12 +3,12 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{HeaderMap, Method, Request, Response};
 use http_body::Frame;
 use mcp_protocol::BoxFuture;
 use mcp_transport_http::{Body, Endpoint};
@@ -20,13 +20,13 @@ use tower_service::Service;
 pub struct Network {
     endpoint: Arc<Mutex<Endpoint>>,
     up: watch::Sender<bool>,
-    counts: Arc<Counts>,
+    state: Arc<State>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
-    posts: AtomicUsize,
-    gets: AtomicUsize,
+struct State {
+    /// Method and headers of each request.
+    heads: Mutex<Vec<(Method, HeaderMap)>>,
     /// Cuts the network when the next answer is on its way.
     trap: AtomicBool,
     /// Cuts it at every response, however often it comes up again.
@@ -39,7 +39,7 @@ impl Network {
         Self {
             endpoint: Arc::new(Mutex::new(endpoint.clone())),
             up: watch::Sender::new(true),
-            counts: Arc::default(),
+            state: Arc::default(),
         }
     }
 
@@ -66,24 +66,31 @@ impl Network {
 
     /// Cuts the network as soon as the answer of a tool call is on its way, before it arrives.
     pub fn cut_at_the_answer(&self) {
-        self.counts.trap.store(true, Ordering::Release);
+        self.state.trap.store(true, Ordering::Release);
     }
 
     /// Breaks every response off at its first byte from now on, though it is never down.
     pub fn break_every_response(&self) {
-        self.counts.curse.store(true, Ordering::Release);
+        self.state.curse.store(true, Ordering::Release);
     }
 
     /// How many requests were tried, those included that were refused: POST and GET.
     pub fn requests(&self) -> (usize, usize) {
-        let count = |counter: &AtomicUsize| counter.load(Ordering::Acquire);
-        (count(&self.counts.posts), count(&self.counts.gets))
+        let heads = self.heads();
+        let posts = heads.iter().filter(|(it, _)| *it == Method::POST).count();
+        (posts, heads.len() - posts)
+    }
+
+    /// Method and headers of each request that was tried.
+    pub fn heads(&self) -> Vec<(Method, HeaderMap)> {
+        let heads = self.state.heads.lock();
+        heads.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether these bytes are the answer that was waited for.
     fn trips(&self, data: &[u8]) -> bool {
         let answer = data.windows(9).any(|part| part == b"\"content\"");
-        answer && self.counts.trap.swap(false, Ordering::AcqRel)
+        answer && self.state.trap.swap(false, Ordering::AcqRel)
     }
 }
 
@@ -111,10 +118,9 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        match *request.method() {
-            Method::POST => self.counts.posts.fetch_add(1, Ordering::AcqRel),
-            _ => self.counts.gets.fetch_add(1, Ordering::AcqRel),
-        };
+        let head = (request.method().clone(), request.headers().clone());
+        let heads = self.state.heads.lock();
+        heads.unwrap_or_else(PoisonError::into_inner).push(head);
         let authority = request.uri().authority().cloned();
         if let Some(host) = authority.and_then(|host| host.as_str().parse().ok()) {
             request.headers_mut().insert("host", host);
@@ -165,7 +171,7 @@ impl http_body::Body for Carried {
         let data = frame
             .as_ref()
             .and_then(|frame| frame.as_ref().ok()?.data_ref());
-        if this.network.counts.curse.load(Ordering::Acquire) {
+        if this.network.state.curse.load(Ordering::Acquire) {
             return Poll::Ready(Some(Err(reset())));
         }
         if data.is_some_and(|data| this.network.trips(data)) {

@@ -24,6 +24,7 @@ mod modern_client;
 mod older;
 mod peer;
 mod prelude;
+mod scripted;
 mod server_requests;
 mod task_client;
 mod tasks;

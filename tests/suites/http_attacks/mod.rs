@@ -4,8 +4,6 @@
 mod bodies;
 mod floods;
 mod h2;
-mod headers;
-mod held;
 mod isolation;
 mod json;
 #[cfg(target_os = "linux")]
@@ -13,10 +11,9 @@ mod memory;
 mod mounts;
 mod pieces;
 mod reset;
-mod shutdown;
 mod slow;
 mod source;
-mod unread;
+mod tasks;
 
 use mcp_tests::tcp::RunningServer;
 

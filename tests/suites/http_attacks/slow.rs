@@ -1,8 +1,14 @@
-//! T16: peers that send almost nothing for as long as possible.
+//! T16: peers that send almost nothing for as long as possible. T17: clients that stop reading.
 
-use mcp_tests::tcp::{Conn, RunningServer, Session};
+use std::time::Instant;
 
-use super::{Witness, server};
+use mcp_protocol::BoxFuture;
+use mcp_tests::http::Peer;
+use mcp_tests::tcp::{Conn, RunningServer, Session, tool};
+use mcp_transport_http::{Durability, EventStore, Replay, SessionId, StoreError, StreamKey};
+
+use super::h2::H2;
+use super::{FLOOD, Witness, server};
 use crate::prelude::*;
 
 /// The timeouts of the servers here.
@@ -148,4 +154,172 @@ async fn t16_a_head_has_a_limit() {
     conn.send(head).await;
     let answer = conn.head().await;
     assert_eq!(answer.status, 431);
+}
+
+const READERS: usize = 20;
+
+/// Longer than anything here takes on a busy machine.
+const HANG: Duration = Duration::from_secs(60);
+
+/// An event store that stores nothing and knows which events are still referenced.
+#[derive(Debug, Clone, Default)]
+struct Scales(Arc<Mutex<Vec<Bytes>>>);
+
+impl Scales {
+    /// Returns how many bytes of events are in queues and buffers.
+    fn held(&self) -> usize {
+        let mut events = self.0.lock().unwrap();
+        events.retain(|event| !event.is_unique());
+        events.iter().map(Bytes::len).sum()
+    }
+}
+
+impl EventStore for Scales {
+    fn append(&self, _: StreamKey, sequence: u64, event: Bytes) -> Durability {
+        if sequence.is_multiple_of(100) {
+            self.held();
+        }
+        self.0.lock().unwrap().push(event);
+        Durability::Immediate
+    }
+
+    fn replay(&self, _: StreamKey, _: u64) -> BoxFuture<'_, Result<Replay, StoreError>> {
+        Box::pin(std::future::ready(Ok(Replay::Gone)))
+    }
+
+    fn forget_stream(&self, _: StreamKey) {}
+    fn forget_session(&self, _: SessionId) {}
+    fn expire(&self, _: tokio::time::Instant) {}
+}
+
+/// Starts a call that sends too much, and reads only the head of the response.
+async fn unread(served: &RunningServer) -> Conn {
+    let (_, session) = served.open().await;
+    let mut conn = Conn::narrow(served.address).await;
+    conn.send(session.tool(1, "floods", "x").bytes()).await;
+    assert_eq!(conn.head().await.status, 200);
+    conn
+}
+
+async fn calls_end(served: &RunningServer) {
+    let start = Instant::now();
+    while served.endpoint.in_flight() > 0 {
+        assert!(start.elapsed() < HANG, "a handler waits");
+        tokio::task::yield_now().await;
+    }
+}
+
+// Unread streams of 6 MiB: their handlers end, each holds little memory, and other calls are served
+// normally.
+#[tokio::test]
+async fn t17_an_unread_stream_holds_little_memory_and_delays_no_other() {
+    let scales = Scales::default();
+    let options = Options::new().with_event_store(scales.clone());
+    let served = RunningServer::start(server(&Witness::new()), options).await;
+    let (mut well, session) = served.open().await;
+    let mut longest = Duration::ZERO;
+    let mut conns = Vec::new();
+    for _ in 0..READERS {
+        conns.push(unread(&served).await);
+        let start = Instant::now();
+        assert_eq!(
+            well.ask(&session.tool(1, "echo", "well")).await.said(),
+            "well"
+        );
+        longest = longest.max(start.elapsed());
+    }
+    // No handler waits for a reader.
+    calls_end(&served).await;
+    assert!(longest < Duration::from_secs(1), "{longest:?}");
+    let held = scales.held();
+    // The buffer of the connection, the event that exceeds its limit, and the events left in the
+    // queue.
+    let each = (64 << 10) + 3 * FLOOD.1;
+    assert!(held <= READERS * each, "{held} bytes");
+    // The client can still read the queued events up to a proper end.
+    let mut read = 0;
+    while let Some(chunk) = conns[0].chunk().await {
+        read += chunk.len();
+    }
+    assert!(read < FLOOD.0 * FLOOD.1, "{read}: it was cut");
+}
+
+// A connection that accepts no data is closed at the timeout; the session is not.
+#[tokio::test]
+async fn t17_a_client_that_does_not_read_loses_its_connection() {
+    let options = Options::new()
+        .with_write_timeout(Duration::from_millis(300))
+        // The rest exceeds the buffers of a connection.
+        .with_max_queue(10_000, 64 << 20)
+        .without_event_store();
+    let served = RunningServer::start(server(&Witness::new()), options).await;
+    let (_other, session) = served.open().await;
+    // The number of tasks shows when the connection is gone.
+    let alive = || {
+        tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks()
+    };
+    let before = alive();
+    let mut conn = Conn::narrow(served.address).await;
+    conn.send(session.tool(1, "floods", "x").bytes()).await;
+    assert_eq!(conn.head().await.status, 200);
+    calls_end(&served).await;
+    let start = Instant::now();
+    while alive() > before {
+        assert!(start.elapsed() < HANG, "it is kept");
+        tokio::task::yield_now().await;
+    }
+    let said = conn.closed().await;
+    assert!(
+        !said.ends_with(b"0\r\n\r\n"),
+        "the client must not take it for the end"
+    );
+    let mut conn = served.connect().await;
+    assert_eq!(
+        conn.ask(&session.tool(2, "echo", "well")).await.said(),
+        "well"
+    );
+}
+
+// Over HTTP/2 an unread stream does not delay the other streams of its connection.
+#[tokio::test]
+async fn t17_an_unread_stream_does_not_delay_its_connection() {
+    let served = RunningServer::start(server(&Witness::new()), Options::new()).await;
+    let (_, session) = served.open().await;
+    let headers = [("mcp-session-id", session.id())];
+    let mut h2 = H2::connect(served.address).await;
+    let uri = "http://localhost/mcp";
+    let unread = h2.post(uri, &headers, tool(1, "floods", "x")).await;
+    for id in 2..20 {
+        let reply = h2.post(uri, &headers, tool(id, "echo", "well")).await;
+        assert!(reply.text().await.contains("well"));
+    }
+    calls_end(&served).await;
+    drop(unread);
+}
+
+// Notifications for an unread stream without an event store are dropped above the limit.
+#[tokio::test]
+async fn t17_unread_news_do_not_gather_without_a_store() {
+    let service = server(&Witness::new()).resource(Resource::new("mem://one", "one", || "1"));
+    let options = Options::new()
+        .without_event_store()
+        .with_max_queue(50, 1 << 20);
+    let endpoint = Endpoint::with_options(service.clone(), options).unwrap();
+    let peer = Peer::open(&endpoint).await;
+    let reply = peer
+        .call(1, "resources/subscribe", json!({"uri": "mem://one"}))
+        .await;
+    assert_eq!(reply.status, 200);
+    let mut stream = peer.get(None).await;
+    for _ in 0..10_000 {
+        service.resource_updated("mem://one");
+    }
+    peer.delete().await;
+    let mut news = 0;
+    while stream.message().await.is_some() {
+        news += 1;
+    }
+    assert!((1..=51).contains(&news), "{news}");
 }

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use crate::prelude::*;
 use crate::traced::Traced;
 
-use super::scripted::{Exchange, HttpServer, Wired, wired};
 use super::{REVISION, client, discovered};
+use crate::scripted::{Exchange, HttpServer, Wired, wired};
 
 type Connecting = JoinHandle<Result<Client, Error>>;
 

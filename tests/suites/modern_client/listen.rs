@@ -2,10 +2,10 @@
 
 use mcp_client::{ChangedList, Subscription};
 
-use super::scripted::Notes;
 use super::{claims, client, connected};
 use crate::peer::listing;
 use crate::prelude::*;
+use crate::scripted::Notes;
 
 fn capabilities() -> Value {
     json!({ "tools": { "listChanged": true }, "prompts": {},

@@ -7,7 +7,6 @@ mod listen;
 mod negotiation;
 mod requests;
 mod rounds;
-pub(crate) mod scripted;
 
 use crate::peer::client;
 use crate::prelude::*;

@@ -3,10 +3,10 @@
 use mcp_client::{Era, KnownVersion};
 use tokio::time::Instant;
 
-use super::scripted::started;
 use super::{REVISION, claims, client, discovered, unsupported, welcome};
 use crate::peer::listing;
 use crate::prelude::*;
+use crate::scripted::started;
 
 type Connecting = JoinHandle<Result<Client, Error>>;
 

@@ -6,10 +6,10 @@ use mcp_types::v2026_07_28::{CallToolOutcome, InputResponses};
 use tokio::sync::Barrier;
 use tokio::time::{Instant, sleep};
 
-use super::scripted::Notes;
 use super::{claims, client, connected};
 use crate::peer::listing;
 use crate::prelude::*;
+use crate::scripted::Notes;
 
 type Calling = JoinHandle<Result<CallToolResult, Error>>;
 

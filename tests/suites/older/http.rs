@@ -1,45 +1,13 @@
 //! Differences over HTTP: transport, headers, start and end of a stream.
 
-use std::convert::Infallible;
-use std::future::Ready;
-use std::task::{Context, Poll};
-
-use http::{HeaderMap, Request, Response};
 use mcp_tests::http::Peer;
 use mcp_tests::network::Network;
-use mcp_transport_http::{RequestBody, serve_with};
-use tokio::sync::{mpsc, oneshot};
-use tower_service::Service;
+use mcp_transport_http::serve_with;
+use tokio::sync::oneshot;
 
 use super::REVISIONS;
 use crate::prelude::*;
-use crate::wire::Feed;
-
-/// A network that records the headers of every request.
-#[derive(Clone)]
-struct Recorder {
-    network: Network,
-    seen: Arc<Mutex<Vec<(Method, HeaderMap)>>>,
-}
-
-impl<B> Service<Request<B>> for Recorder
-where
-    Network: Service<Request<B>>,
-{
-    type Response = <Network as Service<Request<B>>>::Response;
-    type Error = <Network as Service<Request<B>>>::Error;
-    type Future = <Network as Service<Request<B>>>::Future;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.network.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let head = (request.method().clone(), request.headers().clone());
-        self.seen.lock().unwrap().push(head);
-        self.network.call(request)
-    }
-}
+use crate::scripted::{HttpServer, wired};
 
 fn builder(revision: Revision) -> Builder {
     Client::builder("host", "1")
@@ -66,18 +34,15 @@ async fn talk(client: &Client, revision: Revision) {
 #[tokio::test]
 async fn every_revision_works_over_streamable_http_and_names_itself_in_every_request() {
     for revision in Revision::WITH_SESSIONS {
-        let recorder = Recorder {
-            network: Network::to(&Endpoint::new(everything::server()).unwrap()),
-            seen: Arc::default(),
-        };
+        let network = Network::to(&Endpoint::new(everything::server()).unwrap());
         let transport = Http::new("http://localhost/mcp").unwrap();
         let client = builder(revision)
-            .connect(transport.service(recorder.clone()))
+            .connect(transport.service(network.clone()))
             .await
             .unwrap();
         talk(&client, revision).await;
         client.close().await.unwrap();
-        let seen = recorder.seen.lock().unwrap();
+        let seen = network.heads();
         let methods = |method: Method| seen.iter().filter(|(it, _)| *it == method).count();
         assert!(methods(Method::POST) > 4, "{seen:?}");
         assert!(
@@ -237,70 +202,43 @@ async fn a_foreign_page_is_refused_at_every_revision() {
     }
 }
 
-/// A server of the HTTP+SSE transport: it accepts messages with this status and sends events
-/// without a name.
-#[derive(Clone)]
-struct Oldest {
-    accepts: StatusCode,
-    stream: Arc<Mutex<Option<mpsc::Sender<Bytes>>>>,
-}
-
-impl Oldest {
-    fn answer(&self, message: &Value) -> Option<()> {
-        let id = message.get("id")?;
-        let result = match message["method"].as_str()? {
-            "initialize" => json!({
-                "protocolVersion": "2024-11-05", "capabilities": { "tools": {} },
-                "serverInfo": { "name": "oldest", "version": "0" }
-            }),
-            _ => json!({ "content": [{ "type": "text", "text": "old" }] }),
-        };
-        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
-        let stream = self.stream.lock().unwrap().clone()?;
-        stream
-            .try_send(format!(": news\n\ndata: {answer}\n\n").into())
-            .ok()
-    }
-}
-
-impl Service<Request<RequestBody>> for Oldest {
-    type Response = Response<Feed>;
-    type Error = Infallible;
-    type Future = Ready<Result<Response<Feed>, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        let (said, feed) = mpsc::channel(8);
-        let mut response = Response::new(Feed(feed));
-        match (request.method(), request.uri().path()) {
-            (&Method::GET, "/sse") => {
+/// Serves the HTTP+SSE transport: accepts messages with this status, and sends events without a name.
+async fn oldest(mut server: HttpServer, accepts: u16) {
+    let mut stream = None;
+    while let Some(exchange) = server.recv().await {
+        match (exchange.head.method.as_str(), exchange.head.uri.path()) {
+            ("GET", "/sse") => {
+                let events = exchange.stream();
                 let address = "event: endpoint\ndata: /messages?id=1\n\n";
-                said.try_send(address.into()).unwrap();
-                *self.stream.lock().unwrap() = Some(said);
-                let kind = "text/event-stream".parse().unwrap();
-                response.headers_mut().insert("content-type", kind);
+                events.raw(address).await;
+                stream = Some(events);
             }
-            (&Method::POST, "/messages") => {
-                *response.status_mut() = self.accepts;
-                self.answer(&serde_json::from_slice(request.body().as_bytes()).unwrap());
+            ("POST", "/messages") => {
+                let message = exchange.body.clone();
+                exchange.status(accepts);
+                let result = match message["method"].as_str() {
+                    Some("initialize") => json!({
+                        "protocolVersion": "2024-11-05", "capabilities": { "tools": {} },
+                        "serverInfo": { "name": "oldest", "version": "0" }
+                    }),
+                    _ => json!({ "content": [{ "type": "text", "text": "old" }] }),
+                };
+                if let (Some(id), Some(stream)) = (message.get("id"), &stream) {
+                    let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+                    stream.raw(&format!(": news\n\ndata: {answer}\n\n")).await;
+                }
             }
-            _ => *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED,
+            _ => exchange.status(405),
         }
-        std::future::ready(Ok(response))
     }
 }
 
 #[tokio::test]
 async fn every_success_is_one_to_a_message_of_the_old_transport() {
     for accepts in [200, 202, 204] {
-        let server = Oldest {
-            accepts: StatusCode::from_u16(accepts).unwrap(),
-            stream: Arc::default(),
-        };
-        let transport = Http::new("http://localhost/sse").unwrap().service(server);
+        let (service, server) = wired();
+        tokio::spawn(oldest(server, accepts));
+        let transport = Http::new("http://localhost/sse").unwrap().service(service);
         let client = Client::builder("host", "1").connect(transport);
         let client = client.await.unwrap();
         assert_eq!(client.revision(), Revision::V2024_11_05);

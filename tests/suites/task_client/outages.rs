@@ -6,9 +6,9 @@ use tokio::time::Instant;
 use super::{
     ID, MODERN, about, accepting, call, client, done, flat, modern, question, reply, start, task_of,
 };
-use crate::modern_client::scripted::{HttpServer, wired};
 use crate::peer::calling;
 use crate::prelude::*;
+use crate::scripted::{HttpServer, wired};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -47,7 +47,6 @@ use std::fs;
 use std::path::Path;
 
 use case::{Case, Role};
-pub(crate) use scripted::Feed;
 
 /// Returns all transcripts, by file name.
 fn transcripts() -> Vec<(String, String)> {

@@ -1,52 +1,65 @@
-//! A scripted HTTP server: its responses to POST, and its messages on the GET stream.
+//! The HTTP end of a script: its responses to POST, and its messages on the GET stream.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
-use http_body::Frame;
-use mcp_protocol::BoxFuture;
-use mcp_transport_http::RequestBody;
-use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
-use tower_service::Service;
+use tokio::sync::mpsc;
+
+use crate::prelude::*;
+use crate::scripted::{Exchange, HttpServer, Stream, Wired, wired};
 
 /// More than any conversation has.
 const MANY: usize = 256;
 
-/// The script's end of the network.
 pub(super) struct Scripted {
-    requests: mpsc::Receiver<Event>,
+    events: mpsc::Receiver<Event>,
     /// Received messages that the script has not read.
     said: VecDeque<Value>,
-    /// Requests without a response, by the id of their message, oldest first.
-    waiting: Vec<(Value, oneshot::Sender<Response<Feed>>)>,
-    listening: Option<mpsc::Sender<Bytes>>,
+    /// Requests without a response, oldest first.
+    waiting: Vec<Exchange>,
+    listening: Option<Stream>,
 }
 
 enum Event {
-    Message(Value, Option<oneshot::Sender<Response<Feed>>>),
-    Listens(mpsc::Sender<Bytes>),
+    Request(Box<Exchange>),
+    /// A message that needs no response.
+    Other(Value),
+    Listens(Stream),
+}
+
+/// Accepts messages that need no response at once, also after the script has ended.
+async fn accept(mut server: HttpServer, events: mpsc::Sender<Event>) {
+    let mut unanswered = Vec::new();
+    while let Some(exchange) = server.recv().await {
+        let message = exchange.body.clone();
+        let event = if exchange.head.method == Method::GET {
+            Event::Listens(exchange.stream())
+        } else if message["method"].is_string() && message.get("id").is_some() {
+            Event::Request(Box::new(exchange))
+        } else {
+            exchange.status(202);
+            Event::Other(message)
+        };
+        unanswered.extend(events.send(event).await.err());
+    }
 }
 
 impl Scripted {
-    pub(super) fn new() -> (Self, Network) {
-        let (events, requests) = mpsc::channel(MANY);
+    pub(super) fn new() -> (Self, Wired) {
+        let (wired, server) = wired();
+        let (sender, events) = mpsc::channel(MANY);
+        tokio::spawn(accept(server, sender));
         let scripted = Self {
-            requests,
+            events,
             said: VecDeque::new(),
             waiting: Vec::new(),
             listening: None,
         };
-        (scripted, Network(events))
+        (scripted, wired)
     }
 
     pub(super) async fn next(&mut self) -> Option<Value> {
         while self.said.is_empty() {
-            let event = self.requests.recv().await?;
+            let event = self.events.recv().await?;
             self.take(event);
         }
         self.said.pop_front()
@@ -55,10 +68,12 @@ impl Scripted {
     fn take(&mut self, event: Event) {
         match event {
             Event::Listens(stream) => self.listening = Some(stream),
-            Event::Message(message, response) => {
-                let id = message["id"].clone();
-                self.waiting.extend(response.map(|response| (id, response)));
-                self.said.push_back(message);
+            // A request without a body ends the session.
+            Event::Other(Value::Null) => {}
+            Event::Other(message) => self.said.push_back(message),
+            Event::Request(exchange) => {
+                self.said.push_back(exchange.body.clone());
+                self.waiting.push(*exchange);
             }
         }
     }
@@ -66,29 +81,24 @@ impl Scripted {
     /// Sends a JSON-RPC response as the body for the request with its id, or else for the oldest.
     /// All other messages are sent on the GET stream.
     pub(super) async fn send(&mut self, text: &str) {
-        match answered(text) {
-            Some(id) => {
-                let at = self.waiting.iter().position(|(it, _)| *it == id);
-                let (id, response) = self.waiting.remove(at.unwrap_or(0));
-                let mut answer = Response::new(Feed::whole(text));
-                let headers = answer.headers_mut();
-                headers.insert("content-type", "application/json".parse().expect("text"));
-                if id == 1 {
-                    headers.insert("mcp-session-id", "scripted".parse().expect("text"));
-                }
-                // The request may have been dropped.
-                let _ = response.send(answer);
+        if let Some(id) = answered(text) {
+            let at = self.waiting.iter().position(|it| it.body["id"] == id);
+            let exchange = self.waiting.remove(at.unwrap_or(0));
+            let mut headers = vec![("content-type", "application/json")];
+            if exchange.body["id"] == 1 {
+                headers.push(("mcp-session-id", "scripted"));
             }
-            None => {
-                while self.listening.is_none() {
-                    let event = self.requests.recv().await.expect("the client listens");
-                    self.take(event);
-                }
-                let stream = self.listening.as_ref().expect("a stream");
-                let event = format!("data: {text}\n\n");
-                stream.send(event.into()).await.expect("the client listens");
-            }
+            exchange.send(200, &headers, text);
+            return;
         }
+        let stream = loop {
+            if let Some(stream) = &self.listening {
+                break stream;
+            }
+            let event = self.events.recv().await.expect("the client listens");
+            self.take(event);
+        };
+        stream.raw(&format!("data: {text}\n\n")).await;
     }
 }
 
@@ -104,77 +114,4 @@ fn answered(text: &str) -> Option<Value> {
         member["method"].is_null() && (member.get("result").or(member.get("error"))).is_some()
     });
     answers.next().map(|answer| answer["id"].clone())
-}
-
-/// The client's end of the network.
-#[derive(Clone)]
-pub(super) struct Network(mpsc::Sender<Event>);
-
-impl Service<Request<RequestBody>> for Network {
-    type Response = Response<Feed>;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response<Feed>, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        let script = self.0.clone();
-        Box::pin(async move {
-            let mut accepted = Response::new(Feed::whole(""));
-            *accepted.status_mut() = StatusCode::ACCEPTED;
-            if *request.method() == Method::GET {
-                let (stream, feed) = mpsc::channel(MANY);
-                let mut response = Response::new(Feed(feed));
-                let kind = "text/event-stream".parse().expect("text");
-                response.headers_mut().insert("content-type", kind);
-                let _ = script.send(Event::Listens(stream)).await;
-                return Ok(response);
-            }
-            let Ok(message) = serde_json::from_slice::<Value>(request.body().as_bytes()) else {
-                // A request without a body ends the session.
-                return Ok(accepted);
-            };
-            let asks = message["method"].is_string() && message.get("id").is_some();
-            let (answer, answered) = oneshot::channel();
-            let event = Event::Message(message, asks.then_some(answer));
-            let _ = script.send(event).await;
-            if !asks {
-                return Ok(accepted);
-            }
-            match answered.await {
-                Ok(response) => Ok(response),
-                // The script has ended.
-                Err(_) => std::future::pending().await,
-            }
-        })
-    }
-}
-
-/// The body of a response.
-pub(crate) struct Feed(pub(crate) mpsc::Receiver<Bytes>);
-
-impl Feed {
-    fn whole(text: &str) -> Self {
-        let (all, feed) = mpsc::channel(1);
-        if !text.is_empty() {
-            all.try_send(Bytes::copy_from_slice(text.as_bytes()))
-                .expect("room");
-        }
-        Self(feed)
-    }
-}
-
-impl http_body::Body for Feed {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let data = std::task::ready!(self.0.poll_recv(cx));
-        Poll::Ready(data.map(|data| Ok(Frame::data(data))))
-    }
 }

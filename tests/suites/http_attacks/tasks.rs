@@ -1,6 +1,7 @@
-//! Shutdown of a server in use.
+//! Tasks: shutdown of a server in use, and idle sessions, which need none.
 
-use mcp_tests::tcp::RunningServer;
+use mcp_tests::http::Peer;
+use mcp_tests::tcp::{RunningServer, Session};
 use tokio::runtime::Handle;
 
 use super::{Witness, served, server};
@@ -97,4 +98,53 @@ async fn a_server_that_is_dropped_leaves_no_connection_behind() {
     assert_eq!(idle.closed().await, b"");
     assert_eq!(stream.closed().await, b"");
     tasks(before).await;
+}
+
+const SESSIONS: usize = 1_000;
+
+fn alive() -> usize {
+    Handle::current().metrics().num_alive_tasks()
+}
+
+// A thousand sessions, with and without open streams, share one task: the sweeper of expired
+// sessions.
+#[tokio::test]
+async fn held_sessions_and_their_streams_own_no_task() {
+    let before = alive();
+    let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
+    let mut peers = Vec::new();
+    for _ in 0..SESSIONS {
+        peers.push(Peer::open(&endpoint).await);
+    }
+    assert_eq!(endpoint.sessions(), SESSIONS);
+    assert_eq!(alive(), before + 1);
+    let mut streams = Vec::new();
+    for peer in &peers {
+        let stream = peer.get(None).await;
+        assert_eq!(stream.status, StatusCode::OK);
+        streams.push(stream);
+    }
+    assert_eq!(alive(), before + 1);
+}
+
+// Over sockets, a session with an open stream has the task of its connection, and one without a
+// stream has none.
+#[tokio::test]
+async fn a_connection_is_one_task_and_a_session_without_one_none() {
+    let served = served(&Witness::new()).await;
+    let (mut conn, _) = served.open().await;
+    let before = alive();
+    for _ in 0..100 {
+        Session::open(&mut conn).await;
+    }
+    assert_eq!(alive(), before);
+    let mut streams = Vec::new();
+    for _ in 0..100 {
+        let session = Session::open(&mut conn).await;
+        let mut stream = served.connect().await;
+        stream.send(session.get().bytes()).await;
+        assert_eq!(stream.head().await.status, 200);
+        streams.push(stream);
+    }
+    assert_eq!(alive(), before + 100);
 }

@@ -139,6 +139,11 @@ impl HttpServer {
         next.expect("no request came")
     }
 
+    /// Returns the next request, `None` at the end of the client.
+    pub(crate) async fn recv(&mut self) -> Option<Exchange> {
+        self.0.recv().await
+    }
+
     pub(crate) async fn next_within(&mut self, time: Duration) -> Option<Exchange> {
         timeout(time, self.0.recv()).await.ok().flatten()
     }
@@ -156,7 +161,13 @@ impl Exchange {
         self.head.headers.get(name).map(|it| it.to_str().unwrap())
     }
 
-    fn send(self, status: u16, headers: &[(&str, &str)], body: &str) -> mpsc::Sender<Bytes> {
+    /// Sends a response; returns the means to continue its body.
+    pub(crate) fn send(
+        self,
+        status: u16,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> mpsc::Sender<Bytes> {
         let (pieces, receiver) = mpsc::channel(64);
         if !body.is_empty() {
             pieces.try_send(body.to_owned().into()).unwrap();
