@@ -20,24 +20,6 @@ fn name_form() -> Value {
     form(json!({ "name": { "type": "string" } }), json!(["name"]))
 }
 
-// proves: ROOT-002, ROOT-003, ROOT-004, ROOT-006
-#[tokio::test]
-async fn roots_are_answered_and_changes_announced() {
-    let (mut wire, client) = accept(client().roots([Root::new("file:///a")])).await;
-    let expected = json!({ "roots": [{ "uri": "file:///a" }] });
-    assert_eq!(wire.call("roots/list", Value::Null).await, expected);
-    client
-        .set_roots([Root::new("file:///b").with_name("B")])
-        .unwrap();
-    wire.expect("notifications/roots/list_changed").await;
-    let expected = json!([{ "uri": "file:///b", "name": "B" }]);
-    assert_eq!(wire.call("roots/list", json!({})).await["roots"], expected);
-    client.set_roots([]).unwrap();
-    wire.expect("notifications/roots/list_changed").await;
-    let expected = json!({ "roots": [] });
-    assert_eq!(wire.call("roots/list", Value::Null).await, expected);
-}
-
 // proves: ROOT-005, ROOT-007, ROOT-010
 #[tokio::test]
 async fn bad_roots_are_refused_here_and_undeclared_ones_there() {

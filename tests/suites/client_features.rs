@@ -1,6 +1,5 @@
 //! How a client sends calls and reads the server's messages.
 
-use mcp_client::ChangedList;
 use mcp_types::{ReadResourceRequest, TextContent};
 
 use crate::peer::{calling, client, listing};
@@ -235,47 +234,6 @@ async fn subscriptions_are_streams_that_end_with_their_drop() {
         Err(Error::Unsupported { .. })
     ));
     wire.silent().await;
-}
-
-// proves: LOG-018, LOG-007
-#[tokio::test]
-async fn log_messages_and_list_changes_reach_the_host() {
-    type Logged = (LoggingLevel, Option<String>, Value);
-    let logs: Arc<Mutex<Vec<Logged>>> = Arc::default();
-    let changes: Arc<Mutex<Vec<ChangedList>>> = Arc::default();
-    let (log, change) = (Arc::clone(&logs), Arc::clone(&changes));
-    let builder = client()
-        .on_log(move |m| log.lock().unwrap().push((m.level, m.logger, m.data)))
-        .on_change(move |c| change.lock().unwrap().push(c));
-    let (mut wire, _client) = accept(builder).await;
-    for params in [
-        json!({ "level": "warning", "data": null }),
-        json!({ "level": "warn", "data": 1 }),
-        json!({ "level": "info" }),
-        json!({ "level": "info", "logger": "db", "data": [1] }),
-    ] {
-        wire.notify("notifications/message", params).await;
-    }
-    for list in ["tools", "prompts", "resources"] {
-        wire.notify(&format!("notifications/{list}/list_changed"), Value::Null)
-            .await;
-    }
-    wire.silent().await;
-    assert_eq!(
-        *logs.lock().unwrap(),
-        [
-            (LoggingLevel::Warning, None, Value::Null),
-            (LoggingLevel::Info, Some("db".to_owned()), json!([1]))
-        ]
-    );
-    assert_eq!(
-        *changes.lock().unwrap(),
-        [
-            ChangedList::Tools,
-            ChangedList::Prompts,
-            ChangedList::Resources
-        ]
-    );
 }
 
 // proves: COMP-002, COMP-016, PROMPT-006, M-PROMPT-006

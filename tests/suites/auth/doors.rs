@@ -47,8 +47,7 @@ async fn every_request_is_verified_whatever_session_it_names() {
     }
     assert_eq!(world.done.runs(), 0);
     // The session still exists for its owner.
-    let answer = world.ask(&tool(&session, 1, "whoami")).await;
-    assert_eq!(answer.said(), "alice");
+    assert_eq!(world.said(&session, "whoami").await, "alice");
 }
 
 // proves: AUTH-060
@@ -66,10 +65,7 @@ async fn a_token_that_ends_within_a_session_opens_nothing_more() {
     );
     // A new token of the same user continues the session.
     let renewed = bearing(session, &world.token("alice", "mcp"));
-    assert_eq!(
-        world.ask(&tool(&renewed, 1, "whoami")).await.said(),
-        "alice"
-    );
+    assert_eq!(world.said(&renewed, "whoami").await, "alice");
 }
 
 // proves: AUTH-062, AUTH-063, M-AUTH-041
@@ -95,10 +91,7 @@ async fn t31_a_server_behind_the_server_never_sees_the_token() {
     let world = ProtectedServer::start().await;
     let token = world.token("alice", "mcp");
     let session = world.open(&token, "2025-11-25").await;
-    assert_eq!(
-        world.ask(&tool(&session, 1, "upstream")).await.said(),
-        "sent"
-    );
+    assert_eq!(world.said(&session, "upstream").await, "sent");
     let sent = world.done.upstream.lock().unwrap();
     let (_, signature) = token.rsplit_once('.').unwrap();
     assert!(sent.contains("mcp-session-id"), "{sent}");

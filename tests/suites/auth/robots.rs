@@ -3,9 +3,8 @@
 use mcp_auth::OAuth;
 use mcp_auth::client::{CLIENT_CREDENTIALS_EXTENSION, Credentials};
 use mcp_tests::auth_server::{ROBOT_ID, ROBOT_SECRET};
-use mcp_tests::tcp::{Answer, Request};
 
-use super::support::{ProtectedServer, bearing, said};
+use super::support::{ProtectedServer, said};
 use crate::prelude::*;
 
 // proves: M-EXT-012
@@ -48,17 +47,7 @@ async fn a_program_says_that_it_signs_in_as_itself_and_shows_its_token_each_time
 #[tokio::test]
 async fn the_token_of_a_program_is_verified_each_time_and_so_are_its_scopes() {
     let world = ProtectedServer::start().await;
-    let ask = async |token: &str, name: &str| -> Answer {
-        let client = Modern::new(&world.endpoint);
-        let message = client.request(1, "tools/call", json!({ "name": name }));
-        let mut request = bearing(Request::post(message.to_string()), token);
-        for (name, value) in &client.mirroring(&message).headers {
-            if name.as_str().starts_with("mcp-") {
-                request = request.with(name.as_str(), value.as_bytes());
-            }
-        }
-        world.ask(&request).await
-    };
+    let ask = async |token: &str, name: &str| world.stateless(token, 1, name).await;
     let mint = |scope: &str, resource: &str| world.auth.token(ROBOT_ID, ROBOT_ID, scope, resource);
     let good = mint("mcp", &world.url);
     assert_eq!(ask(&good, "whoami").await.said(), ROBOT_ID);

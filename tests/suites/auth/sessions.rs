@@ -51,10 +51,7 @@ async fn a_session_is_useless_for_other_principals() {
         }
     }
     assert_eq!(world.done.runs(), 0);
-    assert_eq!(
-        world.ask(&tool(&session, 5, "whoami")).await.said(),
-        "alice"
-    );
+    assert_eq!(world.said(&session, "whoami").await, "alice");
     let ended = session.line("DELETE /mcp HTTP/1.1").carrying("");
     assert_eq!(world.ask(&ended).await.status, 204);
 }

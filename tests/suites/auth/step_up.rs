@@ -1,7 +1,5 @@
 //! Valid tokens without the required scope.
 
-use mcp_tests::http::Modern;
-use mcp_tests::tcp::Request;
 use serde_json::{Value, json};
 
 use super::support::{ProtectedServer, bearing, body, said, tool};
@@ -38,7 +36,7 @@ async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
     let more = world.token("alice", "notes:write notes:admin mcp");
     let session = bearing(session, &more);
     for (name, text) in [("write", "written"), ("admin", "done")] {
-        assert_eq!(world.ask(&tool(&session, 8, name)).await.said(), text);
+        assert_eq!(world.said(&session, name).await, text);
     }
 }
 
@@ -46,17 +44,7 @@ async fn a_tool_that_takes_more_is_not_entered_and_says_what_it_takes() {
 #[tokio::test]
 async fn without_sessions_it_is_the_same() {
     let world = ProtectedServer::start().await;
-    let ask = async |token: &str, id: i64, name: &str| {
-        let client = Modern::new(&world.endpoint);
-        let message = client.request(id, "tools/call", json!({ "name": name }));
-        let mut request = bearing(Request::post(message.to_string()), token);
-        for (name, value) in &client.mirroring(&message).headers {
-            if name.as_str().starts_with("mcp-") {
-                request = request.with(name.as_str(), value.as_bytes());
-            }
-        }
-        world.ask(&request).await
-    };
+    let ask = async |token: &str, id: i64, name: &str| world.stateless(token, id, name).await;
     let token = world.token("alice", "mcp");
     assert_eq!(ask(&token, 1, "whoami").await.said(), "alice");
     for (name, scopes) in [

@@ -126,6 +126,24 @@ impl ProtectedServer {
         self.connect().await.ask(request).await
     }
 
+    /// Calls a tool in this session; returns the text of its result.
+    pub(crate) async fn said(&self, session: &Request, name: &str) -> String {
+        self.ask(&tool(session, 1, name)).await.said()
+    }
+
+    /// Calls a tool without a session.
+    pub(crate) async fn stateless(&self, token: &str, id: i64, name: &str) -> Answer {
+        let client = Modern::new(&self.endpoint);
+        let message = client.request(id, "tools/call", json!({ "name": name }));
+        let mut request = bearing(Request::post(message.to_string()), token);
+        for (name, value) in &client.mirroring(&message).headers {
+            if name.as_str().starts_with("mcp-") {
+                request = request.with(name.as_str(), value.as_bytes());
+            }
+        }
+        self.ask(&request).await
+    }
+
     /// Opens a connection.
     pub(crate) async fn connect(&self) -> Conn {
         Conn::new(TcpStream::connect(self.address).await.unwrap())

@@ -8,45 +8,29 @@ use mcp_transport_http::serve_with;
 use super::client;
 use crate::prelude::*;
 
+/// The oldest revisions with sampling and roots, with forms, and with URLs and all fields of forms.
+const SAMPLING: Revision = Revision::V2024_11_05;
+const FORMS: Revision = Revision::V2025_06_18;
+const URLS: Revision = Revision::V2025_11_25;
+
 /// The tools that request input, and the oldest revision with the same requests.
 const ASKING: &[(&str, Revision)] = &[
-    ("test_input_required_result_sampling", Revision::V2024_11_05),
-    (
-        "test_input_required_result_list_roots",
-        Revision::V2024_11_05,
-    ),
-    ("test_list_roots", Revision::V2024_11_05),
-    ("test_sampling", Revision::V2024_11_05),
-    ("test_missing_capability", Revision::V2024_11_05),
-    (
-        "test_input_required_result_capabilities",
-        Revision::V2024_11_05,
-    ),
-    (
-        "test_input_required_result_elicitation",
-        Revision::V2025_06_18,
-    ),
-    (
-        "test_input_required_result_request_state",
-        Revision::V2025_06_18,
-    ),
-    (
-        "test_input_required_result_tampered_state",
-        Revision::V2025_06_18,
-    ),
-    (
-        "test_input_required_result_multiple_inputs",
-        Revision::V2025_06_18,
-    ),
-    (
-        "test_input_required_result_multi_round",
-        Revision::V2025_06_18,
-    ),
-    ("test_streaming_elicitation", Revision::V2025_06_18),
-    ("test_elicitation", Revision::V2025_06_18),
-    ("test_elicitation_url", Revision::V2025_11_25),
-    ("test_elicitation_sep1034_defaults", Revision::V2025_11_25),
-    ("test_elicitation_sep1330_enums", Revision::V2025_11_25),
+    ("test_input_required_result_sampling", SAMPLING),
+    ("test_input_required_result_list_roots", SAMPLING),
+    ("test_list_roots", SAMPLING),
+    ("test_sampling", SAMPLING),
+    ("test_missing_capability", SAMPLING),
+    ("test_input_required_result_capabilities", SAMPLING),
+    ("test_input_required_result_elicitation", FORMS),
+    ("test_input_required_result_request_state", FORMS),
+    ("test_input_required_result_tampered_state", FORMS),
+    ("test_input_required_result_multiple_inputs", FORMS),
+    ("test_input_required_result_multi_round", FORMS),
+    ("test_streaming_elicitation", FORMS),
+    ("test_elicitation", FORMS),
+    ("test_elicitation_url", URLS),
+    ("test_elicitation_sep1034_defaults", URLS),
+    ("test_elicitation_sep1330_enums", URLS),
 ];
 
 /// Requests input between two side effects.
@@ -111,10 +95,7 @@ async fn check(
     }
     if revision >= Revision::V2025_06_18 {
         effects.store(0, Ordering::SeqCst);
-        let counted = client
-            .call_tool("counting", json!({}))
-            .await
-            .expect("a result");
+        let counted = client.call_tool("counting", json!({})).await.unwrap();
         assert_eq!(counted.joined_text(), "1 true 2", "{revision}");
         assert_eq!(
             effects.load(Ordering::SeqCst),
@@ -132,10 +113,7 @@ async fn every_tool_that_asks_does_the_same_at_every_revision_over_a_pipe() {
     let mut said = BTreeMap::new();
     for revision in Revision::ALL.into_iter().rev() {
         let transport = mcp_transport_stdio::in_memory(server(&effects));
-        let client = client(revision)
-            .connect(transport)
-            .await
-            .expect("a connection");
+        let client = client(revision).connect(transport).await.unwrap();
         check(client, revision, &effects, &mut said).await;
     }
     assert_eq!(said.len(), ASKING.len());
@@ -158,7 +136,7 @@ async fn every_tool_that_asks_does_the_same_at_every_revision_over_http() {
         let client = client(revision)
             .connect(Http::new(&url).expect("a URL"))
             .await
-            .expect("a connection");
+            .unwrap();
         check(client, revision, &effects, &mut said).await;
     }
     assert_eq!(said.len(), ASKING.len());

@@ -36,10 +36,7 @@ async fn converse(client: &Client) {
     }
     client.list_resource_templates().await.expect("templates");
     for resource in client.list_resources().await.expect("resources") {
-        client
-            .read_resource(&resource.uri)
-            .await
-            .expect("a resource");
+        client.read_resource(&resource.uri).await.unwrap();
     }
     let _ = client.read_resource("test://none").await;
     let _ = client.call_tool("none", json!({})).await;
@@ -52,23 +49,17 @@ async fn converse(client: &Client) {
             [("arg2".to_owned(), "x".to_owned())].into(),
         )
         .await
-        .expect("completions");
-    let mut watched = client
-        .subscribe("test://watched-resource")
-        .await
-        .expect("a subscription");
+        .unwrap();
+    let mut watched = client.subscribe("test://watched-resource").await.unwrap();
     client
         .call_tool("test_trigger_resource_change", json!({}))
         .await
-        .expect("a change");
+        .unwrap();
     assert_eq!(
         watched.next().await.as_deref(),
         Some("test://watched-resource")
     );
-    watched
-        .unsubscribe()
-        .await
-        .expect("the end of the subscription");
+    watched.unsubscribe().await.unwrap();
     client.ping().await.expect("life");
     client.close().await.expect("the end");
 }
@@ -140,9 +131,7 @@ fn check(record: &Transcript, revision: Revision) -> usize {
                 !by_client || !revision.is_stateless(),
                 "an answer of the client: {message}"
             );
-            let method = asked
-                .get(&(!by_client, message["id"].to_string()))
-                .expect("an answer to something");
+            let method = asked.get(&(!by_client, message["id"].to_string())).unwrap();
             let extends = method.starts_with("tasks/") || result["resultType"] == "task";
             if !(revision.is_stateless() && extends) {
                 schema.check_result(method, result);
@@ -174,16 +163,13 @@ fn check(record: &Transcript, revision: Revision) -> usize {
 async fn every_message_fits_its_revision_and_nothing_of_another_leaks() {
     for revision in Revision::ALL {
         let (transport, record) = tapped(everything::server());
-        let client = client(revision)
-            .connect(transport)
-            .await
-            .expect("a connection");
+        let client = client(revision).connect(transport).await.unwrap();
         assert_eq!(client.revision(), revision);
         converse(&client).await;
         let context = json!({ "arguments": { "arg2": "x" } });
         let told = record
             .lock()
-            .expect("no panic")
+            .unwrap()
             .iter()
             .any(|(_, message)| message["params"]["context"] == context);
         assert_eq!(told, revision.rules().completion_context, "{revision}");

@@ -1,5 +1,8 @@
 //! A client and the messages of a scripted server.
 
+use mcp_client::ChangedList;
+use mcp_types::Root;
+
 use crate::peer::{client, listing};
 use crate::prelude::*;
 
@@ -101,4 +104,68 @@ async fn a_client_routes_every_method_and_notification_of_a_server() {
             .await;
     }
     wire.silent().await;
+}
+
+// proves: LOG-018, LOG-007
+#[tokio::test]
+async fn log_messages_and_list_changes_reach_the_host() {
+    type Logged = (LoggingLevel, Option<String>, Value);
+    let logs: Arc<Mutex<Vec<Logged>>> = Arc::default();
+    let changes: Arc<Mutex<Vec<ChangedList>>> = Arc::default();
+    let (log, change) = (Arc::clone(&logs), Arc::clone(&changes));
+    let builder = client()
+        .on_log(move |m| log.lock().unwrap().push((m.level, m.logger, m.data)))
+        .on_change(move |c| change.lock().unwrap().push(c));
+    let (mut wire, _client) = PipeEnd::accept(builder, "2025-11-25", json!({})).await;
+    for params in [
+        json!({ "level": "warning", "data": null }),
+        json!({ "level": "warn", "data": 1 }),
+        json!({ "level": "info" }),
+        json!({ "level": "info", "logger": "db", "data": [1] }),
+    ] {
+        wire.notify("notifications/message", params).await;
+    }
+    for list in ["tools", "prompts", "resources"] {
+        wire.notify(&format!("notifications/{list}/list_changed"), Value::Null)
+            .await;
+    }
+    wire.silent().await;
+    assert_eq!(
+        *logs.lock().unwrap(),
+        [
+            (LoggingLevel::Warning, None, Value::Null),
+            (LoggingLevel::Info, Some("db".to_owned()), json!([1]))
+        ]
+    );
+    assert_eq!(
+        *changes.lock().unwrap(),
+        [
+            ChangedList::Tools,
+            ChangedList::Prompts,
+            ChangedList::Resources
+        ]
+    );
+}
+
+// proves: ROOT-002, ROOT-003, ROOT-004, ROOT-006
+#[tokio::test]
+async fn roots_are_answered_and_changes_announced() {
+    let (mut wire, client) = PipeEnd::accept(
+        client().roots([Root::new("file:///a")]),
+        "2025-11-25",
+        json!({}),
+    )
+    .await;
+    let expected = json!({ "roots": [{ "uri": "file:///a" }] });
+    assert_eq!(wire.call("roots/list", Value::Null).await, expected);
+    client
+        .set_roots([Root::new("file:///b").with_name("B")])
+        .unwrap();
+    wire.expect("notifications/roots/list_changed").await;
+    let expected = json!([{ "uri": "file:///b", "name": "B" }]);
+    assert_eq!(wire.call("roots/list", json!({})).await["roots"], expected);
+    client.set_roots([]).unwrap();
+    wire.expect("notifications/roots/list_changed").await;
+    let expected = json!({ "roots": [] });
+    assert_eq!(wire.call("roots/list", Value::Null).await, expected);
 }

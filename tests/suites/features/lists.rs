@@ -1,8 +1,8 @@
-//! Pages of lists.
+//! Lists: what is registered, announced and visible, page by page.
 
 use std::collections::BTreeSet;
 
-use super::Peer;
+use super::{Peer, named};
 use crate::prelude::*;
 
 /// The method of each list, its member of the result, and the key of an item.
@@ -84,4 +84,92 @@ async fn pages_stay_whole_when_the_list_changes_in_between() {
         cursor = page["nextCursor"].clone();
     }
     assert!(cursor.is_null());
+}
+
+// proves: TOOL-017, TOOL-019, TOOL-020, TOOL-021, RES-022, RES-023, RES-027, BASE-026, M-TOOL-019, M-TOOL-021, M-TOOL-022, M-TOOL-023, M-RES-013, M-RES-023, M-SCHEMA-007
+#[tokio::test]
+async fn what_cannot_be_registered_is_refused_by_name() {
+    let server = Server::new("s", "1").tool(Tool::new("taken", || "x"));
+    let dynamic = |schema: Value| Tool::dynamic("d", schema, |Args(_): Args<JsonObject>| "x");
+    let foreign = json!({ "type": "object", "$schema": "https://example.com/dialect" });
+    let long = "x".repeat(129);
+    for (tool, problem) in [
+        (Tool::new("", || "x"), "1 to 128"),
+        (Tool::new(long, || "x"), "1 to 128"),
+        (Tool::new("my tool", || "x"), "1 to 128"),
+        (Tool::new("a,b", || "x"), "1 to 128"),
+        (Tool::new("a/b", || "x"), "1 to 128"),
+        (Tool::new("ümlaut", || "x"), "1 to 128"),
+        (Tool::new("taken", || "y"), "taken"),
+        (dynamic(foreign), "https://example.com/dialect"),
+        (dynamic(Value::Null), "object"),
+    ] {
+        let error = server.add_tools([tool]).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+    let fits = "x".repeat(128);
+    server.add_tools([Tool::new(fits, || "x")]).unwrap();
+    let foreign = Resource::text("my scheme://x", "x", "");
+    let error = server.add_resources([foreign]).unwrap_err().to_string();
+    assert!(error.contains("my scheme"), "{error}");
+    for (notes, fits) in [
+        (json!({ "priority": 1.5 }), false),
+        (json!({ "priority": -0.1 }), false),
+        (json!({ "lastModified": "yesterday" }), false),
+        (
+            json!({ "priority": 1.0, "lastModified": "2025-01-12T15:00:58.5+01:00" }),
+            true,
+        ),
+    ] {
+        let resource = Resource::text("x://y", "y", "");
+        let resource = resource.annotations(serde_json::from_value(notes.clone()).unwrap());
+        assert_eq!(server.add_resources([resource]).is_ok(), fits, "{notes}");
+    }
+    let served = Server::new("s", "1").tool(Tool::new("no good", || "x"));
+    let error = PipeEnd::to(served).close().await.unwrap_err();
+    assert!(error.to_string().contains("no good"), "{error}");
+}
+
+// proves: TOOL-006, TOOL-012, PROMPT-002, PROMPT-007, RES-011
+#[tokio::test]
+async fn a_changed_list_is_announced_if_that_was_promised() {
+    let [mut session, _] = Peer::both(everything::server()).await;
+    for list in ["tool", "prompt", "resource"] {
+        let trigger = named(&format!("test_trigger_{list}_change"), json!({}));
+        let id = session.request("tools/call", trigger).await;
+        let changed = format!("notifications/{list}s/list_changed");
+        for _ in 0..2 {
+            session.wire.expect(&changed).await;
+        }
+        assert_eq!(session.wire.recv().await["id"], id);
+    }
+    let mut quiet = PipeEnd::to(everything::server().announce_changes(false));
+    let result = quiet.handshake("2025-11-25", json!({})).await;
+    let declared = result["capabilities"].to_string();
+    assert!(!declared.contains("listChanged"), "{declared}");
+    quiet.tool("test_trigger_tool_change", json!({})).await;
+    quiet.tool("test_trigger_prompt_change", json!({})).await;
+    quiet.silent().await;
+}
+
+#[tokio::test]
+async fn what_a_session_may_not_see_it_can_neither_list_nor_call() {
+    let friends_only = |session: &mcp_protocol::Session| {
+        let client = session.client();
+        client.is_some_and(|client| client.name == "friend")
+    };
+    let server = Server::new("s", "1")
+        .tool(Tool::new("all", || "x"))
+        .tool(Tool::new("friends", || "y").visible_if(friends_only));
+    for (name, count) in [("friend", 2), ("scripted", 1)] {
+        let mut wire = PipeEnd::to(server.clone());
+        let mut params = mcp_tests::wire::initialize_params("2025-11-25", json!({}));
+        params["clientInfo"]["name"] = json!(name);
+        wire.call("initialize", params).await;
+        let listed = wire.call("tools/list", Value::Null).await;
+        assert_eq!(listed["tools"].as_array().unwrap().len(), count, "{name}");
+        let call = named("friends", json!({}));
+        let answer = wire.answer_to("tools/call", call).await;
+        assert_eq!(answer["error"]["code"] == -32602, count == 1, "{answer}");
+    }
 }

@@ -2,11 +2,18 @@
 
 use std::time::Instant;
 
-use mcp_tests::http::Peer;
+use mcp_tests::http::{Peer, Reply};
 use mcp_tests::tcp::RunningServer;
 
 use super::{Witness, server};
 use crate::prelude::*;
+
+/// Sends `initialize` as a new client.
+async fn initialize(endpoint: &Endpoint) -> Reply {
+    Peer::new(endpoint)
+        .initialize("2025-11-25", json!({}))
+        .await
+}
 
 // At the limit a thousand requests get 503 at once, and running requests are not affected.
 #[tokio::test]
@@ -50,9 +57,7 @@ async fn t19_abandoned_handshakes_leave_nothing_behind() {
     let start = Instant::now();
     let mut refused = 0;
     for _ in 0..20_000 {
-        let reply = Peer::new(&endpoint)
-            .initialize("2025-11-25", json!({}))
-            .await;
+        let reply = initialize(&endpoint).await;
         match reply.status {
             StatusCode::OK => {}
             StatusCode::SERVICE_UNAVAILABLE => refused += 1,
@@ -77,16 +82,10 @@ async fn t19_abandoned_handshakes_leave_nothing_behind() {
 async fn t19_a_place_is_free_when_its_session_has_expired() {
     let options = Options::new().with_max_sessions(1);
     let endpoint = Endpoint::with_options(server(&Witness::new()), options).unwrap();
-    Peer::new(&endpoint)
-        .initialize("2025-11-25", json!({}))
-        .await;
-    let reply = Peer::new(&endpoint)
-        .initialize("2025-11-25", json!({}))
-        .await;
+    initialize(&endpoint).await;
+    let reply = initialize(&endpoint).await;
     assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
     tokio::time::advance(Duration::from_secs(61)).await;
-    let reply = Peer::new(&endpoint)
-        .initialize("2025-11-25", json!({}))
-        .await;
+    let reply = initialize(&endpoint).await;
     assert_eq!(reply.status, StatusCode::OK);
 }

@@ -15,7 +15,7 @@ mod slow;
 mod source;
 mod tasks;
 
-use mcp_tests::tcp::RunningServer;
+use mcp_tests::tcp::{Conn, RunningServer, Session};
 
 use crate::prelude::*;
 
@@ -117,4 +117,10 @@ fn server(witness: &Witness) -> Server {
 
 async fn served(witness: &Witness) -> RunningServer {
     RunningServer::start(server(witness), Options::new()).await
+}
+
+/// Asserts that a call is served.
+async fn healthy(conn: &mut Conn, session: &Session) {
+    let answer = conn.ask(&session.tool(1, "echo", "well")).await;
+    assert_eq!(answer.said(), "well");
 }

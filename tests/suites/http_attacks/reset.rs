@@ -6,7 +6,7 @@ use mcp_tests::tcp::{RunningServer, Session, tool};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{Witness, server};
+use super::{Witness, healthy, server};
 use crate::prelude::*;
 
 const DATA: u8 = 0;
@@ -108,7 +108,7 @@ impl Raw {
         // A reset also ends the connection.
         let _ = tokio::time::timeout(Duration::from_secs(10), read)
             .await
-            .expect("the connection is ended");
+            .unwrap();
     }
 
     /// Returns the types of the frames from the server.
@@ -146,10 +146,7 @@ async fn recovers(served: &RunningServer, session: &Session, witness: &Witness) 
         tokio::task::yield_now().await;
     }
     let mut conn = served.connect().await;
-    assert_eq!(
-        conn.ask(&session.tool(1, "echo", "well")).await.said(),
-        "well"
-    );
+    healthy(&mut conn, &session).await;
 }
 
 // 100,000 calls of a waiting handler, each reset at once: no more than the limit ever run, and the

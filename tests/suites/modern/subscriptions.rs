@@ -5,6 +5,8 @@ use mcp_server::Change;
 use super::{Peer, named, text};
 use crate::prelude::*;
 
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+
 fn id_of(message: &Value) -> &Value {
     &message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
 }
@@ -12,10 +14,7 @@ fn id_of(message: &Value) -> &Value {
 async fn listen(peer: &mut Peer, filter: Value) -> (Value, Value) {
     let params = peer.params(json!({ "notifications": filter }));
     let id = peer.wire.request("subscriptions/listen", params).await;
-    let acknowledged = peer
-        .wire
-        .expect("notifications/subscriptions/acknowledged")
-        .await;
+    let acknowledged = peer.wire.expect(ACKNOWLEDGED).await;
     assert_eq!(id_of(&acknowledged), &id);
     (id, acknowledged["params"]["notifications"].clone())
 }
@@ -78,9 +77,7 @@ async fn a_server_that_closes_ends_subscriptions_with_a_result_and_says_so_again
     let request =
         json!({ "jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params });
     peer.wire.send(request).await;
-    peer.wire
-        .expect("notifications/subscriptions/acknowledged")
-        .await;
+    peer.wire.expect(ACKNOWLEDGED).await;
     mcp_protocol::Service::closing(&server);
     let mut ends = Vec::new();
     for _ in 0..4 {
@@ -151,10 +148,7 @@ async fn changes_are_notified_as_they_happen() {
         .expect("notifications/resources/list_changed")
         .await;
     assert_eq!(id_of(&heard), &id);
-    let acknowledged = peer
-        .wire
-        .expect("notifications/subscriptions/acknowledged")
-        .await;
+    let acknowledged = peer.wire.expect(ACKNOWLEDGED).await;
     assert_eq!(id_of(&acknowledged), &second);
     peer.silent().await;
 

@@ -7,7 +7,6 @@ use mcp_transport_http::ClientOptions;
 use tokio::time::Instant;
 
 use crate::prelude::*;
-use crate::traced::Traced;
 
 use super::{REVISION, client, discovered};
 use crate::scripted::{Exchange, HttpServer, Wired, wired};
@@ -29,17 +28,17 @@ async fn probing(builder: Builder) -> (HttpServer, Connecting, Exchange) {
     (server, connecting, probe)
 }
 
-async fn pair(builder: Builder, capabilities: Value) -> (HttpServer, Client) {
+pub(super) async fn pair(builder: Builder, capabilities: Value) -> (HttpServer, Client) {
     let (server, connecting, probe) = probing(builder).await;
     probe.answer(discovered(&[REVISION], capabilities));
     (server, connecting.await.unwrap().unwrap())
 }
 
-fn refusal(code: i64, data: Value) -> Value {
+pub(super) fn refusal(code: i64, data: Value) -> Value {
     json!({ "code": code, "message": "no", "data": data })
 }
 
-fn listing(client: &Client) -> JoinHandle<Result<Vec<String>, Error>> {
+pub(super) fn listing(client: &Client) -> JoinHandle<Result<Vec<String>, Error>> {
     let client = client.clone();
     tokio::spawn(async move {
         let tools = client.list_tools().await?;
@@ -47,7 +46,11 @@ fn listing(client: &Client) -> JoinHandle<Result<Vec<String>, Error>> {
     })
 }
 
-fn call(client: &Client, name: &'static str, arguments: Value) -> JoinHandle<Result<(), Error>> {
+pub(super) fn call(
+    client: &Client,
+    name: &'static str,
+    arguments: Value,
+) -> JoinHandle<Result<(), Error>> {
     let client = client.clone();
     tokio::spawn(async move { client.call_tool(name, arguments).await.map(|_| ()) })
 }
@@ -264,68 +267,6 @@ async fn a_method_that_is_missing_is_no_missing_server() {
     server.is_done().await;
 }
 
-fn annotated(header: &str) -> Value {
-    let region = json!({ "type": "string", "x-mcp-header": header });
-    let schema = json!({ "type": "object", "properties": { "region": region } });
-    json!({ "name": "query", "inputSchema": schema })
-}
-
-// proves: M-HDR-002, M-HDR-003, M-HDR-013, M-HDR-023, M-HDR-029
-#[tokio::test(start_paused = true)]
-async fn annotated_arguments_have_headers_in_every_round() {
-    let asked = client().on_elicit(async |form| form.decline());
-    let (mut server, client) = pair(asked, json!({ "tools": {} })).await;
-    let listed = listing(&client);
-    let mut bad = annotated("no token");
-    bad["name"] = json!("bad");
-    let tools = json!({ "tools": [annotated("Region"), bad] });
-    server.next().await.answer(tools);
-    assert_eq!(listed.await.unwrap().unwrap(), ["query"]);
-    let calling = call(&client, "query", json!({ "region": "eu ", "other": 1 }));
-    let exchange = server.next().await;
-    assert_eq!(exchange.header("mcp-param-region"), Some("=?base64?ZXUg?="));
-    exchange.answer(json!({ "resultType": "input_required", "requestState": "s" }));
-    let exchange = server.next().await;
-    assert_eq!(exchange.body["params"]["requestState"], "s");
-    assert_eq!(exchange.header("mcp-param-region"), Some("=?base64?ZXUg?="));
-    assert_eq!(exchange.header("mcp-name"), Some("query"));
-    exchange.answer(json!({ "content": [] }));
-    calling.await.unwrap().unwrap();
-}
-
-// proves: M-HDR-024
-#[tokio::test(start_paused = true)]
-async fn a_mismatch_of_headers_leads_to_a_look_at_the_tools_and_one_more_try() {
-    let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
-    let refuse = |exchange: Exchange| {
-        let id = exchange.body["id"].clone();
-        exchange.refuse(400, id, refusal(-32020, Value::Null));
-    };
-    // The tool was never listed, so its header parameters are unknown.
-    let calling = call(&client, "query", json!({ "region": "eu" }));
-    let exchange = server.next().await;
-    assert_eq!(exchange.header("mcp-param-region"), None);
-    refuse(exchange);
-    let exchange = server.next().await;
-    assert_eq!(exchange.body["method"], "tools/list");
-    let result = json!({ "tools": [annotated("Region")], "ttlMs": 60_000 });
-    exchange.answer(result.clone());
-    let exchange = server.next().await;
-    assert_eq!(exchange.header("mcp-param-region"), Some("eu"));
-    exchange.answer(json!({ "content": [] }));
-    calling.await.unwrap().unwrap();
-    // If the new list is the same, the error is returned.
-    let calling = call(&client, "query", json!({ "region": "eu" }));
-    refuse(server.next().await);
-    let exchange = server.next().await;
-    assert_eq!(exchange.body["method"], "tools/list", "not from the cache");
-    exchange.answer(result);
-    let error = calling.await.unwrap().unwrap_err();
-    assert_eq!(error.rejection().unwrap().code.0, -32020);
-    drop(client);
-    server.is_done().await;
-}
-
 // proves: M-SUB-012, M-SUB-015
 #[tokio::test(start_paused = true)]
 async fn a_stream_of_changes_that_breaks_is_opened_again() {
@@ -413,24 +354,4 @@ async fn a_server_is_the_same_on_both_kinds_of_revisions() {
             "only sessions need other methods"
         );
     }
-}
-
-// proves: M-HDR-014
-#[tokio::test(start_paused = true)]
-async fn a_tool_that_is_left_out_is_logged_by_name_with_the_reason() {
-    let (traced, _guard) = Traced::start();
-    let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
-    let listing = listing(&client);
-    let broken = json!({ "type": "string", "x-mcp-header": "not a token" });
-    let schema = json!({ "type": "object", "properties": { "region": broken } });
-    let tools = json!([{ "name": "unfit", "inputSchema": schema }]);
-    let result =
-        json!({ "resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private" });
-    server.next().await.answer(result);
-    assert!(listing.await.unwrap().unwrap().is_empty());
-    let line = traced.line("unfit").expect("a line");
-    assert!(
-        line.contains("not a token") && line.contains("region"),
-        "{line}"
-    );
 }

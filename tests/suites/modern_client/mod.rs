@@ -2,6 +2,7 @@
 
 mod cache;
 mod extensions;
+mod header_params;
 mod http;
 mod listen;
 mod negotiation;

@@ -3,7 +3,7 @@
 use mcp_client::KeepAlive;
 use mcp_types::{GetPromptRequest, Root, SetLevelRequest, SubscribeRequest};
 
-use super::{claims, client, connected};
+use super::{claims, client, connected, rounds};
 use crate::peer::listing;
 use crate::prelude::*;
 
@@ -121,4 +121,31 @@ async fn what_the_revision_has_not_is_not_sent() {
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     client.close().await.unwrap();
     wire.ended().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompts_and_resources_may_ask_too() {
+    let (mut wire, client) = connected(
+        rounds::accepting(),
+        json!({ "prompts": {}, "resources": {} }),
+    )
+    .await;
+    let again = client.clone();
+    let getting = tokio::spawn(async move { again.get_prompt("p", [("a", "b")]).await });
+    wire.answer_next(rounds::asks_for("?")).await;
+    let retry = wire.recv_patiently().await;
+    assert_eq!(retry["method"], "prompts/get");
+    assert_eq!(retry["params"]["arguments"], json!({ "a": "b" }));
+    wire.answer(&retry, json!({ "resultType": "complete", "messages": [] }))
+        .await;
+    getting.await.unwrap().unwrap();
+
+    let reading = tokio::spawn(async move { client.read_resource("a:b").await });
+    wire.answer_next(rounds::asks(json!({ "q": rounds::form("?") }), json!("s")))
+        .await;
+    let retry = wire.recv_patiently().await;
+    assert_eq!(retry["params"]["uri"], "a:b");
+    assert_eq!(retry["params"]["requestState"], "s");
+    wire.answer(&retry, json!({ "contents": [] })).await;
+    reading.await.unwrap().unwrap();
 }

@@ -26,13 +26,13 @@ fn call(client: &Client) -> Calling {
     tokio::spawn(async move { client.call_tool("ask", json!({ "n": 1 })).await })
 }
 
-fn form(message: &str) -> Value {
+pub(super) fn form(message: &str) -> Value {
     let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
     json!({ "method": "elicitation/create", "params": {
         "message": message, "requestedSchema": schema } })
 }
 
-fn asks(questions: Value, state: Value) -> Value {
+pub(super) fn asks(questions: Value, state: Value) -> Value {
     let mut result = json!({ "resultType": "input_required" });
     if !questions.is_null() {
         result["inputRequests"] = questions;
@@ -43,11 +43,16 @@ fn asks(questions: Value, state: Value) -> Value {
     result
 }
 
+/// One input request, under the key `q`.
+pub(super) fn asks_for(message: &str) -> Value {
+    asks(json!({ "q": form(message) }), Value::Null)
+}
+
 fn done() -> Value {
     json!({ "resultType": "complete", "content": [{ "type": "text", "text": "done" }] })
 }
 
-fn accepting() -> Builder {
+pub(super) fn accepting() -> Builder {
     client().on_elicit(async |form| form.accept(json!({ "name": "octocat" })))
 }
 
@@ -216,8 +221,7 @@ async fn a_handler_that_panics_fails_its_call_alone() {
     });
     let (mut wire, client) = with_tools(host).await;
     let calling = call(&client);
-    wire.answer_next(asks(json!({ "q": form("bad") }), Value::Null))
-        .await;
+    wire.answer_next(asks_for("bad")).await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::InputFailed { .. }), "{error}");
 }
@@ -228,8 +232,7 @@ async fn the_number_of_round_trips_is_limited() {
         let (mut wire, client) = with_tools(accepting().max_round_trips(limit)).await;
         let calling = call(&client);
         for _ in 0..=limit {
-            wire.answer_next(asks(json!({ "q": form("again?") }), Value::Null))
-                .await;
+            wire.answer_next(asks_for("again?")).await;
         }
         let error = calling.await.unwrap().unwrap_err();
         let text = error.to_string();
@@ -286,8 +289,7 @@ async fn invalid_results_have_different_errors() {
     }
     let again = client.clone();
     let listing = listing(&again);
-    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
-        .await;
+    wire.answer_next(asks_for("?")).await;
     let error = listing.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Protocol(_)), "{error}");
     // A result without a type is complete.
@@ -309,8 +311,7 @@ async fn a_user_may_be_slow_up_to_the_total_timeout() {
     };
     let (mut wire, client) = with_tools(slow(second * 30)).await;
     let calling = call(&client);
-    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
-        .await;
+    wire.answer_next(asks_for("?")).await;
     let retry = wire.recv_patiently().await;
     // The idle timeout of the server starts again.
     sleep(second * 9).await;
@@ -319,8 +320,7 @@ async fn a_user_may_be_slow_up_to_the_total_timeout() {
 
     let (mut wire, client) = with_tools(slow(second * 90)).await;
     let calling = call(&client);
-    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
-        .await;
+    wire.answer_next(asks_for("?")).await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(error.to_string().contains("Timeouts::total"), "{error}");
     client.close().await.unwrap();
@@ -336,7 +336,7 @@ async fn progress_is_reported_in_every_round_trip() {
         .call_tool("ask", json!({}))
         .on_progress(move |progress| notes.note(progress.progress.to_string()));
     let calling = tokio::spawn(async move { calling.await });
-    for result in [asks(json!({ "q": form("?") }), Value::Null), done()] {
+    for result in [asks_for("?"), done()] {
         let request = wire.recv_patiently().await;
         let token = &request["params"]["_meta"]["progressToken"];
         let params = json!({ "progressToken": token, "progress": 1 });
@@ -345,30 +345,6 @@ async fn progress_is_reported_in_every_round_trip() {
     }
     calling.await.unwrap().unwrap();
     assert_eq!(heard.take(), ["1", "1"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn prompts_and_resources_may_ask_too() {
-    let (mut wire, client) = with_tools(accepting()).await;
-    let again = client.clone();
-    let getting = tokio::spawn(async move { again.get_prompt("p", [("a", "b")]).await });
-    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
-        .await;
-    let retry = wire.recv_patiently().await;
-    assert_eq!(retry["method"], "prompts/get");
-    assert_eq!(retry["params"]["arguments"], json!({ "a": "b" }));
-    wire.answer(&retry, json!({ "resultType": "complete", "messages": [] }))
-        .await;
-    getting.await.unwrap().unwrap();
-
-    let reading = tokio::spawn(async move { client.read_resource("a:b").await });
-    wire.answer_next(asks(json!({ "q": form("?") }), json!("s")))
-        .await;
-    let retry = wire.recv_patiently().await;
-    assert_eq!(retry["params"]["uri"], "a:b");
-    assert_eq!(retry["params"]["requestState"], "s");
-    wire.answer(&retry, json!({ "contents": [] })).await;
-    reading.await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -410,8 +386,7 @@ async fn dropping_a_call_drops_its_input_handlers() {
     });
     let (mut wire, client) = with_tools(host).await;
     let calling = call(&client);
-    wire.answer_next(asks(json!({ "q": form("?") }), Value::Null))
-        .await;
+    wire.answer_next(asks_for("?")).await;
     while held.strong_count() < 2 {
         tokio::task::yield_now().await;
     }

@@ -44,12 +44,8 @@ async fn a_client_sends_an_older_server_nothing_it_does_not_know() {
         };
         check(revision, block, "_meta", "2025-06-18");
         assert_eq!(block["annotations"]["priority"], 1.0);
-        check(
-            revision,
-            &block["annotations"],
-            "lastModified",
-            "2025-06-18",
-        );
+        let notes = &block["annotations"];
+        check(revision, notes, "lastModified", "2025-06-18");
     }
 }
 

@@ -222,12 +222,8 @@ async fn sampling_is_fitted_to_revisions_without_tools() {
         let block = if newest { &content[0] } else { content };
         check(revision, block, "_meta", "2025-06-18");
         assert_eq!(block["annotations"]["priority"], 1.0);
-        check(
-            revision,
-            &block["annotations"],
-            "lastModified",
-            "2025-06-18",
-        );
+        let notes = &block["annotations"];
+        check(revision, notes, "lastModified", "2025-06-18");
         // The context needs a separate capability, so it is only requested from clients that
         // declare it.
         let context = question["params"].get("includeContext");
@@ -306,17 +302,7 @@ fn tasks_are_not_declared_on_revisions_without_them() {
         let mut declared = serde_json::from_value(json!({ "tasks": {} })).unwrap();
         mcp_protocol::downgrade::server_capabilities(&mut declared, revision.rules());
         let revision = revision.as_str();
-        check(
-            revision,
-            &serde_json::to_value(tool).unwrap(),
-            "execution",
-            "2025-11-25",
-        );
-        check(
-            revision,
-            &serde_json::to_value(declared).unwrap(),
-            "tasks",
-            "2025-11-25",
-        );
+        check(revision, &json!(tool), "execution", "2025-11-25");
+        check(revision, &json!(declared), "tasks", "2025-11-25");
     }
 }

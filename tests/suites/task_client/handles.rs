@@ -7,16 +7,15 @@ use mcp_types::v2026_07_28::{
 };
 
 use super::{
-    ID, MODERN, SeenStates, about, accepting, all_of_tasks, client, done, flat, legacy, modern,
-    nested, question, quiet, reply, start, task_of,
+    ID, MODERN, SeenStates, about, accepting, all_of_tasks, client, created_task, done, legacy,
+    modern, polled, question, quiet, reply, start, task_of, working,
 };
 use crate::prelude::*;
 
 /// Starts a call that the server continues as a task.
 async fn started(wire: &mut PipeEnd, client: &Client) -> TaskHandle {
     let starting = start(client);
-    wire.respond("tools/call", flat("task", "working", json!({})))
-        .await;
+    wire.respond("tools/call", working()).await;
     task_of(starting).await
 }
 
@@ -54,13 +53,11 @@ async fn a_stored_ticket_leads_back_to_the_task() {
     let waiting = tokio::spawn(async move { task.wait().await });
     let request = about(&mut wire, "tasks/get").await;
     let asks = json!({ "inputRequests": { "a": question("who?") } });
-    wire.answer(&request, flat("complete", "input_required", asks))
-        .await;
+    wire.answer(&request, polled("input_required", asks)).await;
     reply(&mut wire, "tasks/update", json!({})).await;
     let request = about(&mut wire, "tasks/get").await;
     let ended = json!({ "result": done() });
-    wire.answer(&request, flat("complete", "completed", ended))
-        .await;
+    wire.answer(&request, polled("completed", ended)).await;
     assert_eq!(waiting.await.unwrap().unwrap().joined_text(), "done");
     let told = [TaskStatus::InputRequired, TaskStatus::Completed];
     assert_eq!(seen.take(), told);
@@ -90,8 +87,7 @@ async fn a_task_can_be_looked_at_and_given_up() {
     let looking = tokio::spawn(async move { looker.status().await });
     let request = about(&mut wire, "tasks/get").await;
     let words = json!({ "statusMessage": "half" });
-    wire.answer(&request, flat("complete", "working", words))
-        .await;
+    wire.answer(&request, polled("working", words)).await;
     let state = looking.await.unwrap().unwrap();
     assert_eq!(state.status, TaskStatus::Working);
     assert_eq!(state.message.as_deref(), Some("half"));
@@ -110,8 +106,7 @@ async fn a_task_can_be_looked_at_and_given_up() {
     let waiting = tokio::spawn(async move { waiter.wait().await });
     let request = about(&mut wire, "tasks/get").await;
     let ended = json!({ "result": done() });
-    wire.answer(&request, flat("complete", "completed", ended))
-        .await;
+    wire.answer(&request, polled("completed", ended)).await;
     assert_eq!(waiting.await.unwrap().unwrap().joined_text(), "done");
 
     let looking = tokio::spawn(async move { task.status().await });
@@ -125,8 +120,7 @@ async fn a_task_can_be_looked_at_and_given_up() {
 async fn a_task_that_has_ended_cannot_be_given_up() {
     let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
     let starting = start(&client);
-    wire.respond("tools/call", json!({ "task": nested("working") }))
-        .await;
+    wire.respond("tools/call", created_task("working")).await;
     let task = task_of(starting).await;
     let cancelling = tokio::spawn(async move { task.cancel().await });
     let request = about(&mut wire, "tasks/cancel").await;
@@ -156,8 +150,7 @@ async fn task_requests_can_be_sent_directly() {
     let request = about(&mut wire, "tasks/get").await;
     let meta = &request["params"]["_meta"];
     assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], MODERN);
-    wire.answer(&request, flat("complete", "working", json!({})))
-        .await;
+    wire.answer(&request, polled("working", json!({}))).await;
     let task = asking.await.unwrap().unwrap().task;
     assert_eq!(task.poll_interval_ms, Some(2_000));
     // The stateless revision has no list of tasks.

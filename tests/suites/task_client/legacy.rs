@@ -3,8 +3,8 @@
 use mcp_types::TaskStatus;
 
 use super::{
-    ID, RELATED, SeenStates, about, accepting, all_of_tasks, call, client, done, form, legacy,
-    nested, quiet, reply, start, task_of,
+    ID, RELATED, SeenStates, about, accepting, all_of_tasks, call, client, created_task, done,
+    form, legacy, nested, quiet, reply, start, task_of,
 };
 use crate::prelude::*;
 
@@ -14,8 +14,7 @@ async fn created(builder: Builder) -> (PipeEnd, Client, super::Calling) {
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     assert_eq!(request["params"]["task"], json!({}), "{request}");
-    wire.answer(&request, json!({ "task": nested("working") }))
-        .await;
+    wire.answer(&request, created_task("working")).await;
     (wire, client, calling)
 }
 
@@ -74,8 +73,7 @@ async fn status_notifications_count_and_do_not_replace_polling() {
         let call = client.call_tool("slow", json!({}));
         call.on_status(move |state| noted.note(&state.status)).await
     });
-    wire.respond("tools/call", json!({ "task": nested("working") }))
-        .await;
+    wire.respond("tools/call", created_task("working")).await;
     get(&mut wire, "working").await;
     let mut other = nested("failed");
     other["taskId"] = json!("another");
@@ -109,8 +107,7 @@ async fn a_failure_is_that_of_the_call() {
     assert_eq!(error.rejection().unwrap().message, "out of paper");
 
     let calling = call(&client);
-    wire.respond("tools/call", json!({ "task": nested("failed") }))
-        .await;
+    wire.respond("tools/call", created_task("failed")).await;
     let request = about(&mut wire, "tasks/result").await;
     let failure = json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] });
     wire.answer(&request, failure).await;
@@ -127,8 +124,7 @@ async fn a_task_that_is_cancelled_or_gone_has_no_outcome() {
     assert!(matches!(error, Error::TaskCancelled { .. }), "{error}");
 
     let calling = call(&client);
-    wire.respond("tools/call", json!({ "task": nested("working") }))
-        .await;
+    wire.respond("tools/call", created_task("working")).await;
     let request = about(&mut wire, "tasks/get").await;
     wire.refuse(&request, -32602, "no such task").await;
     let error = calling.await.unwrap().unwrap_err();
@@ -150,14 +146,12 @@ async fn dropping_the_call_gives_the_task_up_where_the_server_knows_that() {
     tasks["cancel"] = Value::Null;
     let (mut wire, client) = legacy(client(), tasks, "required").await;
     let calling = call(&client);
-    wire.respond("tools/call", json!({ "task": nested("working") }))
-        .await;
+    wire.respond("tools/call", created_task("working")).await;
     get(&mut wire, "working").await;
     calling.abort();
     quiet(&mut wire).await;
     let starting = start(&client);
-    wire.respond("tools/call", json!({ "task": nested("working") }))
-        .await;
+    wire.respond("tools/call", created_task("working")).await;
     let task = task_of(starting).await;
     let error = task.cancel().await.unwrap_err();
     assert!(error.to_string().contains("tasks.cancel"), "{error}");
@@ -174,8 +168,7 @@ async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is
     // No cancellation is sent either.
     let early = tokio::time::timeout(Duration::from_secs(5), wire.recv_patiently()).await;
     assert!(early.is_err(), "{early:?}");
-    wire.answer(&request, json!({ "task": nested("working") }))
-        .await;
+    wire.answer(&request, created_task("working")).await;
     reply(&mut wire, "tasks/cancel", nested("cancelled")).await;
 
     // If the server returns a result instead, there is nothing to cancel.
@@ -199,8 +192,7 @@ async fn progress_comes_under_the_token_of_the_call_as_long_as_the_task_runs() {
     });
     let request = wire.recv_patiently().await;
     let token = request["params"]["_meta"]["progressToken"].clone();
-    wire.answer(&request, json!({ "task": nested("working") }))
-        .await;
+    wire.answer(&request, created_task("working")).await;
     for step in 1..4 {
         let progress = json!({ "progressToken": token, "progress": step,
             "_meta": { RELATED: { "taskId": ID } } });

@@ -97,6 +97,21 @@ fn flat(kind: &str, status: &str, more: Value) -> Value {
     task
 }
 
+/// A running task of 2026-07-28, as the result of a call.
+fn working() -> Value {
+    flat("task", "working", json!({}))
+}
+
+/// A task of 2026-07-28, as the result of a poll.
+fn polled(status: &str, more: Value) -> Value {
+    flat("complete", status, more)
+}
+
+/// A task of 2025-11-25, as the result of a call.
+fn created_task(status: &str) -> Value {
+    json!({ "task": nested(status) })
+}
+
 /// A task of 2025-11-25.
 fn nested(status: &str) -> Value {
     json!({

@@ -4,8 +4,8 @@ use mcp_types::TaskStatus;
 use tokio::time::Instant;
 
 use super::{
-    ID, SeenStates, about, accepting, call, client, done, flat, form, modern, question, quiet,
-    reply,
+    ID, SeenStates, about, accepting, call, client, done, flat, form, modern, polled, question,
+    quiet, reply, working,
 };
 use crate::prelude::*;
 
@@ -19,14 +19,13 @@ async fn created(builder: Builder) -> (PipeEnd, Client, super::Calling) {
     let extension = &capabilities["extensions"]["io.modelcontextprotocol/tasks"];
     assert_eq!(*extension, json!({}), "{request}");
     assert!(request["params"]["task"].is_null(), "{request}");
-    wire.answer(&request, flat("task", "working", json!({})))
-        .await;
+    wire.answer(&request, working()).await;
     (wire, client, calling)
 }
 
 async fn get(wire: &mut PipeEnd, status: &str, more: Value) {
     let request = about(wire, "tasks/get").await;
-    wire.answer(&request, flat("complete", status, more)).await;
+    wire.answer(&request, polled(status, more)).await;
 }
 
 // proves: M-TASK-001, M-TASK-004, M-TASK-011, M-TASK-021
@@ -60,7 +59,7 @@ async fn the_last_poll_interval_of_the_server_applies() {
         let request = about(&mut wire, "tasks/get").await;
         gaps.push(last.elapsed().as_millis());
         last = Instant::now();
-        let mut task = flat("complete", "working", json!({}));
+        let mut task = polled("working", json!({}));
         task["pollIntervalMs"] = interval;
         wire.answer(&request, task).await;
     }
@@ -219,8 +218,7 @@ async fn the_cap_holds_for_the_whole_call_and_silence_for_each_look() {
             .on_status(move |state| noted.note(&state.status));
         call.await
     });
-    wire.respond("tools/call", flat("task", "working", json!({})))
-        .await;
+    wire.respond("tools/call", working()).await;
     let mut looks = 0;
     loop {
         let request = wire.recv_patiently().await;
@@ -228,8 +226,7 @@ async fn the_cap_holds_for_the_whole_call_and_silence_for_each_look() {
             break;
         }
         looks += 1;
-        wire.answer(&request, flat("complete", "working", json!({})))
-            .await;
+        wire.answer(&request, polled("working", json!({}))).await;
     }
     assert_eq!((looks, start.elapsed()), (7, second * 15));
     let error = calling.await.unwrap().unwrap_err();
@@ -252,8 +249,7 @@ async fn nothing_else_becomes_a_task() {
     let (mut wire, client) = modern(client()).await;
     let none: [(&str, &str); 0] = [];
     let calling = tokio::spawn(async move { client.get_prompt("p", none).await });
-    wire.respond("prompts/get", flat("task", "working", json!({})))
-        .await;
+    wire.respond("prompts/get", working()).await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Protocol(_)), "{error}");
 }

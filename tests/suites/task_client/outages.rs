@@ -4,7 +4,8 @@ use mcp_client::Timeouts;
 use tokio::time::Instant;
 
 use super::{
-    ID, MODERN, about, accepting, call, client, done, flat, modern, question, reply, start, task_of,
+    ID, MODERN, about, accepting, call, client, done, flat, modern, polled, question, reply, start,
+    task_of, working,
 };
 use crate::peer::calling;
 use crate::prelude::*;
@@ -51,12 +52,12 @@ async fn a_server_may_be_out_of_reach_for_a_while() {
     let look = server.next().await;
     gaps.push(start.elapsed().as_secs());
     let asks = json!({ "inputRequests": { "a": { "method": "roots/list" } } });
-    look.answer(flat("complete", "working", asks));
+    look.answer(polled("working", asks));
     // The delay doubles while the server is unreachable.
     assert_eq!(gaps, [2, 4, 8, 16, 32, 62]);
     let look = server.next().await;
     assert_eq!(start.elapsed(), SECOND * 64);
-    look.answer(flat("complete", "completed", json!({ "result": done() })));
+    look.answer(polled("completed", json!({ "result": done() })));
     assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
 }
 
@@ -67,7 +68,7 @@ async fn all_requests_about_a_task_name_it_in_a_header() {
     let starting = start(&client);
     let created = server.next().await;
     assert_eq!(created.header("mcp-name"), Some("slow"));
-    created.answer(flat("task", "working", json!({})));
+    created.answer(working());
     let task = task_of(starting).await;
     let waiter = task.clone();
     let waiting = tokio::spawn(async move { waiter.wait().await });
@@ -75,7 +76,7 @@ async fn all_requests_about_a_task_name_it_in_a_header() {
     assert_eq!(look.header("mcp-method"), Some("tasks/get"));
     assert_eq!(look.header("mcp-name"), Some(ID));
     let asks = json!({ "inputRequests": { "a": question("who?") } });
-    look.answer(flat("complete", "input_required", asks));
+    look.answer(polled("input_required", asks));
     let update = server.next().await;
     assert_eq!(update.header("mcp-method"), Some("tasks/update"));
     assert_eq!(update.header("mcp-name"), Some(ID));
@@ -112,8 +113,7 @@ async fn a_server_that_stays_away_is_given_up_when_the_task_may_be_gone() {
 async fn a_connection_that_has_ended_ends_the_wait() {
     let (mut wire, client) = modern(client()).await;
     let calling = call(&client);
-    wire.respond("tools/call", flat("task", "working", json!({})))
-        .await;
+    wire.respond("tools/call", working()).await;
     about(&mut wire, "tasks/get").await;
     drop(wire);
     let error = calling.await.unwrap().unwrap_err();
@@ -127,8 +127,7 @@ async fn a_look_that_is_not_answered_is_repeated() {
         let call = client.call_tool("slow", json!({}));
         call.timeouts(Timeouts::new(SECOND * 5, SECOND * 600)).await
     });
-    wire.respond("tools/call", flat("task", "working", json!({})))
-        .await;
+    wire.respond("tools/call", working()).await;
     about(&mut wire, "tasks/get").await;
     let cancelled = wire.recv_patiently().await;
     assert_eq!(cancelled["method"], "notifications/cancelled");
@@ -136,8 +135,7 @@ async fn a_look_that_is_not_answered_is_repeated() {
     wire.refuse(&look, -32603, "the store is away").await;
     let look = about(&mut wire, "tasks/get").await;
     let ended: Value = json!({ "result": done() });
-    wire.answer(&look, flat("complete", "completed", ended))
-        .await;
+    wire.answer(&look, polled("completed", ended)).await;
     assert!(calling.await.unwrap().is_ok());
 }
 
@@ -145,25 +143,14 @@ async fn a_look_that_is_not_answered_is_repeated() {
 async fn answers_that_the_server_cannot_take_now_are_handed_over_again() {
     let (mut wire, client) = modern(accepting()).await;
     let calling = calling(&client, "slow");
-    wire.respond("tools/call", flat("task", "working", json!({})))
-        .await;
+    wire.respond("tools/call", working()).await;
     let asks = || json!({ "inputRequests": { "a": question("who?") } });
-    reply(
-        &mut wire,
-        "tasks/get",
-        flat("complete", "input_required", asks()),
-    )
-    .await;
+    reply(&mut wire, "tasks/get", polled("input_required", asks())).await;
     for _ in 0..2 {
         let update = about(&mut wire, "tasks/update").await;
         assert!(update["params"]["inputResponses"]["a"].is_object());
         wire.refuse(&update, -32603, "too many requests").await;
-        reply(
-            &mut wire,
-            "tasks/get",
-            flat("complete", "input_required", asks()),
-        )
-        .await;
+        reply(&mut wire, "tasks/get", polled("input_required", asks())).await;
     }
     reply(
         &mut wire,
@@ -173,7 +160,6 @@ async fn answers_that_the_server_cannot_take_now_are_handed_over_again() {
     .await;
     let look = about(&mut wire, "tasks/get").await;
     let ended = json!({ "result": done() });
-    wire.answer(&look, flat("complete", "completed", ended))
-        .await;
+    wire.answer(&look, polled("completed", ended)).await;
     assert!(calling.await.unwrap().is_ok());
 }

@@ -2,7 +2,9 @@
 
 use mcp_types::{ListTasksRequest, PaginatedRequestParams};
 
-use super::{LEGACY, all_of_tasks, call, client, done, legacy, nested, quiet, reply, tools};
+use super::{
+    LEGACY, all_of_tasks, call, client, created_task, done, legacy, nested, quiet, reply, tools,
+};
 use crate::prelude::*;
 
 const TTL: Duration = Duration::from_secs(90);
@@ -107,8 +109,7 @@ async fn a_server_may_want_all_calls_to_be_tasks() {
     wire.refuse(&request, -32600, "tasks only").await;
     let request = wire.recv_patiently().await;
     assert_eq!(request["params"]["task"], json!({}));
-    wire.answer(&request, json!({ "task": nested("completed") }))
-        .await;
+    wire.answer(&request, created_task("completed")).await;
     reply(&mut wire, "tasks/result", done()).await;
     assert!(calling.await.unwrap().is_ok());
 }

@@ -189,14 +189,9 @@ async fn tasks_have_limits_and_what_is_over_them_is_refused() {
     let first = peer.augmented("work").await;
     peer.augmented("work").await;
     let call = json!({ "name": "work", "task": {} });
-    let refused = peer.ask("tools/call", call.clone()).await;
-    assert_eq!(refused["error"]["code"], -32603);
-    assert!(
-        refused["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("2 tasks are running")
-    );
+    let refused = peer.expect_error("tools/call", call.clone(), -32603).await;
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("2 tasks are running"), "{message}");
     peer.call("tasks/cancel", json!({ "taskId": first })).await;
     gate.go.add_permits(1);
     let mut again = peer.ask("tools/call", call.clone()).await;

@@ -73,14 +73,9 @@ async fn a_task_is_returned_at_once_with_its_time_to_live() {
 async fn a_tool_says_whether_it_runs_as_a_task() {
     let mut peer = Peer::legacy(gate().server, json!({})).await;
     let plain = json!({ "name": "plain", "task": {} });
-    let refused = peer.ask("tools/call", plain.clone()).await;
-    assert_eq!(refused["error"]["code"], -32601);
-    assert!(
-        refused["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("task")
-    );
+    let refused = peer.expect_error("tools/call", plain.clone(), -32601).await;
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("task"), "{message}");
     peer.expect_error("tools/call", json!({ "name": "must" }), -32601)
         .await;
     assert_eq!(text(&peer.tool("plain").await), "plain");

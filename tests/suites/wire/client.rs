@@ -150,9 +150,7 @@ impl Held {
     async fn handshake(&mut self) -> Result<Client, String> {
         let connecting = self.connecting.take().ok_or("nothing connects")?;
         let connected = timeout(LONGEST, connecting).await.expect("it ends");
-        connected
-            .expect("no panic")
-            .map_err(|error| error.to_string())
+        connected.unwrap().map_err(|error| error.to_string())
     }
 
     async fn ended(&mut self, line: usize, name: &str) -> Result<Ended, Failed> {

@@ -232,7 +232,7 @@ async fn request(legacy: &LegacyEndpoint, method: Method, uri: &str, body: Strin
         .header("content-type", "application/json")
         .header("accept", "text/event-stream")
         .body(Whole::new(body))
-        .expect("a request");
+        .unwrap();
     let Ok(response) = legacy.clone().call(request).await;
     Reply::new(response)
 }
