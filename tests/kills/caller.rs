@@ -1,4 +1,4 @@
-//! Clients that know nothing of what happens to their server.
+//! Clients that do not notice the kills of their server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,35 +9,35 @@ use mcp_transport_http::Http;
 use mcp_types::CallToolResult;
 use serde_json::json;
 
-/// What is called.
+/// The called tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One step after the other, each once.
+    /// Steps that run once each.
     Steps,
-    /// The same, with a question in between.
+    /// Steps with an input request in between.
     Asking,
-    /// What cannot be run again.
+    /// A tool that cannot be run again.
     Plain,
 }
 
-/// A call, and what came of it.
+/// A call and its outcome.
 #[derive(Debug)]
 pub(super) struct CallReport {
     pub(super) name: String,
     pub(super) kind: Kind,
-    /// Whether the client heard that there is a task.
+    /// Whether the client received the task.
     pub(super) acknowledged: bool,
     pub(super) ticket: Option<TaskRef>,
     pub(super) outcome: Outcome,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     Text(String),
-    /// The server says it failed.
+    /// The server reports a failure.
     Failed(String),
-    /// The client has no answer.
+    /// The client has no response.
     Lost(String),
 }
 

@@ -1,5 +1,5 @@
-//! A scripted HTTP client that calls an [`Endpoint`] in place: no socket, so that time can be
-//! paused and every byte of a response is seen as the endpoint made it.
+//! A scripted HTTP client that calls an [`Endpoint`] directly. There is no socket, so tests can
+//! pause the time and see every byte of a response.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -19,7 +19,7 @@ use tower_service::Service as _;
 pub struct Whole(Option<Bytes>);
 
 impl Whole {
-    /// A body of these bytes.
+    /// Creates a body of these bytes.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         Self(Some(bytes.into()))
     }
@@ -44,12 +44,12 @@ pub struct Peer {
     endpoint: Endpoint,
     /// Sent with every request.
     pub headers: HeaderMap,
-    /// What is put into the extensions of every request.
+    /// The principal in the extensions of every request.
     pub principal: Option<mcp_protocol::Principal>,
 }
 
 impl Peer {
-    /// A client that has opened no session.
+    /// Creates a client without a session.
     pub fn new(endpoint: &Endpoint) -> Self {
         let mut headers = HeaderMap::new();
         for (name, value) in [
@@ -66,7 +66,7 @@ impl Peer {
         }
     }
 
-    /// The same client with another header, or without it.
+    /// Returns the client with another value of a header, or without the header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: Option<&str>) -> Self {
         self.headers.remove(name);
@@ -82,7 +82,7 @@ impl Peer {
         self.headers.get("mcp-session-id")?.to_str().ok()
     }
 
-    /// Any request.
+    /// Sends any request.
     pub async fn send(&self, method: Method, body: impl Into<Bytes>) -> Reply {
         let mut request = Request::new(Whole::new(body));
         *request.method_mut() = method;
@@ -94,30 +94,30 @@ impl Peer {
         self.request(request).await
     }
 
-    /// A request made by hand.
+    /// Sends a prepared request.
     pub async fn request(&self, request: Request<Whole>) -> Reply {
         let response = self.endpoint.clone().call(request).await;
         Reply::new(response.expect("an endpoint never fails"))
     }
 
-    /// One message by POST.
+    /// Sends one message by POST.
     pub async fn post(&self, message: Value) -> Reply {
         self.send(Method::POST, message.to_string()).await
     }
 
-    /// A request by POST.
+    /// Sends a request by POST.
     pub async fn call(&self, id: impl Into<Value>, method: &str, params: Value) -> Reply {
         let id = id.into();
         self.post(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
             .await
     }
 
-    /// A request by POST; gives its answer.
+    /// Sends a request by POST; returns the response message.
     pub async fn ask(&self, method: &str, params: Value) -> Value {
         self.call("ask", method, params).await.answer().await
     }
 
-    /// A tool call by POST.
+    /// Calls a tool by POST.
     pub async fn tool(&self, id: impl Into<Value>, name: &str, arguments: Value) -> Reply {
         self.call(
             id,
@@ -127,7 +127,7 @@ impl Peer {
         .await
     }
 
-    /// A stream by GET, new or resumed.
+    /// Opens or resumes a stream by GET.
     pub async fn get(&self, last: Option<&str>) -> Reply {
         let peer = self.clone().with("last-event-id", last);
         peer.send(Method::GET, "").await
@@ -138,7 +138,7 @@ impl Peer {
         self.send(Method::DELETE, "").await
     }
 
-    /// Sends `initialize` and keeps the session id; nothing more.
+    /// Sends `initialize` and keeps the session id, without `notifications/initialized`.
     pub async fn initialize(&mut self, revision: &str, capabilities: Value) -> Reply {
         let client = json!({"name": "peer", "version": "0"});
         let params = json!({
@@ -151,7 +151,7 @@ impl Peer {
         reply
     }
 
-    /// A client whose session is open, of a revision and with capabilities.
+    /// Opens a session of this revision with these capabilities.
     pub async fn open_as(endpoint: &Endpoint, revision: &str, capabilities: Value) -> Self {
         let mut peer = Self::new(endpoint);
         let reply = peer.initialize(revision, capabilities).await;
@@ -167,26 +167,26 @@ impl Peer {
         peer
     }
 
-    /// A client of the newest revision that can be asked everything.
+    /// Opens a session of 2025-11-25 with capabilities for all server requests.
     pub async fn open(endpoint: &Endpoint) -> Self {
         let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
         Self::open_as(endpoint, "2025-11-25", capabilities).await
     }
 }
 
-/// A client of the revision without a handshake: each request tells all there is to know, and its
-/// headers repeat some of it.
+/// A client of the stateless revision: each request carries its metadata, and its headers repeat
+/// some of it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Modern {
-    /// Its headers are sent with every request, below those that are made of the request.
+    /// Its headers are sent with every request, unless the request determines them.
     pub peer: Peer,
     /// The `_meta` of every request.
     pub meta: Value,
 }
 
 impl Modern {
-    /// A client that can be asked everything.
+    /// Creates a client with capabilities for all input requests.
     pub fn new(endpoint: &Endpoint) -> Self {
         Self {
             peer: Peer::new(endpoint),
@@ -198,20 +198,20 @@ impl Modern {
         }
     }
 
-    /// The same client with another member of `_meta`.
+    /// Returns the client with another member of `_meta`.
     #[must_use]
     pub fn with_meta(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.meta[key] = value.into();
         self
     }
 
-    /// A request as it is sent.
+    /// Builds a request.
     pub fn request(&self, id: impl Into<Value>, method: &str, mut params: Value) -> Value {
         params["_meta"] = self.meta.clone();
         json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
     }
 
-    /// A client with the headers that repeat what `request` says.
+    /// Returns a client with the headers that repeat values of `request`.
     pub fn mirroring(&self, request: &Value) -> Peer {
         let params = &request["params"];
         let method = request["method"].as_str();
@@ -226,20 +226,20 @@ impl Modern {
             .with("mcp-name", name.as_deref())
     }
 
-    /// A request by POST.
+    /// Sends a request by POST.
     pub async fn call(&self, id: impl Into<Value>, method: &str, params: Value) -> Reply {
         let request = self.request(id, method, params);
         self.mirroring(&request).post(request).await
     }
 
-    /// A tool call by POST.
+    /// Calls a tool by POST.
     pub async fn tool(&self, id: impl Into<Value>, name: &str, arguments: Value) -> Reply {
         let params = json!({"name": name, "arguments": arguments});
         self.call(id, "tools/call", params).await
     }
 }
 
-/// A response under way.
+/// A response, read piece by piece.
 #[derive(Debug)]
 pub struct Reply {
     /// Its status.
@@ -251,7 +251,7 @@ pub struct Reply {
     events: VecDeque<Event>,
 }
 
-/// One event of a stream, read by the rules, apart from comments.
+/// One parsed event of a stream, without comments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
@@ -274,7 +274,7 @@ impl Event {
 }
 
 impl Reply {
-    /// A response as an endpoint made it.
+    /// Wraps the response of an endpoint.
     pub fn new(response: Response<Body>) -> Self {
         let (parts, body) = response.into_parts();
         Self {
@@ -297,14 +297,14 @@ impl Reply {
         self.body
     }
 
-    /// The next piece as it came, `None` at the end.
+    /// Returns the next piece of the body, `None` at the end.
     pub async fn chunk(&mut self) -> Option<Bytes> {
         let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
         let Ok(frame) = frame;
         Some(frame.into_data().unwrap_or_default())
     }
 
-    /// The rest of the body.
+    /// Reads the rest of the body.
     pub async fn text(mut self) -> String {
         let mut all = std::mem::take(&mut self.text);
         while let Some(chunk) = self.chunk().await {
@@ -313,13 +313,13 @@ impl Reply {
         String::from_utf8(all).expect("UTF-8")
     }
 
-    /// The body as JSON.
+    /// Reads the body as JSON.
     pub async fn json(self) -> Value {
         let text = self.text().await;
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
     }
 
-    /// The answer in the body, be it JSON or the last event.
+    /// Reads the response message: the JSON body, or the last event.
     pub async fn answer(mut self) -> Value {
         if self.kind() == "application/json" {
             return self.json().await;
@@ -333,14 +333,14 @@ impl Reply {
         last
     }
 
-    /// The text of the tool result in the body.
+    /// Reads the text of the tool result in the body.
     pub async fn said(self) -> String {
         let answer = self.answer().await;
         let text = answer["result"]["content"][0]["text"].as_str();
         text.unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    /// The next event, `None` at the end.
+    /// Reads the next event, `None` at the end.
     pub async fn event(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -356,7 +356,7 @@ impl Reply {
         }
     }
 
-    /// The next event that carries a message.
+    /// Reads the next event with a message.
     pub async fn message(&mut self) -> Option<Value> {
         loop {
             let event = self.event().await?;

@@ -1,5 +1,5 @@
-//! A network between a client and an [`Endpoint`] in one process, which can be cut: requests are
-//! refused, responses under way break off. There is no socket, so time can be paused.
+//! A network between a client and an [`Endpoint`] in one process. It can be cut: then it refuses
+//! requests and interrupts responses. There is no socket, so tests can pause the time.
 
 use std::io;
 use std::pin::Pin;
@@ -27,14 +27,14 @@ pub struct Network {
 struct State {
     /// Method and headers of each request.
     heads: Mutex<Vec<(Method, HeaderMap)>>,
-    /// Cuts the network when the next answer is on its way.
+    /// Cuts the network at the next response to a tool call.
     trap: AtomicBool,
-    /// Cuts it at every response, however often it comes up again.
+    /// Interrupts every response, although the network is up.
     curse: AtomicBool,
 }
 
 impl Network {
-    /// A network that is up and leads to this endpoint.
+    /// Creates a network that is up and leads to this endpoint.
     pub fn to(endpoint: &Endpoint) -> Self {
         Self {
             endpoint: Arc::new(Mutex::new(endpoint.clone())),
@@ -43,17 +43,17 @@ impl Network {
         }
     }
 
-    /// Breaks off everything under way, and refuses what comes.
+    /// Interrupts all responses and refuses new requests.
     pub fn cut(&self) {
         self.up.send_replace(false);
     }
 
-    /// Lets everything through again.
+    /// Lets all requests pass again.
     pub fn mend(&self) {
         self.up.send_replace(true);
     }
 
-    /// Leads to another endpoint, as after a restart; everything under way breaks off.
+    /// Leads to another endpoint, as after a restart; interrupts all responses.
     pub fn lead_to(&self, endpoint: &Endpoint) {
         self.cut();
         *self.leads_to() = endpoint.clone();
@@ -64,30 +64,30 @@ impl Network {
         self.endpoint.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cuts the network as soon as the answer of a tool call is on its way, before it arrives.
+    /// Cuts the network when the server sends the response to a tool call, before it arrives.
     pub fn cut_at_the_answer(&self) {
         self.state.trap.store(true, Ordering::Release);
     }
 
-    /// Breaks every response off at its first byte from now on, though it is never down.
+    /// Interrupts every response at its first byte from now on, although the network is up.
     pub fn break_every_response(&self) {
         self.state.curse.store(true, Ordering::Release);
     }
 
-    /// How many requests were tried, those included that were refused: POST and GET.
+    /// Returns the numbers of POST and other requests, including refused ones.
     pub fn requests(&self) -> (usize, usize) {
         let heads = self.heads();
         let posts = heads.iter().filter(|(it, _)| *it == Method::POST).count();
         (posts, heads.len() - posts)
     }
 
-    /// Method and headers of each request that was tried.
+    /// Returns method and headers of each request, including refused ones.
     pub fn heads(&self) -> Vec<(Method, HeaderMap)> {
         let heads = self.state.heads.lock();
         heads.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether these bytes are the answer that was waited for.
+    /// Returns whether these bytes are the response that the network was armed for.
     fn trips(&self, data: &[u8]) -> bool {
         let answer = data.windows(9).any(|part| part == b"\"content\"");
         answer && self.state.trap.swap(false, Ordering::AcqRel)
@@ -95,7 +95,7 @@ impl Network {
 }
 
 async fn down(up: &mut watch::Receiver<bool>) {
-    // The sender lives in every handle, one of which is here.
+    // Every handle holds a sender, and the caller has a handle.
     let _ = up.wait_for(|up| !up).await;
 }
 
@@ -148,7 +148,7 @@ where
     }
 }
 
-/// A response under way.
+/// The body of a response that the network can interrupt.
 pub struct Carried {
     body: Body,
     broken: Pin<Box<dyn Future<Output = ()> + Send>>,

@@ -1,4 +1,4 @@
-//! A scripted peer: JSON lines sent and expected, by hand, over a pipe in memory.
+//! A scripted peer that sends and receives JSON lines over a pipe in memory.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -17,10 +17,10 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Nothing a test waits for takes this long.
+/// Time limit of everything that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// One end of a pipe, driven line by line.
+/// One end of a pipe, controlled line by line.
 #[derive(Debug)]
 pub struct PipeEnd {
     lines: Lines<BufReader<DuplexStream>>,
@@ -29,7 +29,7 @@ pub struct PipeEnd {
     next: i64,
 }
 
-/// The params of `initialize` that a plain client sends.
+/// Returns the params of `initialize` of a plain client.
 pub fn initialize_params(revision: &str, capabilities: Value) -> Value {
     json!({
         "protocolVersion": revision,
@@ -51,26 +51,27 @@ impl PipeEnd {
         (wire, far_read, far_write)
     }
 
-    /// A scripted client of this server, before the handshake.
+    /// Creates a scripted client of this server, before the handshake.
     pub fn to(service: impl Service) -> Self {
         let (mut wire, read, write) = Self::pair();
         wire.served = Some(tokio::spawn(serve_io(service, read, write)));
         wire
     }
 
-    /// A scripted client of this server after a handshake in which it declares `capabilities`.
+    /// Creates a scripted client of this server, after a handshake in which it declares
+    /// `capabilities`.
     pub async fn open(service: impl Service, revision: &str, capabilities: Value) -> Self {
         let mut wire = Self::to(service);
         wire.handshake(revision, capabilities).await;
         wire
     }
 
-    /// A scripted client of this server in a session of 2025-11-25, without capabilities.
+    /// Opens a session of 2025-11-25 with this server, without capabilities.
     pub async fn session(service: impl Service) -> Self {
         Self::open(service, "2025-11-25", json!({})).await
     }
 
-    /// The handshake of a client; returns the server's result.
+    /// Performs the handshake of a client; returns the server's result.
     pub async fn handshake(&mut self, revision: &str, capabilities: Value) -> Value {
         let params = initialize_params(revision, capabilities);
         let result = self.call("initialize", params).await;
@@ -78,7 +79,7 @@ impl PipeEnd {
         result
     }
 
-    /// A scripted server, and the transport to reach it.
+    /// Creates a scripted server, and the transport to reach it.
     pub fn server() -> (
         Self,
         Pipe<impl AsyncRead + Unpin + Send + 'static, impl AsyncWrite + Unpin + Send + 'static>,
@@ -149,7 +150,7 @@ impl PipeEnd {
         self.send(message).await;
     }
 
-    /// Sends a request with an id of its own; returns the id.
+    /// Sends a request; returns its id.
     pub async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = json!(self.next);
         self.next += 1;
@@ -161,7 +162,7 @@ impl PipeEnd {
         id
     }
 
-    /// Sends a request and waits for its answer, which must be the next frame.
+    /// Sends a request; returns its response, which must be the next frame.
     pub async fn answer_to(&mut self, method: &str, params: Value) -> Value {
         let id = self.request(method, params).await;
         let answer = self.recv().await;
@@ -169,14 +170,14 @@ impl PipeEnd {
         answer
     }
 
-    /// Sends a request and gives its result.
+    /// Sends a request; returns its result.
     pub async fn call(&mut self, method: &str, params: Value) -> Value {
         let answer = self.answer_to(method, params).await;
         assert!(answer["error"].is_null(), "{answer}");
         answer["result"].clone()
     }
 
-    /// Sends a request that must be rejected with this code; gives the error.
+    /// Sends a request that must be rejected with this code; returns the error.
     pub async fn expect_error(&mut self, method: &str, params: Value, code: i64) -> Value {
         let request = format!("{method:.40} {params:.400}");
         let mut answer = self.answer_to(method, params).await;
@@ -184,7 +185,7 @@ impl PipeEnd {
         answer["error"].take()
     }
 
-    /// Calls a tool and gives its result.
+    /// Calls a tool; returns its result.
     pub async fn tool(&mut self, name: &str, arguments: Value) -> Value {
         self.call(
             "tools/call",
@@ -200,7 +201,7 @@ impl PipeEnd {
             .await;
     }
 
-    /// Answers the next request, which must have this method; gives the request.
+    /// Answers the next request, which must have this method; returns the request.
     pub async fn respond(&mut self, method: &str, result: Value) -> Value {
         let request = self.recv_patiently().await;
         assert_eq!(request["method"], method, "{request}");
@@ -221,19 +222,19 @@ impl PipeEnd {
             .await;
     }
 
-    /// Refuses a request.
+    /// Rejects a request.
     pub async fn refuse(&mut self, request: &Value, code: i64, message: &str) {
         let (id, error) = (&request["id"], json!({ "code": code, "message": message }));
         self.send(json!({ "jsonrpc": "2.0", "id": id, "error": error }))
             .await;
     }
 
-    /// The next frame; every one is checked to be a JSON-RPC message.
+    /// Receives the next frame, which must be a valid JSON-RPC message.
     pub async fn recv(&mut self) -> Value {
         self.line().await.expect("a frame, not the end")
     }
 
-    /// The next frame, which must be this kind of message.
+    /// Receives the next frame, which must have this method.
     pub async fn expect(&mut self, method: &str) -> Value {
         let message = self.recv().await;
         assert_eq!(message["method"], method, "{message}");
@@ -250,14 +251,14 @@ impl PipeEnd {
         Some(message)
     }
 
-    /// Asserts that nothing was sent: the next frame is the answer to a ping.
+    /// Asserts that nothing was sent: the next frame is the response to a ping.
     pub async fn silent(&mut self) {
         let id = self.request("ping", Value::Null).await;
         let answer = self.recv().await;
         assert_eq!(answer, json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
     }
 
-    /// The next frame, however long it takes: for tests with a paused clock.
+    /// Receives the next frame without a time limit, for tests with a paused clock.
     pub async fn recv_patiently(&mut self) -> Value {
         let line = self.lines.next_line().await.expect("text");
         let message = serde_json::from_str(&line.expect("a frame")).expect("a line is JSON");
@@ -265,18 +266,18 @@ impl PipeEnd {
         message
     }
 
-    /// Ends the stream this side writes.
+    /// Closes the stream that this side writes.
     pub fn end(&mut self) {
         self.write = None;
     }
 
-    /// Asserts that the peer ends its stream and sends nothing before.
+    /// Asserts that the peer closes its stream and sends nothing before.
     pub async fn ended(&mut self) {
         let more = self.line().await;
         assert_eq!(more, None, "the peer has more to say");
     }
 
-    /// Ends the session and waits for the server to leave.
+    /// Closes the session and waits until the server has ended.
     pub async fn close(mut self) -> Result<(), mcp_transport_stdio::Error> {
         self.end();
         let served = self.served.take().expect("a server");
@@ -297,7 +298,7 @@ pub async fn connect(builder: Builder, service: impl Service) -> Result<Client, 
         .await
 }
 
-/// Panics unless this is exactly one kind of JSON-RPC message.
+/// Panics unless this is exactly one JSON-RPC message, or a batch of them.
 pub fn check_envelope(message: &Value) {
     let Some(object) = message.as_object() else {
         assert!(message.is_array(), "neither message nor batch: {message}");

@@ -1,7 +1,8 @@
-//! An authorization server for tests: one user who always agrees, any client, tokens of two kinds.
+//! An authorization server for tests: one user that always consents, any client, and two kinds of
+//! tokens.
 //!
-//! It listens on a port of this machine, and its clock moves only when a test says so. What it
-//! gives out is remembered, so that a test can look for it where it should not be.
+//! It listens on a local port, and its clock moves only when a test moves it. It records everything
+//! it issues, so that a test can search for it in wrong places.
 
 mod pages;
 mod serve;
@@ -23,19 +24,19 @@ use sign::Signer;
 
 use crate::tcp::{Conn, Request};
 
-/// Where browsers are sent back to; nothing listens there.
+/// The redirect URI of browsers; no server listens there.
 pub const BACK: &str = "http://127.0.0.1:4711/callback";
-/// How a resource server is known there.
+/// The client id of the resource server.
 pub const SERVER_ID: &str = "resource-server";
-/// What it shows.
+/// The client secret of the resource server.
 pub const SERVER_SECRET: &str = "canary-introspection";
-/// How a program is known there that acts for itself.
+/// The client id of a program that signs in as itself.
 pub const ROBOT_ID: &str = "robot";
-/// What it shows.
+/// The client secret of that program.
 pub const ROBOT_SECRET: &str = "canary-robot";
-/// When its clock begins.
+/// The first time of its clock.
 const BEGIN: u64 = 1_800_000_000;
-/// Seconds that a token is good for.
+/// The lifetime of a token in seconds.
 const LIFE: u64 = 300;
 
 /// The authorization server. Cloning gives another handle to it.
@@ -51,14 +52,14 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    /// Clients, and where each may be sent back to.
+    /// Clients, and the redirect URIs of each.
     clients: HashMap<String, Vec<String>>,
     codes: HashMap<String, Code>,
     refreshes: HashMap<String, Grant>,
-    /// What is said of each token.
+    /// The claims of each token.
     tokens: HashMap<String, Value>,
     secrets: Vec<String>,
-    /// The grants that tokens were asked for with.
+    /// The token requests.
     asked: Vec<HashMap<String, String>>,
     opaque: bool,
 }
@@ -69,7 +70,7 @@ struct Code {
     challenge: String,
 }
 
-/// What a user agreed to.
+/// The consent of a user.
 #[derive(Clone)]
 struct Grant {
     client: String,
@@ -78,12 +79,12 @@ struct Grant {
 }
 
 impl AuthServer {
-    /// One that signs with ES256.
+    /// Starts a server that signs with ES256.
     pub async fn start() -> Self {
         Self::signing(Signer::es256()).await
     }
 
-    /// One that signs with RS256.
+    /// Starts a server that signs with RS256.
     pub async fn start_with_rsa() -> Self {
         Self::signing(Signer::rs256()).await
     }
@@ -101,18 +102,18 @@ impl AuthServer {
         this
     }
 
-    /// Its name.
+    /// The issuer.
     pub fn issuer(&self) -> &str {
         &self.0.issuer
     }
 
-    /// What time it is there.
+    /// Returns the clock of the server.
     pub fn clock(&self) -> impl Fn() -> SystemTime + Send + Sync + 'static {
         let this = self.clone();
         move || UNIX_EPOCH + Duration::from_secs(this.now())
     }
 
-    /// Lets time pass.
+    /// Moves the clock.
     pub fn wait(&self, seconds: u64) {
         self.0.now.fetch_add(seconds, Ordering::SeqCst);
     }
@@ -121,12 +122,12 @@ impl AuthServer {
         self.0.now.load(Ordering::SeqCst)
     }
 
-    /// From now on tokens say nothing to those who do not ask.
+    /// Issues opaque tokens from now on, which require introspection.
     pub fn give_out_opaque_tokens(&self) {
         self.state().opaque = true;
     }
 
-    /// What tokens were asked for with, in order.
+    /// Returns the token requests, in order.
     pub fn asked(&self) -> Vec<HashMap<String, String>> {
         self.state().asked.clone()
     }
@@ -136,14 +137,14 @@ impl AuthServer {
         self.state().secrets.clone()
     }
 
-    /// A token without all the steps to it.
+    /// Issues a token directly.
     pub fn token(&self, subject: &str, client: &str, scope: &str, resource: &str) -> String {
         self.mint(json!({
             "sub": subject, "client_id": client, "scope": scope, "aud": resource,
         }))
     }
 
-    /// A user agent whose user agrees to everything.
+    /// Creates a user agent whose user consents to everything.
     pub fn browser(&self) -> impl UserAgent {
         CustomUserAgent::new(BACK, |url: String| async move {
             let (host, path) = split(&url);
@@ -172,7 +173,7 @@ impl AuthServer {
             self.secret("canary-access")
         } else {
             let token = self.0.signer.token(&claims);
-            // The rest of it is no secret.
+            // Only the signature is secret.
             let signature = token.rsplit('.').next().unwrap_or_default().to_owned();
             self.state().secrets.push(signature);
             token
@@ -200,7 +201,7 @@ impl fmt::Debug for AuthServer {
     }
 }
 
-/// The authority of an address on this machine, and the rest of it.
+/// Splits a local URL into its authority and the rest.
 fn split(url: &str) -> (&str, &str) {
     let rest = url.strip_prefix("http://").expect("a page on this machine");
     rest.split_once('/').expect("a path")

@@ -1,4 +1,4 @@
-//! What the authorization server answers.
+//! The responses of the authorization server.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -95,7 +95,7 @@ impl AuthServer {
         )
     }
 
-    /// The user says yes at once.
+    /// Redirects at once, because the user consents.
     fn authorize(&self, query: &Fields) -> Response<String> {
         let get = |name: &str| query.get(name).cloned().unwrap_or_default();
         let (client, redirect) = (get("client_id"), get("redirect_uri"));
@@ -144,7 +144,7 @@ impl AuthServer {
                 let verifier = get("code_verifier");
                 let mut state = self.state();
                 state.secrets.push(verifier.clone());
-                // A code is good once.
+                // A code is valid once.
                 let code = state.codes.remove(&get("code"));
                 code.filter(|code| {
                     code.challenge == sign::challenge(&verifier)

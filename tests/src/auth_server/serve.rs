@@ -1,4 +1,4 @@
-//! Any tower service on a port of this machine.
+//! Serves any tower service on a local port.
 
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -20,12 +20,12 @@ where
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let service = service.clone();
-            // It is ready at any time, as all services of these tests are.
+            // The services of these tests are always ready.
             let serve = service_fn(move |request| service.clone().call(request));
             let connection = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), serve);
             tokio::spawn(async move {
-                // A client that is gone ends it as well as any.
+                // A client may close its connection at any time.
                 let _ = connection.await;
             });
         }

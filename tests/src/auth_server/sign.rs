@@ -1,4 +1,4 @@
-//! Keys, and what is signed with them.
+//! Keys and signatures.
 
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
@@ -8,7 +8,7 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-/// RSA keys cannot be made here.
+/// This RSA key is stored, because `ring` cannot create RSA keys.
 const RSA: &[u8] = include_bytes!("../../../crates/mcp-auth/tests/server/rsa.der");
 
 /// The key of an authorization server.
@@ -84,7 +84,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     data_encoding::BASE64URL_NOPAD.encode(bytes)
 }
 
-/// What PKCE makes of a verifier.
+/// Returns the PKCE challenge of a verifier.
 pub(super) fn challenge(verifier: &str) -> String {
     encode(digest(&SHA256, verifier.as_bytes()).as_ref())
 }

@@ -1,4 +1,4 @@
-//! The client that is measured: many calls of the tool `echo`, and what one of them costs its process.
+//! The measured client: many calls of the tool `echo`, and the cost of one call for its process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::words::Workload;
 
 const USAGE: &str = "usage: bench-client INFLIGHT WARM SECONDS (--http URL | --stdio PROGRAM...)";
 
-/// More calls in flight than this are no measurement.
+/// Limit of calls in flight.
 const MOST_INFLIGHT: usize = 4_096;
 const ASKED: Workload = Workload::Echo(64);
 
@@ -51,7 +51,7 @@ pub async fn run(mut args: impl Iterator<Item = String>) -> Result<(), Fault> {
     Ok(client.close().await?)
 }
 
-/// Makes calls until the time is over.
+/// Makes calls until the time has passed.
 async fn calls(client: &Client, inflight: usize, time: Duration) -> Result<Times, Fault> {
     let over = Arc::new(AtomicBool::new(false));
     let mut tasks = JoinSet::new();

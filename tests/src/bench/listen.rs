@@ -1,4 +1,4 @@
-//! The measured server over HTTP: by its own listener, and by one that is not.
+//! The measured server over HTTP, with the listener of the SDK or with hyper.
 
 use std::io::Write as _;
 
@@ -12,14 +12,15 @@ use tower_service::Service as _;
 
 use super::Fault;
 
-/// Serves as a user would, until the process is interrupted. The first line on stdout is the URL.
+/// Serves with the listener of the SDK until the process is interrupted. The first line on stdout
+/// is the URL.
 ///
 /// # Errors
-/// The address cannot be listened on.
+/// The server cannot listen on the address.
 pub async fn own(address: &str, endpoint: Endpoint) -> Result<(), Fault> {
     let listener = listen(address).await?;
     let interrupted = async {
-        // Without a handler there is nothing to wait for but the end of the process.
+        // Without a signal handler only the end of the process ends the server.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -27,11 +28,11 @@ pub async fn own(address: &str, endpoint: Endpoint) -> Result<(), Fault> {
     Ok(serve_with(listener, endpoint, interrupted).await?)
 }
 
-/// Serves by hyper, with connections as the system makes them: without TCP_NODELAY what is written in two pieces waits
-/// for the peer to acknowledge the first.
+/// Serves with hyper and the default socket options: without TCP_NODELAY a second write waits for
+/// the acknowledgement of the first.
 ///
 /// # Errors
-/// The address cannot be listened on, or not any more.
+/// The server cannot listen on the address, or accept fails.
 pub async fn plain(address: &str, endpoint: Endpoint) -> Result<(), Fault> {
     let listener = listen(address).await?;
     let mut connections = JoinSet::new();
@@ -41,7 +42,7 @@ pub async fn plain(address: &str, endpoint: Endpoint) -> Result<(), Fault> {
         let endpoint = endpoint.clone();
         connections.spawn(async move {
             let service = service_fn(|request| endpoint.clone().call(request));
-            // Who goes away in the middle of something is not missed.
+            // A client may close its connection at any time.
             let _ = http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;

@@ -1,7 +1,9 @@
-//! What `cargo xtask bench` measures with: a server, the baselines below it, and the load.
+//! Programs that `cargo xtask bench` measures with: a server, its baselines, and the load
+//! generator.
 //!
-//! A baseline is a server without an SDK: it parses the same bytes with `serde_json` and answers the same. The load checks
-//! every answer. Which programs meet, and what becomes of the figures, is the business of `xtask/src/bench`.
+//! A baseline is a server without an SDK: it parses the same bytes with `serde_json` and sends the
+//! same responses. The load generator checks every response. `xtask/src/bench` combines the
+//! programs and evaluates the figures.
 
 pub mod listen;
 pub mod server;
@@ -15,5 +17,5 @@ pub mod load;
 #[cfg(all(feature = "client", target_os = "linux"))]
 pub mod client;
 
-/// Why a program of the bench ends.
+/// The reason why a program of the benchmark fails.
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;

@@ -1,12 +1,12 @@
-//! What the measured server offers; the baselines and the peers offer the same.
+//! The tools of the measured server. The baselines and the peers have the same tools.
 
 use mcp_server::{Args, Ctx, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// More than `big` answers with, however much is asked for.
+/// Limit of the bytes that `big` returns.
 pub const MOST_BYTES: usize = 16 << 20;
-/// More notifications than `steps` sends, however many are asked for.
+/// Limit of the notifications that `steps` sends.
 pub const MOST_STEPS: usize = 1_000;
 
 #[derive(Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ struct Steps {
     count: usize,
 }
 
-/// A server with the tools `echo`, `add`, `big` and `steps`, and this many more.
+/// Creates a server with the tools `echo`, `add`, `big` and `steps`, and this many more.
 pub fn server(more: usize) -> Server {
     let dummy = |n: usize| {
         Tool::new(format!("dummy_{n:04}"), |Args(echo): Args<Echo>| {

@@ -1,9 +1,9 @@
-//! The requests of the load, byte by byte.
+//! The requests of the load generator, as bytes.
 
 use std::fmt;
 use std::io::Write as _;
 
-/// How requests reach the server, and in which revision they are written.
+/// Transport and revision of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocol {
@@ -28,18 +28,18 @@ impl Protocol {
         ("http-modern", Self::HttpModern),
     ];
 
-    /// By its name on the command line.
+    /// Returns the protocol with this name on the command line.
     pub fn named(name: &str) -> Option<Self> {
         let found = Self::NAMES.iter().find(|(known, _)| *known == name);
         found.map(|(_, wire)| *wire)
     }
 
-    /// Whether it goes over HTTP.
+    /// Returns whether the transport is HTTP.
     pub fn is_http(self) -> bool {
         matches!(self, Self::Http | Self::HttpStateless | Self::HttpModern)
     }
 
-    /// Whether each request says who sends it.
+    /// Returns whether each request carries its metadata.
     pub fn is_stateless(self) -> bool {
         matches!(self, Self::StdioModern | Self::HttpModern)
     }
@@ -54,22 +54,22 @@ impl Protocol {
     }
 }
 
-/// What is asked for.
+/// The call that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Workload {
-    /// This many bytes back.
+    /// A text of this many bytes, returned unchanged.
     Echo(usize),
-    /// This many bytes, by their number.
+    /// A text of this many bytes, requested by the number.
     Big(usize),
-    /// This many notifications, then the answer.
+    /// This many notifications before the response.
     Steps(usize),
-    /// The list of tools, which has this many.
+    /// The list of tools, of this length.
     List(usize),
 }
 
 impl Workload {
-    /// As on the command line, `echo:64`.
+    /// Parses the form on the command line, such as `echo:64`.
     pub fn named(text: &str) -> Option<Self> {
         let (name, number) = text.split_once(':')?;
         let number = number.parse().ok()?;
@@ -82,7 +82,7 @@ impl Workload {
         }
     }
 
-    /// What the text of the answer is; a list has none.
+    /// Returns the text of the result; a list has none.
     pub fn text(self) -> String {
         match self {
             Self::Echo(bytes) | Self::Big(bytes) => "x".repeat(bytes),
@@ -119,14 +119,14 @@ impl Workload {
     }
 }
 
-/// A request but for its id.
+/// A request without its id.
 #[derive(Clone, Debug)]
 pub struct Words {
     head: Option<Head>,
     rest: String,
 }
 
-/// What stands before and behind the length of the body.
+/// The text before and after the content length.
 #[derive(Clone, Debug)]
 struct Head {
     before: String,
@@ -136,8 +136,8 @@ struct Head {
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":"#;
 
 impl Words {
-    /// The words of one kind of request. `host` is where the server listens, and `session` what it answered to
-    /// `initialize`.
+    /// Creates the requests of one kind. `host` is the address of the server, and `session` the
+    /// session id of the response to `initialize`.
     pub fn new(wire: Protocol, asked: Workload, host: &str, session: Option<&str>) -> Self {
         let progress = matches!(asked, Workload::Steps(_));
         let meta = meta(wire, progress);
@@ -163,7 +163,7 @@ impl Words {
         Self { head, rest }
     }
 
-    /// Writes the request with this id behind what is there.
+    /// Appends the request with this id.
     pub fn write(&self, id: u64, out: &mut Vec<u8>) {
         if let Some(head) = &self.head {
             let digits = id.checked_ilog10().unwrap_or(0) as usize + 1;
@@ -198,8 +198,8 @@ impl Head {
     }
 }
 
-/// The messages that open a session, in order: with an answer the first, without one the second. What the server says in
-/// between is the session id.
+/// Returns the messages that open a session, in order. Only the first one has a response, which
+/// contains the session id.
 pub fn opening(wire: Protocol, host: &str, session: Option<&str>) -> [Vec<u8>; 2] {
     let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"load","version":"1"}}}"#;
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -230,7 +230,7 @@ pub fn listening(host: &str, session: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The member `_meta` and a comma, if there is a reason for it.
+/// Returns the member `_meta` and a comma, or nothing if there is no metadata.
 fn meta(wire: Protocol, progress: bool) -> String {
     let modern = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}"#;
     let members: Vec<&str> = [

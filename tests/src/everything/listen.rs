@@ -1,4 +1,4 @@
-//! The fixtures over HTTP, on any port.
+//! Serves the fixtures over HTTP.
 
 use std::io::Write as _;
 
@@ -6,11 +6,11 @@ use mcp_server::Server;
 use mcp_transport_http::{Endpoint, Error, Options, serve_with};
 use tokio::net::TcpListener;
 
-/// Serves a server at this address until the process is interrupted. The port may be 0: the first line on stdout is
-/// the URL.
+/// Serves a server at this address until the process is interrupted. The port may be 0: the first
+/// line on stdout is the URL.
 ///
 /// # Errors
-/// The address cannot be listened on, or the server is not fit to be served.
+/// The server cannot listen on the address, or its configuration is invalid.
 pub async fn serve_http(
     address: &str,
     server: Server,
@@ -24,7 +24,7 @@ pub async fn serve_http(
     writeln!(stdout, "http://{}/mcp", listener.local_addr()?)?;
     stdout.flush()?;
     let interrupted = async {
-        // Without a handler there is nothing to wait for but the end of the process.
+        // Without a signal handler only the end of the process ends the server.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,4 +1,4 @@
-//! Tools that ask the client.
+//! Tools that send requests to the client.
 
 use mcp_protocol::AskError;
 use mcp_server::{Args, Ctx, Elicitation, HandlerError, Tool};
@@ -106,7 +106,7 @@ async fn ask(cx: &Ctx, message: &str, form: RequestedSchema) -> Result<String, H
     ))
 }
 
-/// Form fields from their JSON, as a server that proxies foreign forms would take them.
+/// Builds form fields from JSON, like a server that forwards forms of others.
 fn form(fields: [(&str, Value); 5]) -> RequestedSchema {
     let mut properties = FormProperties::new();
     for (name, field) in fields {

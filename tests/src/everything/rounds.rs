@@ -1,4 +1,5 @@
-//! Tools and a prompt that ask, written once for every revision: questions on the stream of the call, or rounds.
+//! Tools and a prompt that request input on every revision: with server requests in a session, or
+//! with input requests.
 
 use mcp_server::{Ctx, Elicitation, HandlerError, Prompt, Tool};
 use mcp_types::{
@@ -38,7 +39,7 @@ pub(super) fn tools() -> Vec<Tool> {
     tools
 }
 
-/// One question each.
+/// Tools with one input request each.
 fn single() -> Vec<Tool> {
     vec![
         Tool::new("test_input_required_result_elicitation", async |cx: Ctx| {
@@ -94,7 +95,7 @@ fn single() -> Vec<Tool> {
                 .client_capabilities()
                 .is_some_and(|can| can.sampling.is_some());
             if !samples {
-                // The question itself says what is missing.
+                // The input request itself reports the missing capability.
                 capital(&cx).await?;
             }
             Ok::<_, HandlerError>("The client can sample")
@@ -103,7 +104,7 @@ fn single() -> Vec<Tool> {
     ]
 }
 
-/// More than one question, or more than questions.
+/// Tools with several input requests, or with other messages before them.
 fn several() -> Vec<Tool> {
     vec![
         Tool::new(
@@ -162,7 +163,7 @@ pub(super) fn prompts() -> Vec<Prompt> {
     ]
 }
 
-/// A side effect that must not happen again when the call is taken up.
+/// A side effect that must not be repeated when the handler runs again.
 async fn begin(cx: &Ctx) -> Result<(), HandlerError> {
     cx.memoize("begun", async {}).await
 }

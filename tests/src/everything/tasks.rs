@@ -1,4 +1,4 @@
-//! Tools whose calls outlive their request, for those clients that know tasks.
+//! Tools that run as tasks for clients that support tasks.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(super) fn tools() -> Vec<Tool> {
     tools
 }
 
-/// Those that work, or fail to.
+/// Tools that compute, and tools that fail.
 fn working() -> Vec<Tool> {
     vec![
         Tool::new("greet", |Args(args): Args<Greeting>| {
@@ -88,7 +88,7 @@ fn working() -> Vec<Tool> {
     ]
 }
 
-/// Those that ask.
+/// Tools that request input.
 fn asking() -> Vec<Tool> {
     vec![
         Tool::new("confirm_delete", async |Args(file): Args<File>, cx: Ctx| {

@@ -22,7 +22,7 @@ struct Pair {
     b: f64,
 }
 
-/// What a location looks like today.
+/// The current weather at a location.
 #[derive(Serialize, JsonSchema)]
 struct Weather {
     /// Degrees Celsius.
@@ -97,7 +97,7 @@ fn embedded(uri: &str, mime: &str, text: &str) -> ContentBlock {
     ContentBlock::Resource(EmbeddedResource::new(ResourceContents::Text(contents)))
 }
 
-/// One tool per way of behaving.
+/// One tool per kind of behaviour.
 fn behaviour() -> Vec<Tool> {
     vec![
         Tool::new("test_error_handling", || {
@@ -200,7 +200,7 @@ fn schema_2020_12() -> Value {
     })
 }
 
-/// Tools that change what the server offers, through a handle that does not keep it alive.
+/// Tools that change the lists of the server, through a handle that does not keep the server alive.
 pub(super) fn changing(server: &Server) -> Vec<Tool> {
     let (tools, prompts, resources) = (server.downgrade(), server.downgrade(), server.downgrade());
     vec![

@@ -38,7 +38,7 @@ impl Answer {
         }
     }
 
-    /// The value of a header that is there once.
+    /// Returns the value of a header that occurs at most once.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(it, _)| it == name);
         let (_, value) = values.next()?;
@@ -56,7 +56,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// What a tool answered.
+    /// Returns the text of a tool result.
     pub fn said(&self) -> String {
         let answer = self.json();
         let text = answer["result"]["content"][0]["text"].as_str();
@@ -70,12 +70,12 @@ impl Answer {
 pub struct Conn {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// How many bytes each read brought.
+    /// The number of bytes of each read.
     pub reads: Vec<usize>,
 }
 
 impl Conn {
-    /// Over a stream that is connected.
+    /// Wraps a connected stream.
     pub fn new(stream: TcpStream) -> Self {
         Self {
             stream,
@@ -84,7 +84,7 @@ impl Conn {
         }
     }
 
-    /// A connection whose client takes next to nothing before it is asked to.
+    /// Connects with a tiny receive buffer.
     pub async fn narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket
@@ -93,7 +93,7 @@ impl Conn {
         Self::new(soon(socket.connect(address)).await.expect("a connection"))
     }
 
-    /// Where it comes from.
+    /// Returns the local address.
     pub fn address(&self) -> SocketAddr {
         self.stream.local_addr().expect("an address")
     }
@@ -111,7 +111,7 @@ impl Conn {
         soon(self.stream.write_all(bytes.as_ref())).await
     }
 
-    /// Ends the client's half.
+    /// Closes the client's half of the connection.
     pub async fn finish(&mut self) {
         soon(self.stream.shutdown())
             .await
@@ -124,13 +124,13 @@ impl Conn {
         self.answer().await
     }
 
-    /// The head of a response.
+    /// Reads the head of a response.
     pub async fn head(&mut self) -> Answer {
         let head = self.until(b"\r\n\r\n").await;
         Answer::read(&head)
     }
 
-    /// The head of a response, unless the connection ends before.
+    /// Reads the head of a response; returns `None` if the connection ends before.
     pub async fn try_head(&mut self) -> Option<Answer> {
         while !self.buffer.windows(4).any(|it| it == b"\r\n\r\n") {
             if !matches!(self.fill().await, Ok(1..)) {
@@ -140,7 +140,7 @@ impl Conn {
         Some(self.head().await)
     }
 
-    /// A response with all of its body.
+    /// Reads a response with its whole body.
     pub async fn answer(&mut self) -> Answer {
         let mut answer = self.head().await;
         if answer.header("transfer-encoding") == Some("chunked") {
@@ -154,7 +154,7 @@ impl Conn {
         answer
     }
 
-    /// The next piece of a response in chunks; nothing at its proper end.
+    /// Reads the next chunk of a response; returns `None` at its regular end.
     pub async fn chunk(&mut self) -> Option<Vec<u8>> {
         let line = self.until(b"\r\n").await;
         let digits = std::str::from_utf8(&line).expect("text").trim_end();
@@ -165,13 +165,13 @@ impl Conn {
         (length > 0).then_some(chunk)
     }
 
-    /// Whether something of a response is here, without waiting for it.
+    /// Returns whether bytes of a response have arrived.
     pub fn has_answer(&mut self) -> bool {
         self.buffer.reserve(64 << 10);
         matches!(self.stream.try_read_buf(&mut self.buffer), Ok(1..)) || !self.buffer.is_empty()
     }
 
-    /// The bytes until the server has closed the connection, gracefully or not.
+    /// Reads until the server has closed the connection, gracefully or not.
     pub async fn closed(&mut self) -> Vec<u8> {
         while matches!(self.fill().await, Ok(1..)) {}
         std::mem::take(&mut self.buffer)

@@ -1,4 +1,4 @@
-//! HTTP/1 by hand: a server that listens, and connections whose bytes a test writes and reads.
+//! HTTP/1 by hand: a listening server, and connections that a test writes and reads as bytes.
 
 mod conn;
 mod request;
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 pub use conn::{Answer, Conn};
 pub use request::{Request, initialize, tool};
 
-/// Nothing a test waits for takes this long.
+/// Time limit of everything that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
@@ -26,12 +26,12 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
         .expect("it does not take that long")
 }
 
-/// A server that listens on a port of this machine, until it is told to stop or the test ends.
+/// A server that listens on a local port until it is stopped or the test ends.
 #[derive(Debug)]
 pub struct RunningServer {
-    /// Where it listens.
+    /// The address of the listener.
     pub address: SocketAddr,
-    /// What it serves.
+    /// The endpoint that is served.
     pub endpoint: Endpoint,
     stop: oneshot::Sender<()>,
     task: JoinHandle<Result<(), Error>>,
@@ -45,7 +45,7 @@ impl RunningServer {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let stopped = async move {
-            // Dropped without a word, it is served until it is aborted.
+            // If the handle is dropped, the server runs until it is aborted.
             if stopped.await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -59,7 +59,7 @@ impl RunningServer {
         }
     }
 
-    /// A new connection.
+    /// Opens a connection.
     pub async fn connect(&self) -> Conn {
         Conn::new(
             TcpStream::connect(self.address)
@@ -68,14 +68,14 @@ impl RunningServer {
         )
     }
 
-    /// A session of the newest revision, on a connection of its own that stays open.
+    /// Opens a session of 2025-11-25 on a separate connection, which stays open.
     pub async fn open(&self) -> (Conn, Session) {
         let mut conn = self.connect().await;
         let session = Session::open(&mut conn).await;
         (conn, session)
     }
 
-    /// Tells it to shut down, and waits until it has.
+    /// Shuts the server down and waits for its end.
     pub async fn stop(self) {
         self.stop.send(()).expect("it is still served");
         soon(self.task)
@@ -84,14 +84,14 @@ impl RunningServer {
             .expect("it ends well");
     }
 
-    /// Ends it as a program does that drops the future.
+    /// Ends the server by dropping its future.
     pub async fn drop_it(self) {
         self.task.abort();
         assert!(soon(self.task).await.is_err());
     }
 }
 
-/// What a client knows of its session.
+/// The session of a client.
 #[derive(Debug, Clone)]
 pub struct Session {
     id: String,
@@ -99,12 +99,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens one by a handshake on this connection.
+    /// Opens a session with a handshake on this connection.
     pub async fn open(conn: &mut Conn) -> Self {
         Self::open_at(conn, "/mcp").await
     }
 
-    /// The same for an endpoint at this path.
+    /// Opens a session of an endpoint at this path.
     pub async fn open_at(conn: &mut Conn, path: &str) -> Self {
         let answer = conn.ask(&Request::post(initialize()).at(path)).await;
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -119,7 +119,7 @@ impl Session {
         session
     }
 
-    /// One whose id is known.
+    /// Creates a session from a known id.
     pub fn known(id: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -127,22 +127,22 @@ impl Session {
         }
     }
 
-    /// Its id.
+    /// The session id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// One message of it.
+    /// Builds a POST of one message.
     pub fn post(&self, body: impl Into<Vec<u8>>) -> Request {
         self.own(Request::post(body))
     }
 
-    /// A call of a tool with one text as its argument.
+    /// Builds a call of a tool with one text as its argument.
     pub fn tool(&self, id: impl Into<Value>, name: &str, message: &str) -> Request {
         self.post(tool(id, name, message))
     }
 
-    /// Its stream.
+    /// Builds the GET of the stream.
     pub fn get(&self) -> Request {
         self.own(Request::get())
     }

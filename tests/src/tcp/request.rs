@@ -1,8 +1,8 @@
-//! Requests as bytes, be they valid or not.
+//! Requests as bytes, valid or not.
 
 use serde_json::Value;
 
-/// The message that opens a session.
+/// Returns the message that opens a session.
 pub fn initialize() -> String {
     serde_json::json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -11,7 +11,7 @@ pub fn initialize() -> String {
     .to_string()
 }
 
-/// A call of a tool with one text as its argument.
+/// Returns a call of a tool with one text as its argument.
 pub fn tool(id: impl Into<Value>, name: &str, message: &str) -> String {
     serde_json::json!({
         "jsonrpc": "2.0", "id": id.into(), "method": "tools/call",
@@ -20,7 +20,7 @@ pub fn tool(id: impl Into<Value>, name: &str, message: &str) -> String {
     .to_string()
 }
 
-/// A request as it goes onto the wire, be it valid or not.
+/// A request as bytes, valid or not.
 #[derive(Debug, Clone)]
 pub struct Request {
     line: String,
@@ -29,7 +29,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A message, as a client sends it.
+    /// Creates a POST of this body with the headers of a client.
     pub fn post(body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
         let length = body.len().to_string();
@@ -40,7 +40,7 @@ impl Request {
         request
     }
 
-    /// Asks for a stream.
+    /// Creates a GET of a stream.
     pub fn get() -> Self {
         Self::of("GET /mcp HTTP/1.1").with("accept", "text/event-stream")
     }
@@ -56,27 +56,27 @@ impl Request {
             .with("accept", "application/json, text/event-stream")
     }
 
-    /// The same with another first line.
+    /// Replaces the first line.
     #[must_use]
     pub fn line(mut self, line: &str) -> Self {
         line.clone_into(&mut self.line);
         self
     }
 
-    /// The same for another path.
+    /// Replaces the path.
     #[must_use]
     pub fn at(self, path: &str) -> Self {
         let line = self.line.replacen("/mcp", path, 1);
         self.line(&line)
     }
 
-    /// The same with this header, in place of those of its name.
+    /// Sets a header in place of those with its name.
     #[must_use]
     pub fn with(self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.without(name).and(name, value)
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     #[must_use]
     pub fn and(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers
@@ -84,14 +84,14 @@ impl Request {
         self
     }
 
-    /// The same without the headers of this name.
+    /// Removes the headers with this name.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(it, _)| it != name);
         self
     }
 
-    /// The same with another body, or with none.
+    /// Replaces the body; an empty one is omitted.
     #[must_use]
     pub fn carrying(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
@@ -99,7 +99,7 @@ impl Request {
         self.with("content-length", length)
     }
 
-    /// The same body in chunks, after no word of its length.
+    /// Sends the body in chunks, without a content length.
     #[must_use]
     pub fn chunked(mut self, piece: usize) -> Self {
         let mut body = Vec::new();

@@ -146,7 +146,7 @@ async fn recovers(served: &RunningServer, session: &Session, witness: &Witness) 
         tokio::task::yield_now().await;
     }
     let mut conn = served.connect().await;
-    healthy(&mut conn, &session).await;
+    healthy(&mut conn, session).await;
 }
 
 // 100,000 calls of a waiting handler, each reset at once: no more than the limit ever run, and the

@@ -1,4 +1,4 @@
-//! From the bytes of a request to those of its answer.
+//! Responses to requests, from bytes to bytes.
 
 use std::borrow::Cow;
 
@@ -97,23 +97,23 @@ const SERVER: Server = Server {
     version: "1.0.0",
 };
 
-/// What goes back for one message.
+/// The reaction to one message.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Nothing, for a notification.
+    /// No response, for a notification.
     None,
-    /// The answer to `initialize`, which may open a session.
+    /// The response to `initialize`, which may open a session.
     Opened(Vec<u8>),
-    /// An answer.
+    /// A response.
     One(Vec<u8>),
-    /// An answer in pieces, the middle of which is always the same.
+    /// A response in pieces with a constant middle.
     Ready([Bytes; 3]),
-    /// Notifications, the last of them followed by the answer.
+    /// Notifications followed by the response.
     Many(Vec<Vec<u8>>),
 }
 
-/// What the baselines answer with.
+/// The prepared parts of the responses.
 #[derive(Clone, Debug)]
 pub struct Baseline {
     list: Bytes,
@@ -121,7 +121,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// With the tools of the measured server, and this many more.
+    /// Prepares the tools of the measured server, and this many more.
     pub fn new(more: usize) -> Self {
         let tools = tools(more);
         let mut list = json!({ "tools": tools });
@@ -168,7 +168,7 @@ impl Baseline {
 }
 
 impl Meta<'_> {
-    /// Whether it says what a request of 2026-07-28 has to say.
+    /// Checks that a request carries the metadata of 2026-07-28, if it has metadata.
     fn is_stateless(&self) -> Result<bool, Fault> {
         let Some(revision) = &self.revision else {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! HTTP by hyper and nothing else.
+//! HTTP with hyper alone.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -20,16 +20,16 @@ use tokio::task::JoinSet;
 use super::{Answer, Baseline};
 use crate::bench::{Fault, listen};
 
-/// More connections than any run opens.
+/// Limit of connections.
 const MOST_CONNECTIONS: usize = 4_096;
-/// A longer body is refused.
+/// Limit of a body.
 const LONGEST: usize = 64 << 20;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// Listens, prints the URL, and answers until the process is interrupted. With `nagle` connections stay as the system
-/// makes them.
+/// Listens, prints the URL, and serves until the process is interrupted. With `nagle`, connections
+/// keep the default socket options.
 pub(super) fn run(address: &str, baseline: Baseline, nagle: bool) -> Result<(), Fault> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -57,7 +57,7 @@ async fn serve_all(address: &str, baseline: Baseline, nagle: bool) -> Result<(),
 
 async fn serve(stream: TcpStream, baseline: Baseline) {
     let service = service_fn(|request| respond(&baseline, request));
-    // Who goes away in the middle of something is not missed.
+    // A client may close its connection at any time.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -97,7 +97,7 @@ async fn respond(
     Ok(response)
 }
 
-/// The body of a request, which mostly is one piece.
+/// Reads the body of a request, which usually is one piece.
 async fn whole(mut body: Incoming) -> Result<Bytes, Fault> {
     let mut more = Vec::new();
     let mut first = Bytes::new();
@@ -122,7 +122,7 @@ async fn whole(mut body: Incoming) -> Result<Bytes, Fault> {
     Ok(if more.is_empty() { first } else { more.into() })
 }
 
-/// A body that is there already.
+/// A body that is complete from the start.
 #[derive(Default)]
 struct Pieces {
     pieces: VecDeque<Bytes>,

@@ -1,5 +1,5 @@
-//! Servers without an SDK: they parse a request into types, in one pass, and write its answer. What they leave out is
-//! everything that a server has to check.
+//! Servers without an SDK: they parse a request into types in one pass and write its response,
+//! without the checks that a real server needs.
 
 mod answer;
 mod http;
@@ -12,10 +12,10 @@ use super::Fault;
 const USAGE: &str =
     "usage: bench-baseline --stdio [--tools N] | --http ADDRESS [--nagle] [--tools N]";
 
-/// Runs a baseline until stdin ends, or until the process is ended.
+/// Runs a baseline until stdin or the process ends.
 ///
 /// # Errors
-/// The arguments are wrong, or the address cannot be listened on.
+/// The arguments are invalid, or the server cannot listen on the address.
 pub fn run(mut args: impl Iterator<Item = String>) -> Result<(), Fault> {
     let (mut address, mut stdio, mut nagle, mut tools) = (None, false, false, 0);
     while let Some(arg) = args.next() {
@@ -46,7 +46,7 @@ mod tests {
     use crate::bench::server::server;
     use crate::bench::words::{Protocol, Words, Workload, opening};
 
-    /// What the measured server answers, line by line.
+    /// Returns the responses of the measured server to these lines.
     async fn served(lines: &[u8]) -> Vec<Value> {
         let (mut ours, theirs) = tokio::io::duplex(1 << 20);
         let (read, write) = tokio::io::split(theirs);
@@ -82,7 +82,7 @@ mod tests {
                 let mut line = Vec::new();
                 Words::new(wire, asked, "", None).write(7, &mut line);
                 lines.push(line);
-                // One after the other: the id is the same.
+                // The requests are sent one after the other because they have the same id.
                 let served = served(&lines.concat()).await;
                 let line = lines.pop().expect("the last");
                 let expected: Vec<Value> = match baseline.answer(&line).expect("an answer") {

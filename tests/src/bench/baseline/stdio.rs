@@ -1,4 +1,5 @@
-//! Lines over stdin and stdout: non-blocking pipes on the reactor, one read and one write for as many lines as there are.
+//! Lines over stdin and stdout: non-blocking pipes on the reactor, one read and one write for all
+//! available lines.
 
 use std::fs::File;
 use std::os::fd::AsFd as _;
@@ -9,12 +10,13 @@ use tokio::net::unix::pipe;
 use super::{Answer, Baseline};
 use crate::bench::Fault;
 
-/// What is read at once, at most.
+/// Limit of the bytes read at once.
 const PIECE: usize = 64 << 10;
-/// A longer line ends the baseline.
+/// Limit of a line.
 const LONGEST: usize = 64 << 20;
 
-/// Answers lines until stdin ends. The reactor runs on this thread: nothing is cheaper with one call in flight.
+/// Serves lines until stdin ends. The reactor runs on this thread, which is cheapest with one call
+/// in flight.
 pub(super) fn run(baseline: &Baseline) -> Result<(), Fault> {
     tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -27,7 +29,7 @@ async fn lines(baseline: &Baseline) -> Result<(), Fault> {
     let mut stdin = pipe::Receiver::from_file(own(std::io::stdin().as_fd())?)?;
     let mut stdout = pipe::Sender::from_file(own(std::io::stdout().as_fd())?)?;
     let (mut input, mut out) = (Vec::with_capacity(PIECE), Vec::with_capacity(PIECE));
-    // What has been looked at and holds no line end.
+    // The number of searched bytes without a line end.
     let mut seen = 0;
     loop {
         input.reserve(PIECE);

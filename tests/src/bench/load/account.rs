@@ -1,4 +1,4 @@
-//! What the system says of a process, and on which core it may run.
+//! Memory and processor cores of processes, as the system reports them.
 
 use std::fs;
 
@@ -36,12 +36,12 @@ impl Cores {
         }
     }
 
-    /// What this thread starts from now on has the first core.
+    /// Pins what this thread starts from now on to the first core.
     pub(super) fn of_server(self) {
         self.pin(0);
     }
 
-    /// This thread has the second core.
+    /// Pins this thread to the second core.
     pub(super) fn of_load(self) {
         self.pin(1);
     }
@@ -50,7 +50,7 @@ impl Cores {
         if let Some(both) = self.both {
             let mut set = CpuSet::new();
             set.set(both[which]);
-            // Figures are less steady without; that is seen in their spread.
+            // Without pinning the figures vary more, which their spread shows.
             let _ = sched_setaffinity(None, &set);
         }
     }

@@ -1,4 +1,4 @@
-//! Calls, one like the other, and what one of them costs.
+//! Many equal calls, and the cost of one of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,10 +18,10 @@ use super::stdio::{Lines, Pace};
 use crate::bench::Fault;
 use crate::bench::words::{Protocol, Words, Workload, opening};
 
-/// How much longer a run may take than it should: to start the server, to warm up, and for the last answers.
+/// Additional time limit of a run: to start the server, to warm up, and for the last responses.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// Starts the server, makes the calls, ends the server.
+/// Starts the server, makes the calls, and ends the server.
 pub(super) async fn run(options: &Options) -> Result<Figures, Fault> {
     let mut served = ServerProcess::start(&options.program)?;
     let all = options.limit.time + options.warm + GRACE;
@@ -68,7 +68,7 @@ pub(super) enum Client {
     Http {
         callers: Vec<Caller>,
         ids: Arc<AtomicU64>,
-        /// Open, and silent.
+        /// Idle connections.
         _beside: Vec<Connection>,
     },
 }
@@ -106,7 +106,7 @@ impl Client {
         })
     }
 
-    /// Makes calls until a limit is reached and all of them are answered.
+    /// Makes calls until a limit is reached and all of them have responses.
     pub(super) async fn calls(&mut self, limit: Limit) -> Result<Times, Fault> {
         match self {
             Self::Lines {
@@ -139,7 +139,7 @@ impl Client {
     }
 }
 
-/// What the callers of one run have in common.
+/// State that the callers of one run share.
 #[derive(Clone)]
 struct Share {
     ids: Arc<AtomicU64>,
@@ -147,7 +147,7 @@ struct Share {
     end: Instant,
 }
 
-/// One connection, and the session that was opened on it.
+/// One connection and its session.
 pub(super) struct Caller {
     connection: Connection,
     words: Words,
@@ -199,7 +199,7 @@ impl Caller {
     }
 }
 
-/// Opens a session on a connection, and returns its id, if the server has such.
+/// Opens a session on a connection; returns its id if the server uses session ids.
 pub(super) async fn open_session(
     wire: Protocol,
     host: &str,

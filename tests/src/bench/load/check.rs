@@ -1,4 +1,4 @@
-//! Whether an answer is the one that was asked for.
+//! Checks of the responses.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ struct Block<'a> {
     text: Option<Cow<'a, str>>,
 }
 
-/// What one message turned out to be.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// Progress of some call.
@@ -45,7 +45,7 @@ pub(super) enum Found {
     Answer(u64),
 }
 
-/// Knows what is asked for.
+/// The expected responses.
 #[derive(Debug)]
 pub(super) struct Check {
     asked: Workload,
@@ -60,7 +60,7 @@ impl Check {
         }
     }
 
-    /// How many notifications come with an answer.
+    /// The number of notifications before a response.
     pub(super) fn notifications(&self) -> usize {
         match self.asked {
             Workload::Steps(count) => count,
@@ -68,10 +68,10 @@ impl Check {
         }
     }
 
-    /// Looks at one message.
+    /// Checks one message.
     ///
     /// # Errors
-    /// It is no answer, or not the right one.
+    /// The message is not a response, or not the expected one.
     pub(super) fn message(&self, message: &[u8]) -> Result<Found, Fault> {
         let wrong = |what: &str| -> Fault {
             let start = &message[..message.len().min(400)];
@@ -103,10 +103,10 @@ impl Check {
         }
     }
 
-    /// Looks at the body of a response, which holds one answer.
+    /// Checks the body of an HTTP response, which contains one response.
     ///
     /// # Errors
-    /// It holds no answer, or not the right one.
+    /// The body contains no response, or not the expected one.
     pub(super) fn body(&self, body: &[u8], is_events: bool, id: u64) -> Result<(), Fault> {
         if !is_events {
             return match self.message(body)? {

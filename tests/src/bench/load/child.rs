@@ -1,4 +1,4 @@
-//! The server as a process of the load.
+//! The server as a child process.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::fd::OwnedFd;
@@ -12,14 +12,15 @@ use super::account::{self, Cores};
 use super::cpu;
 use crate::bench::Fault;
 
-/// How long a server may take to end once it is asked to.
+/// Time limit for the end of the server.
 const END: Duration = Duration::from_secs(30);
-/// How long it is waited before it is asked again: under valgrind a signal may be lost between two system calls.
+/// Delay before the signal is sent again: under valgrind a signal can be lost between two system
+/// calls.
 const AGAIN: Duration = Duration::from_secs(3);
-/// How often it is looked whether it has.
+/// Interval at which the end of the process is checked.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A server, which is ended when this is dropped.
+/// A server process, which is killed on drop.
 #[derive(Debug)]
 pub(super) struct ServerProcess {
     child: Child,
@@ -28,7 +29,7 @@ pub(super) struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts a program on the server's core; this thread goes to the other.
+    /// Starts a program on the server's core and moves this thread to the other core.
     pub(super) fn start(program: &[String]) -> Result<Self, Fault> {
         let cores = Cores::new();
         let (name, args) = program.split_first().ok_or("no program")?;
@@ -69,7 +70,7 @@ impl ServerProcess {
         ))
     }
 
-    /// The processor time it has had.
+    /// The processor time of the server so far.
     pub(super) fn cpu(&self) -> Result<Duration, Fault> {
         Ok(cpu::cpu(self.child.id())?)
     }
@@ -79,10 +80,10 @@ impl ServerProcess {
         account::resident(self.child.id())
     }
 
-    /// Ends the server as a terminal would, so that what watches it can write down what it saw.
+    /// Ends the server with the signal of a terminal, so that a profiler can write its report.
     ///
     /// # Errors
-    /// It does not end in time; then it is killed.
+    /// The server does not end in time and is killed.
     pub(super) fn end(mut self) -> Result<(), Fault> {
         self.stdin = None;
         let end = Instant::now() + END;
@@ -92,7 +93,7 @@ impl ServerProcess {
                 return Ok(());
             }
             if ask <= Instant::now() {
-                // It is still to be waited for, so that the id is its own.
+                // The child was not waited for yet, so its id cannot belong to another process.
                 let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
                 ask += AGAIN;
             }
@@ -104,7 +105,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // Of no effect where it has been waited for.
+        // This has no effect on a child that was waited for.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

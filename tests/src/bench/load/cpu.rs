@@ -3,16 +3,16 @@
 use std::io::{Error, ErrorKind, Result};
 use std::time::Duration;
 
-/// The processor time of a process, over all threads that it has.
+/// Returns the processor time of all threads of a process.
 ///
 /// The scheduler counts nanoseconds, and is up to date for threads that wait.
 ///
 /// # Errors
-/// There is no such process, or the system does not say.
+/// There is no such process, or the system does not report it.
 pub fn cpu(pid: u32) -> Result<Duration> {
     let mut total = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        // A thread may end while it is looked at.
+        // A thread may end in between.
         let Ok(text) = std::fs::read_to_string(thread?.path().join("schedstat")) else {
             continue;
         };

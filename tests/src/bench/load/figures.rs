@@ -1,32 +1,32 @@
-//! What a run of calls has cost.
+//! The cost of a run of calls.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// More calls than this are counted, but their times are not kept.
+/// Limit of stored times. Further calls are only counted.
 const MOST_TIMES: usize = 4 << 20;
 
-/// The figures of a run, as they are printed.
+/// The figures of a run, as printed.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Figures {
-    /// How many calls were answered.
+    /// The number of responses.
     pub calls: u64,
-    /// How long that took.
+    /// The duration of the run.
     pub seconds: f64,
     /// Processor time of the server per call, in microseconds.
     pub server_us: f64,
     /// Processor time of the client per call, in microseconds.
     pub client_us: f64,
-    /// How long half of the calls took at most, in microseconds.
+    /// The median duration of a call, in microseconds.
     pub p50_us: f64,
-    /// How long 99 of 100 calls took at most, in microseconds.
+    /// The 99th percentile of the durations, in microseconds.
     pub p99_us: f64,
 }
 
 impl Figures {
-    /// The figures of these calls.
+    /// Computes the figures of these calls.
     pub fn new(times: Times, took: Duration, server: Duration, client: Duration) -> Self {
         let per_call = |cpu: Duration| cpu.as_secs_f64() * 1e6 / times.calls.max(1) as f64;
         let mut sorted = times.nanos;
@@ -42,7 +42,7 @@ impl Figures {
     }
 }
 
-/// How long each call took.
+/// The duration of each call.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     calls: u64,
@@ -50,11 +50,11 @@ pub struct Times {
 }
 
 impl Times {
-    /// Notes one call.
+    /// Adds one call.
     pub fn note(&mut self, took: Duration) {
         self.calls += 1;
         if self.nanos.len() < MOST_TIMES {
-            // What takes longer than four seconds is as bad as what takes four.
+            // Durations are capped at about four seconds.
             self.nanos
                 .push(u32::try_from(took.as_nanos()).unwrap_or(u32::MAX));
         }
@@ -68,13 +68,13 @@ impl Times {
             .extend_from_slice(&other.nanos[..other.nanos.len().min(room)]);
     }
 
-    /// How many calls there are.
+    /// The number of calls.
     pub fn calls(&self) -> u64 {
         self.calls
     }
 }
 
-/// The smallest value that so many of a hundred do not exceed.
+/// Returns the smallest value that this percentage of the values does not exceed.
 fn percentile(sorted: &[u32], of_hundred: usize) -> u32 {
     let rank = (sorted.len() * of_hundred).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)

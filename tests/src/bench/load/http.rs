@@ -1,13 +1,13 @@
-//! Just enough of an HTTP client: one request at a time on one connection.
+//! A minimal HTTP client: one request at a time on one connection.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::bench::Fault;
 
-/// A longer head or body ends the run.
+/// Limit of a head or body.
 const LONGEST: usize = 64 << 20;
-/// What is read at once, at least.
+/// Least number of bytes to read at once.
 const PIECE: usize = 16 << 10;
 
 /// A connection to the server.
@@ -22,13 +22,13 @@ pub(super) struct Connection {
 /// A response.
 #[derive(Debug)]
 pub(super) struct Reply<'a> {
-    /// What the head says.
+    /// The head.
     pub(super) head: Head,
-    /// All of the body.
+    /// The whole body.
     pub(super) body: &'a [u8],
 }
 
-/// What matters of a head.
+/// The relevant parts of a head.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     /// The status.
@@ -39,7 +39,7 @@ pub(super) struct Head {
     pub(super) session: Option<String>,
     length: usize,
     is_chunked: bool,
-    /// Where it ends.
+    /// The length of the head.
     end: usize,
 }
 
@@ -61,7 +61,7 @@ impl Connection {
     /// Sends a request and reads the whole response.
     ///
     /// # Errors
-    /// The server closes the connection or does not speak HTTP as it should.
+    /// The server closes the connection or violates HTTP.
     pub(super) async fn exchange(&mut self, request: &[u8]) -> Result<Reply<'_>, Fault> {
         let head = self.begin(request).await?;
         let (from, to) = (head.end, head.end + head.length);
@@ -118,7 +118,7 @@ impl Connection {
         }
     }
 
-    /// Reads until there is so much.
+    /// Reads until this many bytes are buffered.
     async fn until(&mut self, length: usize) -> Result<(), Fault> {
         if length > LONGEST {
             return Err("a response is too long".into());
@@ -144,7 +144,7 @@ impl Connection {
 }
 
 impl Head {
-    /// From the bytes of a head, but for the empty line.
+    /// Parses the bytes of a head, without the empty line.
     fn parse(bytes: &[u8]) -> Result<Self, Fault> {
         let text = std::str::from_utf8(bytes)?;
         let mut lines = text.split("\r\n");

@@ -1,4 +1,4 @@
-//! What a server keeps: at rest, for each session, for each connection, and for each stream.
+//! Memory of a server: at rest, and for each session, connection and stream.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use super::options::Options;
 use crate::bench::Fault;
 use crate::bench::words::{Protocol, Words, listening};
 
-/// How long all of it may take.
+/// Time limit of the measurement.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How long a server gets to settle before its memory is read.
+/// Delay before the memory of a server is read.
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// Resident memory in KiB.
@@ -23,15 +23,15 @@ const SETTLE: Duration = Duration::from_millis(300);
 pub(super) struct Memory {
     /// After the first answer.
     idle: u64,
-    /// More for each session whose connection is closed; absent where there are none.
+    /// Additional memory per session with a closed connection; `None` without sessions.
     session: Option<f64>,
-    /// More for each connection that stays open after a call, with its session.
+    /// Additional memory per open connection after a call, with its session.
     connection: f64,
-    /// More for each session with an open stream; absent where there are none.
+    /// Additional memory per session with an open stream; `None` without sessions.
     stream: Option<f64>,
 }
 
-/// What is held.
+/// The object that is measured.
 #[derive(Clone, Copy, PartialEq)]
 enum Held {
     Session,
@@ -39,7 +39,7 @@ enum Held {
     Stream,
 }
 
-/// Measures each with a server of its own: memory that was freed would be used again, and not be seen.
+/// Measures each object with a separate server, because freed memory would be used again.
 pub(super) async fn run(options: &Options) -> Result<Memory, Fault> {
     let held = async |what| {
         let mut served = ServerProcess::start(&options.program)?;
@@ -64,14 +64,14 @@ pub(super) async fn run(options: &Options) -> Result<Memory, Fault> {
     })
 }
 
-/// Resident memory at rest, and what each of many adds to it.
+/// Returns the memory at rest, and the additional memory per object.
 async fn measure(
     options: &Options,
     host: &str,
     served: &ServerProcess,
     held: Held,
 ) -> Result<(u64, Option<f64>), Fault> {
-    // The first is no different, but what everybody shares is made for it.
+    // The first connection makes the server allocate its shared state.
     let first = one(options, host, Held::Connection).await?;
     let idle = resident(served).await?;
     let mut all = Vec::with_capacity(options.inflight);
@@ -88,7 +88,7 @@ async fn measure(
     Ok((idle, Some(more as f64 / options.inflight as f64)))
 }
 
-/// Sessions with their streams that stand beside those that call; where there are no streams, connections.
+/// Opens idle sessions with their streams; if the protocol has no streams, connections.
 pub(super) async fn beside(options: &Options, host: &str) -> Result<Vec<Connection>, Fault> {
     let mut all = Vec::with_capacity(options.beside);
     for _ in 0..options.beside {
@@ -106,7 +106,7 @@ pub(super) async fn beside(options: &Options, host: &str) -> Result<Vec<Connecti
     Ok(all)
 }
 
-/// A connection with whatever is held by it; none if the server has no such thing.
+/// Opens a connection with one object; returns `None` if the server does not support it.
 async fn one(options: &Options, host: &str, held: Held) -> Result<Option<Connection>, Fault> {
     let wire = options.wire;
     let mut connection = Connection::open(host).await?;
@@ -134,7 +134,7 @@ async fn one(options: &Options, host: &str, held: Held) -> Result<Option<Connect
 }
 
 async fn resident(served: &ServerProcess) -> Result<u64, Fault> {
-    // Connections that were closed are noticed a little later.
+    // The server notices closed connections a little later.
     sleep(SETTLE).await;
     served.resident()
 }

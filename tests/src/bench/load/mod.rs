@@ -1,7 +1,8 @@
-//! The load: one process that starts a server, talks to it as its only client, and asks the system what that has cost.
+//! The load generator: one process that starts a server, is its only client, and reads its cost
+//! from the system.
 //!
-//! Server and load have a core each where there are two. The load speaks HTTP and lines itself, in one thread: it has to
-//! be cheaper than every server.
+//! If there are two cores, the server and the load generator have one each. The load generator
+//! implements HTTP and lines itself, in one thread, because it has to be cheaper than every server.
 
 mod account;
 mod calls;
@@ -25,11 +26,11 @@ use options::{Doing, Options};
 
 use super::Fault;
 
-/// Does what the arguments ask for and prints the figures.
+/// Runs the measurement that the arguments name, and prints its figures.
 ///
 /// # Errors
-/// The arguments are wrong, the server cannot be started or ends, a limit of time is over, or an answer is not the one
-/// that was asked for.
+/// The arguments are invalid, the server cannot be started or ends, a time limit is exceeded, or a
+/// response is not the expected one.
 pub fn run(args: impl Iterator<Item = String>) -> Result<(), Fault> {
     let options = Options::parse(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread()

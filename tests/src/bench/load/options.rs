@@ -1,4 +1,4 @@
-//! The command line of the load.
+//! The command line of the load generator.
 
 use std::time::Duration;
 
@@ -17,41 +17,41 @@ usage: bench-load calls --wire WIRE --ask WHAT:N [--inflight N] [--batch] [--bes
   WIRE  stdio, stdio-modern, http, http-stateless or http-modern
   WHAT  echo, big, steps or list; the last with how many tools there are";
 
-/// More requests in flight than this are no load but an attack.
+/// Limit of requests in flight.
 const MOST_INFLIGHT: usize = 4_096;
 
-/// What is measured.
+/// The kind of measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// Calls, one like the other.
+    /// Many equal calls.
     Calls,
-    /// The memory of a server that has sessions and does nothing.
+    /// The memory of a server with idle sessions.
     Memory,
-    /// The time until a server answers.
+    /// The time until the first response of a server.
     Start,
 }
 
-/// How long calls go on: until one of the two is reached.
+/// The end of a run of calls: the first limit that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     pub(super) calls: u64,
     pub(super) time: Duration,
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) doing: Doing,
     pub(super) wire: Protocol,
     pub(super) asked: Workload,
-    /// How many requests wait for their answers at a time.
+    /// The number of requests in flight.
     pub(super) inflight: usize,
-    /// Whether the next requests go out only when the last ones are all answered.
+    /// Whether the next requests are sent only after all previous ones have responses.
     pub(super) batch: bool,
-    /// How many sessions are open beside those that call.
+    /// The number of idle sessions.
     pub(super) beside: usize,
     pub(super) limit: Limit,
-    /// How long calls are made before any is counted.
+    /// The duration of calls that are not counted.
     pub(super) warm: Duration,
     pub(super) program: Vec<String>,
 }

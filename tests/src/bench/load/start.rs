@@ -1,4 +1,4 @@
-//! How long a server needs from the start of its process to its first answer.
+//! The time from the start of a server process to its first response.
 
 use std::time::{Duration, Instant};
 
@@ -10,21 +10,21 @@ use super::child::ServerProcess;
 use super::options::{Limit, Options};
 use crate::bench::Fault;
 
-/// How long one start may take.
+/// Time limit of one start.
 const LIMIT: Duration = Duration::from_secs(30);
-/// More starts tell no more.
+/// Limit of starts.
 const MOST: u64 = 1_000;
 
 /// Medians in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Start {
-    /// From the start of the process to the answer of the first call.
+    /// From the start of the process to the response to the first call.
     answer_ms: f64,
     /// The processor time of the server until then.
     cpu_ms: f64,
 }
 
-/// Starts a server as often as there are calls to make, and makes one each time.
+/// Starts the server as often as the limit of calls says, and makes one call each time.
 pub(super) async fn run(options: &Options) -> Result<Start, Fault> {
     let times = options.limit.calls.min(MOST);
     let (mut answers, mut cpus) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! A client of lines, with a window of requests in flight.
+//! A client of a line-based server, with a limited number of requests in flight.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -12,25 +12,25 @@ use super::options::Limit;
 use crate::bench::Fault;
 use crate::bench::words::Words;
 
-/// What is read at once, at least.
+/// Least number of bytes to read at once.
 const PIECE: usize = 64 << 10;
-/// A longer line ends the run.
+/// Limit of a line.
 const LONGEST: usize = 64 << 20;
 
-/// The two pipes of a server, and what is under way in them.
+/// The two pipes of a server, and their buffers.
 #[derive(Debug)]
 pub(super) struct Lines {
     stdin: pipe::Sender,
     stdout: pipe::Receiver,
     input: Vec<u8>,
-    /// What has been looked at and holds no line end.
+    /// The number of searched bytes without a line end.
     seen: usize,
     out: Vec<u8>,
-    /// How much of `out` is written.
+    /// The number of written bytes of `out`.
     written: usize,
 }
 
-/// How a client of lines goes about its calls.
+/// The order of requests and responses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     pub(super) inflight: usize,
@@ -49,7 +49,7 @@ impl Lines {
         }
     }
 
-    /// Sends what opens a session, and waits for the one answer.
+    /// Opens a session and waits for the response.
     pub(super) async fn open(&mut self, opening: [Vec<u8>; 2]) -> Result<(), Fault> {
         let [first, second] = opening;
         self.out.extend_from_slice(&first);
@@ -69,7 +69,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Makes calls until a limit is reached and all of them are answered.
+    /// Makes calls until a limit is reached and all of them have responses.
     pub(super) async fn calls(
         &mut self,
         words: &Words,
@@ -145,7 +145,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Every whole line that has come.
+    /// Handles every complete line in the buffer.
     fn each(&mut self, mut line: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
         let mut start = 0;
         while let Some(length) = memchr::memchr(b'\n', &self.input[start.max(self.seen)..]) {
