@@ -296,8 +296,7 @@ async fn only_declared_modes_are_answered() {
 // proves: ELIC-007, ELIC-067, ELIC-068, M-ELIC-006, M-ELIC-039, M-ELIC-040, M-ELIC-051
 #[tokio::test]
 async fn only_the_host_opens_the_url() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let (listener, address) = listen().await;
     let visited = tokio::spawn(async move { listener.accept().await.map(drop) });
     let builder = client().on_elicit_url(async |ask| ask.accept());
     let (mut wire, client) = accept(builder).await;

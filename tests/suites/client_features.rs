@@ -30,11 +30,10 @@ async fn the_host_approves_each_call_whatever_the_hints_say() {
     let builder =
         client().approve(|name, arguments| name == "echo" && arguments["message"] != "no");
     let client = connect(builder, everything::server()).await.unwrap();
-    let said = client
-        .call_tool("echo", json!({ "message": "yes" }))
-        .await
-        .unwrap();
-    assert_eq!(said.joined_text(), "yes");
+    assert_eq!(
+        called(&client, "echo", json!({ "message": "yes" })).await,
+        "yes"
+    );
     // `add` claims to be read-only, which does not skip the approval.
     for (name, arguments) in [
         ("echo", json!({ "message": "no" })),

@@ -151,8 +151,7 @@ async fn a_server_may_refuse_the_revision_with_an_error() {
     let request = wire.recv().await;
     wire.refuse(&request, -32602, "Unsupported protocol version")
         .await;
-    let error = connecting.await.unwrap().unwrap_err();
-    assert_eq!(error.rejection().unwrap().code.0, -32602);
+    assert_eq!(refused(connecting.await.unwrap()).code.0, -32602);
     wire.ended().await;
 }
 

@@ -1,5 +1,6 @@
-//! The imports that most suites need.
+//! The imports and helpers that most suites need.
 
+pub(crate) use std::net::SocketAddr;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(crate) use std::sync::{Arc, Mutex};
 pub(crate) use std::time::Duration;
@@ -21,3 +22,22 @@ pub(crate) use serde_json::{Value, json};
 pub(crate) use tokio::net::TcpListener;
 pub(crate) use tokio::sync::{Notify, Semaphore};
 pub(crate) use tokio::task::JoinHandle;
+
+/// Binds a free port of this machine.
+pub(crate) async fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+/// Calls a tool; returns the text of its result.
+pub(crate) async fn called(client: &Client, tool: &str, arguments: Value) -> String {
+    let result = client.call_tool(tool, arguments).await;
+    result.unwrap().joined_text()
+}
+
+/// Returns the error object with which the peer refused a request.
+pub(crate) fn refused<T>(outcome: Result<T, Error>) -> ErrorObject {
+    let error = outcome.err().expect("an error");
+    error.rejection().expect("a response").clone()
+}

@@ -57,9 +57,9 @@ async fn open(endpoint: &Endpoint, user: Option<&str>) -> Peer {
     peer.principal = user.map(Principal::new);
     let capabilities = json!({ "elicitation": {} });
     let reply = peer.initialize("2025-11-25", capabilities).await;
-    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(reply.status, 200);
     let opened = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    assert_eq!(peer.post(opened).await.status, StatusCode::ACCEPTED);
+    assert_eq!(peer.post(opened).await.status, 202);
     peer
 }
 
@@ -93,18 +93,16 @@ async fn only_the_asked_client_can_respond() {
     let (mut call, question) = ask(&alice).await;
     let forged = answer(&question, json!({ "key": "forged" }));
     // In another session it is the response to no server request.
-    assert_eq!(bob.post(forged.clone()).await.status, StatusCode::ACCEPTED);
+    assert_eq!(bob.post(forged.clone()).await.status, 202);
     // The session id is useless without the token of its user.
     for user in [Some("bob"), None] {
         let mut thief = alice.clone();
         thief.principal = user.map(Principal::new);
-        let status = thief.post(forged.clone()).await.status;
-        assert_eq!(status, StatusCode::NOT_FOUND);
+        assert_eq!(thief.post(forged.clone()).await.status, 404);
     }
     // Another session of the same user cannot respond either.
     let elsewhere = open(&endpoint, Some("alice")).await;
-    let status = elsewhere.post(forged).await.status;
-    assert_eq!(status, StatusCode::ACCEPTED);
+    assert_eq!(elsewhere.post(forged).await.status, 202);
     assert_eq!(tell(&alice).await, "nothing");
     alice
         .post(answer(&question, json!({ "key": "hers" })))
@@ -149,8 +147,7 @@ async fn a_private_scheme_of_authentication_can_be_agreed_on() {
         builder.connect(transport.service(layer.clone())).await
     };
     let client = connect(Some("17")).await.unwrap();
-    let kept = client.call_tool("ask", json!({})).await.unwrap();
-    assert_eq!(kept.joined_text(), "kept");
+    assert_eq!(called(&client, "ask", json!({})).await, "kept");
     let error = connect(None).await.unwrap_err().to_string();
     assert!(error.contains("401"), "{error}");
 }

@@ -110,7 +110,7 @@ async fn without_authorization_a_handler_gets_no_identity() {
     let reply = peer
         .call(1, "resources/read", json!({ "uri": "notes://all" }))
         .await;
-    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(reply.status, 200);
     // A request without a token is neither another user nor the local user.
     for name in ["whoami", "admin"] {
         let answer = peer.tool(2, name, json!({})).await.json().await;
@@ -179,8 +179,7 @@ async fn the_old_transport_is_behind_the_same_door() {
 async fn in_a_router_the_metadata_is_mounted_beside_the_server() {
     use axum::Router;
     let auth = AuthServer::start().await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let (listener, address) = listen().await;
     let url = format!("http://{address}/mcp");
     let guard = guard(&url, jwt(&auth));
     let endpoint = Endpoint::new(notes(&Done::default())).unwrap();

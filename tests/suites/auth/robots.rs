@@ -31,11 +31,9 @@ async fn a_program_says_that_it_signs_in_as_itself_and_shows_its_token_each_time
         .unwrap();
     // The principal is read from the token of each request.
     for _ in 0..2 {
-        let who = client.call_tool("whoami", json!({})).await.unwrap();
-        assert_eq!(who.joined_text(), ROBOT_ID);
+        assert_eq!(called(&client, "whoami", json!({})).await, ROBOT_ID);
     }
-    let settings = client.call_tool("declared", json!({})).await.unwrap();
-    assert_eq!(settings.joined_text(), "0");
+    assert_eq!(called(&client, "declared", json!({})).await, "0");
     let asked = world.auth.asked();
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0]["grant_type"], "client_credentials");

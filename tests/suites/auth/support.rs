@@ -87,8 +87,7 @@ impl ProtectedServer {
     }
 
     pub(crate) async fn behind(auth: AuthServer, verifier: impl Verify) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         let url = format!("http://{address}/mcp");
         let done = Done::default();
         let server = notes(&done);

@@ -95,8 +95,11 @@ async fn check(
     }
     if revision >= Revision::V2025_06_18 {
         effects.store(0, Ordering::SeqCst);
-        let counted = client.call_tool("counting", json!({})).await.unwrap();
-        assert_eq!(counted.joined_text(), "1 true 2", "{revision}");
+        assert_eq!(
+            called(&client, "counting", json!({})).await,
+            "1 true 2",
+            "{revision}"
+        );
         assert_eq!(
             effects.load(Ordering::SeqCst),
             2,

@@ -111,8 +111,7 @@ fn of_each_level() -> Server {
 #[tokio::test]
 async fn the_level_is_per_request_and_filters() {
     let mut peer = Peer::new(of_each_level());
-    let told = peer.discover().await;
-    assert!(told["capabilities"]["logging"].is_object());
+    assert!(peer.discover().await["capabilities"]["logging"].is_object());
     let all = [
         "debug",
         "info",
@@ -146,8 +145,7 @@ async fn the_level_is_per_request_and_filters() {
         peer.expect_error("tools/call", params, -32602).await;
     }
     let mut quiet = Peer::new(of_each_level().logging(false));
-    let told = quiet.discover().await;
-    assert!(told["capabilities"]["logging"].is_null());
+    assert!(quiet.discover().await["capabilities"]["logging"].is_null());
     let params = logged("log", &json!("debug"));
     text(&quiet.call("tools/call", params).await);
 }

@@ -172,8 +172,7 @@ async fn unknown_members_and_meta_keys_are_ignored() {
     assert_eq!(result["protocolVersion"], "2025-11-25");
     let meta = json!({ "io.modelcontextprotocol/unknown": [1], "com.example/x": 1, "": 2 });
     let params = json!({ "name": "hello", "extra": {}, "_meta": meta });
-    let result = wire.call("tools/call", params).await;
-    assert_eq!(text(&result), "hello");
+    assert_eq!(text(&wire.call("tools/call", params).await), "hello");
 }
 
 // proves: BASE-008, SCHEMA-013, LOG-003, SCHEMA-017

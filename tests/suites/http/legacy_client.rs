@@ -23,8 +23,7 @@ async fn served(service: Server) -> (SocketAddr, oneshot::Sender<()>, JoinSet<()
         .with_legacy()
         .with_shutdown_timeout(Duration::ZERO);
     let endpoint = Endpoint::with_options(service, options).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let (listener, address) = listen().await;
     let (stop, stopped) = oneshot::channel();
     let mut task = JoinSet::new();
     task.spawn(async move {
@@ -55,13 +54,11 @@ async fn an_old_server_is_found_and_spoken_to_as_it_knows() {
     let transport = Http::new(format!("http://{address}/sse")).unwrap();
     let client = client().connect(transport).await.unwrap();
     assert_eq!(client.server_info().name, "http");
-    let result = client
-        .call_tool("echo", json!({"message": "hi"}))
-        .await
-        .unwrap();
-    assert_eq!(result.joined_text(), "hi");
-    let result = client.call_tool("ask", json!({})).await.unwrap();
-    assert_eq!(result.joined_text(), "true");
+    assert_eq!(
+        called(&client, "echo", json!({"message": "hi"})).await,
+        "hi"
+    );
+    assert_eq!(called(&client, "ask", json!({})).await, "true");
     let calls: Vec<_> = (0..20)
         .map(|n| {
             client
@@ -97,8 +94,7 @@ async fn the_end_of_the_stream_fails_what_waits_and_says_why() {
 /// A server that sends the same text to the first request of each connection, and counts the
 /// connections.
 async fn answers(text: &'static str) -> (SocketAddr, Arc<AtomicUsize>, JoinSet<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let (listener, address) = listen().await;
     let gets = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&gets);
     let mut task = JoinSet::new();

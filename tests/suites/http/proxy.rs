@@ -24,8 +24,7 @@ struct Proxy {
 
 impl Proxy {
     async fn to(server: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         let up = watch::Sender::new(true);
         let accepted = Arc::new(AtomicUsize::new(0));
         let mut task = JoinSet::new();
@@ -72,8 +71,7 @@ async fn served(runs: &Arc<AtomicUsize>) -> (SocketAddr, JoinSet<()>) {
         .with_sse_upgrade_delay(Duration::from_millis(50))
         .with_sse_retry(Duration::from_millis(100));
     let endpoint = Endpoint::with_options(service, options).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let (listener, address) = listen().await;
     let mut task = JoinSet::new();
     task.spawn(async move {
         serve_with(listener, endpoint, std::future::pending())

@@ -36,17 +36,17 @@ async fn an_ended_session_is_gone_for_every_method() {
     let peer = Peer::open(&endpoint).await;
     let other = Peer::open(&endpoint).await;
     assert_eq!(endpoint.sessions(), 2);
-    assert_eq!(peer.delete().await.status, StatusCode::NO_CONTENT);
+    assert_eq!(peer.delete().await.status, 204);
     for method in [Method::POST, Method::GET, Method::DELETE] {
         let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
         let reply = peer.send(method.clone(), ping).await;
-        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{method}");
+        assert_eq!(reply.status, 404, "{method}");
         let reply = peer
             .clone()
             .with("mcp-session-id", None)
             .send(method, ping)
             .await;
-        assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+        assert_eq!(reply.status, 400);
     }
     assert_eq!(endpoint.sessions(), 1);
     let reply = other.call(1, "ping", json!({})).await;
@@ -59,15 +59,14 @@ async fn the_client_does_not_choose_its_session_id() {
     let endpoint = endpoint(&Gate::new());
     let mine = "a".repeat(64);
     let mut peer = Peer::new(&endpoint).with("mcp-session-id", Some(&mine));
-    let reply = peer.initialize("2025-11-25", json!({})).await;
-    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(peer.initialize("2025-11-25", json!({})).await.status, 200);
     assert_ne!(peer.session().unwrap(), mine);
     let reply = peer
         .clone()
         .with("mcp-session-id", Some(&mine))
         .call(1, "ping", json!({}))
         .await;
-    assert_eq!(reply.status, StatusCode::NOT_FOUND);
+    assert_eq!(reply.status, 404);
     // An id with one different bit is unknown.
     let id = peer.session().unwrap().to_owned();
     let flipped = format!(
@@ -90,7 +89,7 @@ async fn the_client_does_not_choose_its_session_id() {
             .with("mcp-session-id", Some(&wrong))
             .call(1, "ping", json!({}))
             .await;
-        assert_eq!(reply.status, StatusCode::NOT_FOUND, "{wrong:?}");
+        assert_eq!(reply.status, 404, "{wrong:?}");
     }
 }
 
@@ -101,20 +100,16 @@ async fn a_second_initialize_within_a_session_is_rejected() {
     let mut peer = Peer::open(&endpoint).await;
     let id = peer.session().unwrap().to_owned();
     let reply = peer.initialize("2025-11-25", json!({})).await;
-    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    assert_eq!(reply.status, 400);
     assert!(!reply.headers.contains_key("mcp-session-id"));
     let answer = reply.json().await;
     assert_eq!(answer["error"]["code"], -32600, "{answer}");
     assert_eq!(answer["id"], 0);
     assert_eq!(endpoint.sessions(), 1);
     // The session continues, and another one can be opened without its id.
-    let reply = peer.call(1, "ping", json!({})).await;
-    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(peer.call(1, "ping", json!({})).await.status, 200);
     let mut other = peer.clone().with("mcp-session-id", None);
-    assert_eq!(
-        other.initialize("2025-11-25", json!({})).await.status,
-        StatusCode::OK
-    );
+    assert_eq!(other.initialize("2025-11-25", json!({})).await.status, 200);
     assert_ne!(other.session().unwrap(), id);
 }
 
@@ -129,15 +124,11 @@ async fn a_session_is_served_only_to_the_principal_that_opened_it() {
     for principal in [Some(Principal::new("bob")), None] {
         let mut thief = alice.clone();
         thief.principal = principal;
-        assert_eq!(
-            thief.call(1, "ping", json!({})).await.status,
-            StatusCode::NOT_FOUND
-        );
-        assert_eq!(thief.get(None).await.status, StatusCode::NOT_FOUND);
-        assert_eq!(thief.delete().await.status, StatusCode::NOT_FOUND);
+        assert_eq!(thief.call(1, "ping", json!({})).await.status, 404);
+        assert_eq!(thief.get(None).await.status, 404);
+        assert_eq!(thief.delete().await.status, 404);
     }
-    let reply = alice.call(1, "ping", json!({})).await;
-    assert_eq!(reply.status, StatusCode::OK);
+    assert_eq!(alice.call(1, "ping", json!({})).await.status, 200);
 }
 
 // proves: HTTP-026, LIFE-027
@@ -156,10 +147,7 @@ async fn an_idle_session_ends_and_a_used_one_does_not() {
     assert_eq!(endpoint.sessions(), 3);
     tokio::time::sleep(Duration::from_secs(90)).await;
     assert_eq!(endpoint.sessions(), 2);
-    assert_eq!(
-        idle.call(1, "ping", json!({})).await.status,
-        StatusCode::NOT_FOUND
-    );
+    assert_eq!(idle.call(1, "ping", json!({})).await.status, 404);
     gate.go.add_permits(1);
     assert_eq!(call.said().await, "at last");
     drop(stream);
@@ -191,10 +179,10 @@ async fn there_are_only_so_many_sessions() {
     };
     for _ in 0..2 {
         let reply = alice(&endpoint).initialize("2025-11-25", json!({})).await;
-        assert_eq!(reply.status, StatusCode::OK);
+        assert_eq!(reply.status, 200);
     }
     let reply = alice(&endpoint).initialize("2025-11-25", json!({})).await;
-    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(reply.status, 503);
     assert!(
         reply
             .text()
@@ -203,12 +191,12 @@ async fn there_are_only_so_many_sessions() {
     );
     assert_eq!(initialize(&endpoint).await.status, 200);
     let reply = initialize(&endpoint).await;
-    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(reply.status, 503);
     assert_eq!(reply.headers["retry-after"], "1");
     assert!(reply.text().await.contains("with_max_sessions"));
     // A rejected handshake does not use capacity either.
     let reply = Peer::new(&endpoint).call(1, "initialize", json!({})).await;
-    assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(reply.status, 503);
     assert_eq!(endpoint.sessions(), 3);
 }
 
@@ -231,7 +219,7 @@ async fn without_sessions_nothing_is_kept_and_the_header_tells_the_revision() {
         "nothing that needs a memory"
     );
     let opened = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    assert_eq!(peer.post(opened).await.status, StatusCode::ACCEPTED);
+    assert_eq!(peer.post(opened).await.status, 202);
     for (header, batches) in [(None, true), (Some("2025-11-25"), false)] {
         let peer = peer.clone().with("mcp-protocol-version", header);
         let answer = peer
@@ -247,7 +235,7 @@ async fn without_sessions_nothing_is_kept_and_the_header_tells_the_revision() {
         .clone()
         .with("mcp-protocol-version", Some("2099-01-01"));
     let reply = wrong.tool(1, "echo", json!({"message": "hi"})).await;
-    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    assert_eq!(reply.status, 400);
     // Equal ids of different clients do not conflict.
     let one = peer.tool(1, "wait", json!({"message": "one"}));
     let two = peer.tool(1, "wait", json!({"message": "two"}));
@@ -257,7 +245,7 @@ async fn without_sessions_nothing_is_kept_and_the_header_tells_the_revision() {
     assert_eq!(two.said().await, "two");
     for method in [Method::GET, Method::DELETE] {
         let reply = peer.send(method, "").await;
-        assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(reply.status, 405);
         assert_eq!(reply.headers["allow"], "POST");
     }
 }

@@ -55,8 +55,7 @@ async fn an_endpoint_is_a_service_of_axum() {
         .route_service("/tools/mcp", Endpoint::new(who()).unwrap())
         .layer(layer)
         .route("/health", routing::get(|| async { "ok" }));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let (listener, address) = listen().await;
     tokio::spawn(async move { axum::serve(listener, app).await });
     let mut conn = Conn::new(TcpStream::connect(address).await.unwrap());
     let knows = ask(&mut conn, "/tools/mcp").await;

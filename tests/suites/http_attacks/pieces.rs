@@ -196,8 +196,7 @@ async fn every_answer_arrives_in_one_piece() {
 // delayed acknowledgement to each.
 #[tokio::test]
 async fn no_answer_waits_for_an_acknowledgement() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let (listener, address) = listen().await;
     let endpoint = endpoint();
     tokio::spawn(async move {
         let (stream, _) = listener.accept().await.unwrap();

@@ -121,7 +121,7 @@ async fn held_sessions_and_their_streams_own_no_task() {
     let mut streams = Vec::new();
     for peer in &peers {
         let stream = peer.get(None).await;
-        assert_eq!(stream.status, StatusCode::OK);
+        assert_eq!(stream.status, 200);
         streams.push(stream);
     }
     assert_eq!(alive(), before + 1);

@@ -56,8 +56,7 @@ async fn extensions_are_declared_with_their_settings_also_empty_ones() {
 async fn a_client_without_an_extension_gets_the_core_or_an_error_that_names_it() {
     for declared in [json!({}), declaring(json!({ "com.example/searching": {} }))] {
         let mut peer = Peer::with(knowing(), declared);
-        let said = peer.tool("likes", json!({})).await;
-        assert_eq!(text(&said), "by the core");
+        assert_eq!(text(&peer.tool("likes", json!({})).await), "by the core");
         let answer = peer
             .answer("tools/call", super::named("needs", json!({})))
             .await;
@@ -88,8 +87,7 @@ async fn what_a_client_says_of_extensions_is_checked_and_what_is_not_known_is_le
         "": {}, "no prefix": {}, "org.other/thing": { "deep": [[[{}]]], "long": "x".repeat(10_000) }
     });
     let mut peer = Peer::with(knowing(), declaring(strange));
-    let said = peer.tool("likes", json!({})).await;
-    assert_eq!(text(&said), "by the core");
+    assert_eq!(text(&peer.tool("likes", json!({})).await), "by the core");
 }
 
 // proves: M-VER-006

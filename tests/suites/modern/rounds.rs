@@ -108,8 +108,7 @@ async fn missing_and_malformed_responses_are_requested_again() {
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
     let declined = json!({ "inputResponses": { "user_name": { "action": "decline" } } });
-    let refused = peer.tool(tool, declined).await;
-    assert_eq!(refused["isError"], true);
+    assert_eq!(peer.tool(tool, declined).await["isError"], true);
 }
 
 // proves: M-MRTR-002, M-MRTR-009, M-MRTR-011, M-MRTR-023, M-MRTR-034

@@ -148,8 +148,7 @@ async fn changes_are_notified_as_they_happen() {
         .expect("notifications/resources/list_changed")
         .await;
     assert_eq!(id_of(&heard), &id);
-    let acknowledged = peer.wire.expect(ACKNOWLEDGED).await;
-    assert_eq!(id_of(&acknowledged), &second);
+    assert_eq!(id_of(&peer.wire.expect(ACKNOWLEDGED).await), &second);
     peer.silent().await;
 
     for (subscribe, announce) in [(true, true), (true, false), (false, true), (false, false)] {

@@ -71,8 +71,7 @@ async fn a_request_means_the_same_whatever_carries_it() {
     let in_memory = over(near_read, near_write).await;
     served.await.unwrap().unwrap();
 
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let (listener, address) = listen().await;
     let served = tokio::spawn(async move {
         let (read, write) = listener.accept().await.unwrap().0.into_split();
         serve_io(everything::server(), read, write).await

@@ -72,13 +72,11 @@ async fn each_page_has_its_own_time() {
     assert_eq!(names(listing).await, ["a", "b"]);
     advance(Duration::from_secs(30)).await;
     let listing = list(&client);
-    let cursor = serve(&mut wire, tools(10_000, &["c"], None)).await;
-    assert_eq!(cursor, "2");
+    assert_eq!(serve(&mut wire, tools(10_000, &["c"], None)).await, "2");
     assert_eq!(names(listing).await, ["a", "c"]);
     client.clear_cache();
     let listing = list(&client);
-    let cursor = serve(&mut wire, tools(0, &["d"], None)).await;
-    assert_eq!(cursor, Value::Null);
+    assert_eq!(serve(&mut wire, tools(0, &["d"], None)).await, Value::Null);
     assert_eq!(names(listing).await, ["d"]);
 }
 

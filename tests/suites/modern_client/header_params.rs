@@ -62,8 +62,7 @@ async fn a_mismatch_of_headers_leads_to_a_look_at_the_tools_and_one_more_try() {
     let exchange = server.next().await;
     assert_eq!(exchange.body["method"], "tools/list", "not from the cache");
     exchange.answer(result);
-    let error = calling.await.unwrap().unwrap_err();
-    assert_eq!(error.rejection().unwrap().code.0, -32020);
+    assert_eq!(refused(calling.await.unwrap()).code.0, -32020);
     drop(client);
     server.is_done().await;
 }

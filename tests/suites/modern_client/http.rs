@@ -130,8 +130,7 @@ async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
         let (mut server, connecting, probe) = probing(client()).await;
         let id = probe.body["id"].clone();
         probe.refuse(400, id, refusal(code, json!({})));
-        let error = connecting.await.unwrap().unwrap_err();
-        assert_eq!(error.rejection().unwrap().code.0, code);
+        assert_eq!(refused(connecting.await.unwrap()).code.0, code);
         server.is_done().await;
     }
 }
@@ -261,8 +260,7 @@ async fn a_method_that_is_missing_is_no_missing_server() {
     let exchange = server.next().await;
     let id = exchange.body["id"].clone();
     exchange.refuse(404, id, refusal(-32601, Value::Null));
-    let error = listed.await.unwrap().unwrap_err();
-    assert_eq!(error.rejection().unwrap().code.0, -32601);
+    assert_eq!(refused(listed.await.unwrap()).code.0, -32601);
     drop(client);
     server.is_done().await;
 }
@@ -344,8 +342,10 @@ async fn a_server_is_the_same_on_both_kinds_of_revisions() {
             .unwrap();
         assert!(said.joined_text().contains("octocat"), "{said:?}");
         let arguments = json!({ "prompt": "?" });
-        let said = client.call_tool("test_sampling", arguments).await.unwrap();
-        assert_eq!(said.joined_text(), "LLM response: hello");
+        assert_eq!(
+            called(&client, "test_sampling", arguments).await,
+            "LLM response: hello"
+        );
         client.close().await.unwrap();
         let (_, others) = network.requests();
         assert_eq!(

@@ -185,8 +185,7 @@ async fn what_the_server_does_not_tell_of_is_an_error() {
     let subscribing = subscribe(&client, "a:/1");
     let request = listening(&mut wire).await;
     wire.refuse(&request, -32602, "no such resource").await;
-    let error = subscribing.await.unwrap().unwrap_err();
-    assert_eq!(error.rejection().unwrap().code.0, -32602);
+    assert_eq!(refused(subscribing.await.unwrap()).code.0, -32602);
 
     let subscribing = subscribe(&client, "a:/1");
     let _silent = listening(&mut wire).await;

@@ -112,8 +112,7 @@ async fn a_server_that_speaks_older_revisions_alone_is_met_at_the_newest_of_them
 async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
     let (mut wire, connecting, probe) = probing(client()).await;
     unsupported(&mut wire, &probe, &["2099-01-01", REVISION]).await;
-    let again = welcome(&mut wire, json!({})).await;
-    assert_ne!(again["id"], probe["id"]);
+    assert_ne!(welcome(&mut wire, json!({})).await["id"], probe["id"]);
     connecting.await.unwrap().unwrap();
 
     let (mut wire, connecting, probe) = probing(client()).await;
@@ -149,8 +148,7 @@ async fn a_modern_refusal_stands() {
     for code in [-32020, -32021] {
         let (mut wire, connecting, probe) = probing(client()).await;
         wire.refuse(&probe, code, "modern").await;
-        let error = error(connecting).await;
-        assert_eq!(error.rejection().unwrap().code.0, code);
+        assert_eq!(error(connecting).await.rejection().unwrap().code.0, code);
         wire.ended().await;
     }
 }
@@ -306,8 +304,7 @@ async fn a_modern_connection_is_never_demoted() {
         let listing = listing(&client);
         let request = wire.recv_patiently().await;
         wire.refuse(&request, code, "no").await;
-        let error = listing.await.unwrap().unwrap_err();
-        assert_eq!(error.rejection().unwrap().code.0, code);
+        assert_eq!(refused(listing.await.unwrap()).code.0, code);
     }
     let again = client.clone();
     let listing = listing(&again);
@@ -331,8 +328,7 @@ async fn a_server_of_all_revisions_is_used_on_the_stateless_one() {
         assert_eq!(client.known_version().era(), era);
         assert_eq!(client.server_info().version, "1.2.3");
         assert_eq!(client.list_tools().await.unwrap().len(), 1);
-        let said = client.call_tool("hello", json!({})).await.unwrap();
-        assert_eq!(said.joined_text(), "hello");
+        assert_eq!(called(&client, "hello", json!({})).await, "hello");
         client.ping().await.unwrap();
         client.close().await.unwrap();
     }

@@ -87,11 +87,7 @@ async fn every_revision_works_from_end_to_end() {
         let client = connect(builder, everything::server()).await.unwrap();
         assert_eq!(client.revision(), revision);
         assert!(client.list_tools().await.unwrap().len() > 10);
-        let sum = client
-            .call_tool("add", json!({ "a": 1, "b": 2 }))
-            .await
-            .unwrap();
-        assert_eq!(sum.joined_text(), "3");
+        assert_eq!(called(&client, "add", json!({ "a": 1, "b": 2 })).await, "3");
         let asked = client
             .call_tool("test_elicitation", json!({ "message": "?" }))
             .await
@@ -163,8 +159,7 @@ async fn completion_may_be_tried_where_it_cannot_be_declared() {
         if revision == "2024-11-05" {
             let request = wire.expect("completion/complete").await;
             wire.refuse(&request, -32601, "no such method").await;
-            let error = completing.await.unwrap().unwrap_err();
-            assert_eq!(error.rejection().unwrap().code.0, -32601);
+            assert_eq!(refused(completing.await.unwrap()).code.0, -32601);
         } else {
             let error = completing.await.unwrap().unwrap_err();
             assert!(matches!(error, Error::Unsupported { .. }), "{error}");

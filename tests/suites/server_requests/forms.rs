@@ -146,8 +146,7 @@ async fn each_action_reaches_the_handler_and_a_wrong_answer_does_not() {
                 "cancelled",
             ),
         ] {
-            let result = answered(&mut peer, "ask", answer).await;
-            assert_eq!(text(&result), said);
+            assert_eq!(text(&answered(&mut peer, "ask", answer).await), said);
         }
         // In a session the call fails and says why; a stateless client is asked again.
         for (answer, problem) in [

@@ -125,8 +125,7 @@ async fn a_task_that_has_ended_cannot_be_given_up() {
     let cancelling = tokio::spawn(async move { task.cancel().await });
     let request = about(&mut wire, "tasks/cancel").await;
     wire.refuse(&request, -32602, "it has ended").await;
-    let error = cancelling.await.unwrap().unwrap_err();
-    assert_eq!(error.rejection().unwrap().code.0, -32602);
+    assert_eq!(refused(cancelling.await.unwrap()).code.0, -32602);
 }
 
 #[tokio::test(start_paused = true)]

@@ -103,8 +103,7 @@ async fn a_failure_is_that_of_the_call() {
     get(&mut wire, "failed").await;
     let request = about(&mut wire, "tasks/result").await;
     wire.refuse(&request, -32603, "out of paper").await;
-    let error = calling.await.unwrap().unwrap_err();
-    assert_eq!(error.rejection().unwrap().message, "out of paper");
+    assert_eq!(refused(calling.await.unwrap()).message, "out of paper");
 
     let calling = call(&client);
     wire.respond("tools/call", created_task("failed")).await;
@@ -218,8 +217,7 @@ async fn a_server_may_offer_words_for_the_meantime() {
         json!({ "task": nested("working"), "_meta": meta }),
     )
     .await;
-    let task = task_of(starting).await;
-    assert_eq!(task.immediate_response(), Some("On it."));
+    assert_eq!(task_of(starting).await.immediate_response(), Some("On it."));
 }
 
 // proves: TASK-025

@@ -286,6 +286,5 @@ async fn a_look_that_is_marked_as_a_task_is_read_all_the_same() {
     let request = about(&mut wire, "tasks/get").await;
     let ended = json!({ "error": { "code": -32000, "message": "out of stock" } });
     wire.answer(&request, flat("task", "failed", ended)).await;
-    let error = calling.await.unwrap().unwrap_err();
-    assert_eq!(error.rejection().unwrap().message, "out of stock");
+    assert_eq!(refused(calling.await.unwrap()).message, "out of stock");
 }

@@ -277,8 +277,7 @@ async fn tasks_are_limited_in_number_and_time() {
     assert!(message.contains("3 tasks"), "{message}");
 
     advance(Duration::from_secs(31)).await;
-    let answer = slow.about("tasks/get", &id).await;
-    assert_eq!(answer["error"]["code"], -32602);
+    assert_eq!(slow.about("tasks/get", &id).await["error"]["code"], -32602);
     assert_eq!(slow.dropped.load(Ordering::Relaxed), 3);
     slow.create("five").await;
     assert_eq!(slow.ids().await.len(), 1);

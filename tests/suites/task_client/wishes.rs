@@ -37,8 +37,7 @@ async fn a_tool_says_whether_its_calls_may_be_tasks() {
     ];
     for (support, plain, wish) in table {
         let (mut wire, client) = legacy(client(), all_of_tasks(), support).await;
-        let calling = call(&client);
-        assert_eq!(asks_for(&mut wire, calling).await, plain, "{support}");
+        assert_eq!(asks_for(&mut wire, call(&client)).await, plain, "{support}");
         let calling = wished(&client);
         assert_eq!(asks_for(&mut wire, calling).await, wish, "{support}");
     }
@@ -68,8 +67,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     let calling = call(&client);
     wire.respond("tools/list", tools("required")).await;
     assert_eq!(asks_for(&mut wire, calling).await, json!({}));
-    let calling = call(&client);
-    assert_eq!(asks_for(&mut wire, calling).await, json!({}));
+    assert_eq!(asks_for(&mut wire, call(&client)).await, json!({}));
 
     // An unlisted tool is called directly; a rejection makes the client list the tools again.
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
@@ -95,8 +93,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     wire.refuse(&request, -32601, "no tools today").await;
-    let error = calling.await.unwrap().unwrap_err();
-    assert_eq!(error.rejection().unwrap().message, "no tools today");
+    assert_eq!(refused(calling.await.unwrap()).message, "no tools today");
     quiet(&mut wire).await;
 }
 

@@ -110,6 +110,5 @@ async fn our_client_answers_our_server_that_way() {
         .on_elicit(async |form| form.accept(json!({ "name": "Grace" })))
         .tasks(TaskLimits::default());
     let client = client.connect(in_memory(server())).await.unwrap();
-    let result = client.call_tool("ask", json!({})).await.unwrap();
-    assert_eq!(result.joined_text(), "Hello, Grace!");
+    assert_eq!(called(&client, "ask", json!({})).await, "Hello, Grace!");
 }

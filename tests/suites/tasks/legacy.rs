@@ -113,8 +113,7 @@ async fn the_result_is_waited_for_and_is_that_of_the_call() {
         assert_eq!(result, plain);
     }
     assert_eq!(peer.until(&id, "completed").await["_meta"], Value::Null);
-    let again = peer.call("tasks/result", about).await;
-    assert_eq!(text(&again), "done");
+    assert_eq!(text(&peer.call("tasks/result", about).await), "done");
 }
 
 // proves: TASK-080, TASK-081, TASK-082, TASK-083, TASK-084

@@ -10,7 +10,7 @@ async fn open(endpoint: &Endpoint, user: Option<&str>) -> (HttpPeer, Value) {
     let reply = peer.initialize("2025-11-25", json!({})).await;
     let opened = reply.answer().await;
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    assert_eq!(peer.post(initialized).await.status, StatusCode::ACCEPTED);
+    assert_eq!(peer.post(initialized).await.status, 202);
     (peer, opened["result"]["capabilities"].clone())
 }
 
@@ -99,18 +99,18 @@ async fn requests_without_a_session_are_checked_one_by_one() {
         let request = alice.request(3, method, about.clone());
         let wrong = alice.mirroring(&request).with("mcp-name", Some("another"));
         let reply = wrong.post(request).await;
-        assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+        assert_eq!(reply.status, 400);
         assert_eq!(reply.json().await["error"]["code"], -32020, "{method}");
         let plain = alice
             .clone()
             .with_meta("io.modelcontextprotocol/clientCapabilities", json!({}));
         let reply = plain.call(4, method, about).await;
-        assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+        assert_eq!(reply.status, 400);
         assert_eq!(reply.json().await["error"]["code"], -32021, "{method}");
     }
     for method in ["tasks/result", "tasks/list"] {
         let reply = alice.call(5, method, json!({ "taskId": id })).await;
-        assert_eq!(reply.status, StatusCode::NOT_FOUND);
+        assert_eq!(reply.status, 404);
         assert_eq!(reply.json().await["error"]["code"], -32601);
     }
     let seen = alice.call(6, "tasks/get", json!({ "taskId": id })).await;

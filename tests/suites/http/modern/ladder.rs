@@ -7,13 +7,8 @@ use serde_json::{Value, json};
 
 use super::Probe;
 
-/// A defect of a request: the change, and the status, code and a word of the response.
-struct Fault {
-    does: fn(&mut Peer, &mut Value),
-    status: u16,
-    code: i64,
-    says: &'static str,
-}
+/// A defect of a request: the status, code and a word of the response, and the change.
+struct Fault(u16, i64, &'static str, fn(&mut Peer, &mut Value));
 
 fn set(peer: &mut Peer, name: &'static str, value: Option<&str>) {
     *peer = peer.clone().with(name, value);
@@ -21,89 +16,53 @@ fn set(peer: &mut Peer, name: &'static str, value: Option<&str>) {
 
 /// The defects, in the order of the checks.
 const FAULTS: [Fault; 11] = [
-    Fault {
-        does: |peer, _| set(peer, "origin", Some("https://evil.example")),
-        status: 403,
-        code: -32600,
-        says: "allow_origin",
-    },
-    Fault {
-        does: |peer, _| set(peer, "accept", Some("application/json")),
-        status: 406,
-        code: -32600,
-        says: "text/event-stream",
-    },
-    Fault {
-        does: |_, request| request["jsonrpc"] = json!("1.0"),
-        status: 400,
-        code: -32600,
-        says: "jsonrpc",
-    },
-    Fault {
-        does: |peer, _| set(peer, "mcp-protocol-version", None),
-        status: 400,
-        code: -32020,
-        says: "MCP-Protocol-Version header is missing",
-    },
-    Fault {
-        does: |peer, request| {
-            request["params"]["_meta"][PROTOCOL_VERSION_KEY] = json!("v999.0.0");
-            if peer.headers.contains_key("mcp-protocol-version") {
-                set(peer, "mcp-protocol-version", Some("v999.0.0"));
-            }
-        },
-        status: 400,
-        code: -32022,
-        says: "2026-07-28",
-    },
-    Fault {
-        does: |_, request| {
-            let meta = request["params"]["_meta"].as_object_mut().unwrap();
-            meta.remove(CLIENT_CAPABILITIES_KEY);
-        },
-        status: 400,
-        code: -32602,
-        says: "clientCapabilities",
-    },
-    Fault {
-        does: |peer, _| set(peer, "mcp-method", Some("tools/list")),
-        status: 400,
-        code: -32020,
-        says: "Mcp-Method",
-    },
-    Fault {
-        does: |peer, _| set(peer, "mcp-name", Some("other")),
-        status: 400,
-        code: -32020,
-        says: "Mcp-Name",
-    },
-    Fault {
-        does: |peer, request| {
-            request["method"] = json!("tools/nope");
-            let wrong = peer
-                .headers
-                .get("mcp-method")
-                .is_some_and(|it| it == "tools/list");
-            if !wrong {
-                set(peer, "mcp-method", Some("tools/nope"));
-            }
-        },
-        status: 404,
-        code: -32601,
-        says: "tools/nope",
-    },
-    Fault {
-        does: |peer, _| set(peer, "mcp-param-region", Some("elsewhere")),
-        status: 400,
-        code: -32020,
-        says: "Mcp-Param-Region",
-    },
-    Fault {
-        does: |_, request| request["params"]["arguments"] = json!("text"),
-        status: 200,
-        code: -32602,
-        says: "arguments",
-    },
+    Fault(403, -32600, "allow_origin", |peer, _| {
+        set(peer, "origin", Some("https://evil.example"))
+    }),
+    Fault(406, -32600, "text/event-stream", |peer, _| {
+        set(peer, "accept", Some("application/json"))
+    }),
+    Fault(400, -32600, "jsonrpc", |_, request| {
+        request["jsonrpc"] = json!("1.0")
+    }),
+    Fault(
+        400,
+        -32020,
+        "MCP-Protocol-Version header is missing",
+        |peer, _| set(peer, "mcp-protocol-version", None),
+    ),
+    Fault(400, -32022, "2026-07-28", |peer, request| {
+        request["params"]["_meta"][PROTOCOL_VERSION_KEY] = json!("v999.0.0");
+        if peer.headers.contains_key("mcp-protocol-version") {
+            set(peer, "mcp-protocol-version", Some("v999.0.0"));
+        }
+    }),
+    Fault(400, -32602, "clientCapabilities", |_, request| {
+        let meta = request["params"]["_meta"].as_object_mut().unwrap();
+        meta.remove(CLIENT_CAPABILITIES_KEY);
+    }),
+    Fault(400, -32020, "Mcp-Method", |peer, _| {
+        set(peer, "mcp-method", Some("tools/list"))
+    }),
+    Fault(400, -32020, "Mcp-Name", |peer, _| {
+        set(peer, "mcp-name", Some("other"))
+    }),
+    Fault(404, -32601, "tools/nope", |peer, request| {
+        request["method"] = json!("tools/nope");
+        let wrong = peer
+            .headers
+            .get("mcp-method")
+            .is_some_and(|it| it == "tools/list");
+        if !wrong {
+            set(peer, "mcp-method", Some("tools/nope"));
+        }
+    }),
+    Fault(400, -32020, "Mcp-Param-Region", |peer, _| {
+        set(peer, "mcp-param-region", Some("elsewhere"))
+    }),
+    Fault(200, -32602, "arguments", |_, request| {
+        request["params"]["arguments"] = json!("text")
+    }),
 ];
 
 const NAME: usize = 7;
@@ -125,8 +84,8 @@ async fn of_two_faults_the_first_one_is_reported() {
     let runs = std::sync::Arc::clone(&probe.runs);
     let endpoint = probe.endpoint();
     let client = Modern::new(&endpoint);
-    for (first, fault) in FAULTS.iter().enumerate() {
-        for (second, other) in FAULTS.iter().enumerate().skip(first) {
+    for (first, Fault(status, code, says, does)) in FAULTS.iter().enumerate() {
+        for (second, Fault(_, _, later, also)) in FAULTS.iter().enumerate().skip(first) {
             if (first, second) == (NAME, METHOD) {
                 continue; // an unknown method has no name to repeat
             }
@@ -134,23 +93,23 @@ async fn of_two_faults_the_first_one_is_reported() {
             let mut request = client.request("seven", "tools/call", params);
             let mut peer = client.mirroring(&request);
             set(&mut peer, "mcp-param-region", Some("here"));
-            (fault.does)(&mut peer, &mut request);
+            does(&mut peer, &mut request);
             if second > first {
-                (other.does)(&mut peer, &mut request);
+                also(&mut peer, &mut request);
             }
-            if fault.code == -32602 && fault.status == 200 {
+            if (*code, *status) == (-32602, 200) {
                 // The header has no value to repeat.
                 set(&mut peer, "mcp-param-region", None);
             }
             let reply = peer.post(request).await;
-            let pair = format!("{} before {}", fault.says, other.says);
-            assert_eq!(reply.status, fault.status, "{pair}");
+            let pair = format!("{says} before {later}");
+            assert_eq!(reply.status, *status, "{pair}");
             assert_eq!(reply.kind(), "application/json", "{pair}");
             assert_eq!(reply.headers.get("mcp-session-id"), None);
             let body = reply.json().await;
-            assert_eq!(body["error"]["code"], fault.code, "{pair}: {body}");
+            assert_eq!(body["error"]["code"], *code, "{pair}: {body}");
             let message = body["error"]["message"].as_str().unwrap();
-            assert!(message.contains(fault.says), "{pair}: {message}");
+            assert!(message.contains(says), "{pair}: {message}");
             let id = match first {
                 0 | 1 => Value::Null,
                 _ => json!("seven"),
@@ -225,8 +184,7 @@ async fn standard_headers_repeat_the_body_exactly() {
         }
     }
     // A name with characters beyond ASCII is encoded; the names of other methods are not compared.
-    let reply = client.tool(1, "g\u{f6}", json!({})).await;
-    assert_eq!(reply.status, 200);
+    assert_eq!(client.tool(1, "g\u{f6}", json!({})).await.status, 200);
     let request = client.request(1, "tools/list", json!({}));
     let peer = client.mirroring(&request).with("mcp-name", Some("any"));
     assert_eq!(peer.post(request).await.status, 200);
