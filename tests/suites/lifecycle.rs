@@ -201,8 +201,10 @@ async fn experimental_capabilities_reach_the_peer_untouched() {
 #[tokio::test]
 async fn a_missing_capability_is_a_typed_error_and_sends_nothing() {
     let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", json!({})).await;
-    let error = client.require::<mcp_types::CallToolRequest>().unwrap_err();
-    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert_fails!(
+        client.require::<mcp_types::CallToolRequest>(),
+        Error::Unsupported { .. }
+    );
     assert!(client.list_tools().await.is_err());
     assert!(client.subscribe("file:///x").await.is_err());
     assert!(client.set_log_level(LoggingLevel::Info).await.is_err());

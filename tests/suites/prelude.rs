@@ -41,3 +41,15 @@ pub(crate) fn refused<T>(outcome: Result<T, Error>) -> ErrorObject {
     let error = outcome.err().expect("an error");
     error.rejection().expect("a response").clone()
 }
+
+/// Asserts that an outcome is this error.
+macro_rules! assert_fails {
+    ($outcome:expr, $error:pat) => {
+        match $outcome {
+            Err($error) => {}
+            Err(error) => panic!("{error}"),
+            Ok(_) => panic!("no error"),
+        }
+    };
+}
+pub(crate) use assert_fails;

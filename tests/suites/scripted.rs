@@ -154,6 +154,12 @@ impl HttpServer {
             panic!("{} {}", more.head.method, more.body);
         }
     }
+
+    /// Drops the client; asserts that it sends nothing more.
+    pub(crate) async fn done_with(&mut self, client: Client) {
+        drop(client);
+        self.is_done().await;
+    }
 }
 
 impl Exchange {
@@ -199,7 +205,13 @@ impl Exchange {
         self.send(200, &headers, &body.to_string());
     }
 
-    pub(crate) fn refuse(self, status: u16, id: Value, error: Value) {
+    pub(crate) fn refuse(self, status: u16, error: Value) {
+        let id = self.body["id"].clone();
+        self.refuse_as(status, id, error);
+    }
+
+    /// Answers with an error that has this id.
+    pub(crate) fn refuse_as(self, status: u16, id: Value, error: Value) {
         let body = json!({ "jsonrpc": "2.0", "id": id, "error": error });
         self.respond(status, JSON, &body.to_string());
     }

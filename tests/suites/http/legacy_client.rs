@@ -85,8 +85,7 @@ async fn the_end_of_the_stream_fails_what_waits_and_says_why() {
     );
     pass(&gate.started).await;
     drop(stop);
-    let error = call.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::Closed(_)), "{error}");
+    assert_fails!(call.await.unwrap(), Error::Closed(_));
     assert!(client.closed().await.to_string().contains("stream"));
     while task.join_next().await.is_some() {}
 }

@@ -40,8 +40,7 @@ async fn annotated_arguments_have_headers_in_every_round() {
 async fn a_mismatch_of_headers_leads_to_a_look_at_the_tools_and_one_more_try() {
     let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
     let refuse = |exchange: Exchange| {
-        let id = exchange.body["id"].clone();
-        exchange.refuse(400, id, refusal(-32020, Value::Null));
+        exchange.refuse(400, refusal(-32020, Value::Null));
     };
     // The tool was never listed, so its header parameters are unknown.
     let calling = call(&client, "query", json!({ "region": "eu" }));
@@ -63,8 +62,7 @@ async fn a_mismatch_of_headers_leads_to_a_look_at_the_tools_and_one_more_try() {
     assert_eq!(exchange.body["method"], "tools/list", "not from the cache");
     exchange.answer(result);
     assert_eq!(refused(calling.await.unwrap()).code.0, -32020);
-    drop(client);
-    server.is_done().await;
+    server.done_with(client).await;
 }
 
 // proves: M-HDR-014

@@ -84,12 +84,11 @@ async fn what_is_not_modern_leads_to_a_handshake() {
     }
     for (status, code) in [(200, -32601), (404, -32601), (400, -32000), (400, -32602)] {
         let (server, connecting, probe) = probing(client()).await;
-        let id = probe.body["id"].clone();
-        probe.refuse(status, id, refusal(code, Value::Null));
+        probe.refuse(status, refusal(code, Value::Null));
         shakes_hands(server, connecting).await;
         // A server whose error has no id.
         let (server, connecting, probe) = probing(client()).await;
-        probe.refuse(status, Value::Null, refusal(code, Value::Null));
+        probe.refuse_as(status, Value::Null, refusal(code, Value::Null));
         shakes_hands(server, connecting).await;
     }
     for (status, media, body) in [
@@ -112,7 +111,7 @@ async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
         let first = probe.body["id"].clone();
         let data = json!({ "supported": [REVISION], "requested": REVISION });
         let id = if with_id { first.clone() } else { Value::Null };
-        probe.refuse(400, id, refusal(-32022, data));
+        probe.refuse_as(400, id, refusal(-32022, data));
         let again = server.next().await;
         assert_eq!(again.body["method"], "server/discover");
         assert_ne!(again.body["id"], first);
@@ -122,14 +121,12 @@ async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
     }
     let (server, connecting, probe) = probing(client()).await;
     let data = json!({ "supported": ["2025-11-25"], "requested": REVISION });
-    let id = probe.body["id"].clone();
-    probe.refuse(400, id, refusal(-32022, data));
+    probe.refuse(400, refusal(-32022, data));
     shakes_hands(server, connecting).await;
 
     for code in [-32020, -32021] {
         let (mut server, connecting, probe) = probing(client()).await;
-        let id = probe.body["id"].clone();
-        probe.refuse(400, id, refusal(code, json!({})));
+        probe.refuse(400, refusal(code, json!({})));
         assert_eq!(refused(connecting.await.unwrap()).code.0, code);
         server.is_done().await;
     }
@@ -212,8 +209,7 @@ async fn each_message_is_a_post_that_repeats_its_body_and_belongs_to_no_session(
     got.await.unwrap().unwrap();
 
     client.close().await.unwrap();
-    drop(client);
-    server.is_done().await;
+    server.done_with(client).await;
 }
 
 // proves: M-HTTP-063, M-CANC-001
@@ -225,8 +221,7 @@ async fn the_end_of_the_stream_is_the_cancellation() {
     tokio::task::yield_now().await;
     calling.abort();
     stream.abandoned().await;
-    drop(client);
-    server.is_done().await;
+    server.done_with(client).await;
 }
 
 // proves: M-HTTP-012, M-HTTP-025, M-HTTP-026, M-HTTP-027
@@ -248,8 +243,7 @@ async fn a_stream_that_breaks_is_a_call_that_is_lost() {
     let listed = listing(&client);
     server.next().await.break_off();
     assert!(listed.await.unwrap().is_err());
-    drop(client);
-    server.is_done().await;
+    server.done_with(client).await;
 }
 
 // proves: M-HTTP-065
@@ -258,11 +252,9 @@ async fn a_method_that_is_missing_is_no_missing_server() {
     let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
     let listed = listing(&client);
     let exchange = server.next().await;
-    let id = exchange.body["id"].clone();
-    exchange.refuse(404, id, refusal(-32601, Value::Null));
+    exchange.refuse(404, refusal(-32601, Value::Null));
     assert_eq!(refused(listed.await.unwrap()).code.0, -32601);
-    drop(client);
-    server.is_done().await;
+    server.done_with(client).await;
 }
 
 // proves: M-SUB-012, M-SUB-015
@@ -283,8 +275,7 @@ async fn a_stream_of_changes_that_breaks_is_opened_again() {
     }
     drop(subscription);
     stream.abandoned().await;
-    drop(client);
-    server.is_done().await;
+    server.done_with(client).await;
 }
 
 #[tokio::test(start_paused = true)]

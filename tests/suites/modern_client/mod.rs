@@ -54,6 +54,12 @@ async fn unsupported(wire: &mut PipeEnd, request: &Value, versions: &[&str]) {
         .await;
 }
 
+/// Closes the client; asserts that it sends nothing more.
+async fn closed(client: Client, mut wire: PipeEnd) {
+    client.close().await.unwrap();
+    wire.ended().await;
+}
+
 /// Checks that a request names its revision.
 fn claims(request: &Value) {
     let meta = &request["params"]["_meta"];

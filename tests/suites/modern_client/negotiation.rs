@@ -3,7 +3,7 @@
 use mcp_client::{Era, KnownVersion};
 use tokio::time::Instant;
 
-use super::{REVISION, claims, client, discovered, unsupported, welcome};
+use super::{REVISION, claims, client, closed, discovered, unsupported, welcome};
 use crate::peer::listing;
 use crate::prelude::*;
 use crate::scripted::started;
@@ -191,8 +191,7 @@ async fn a_client_of_modern_servers_alone_says_so_of_an_old_one() {
 
     let none = modern().revision(Revision::V2025_11_25);
     let (_wire, transport) = PipeEnd::server();
-    let error = none.connect(transport).await.unwrap_err();
-    assert!(matches!(error, Error::Invalid(_)), "{error}");
+    assert_fails!(none.connect(transport).await, Error::Invalid(_));
 }
 
 // proves: M-STDIO-027
@@ -306,14 +305,12 @@ async fn a_modern_connection_is_never_demoted() {
         wire.refuse(&request, code, "no").await;
         assert_eq!(refused(listing.await.unwrap()).code.0, code);
     }
-    let again = client.clone();
-    let listing = listing(&again);
+    let listing = listing(&client);
     let request = wire.recv_patiently().await;
     unsupported(&mut wire, &request, &["2025-11-25"]).await;
     assert!(listing.await.unwrap().is_err());
     assert_eq!(client.known_version().era(), Era::Modern);
-    client.close().await.unwrap();
-    wire.ended().await;
+    closed(client, wire).await;
 }
 
 #[tokio::test]

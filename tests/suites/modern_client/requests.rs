@@ -3,7 +3,7 @@
 use mcp_client::KeepAlive;
 use mcp_types::{GetPromptRequest, Root, SetLevelRequest, SubscribeRequest};
 
-use super::{claims, client, connected, rounds};
+use super::{claims, client, closed, connected, rounds};
 use crate::peer::listing;
 use crate::prelude::*;
 
@@ -36,8 +36,10 @@ async fn the_log_level_travels_with_every_request_and_needs_none_of_its_own() {
 #[tokio::test(start_paused = true)]
 async fn a_level_is_for_servers_that_log() {
     let (_wire, client) = connected(client(), json!({})).await;
-    let error = client.set_log_level(LoggingLevel::Info).await.unwrap_err();
-    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert_fails!(
+        client.set_log_level(LoggingLevel::Info).await,
+        Error::Unsupported { .. }
+    );
     assert!(client.require::<SetLevelRequest>().is_err());
     assert!(client.require::<GetPromptRequest>().is_err());
 }
@@ -110,17 +112,15 @@ async fn a_client_may_keep_its_name_to_itself() {
 #[tokio::test(start_paused = true)]
 async fn what_the_revision_has_not_is_not_sent() {
     let resources = json!({ "resources": { "subscribe": true } });
-    let (mut wire, client) = connected(client(), resources).await;
+    let (wire, client) = connected(client(), resources).await;
     let params = serde_json::from_value(json!({ "uri": "a:b" })).unwrap();
     let error = client
         .request::<SubscribeRequest>(&params)
         .await
         .unwrap_err();
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-    let error = client.list_tools().await.unwrap_err();
-    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-    client.close().await.unwrap();
-    wire.ended().await;
+    assert_fails!(client.list_tools().await, Error::Unsupported { .. });
+    closed(client, wire).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use mcp_types::v2026_07_28::{CallToolOutcome, InputResponses};
 use tokio::sync::Barrier;
 use tokio::time::{Instant, sleep};
 
-use super::{claims, client, connected};
+use super::{claims, client, closed, connected};
 use crate::peer::listing;
 use crate::prelude::*;
 use crate::scripted::Notes;
@@ -208,8 +208,7 @@ async fn an_input_request_without_a_response_fails_the_call() {
         assert!(matches!(error, Error::InputFailed { .. }), "{text}");
         assert!(text.contains("\"bad\"") && text.contains(reason), "{text}");
         assert!(error.rejection().is_none());
-        client.close().await.unwrap();
-        wire.ended().await;
+        closed(client, wire).await;
     }
 }
 
@@ -222,8 +221,7 @@ async fn a_handler_that_panics_fails_its_call_alone() {
     let (mut wire, client) = with_tools(host).await;
     let calling = call(&client);
     wire.answer_next(asks_for("bad")).await;
-    let error = calling.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::InputFailed { .. }), "{error}");
+    assert_fails!(calling.await.unwrap(), Error::InputFailed { .. });
 }
 
 #[tokio::test(start_paused = true)]
@@ -238,8 +236,7 @@ async fn the_number_of_round_trips_is_limited() {
         let text = error.to_string();
         assert!(text.contains(&limit.to_string()), "{text}");
         assert!(text.contains("Builder::max_round_trips"), "{text}");
-        client.close().await.unwrap();
-        wire.ended().await;
+        closed(client, wire).await;
     }
 }
 
@@ -287,11 +284,9 @@ async fn invalid_results_have_different_errors() {
         let error = calling.await.unwrap().unwrap_err().to_string();
         assert!(error.contains(told), "{told}: {error}");
     }
-    let again = client.clone();
-    let listing = listing(&again);
+    let listing = listing(&client);
     wire.answer_next(asks_for("?")).await;
-    let error = listing.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::Protocol(_)), "{error}");
+    assert_fails!(listing.await.unwrap(), Error::Protocol(_));
     // A result without a type is complete.
     let calling = call(&client);
     wire.answer_next(json!({ "content": [] })).await;
@@ -323,8 +318,7 @@ async fn a_user_may_be_slow_up_to_the_total_timeout() {
     wire.answer_next(asks_for("?")).await;
     let error = calling.await.unwrap().unwrap_err();
     assert!(error.to_string().contains("Timeouts::total"), "{error}");
-    client.close().await.unwrap();
-    wire.ended().await;
+    closed(client, wire).await;
 }
 
 #[tokio::test(start_paused = true)]

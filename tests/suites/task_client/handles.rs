@@ -112,8 +112,7 @@ async fn a_task_can_be_looked_at_and_given_up() {
     let looking = tokio::spawn(async move { task.status().await });
     let request = about(&mut wire, "tasks/get").await;
     wire.refuse(&request, -32602, "who?").await;
-    let error = looking.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::TaskLost { .. }), "{error}");
+    assert_fails!(looking.await.unwrap(), Error::TaskLost { .. });
 }
 
 #[tokio::test(start_paused = true)]

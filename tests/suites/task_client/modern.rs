@@ -134,8 +134,7 @@ async fn an_input_request_without_a_response_fails_the_call_and_the_task() {
     let (mut wire, _client, calling) = created(client()).await;
     let asks = json!({ "inputRequests": { "a": question("one") } });
     get(&mut wire, "input_required", asks).await;
-    let error = calling.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::InputFailed { .. }), "{error}");
+    assert_fails!(calling.await.unwrap(), Error::InputFailed { .. });
     about(&mut wire, "tasks/cancel").await;
 
     let (mut wire, _client, calling) = created(accepting()).await;
@@ -188,8 +187,7 @@ async fn a_task_ends_in_one_of_three_ways() {
 async fn a_task_that_ended_without_an_outcome_is_the_servers_fault() {
     let (mut wire, _client, calling) = created(client()).await;
     get(&mut wire, "completed", json!({})).await;
-    let error = calling.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::Protocol(_)), "{error}");
+    assert_fails!(calling.await.unwrap(), Error::Protocol(_));
 }
 
 // proves: M-TASK-039, M-TASK-042, CANC-006, CANC-019
@@ -250,8 +248,7 @@ async fn nothing_else_becomes_a_task() {
     let none: [(&str, &str); 0] = [];
     let calling = tokio::spawn(async move { client.get_prompt("p", none).await });
     wire.respond("prompts/get", working()).await;
-    let error = calling.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::Protocol(_)), "{error}");
+    assert_fails!(calling.await.unwrap(), Error::Protocol(_));
 }
 
 #[tokio::test(start_paused = true)]

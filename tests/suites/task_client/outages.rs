@@ -103,8 +103,7 @@ async fn a_server_that_stays_away_is_given_up_when_the_task_may_be_gone() {
             server.next().await.break_off();
         }
     });
-    let error = calling.await.unwrap().unwrap_err();
-    assert!(matches!(error, Error::TaskLost { .. }), "{error}");
+    assert_fails!(calling.await.unwrap(), Error::TaskLost { .. });
     assert_eq!(start.elapsed(), SECOND * 45);
     answering.abort();
 }
