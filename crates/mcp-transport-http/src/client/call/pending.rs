@@ -12,7 +12,7 @@ use crate::client::outbox::deliver;
 use crate::client::outbox::queue::QueuedMessage;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
-use mcp_jsonrpc::{RequestId, write_notification, write_request};
+use mcp_jsonrpc::write_notification;
 use mcp_protocol::{Answer, Delivery};
 use mcp_types::method;
 
@@ -24,16 +24,10 @@ pub(crate) async fn attempt(
     params: Option<&[u8]>,
 ) -> Result<Answer, CallFailure> {
     let pending = PendingRequest::open(state, session, method)?;
-    let mut message = Vec::with_capacity(params.map_or(0, <[u8]>::len) + 128);
-    write_request(&mut message, &RequestId::Number(pending.id), method, params);
-    let context = ResponseContext {
-        state,
-        session,
-        method,
-        id: pending.id,
-    };
+    let context = pending.context;
+    let message = context.message(params);
     let exchange = async {
-        let response = state.post(session, message.into()).await?;
+        let response = state.post(session, message).await?;
         read(&context, response).await
     };
     pending.answered_by(exchange).await
@@ -41,10 +35,7 @@ pub(crate) async fn attempt(
 
 /// A request in flight. Dropping it cancels the request.
 pub(crate) struct PendingRequest<'a> {
-    state: &'a Arc<ClientState>,
-    session: &'a Arc<Session>,
-    method: &'static str,
-    pub(crate) id: i64,
+    pub(crate) context: ResponseContext<'a>,
     wanted: bool,
 }
 
@@ -54,11 +45,14 @@ impl<'a> PendingRequest<'a> {
         session: &'a Arc<Session>,
         method: &'static str,
     ) -> Result<Self, CallFailure> {
-        Ok(Self {
+        let context = ResponseContext {
             state,
             session,
             method,
             id: state.outgoing.open().map_err(CallFailure::Final)?,
+        };
+        Ok(Self {
+            context,
             wanted: true,
         })
     }
@@ -70,8 +64,9 @@ impl<'a> PendingRequest<'a> {
         exchange: impl Future<Output = Result<Answer, CallFailure>>,
     ) -> Result<Answer, CallFailure> {
         let mut exchange = pin!(exchange);
+        let ResponseContext { state, id, .. } = self.context;
         let answer = poll_fn(|cx| {
-            if let Poll::Ready(answer) = self.state.outgoing.poll(self.id, cx) {
+            if let Poll::Ready(answer) = state.outgoing.poll(id, cx) {
                 return Poll::Ready(answer.map_err(CallFailure::Final));
             }
             exchange.as_mut().poll(cx)
@@ -87,23 +82,26 @@ impl Drop for PendingRequest<'_> {
     /// `initialize`, which cannot be cancelled. A request of the stateless revision is cancelled by
     /// closing its stream.
     fn drop(&mut self) {
-        let waited = self.state.outgoing.withdraw(self.id);
-        let has_session = !self.session.is_stateless && self.method != method::INITIALIZE;
+        let ResponseContext {
+            state,
+            session,
+            method,
+            id,
+        } = self.context;
+        let waited = state.outgoing.withdraw(id);
+        let has_session = !session.is_stateless && method != method::INITIALIZE;
         if !waited || !self.wanted || !has_session {
             return;
         }
-        let params = format!(
-            "{{\"requestId\":{},\"reason\":\"the caller cancelled the call\"}}",
-            self.id
-        );
+        let params = format!("{{\"requestId\":{id},\"reason\":\"the caller cancelled the call\"}}");
         let mut message = Vec::new();
         let params = Some(params.as_bytes());
         write_notification(&mut message, method::NOTIFICATIONS_CANCELLED, params);
         let note = QueuedMessage {
             message: message.into(),
-            session: Some(Arc::clone(self.session)),
+            session: Some(Arc::clone(session)),
             is_initialized: false,
         };
-        deliver::enqueue(self.state, |state| &state.cancels, note, Delivery::Always);
+        deliver::enqueue(state, |state| &state.cancels, note, Delivery::Always);
     }
 }

@@ -1,15 +1,17 @@
-//! What the response to a request needs to know about the request.
+//! The request to which a response belongs.
 
-use mcp_jsonrpc::quote;
 use std::sync::Arc;
 
 use crate::client::call::failure::CallFailure;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::MAX_QUOTED;
+use bytes::Bytes;
+use mcp_jsonrpc::{RequestId, quote, write_request};
 use mcp_protocol::TransportError;
 
 /// The request to which a response belongs.
+#[derive(Clone, Copy)]
 pub(crate) struct ResponseContext<'a> {
     pub(crate) state: &'a Arc<ClientState>,
     pub(crate) session: &'a Arc<Session>,
@@ -18,6 +20,18 @@ pub(crate) struct ResponseContext<'a> {
 }
 
 impl ResponseContext<'_> {
+    /// Returns the request as a message.
+    pub(crate) fn message(&self, params: Option<&[u8]>) -> Bytes {
+        let mut message = Vec::with_capacity(params.map_or(0, <[u8]>::len) + 128);
+        write_request(
+            &mut message,
+            &RequestId::Number(self.id),
+            self.method,
+            params,
+        );
+        message.into()
+    }
+
     /// Creates an error that begins with the address of the server.
     pub(crate) fn error(&self, problem: &str) -> TransportError {
         let endpoint = &self.state.http.endpoint;

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_without_news_are_counted_and_get_rarer() {
+    fn attempts_without_progress_are_limited_and_slow_down() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
         assert_eq!(resume.next_wait(), Some(2 * SECOND));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_of_one_call_are_counted_with_news_too() {
+    fn attempts_of_one_call_are_limited_even_with_progress() {
         let options = options().with_max_reconnects(3, 5);
         let mut call = ResumeState::of_call(&options.reconnect);
         let mut connection = ResumeState::of_connection(&options.reconnect);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_is_never_asked_earlier_than_it_wants() {
+    fn the_delay_of_the_server_is_a_minimum() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
         resume.set_retry(Some(SECOND));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_id_takes_the_place_back() {
+    fn an_empty_id_clears_the_position() {
         let options = options();
         let mut resume = ResumeState::of_call(&options.reconnect);
         resume.record(&event(Some("a b/é"), ""));

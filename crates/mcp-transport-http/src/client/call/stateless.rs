@@ -10,7 +10,6 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcp_jsonrpc::{RequestId, write_request};
 use mcp_protocol::http_headers;
 use mcp_protocol::{Answer, CallError, SentId, StatelessRequest, TransportError};
 use tokio::time::sleep;
@@ -18,7 +17,6 @@ use tokio::time::sleep;
 use crate::client::call::failure::{CallFailure, failed, is_repeatable, may_have_run};
 use crate::client::call::pending::PendingRequest;
 use crate::client::call::read::read;
-use crate::client::call::response::ResponseContext;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::headers::PROTOCOL_VERSION;
@@ -78,19 +76,12 @@ pub(crate) async fn run(
     loop {
         let pending = PendingRequest::open(state, &no_session, method).map_err(fatal)?;
         if let Some(id) = &id {
-            id.set(pending.id);
+            id.set(pending.context.id);
         }
-        let mut message = Vec::with_capacity(params.as_ref().map_or(0, Vec::len) + 128);
-        let number = RequestId::Number(pending.id);
-        write_request(&mut message, &number, method, params.as_deref());
-        let context = ResponseContext {
-            state,
-            session: &no_session,
-            method,
-            id: pending.id,
-        };
+        let context = pending.context;
+        let message = context.message(params.as_deref());
         let exchange = async {
-            let response = state.post_stateless(&headers, message.into()).await?;
+            let response = state.post_stateless(&headers, message).await?;
             read(&context, response).await
         };
         match pending.answered_by(exchange).await {

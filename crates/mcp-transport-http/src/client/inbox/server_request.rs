@@ -35,12 +35,12 @@ pub(crate) fn handle(state: &Arc<ClientState>, session: &Arc<Session>, request: 
         }
         // The server would take an error with this id as the response to its first request.
         Err(refused) => {
-            tracing::warn!(%refused, "dropped a request_in_flight");
+            tracing::warn!(%refused, "dropped a server request");
             return;
         }
     }
     let link: Arc<dyn Link> = Arc::<ClientState>::clone(state);
-    let request_in_flight = ServerRequest {
+    let server_request = ServerRequest {
         state: Arc::clone(state),
         session: Arc::clone(session),
         exchange: Exchange::new(request.id.clone(), link),
@@ -49,17 +49,17 @@ pub(crate) fn handle(state: &Arc<ClientState>, session: &Arc<Session>, request: 
     let reply = guarded(|| {
         state
             .inbound
-            .request(request, request_in_flight.exchange.clone())
+            .request(request, server_request.exchange.clone())
     });
     match reply {
-        Ok(Reply::Ready(outcome)) => request_in_flight.settle(&outcome),
-        Ok(Reply::Pending(handler)) => request_in_flight.run(handler),
-        Ok(Reply::Blocking(work)) => request_in_flight.run_blocking(work),
-        Ok(_) => request_in_flight.settle(&Err(ErrorObject::internal(
+        Ok(Reply::Ready(outcome)) => server_request.settle(&outcome),
+        Ok(Reply::Pending(handler)) => server_request.run(handler),
+        Ok(Reply::Blocking(work)) => server_request.run_blocking(work),
+        Ok(_) => server_request.settle(&Err(ErrorObject::internal(
             "the handler returned an unknown \
          kind of reply",
         ))),
-        Err(panicked) => request_in_flight.settle(&Err(panicked)),
+        Err(panicked) => server_request.settle(&Err(panicked)),
     }
 }
 

@@ -14,7 +14,6 @@ use crate::client::session::current::{Session, session_id};
 use crate::client::session::legacy;
 use crate::client::state::ClientState;
 use ::http::StatusCode;
-use mcp_jsonrpc::{RequestId, write_request};
 use mcp_protocol::{Answer, CallError, TransportError};
 #[cfg(feature = "legacy")]
 use mcp_protocol::{Extras, Link as _};
@@ -105,17 +104,11 @@ async fn attempt(
 ) -> Result<(Answer, Arc<Session>), CallFailure> {
     let no_session = Arc::default();
     let pending = PendingRequest::open(state, &no_session, method::INITIALIZE)?;
-    let id = pending.id;
-    let mut message = Vec::new();
-    write_request(
-        &mut message,
-        &RequestId::Number(id),
-        method::INITIALIZE,
-        params,
-    );
+    let unopened = pending.context;
+    let message = unopened.message(params);
     let mut opened = Arc::clone(&no_session);
     let exchange = async {
-        let response = state.post_initialize(message.into()).await?;
+        let response = state.post_initialize(message).await?;
         *status = Some(response.status());
         if response.status().is_success() {
             let id = session_id(response.headers(), state.options.session_id_bytes);
@@ -126,10 +119,8 @@ async fn attempt(
             });
         }
         let context = ResponseContext {
-            state,
             session: &opened,
-            method: method::INITIALIZE,
-            id,
+            ..unopened
         };
         read(&context, response).await
     };
