@@ -161,7 +161,11 @@ impl SharedText {
     /// Appends the object with result metadata.
     pub(crate) fn write(&self, out: &mut Vec<u8>, meta: Option<&ResultMeta>) {
         self.write_start(out, meta);
-        out.extend_from_slice(&self.as_str().as_bytes()[1..]);
+        let text = self.as_str().as_bytes();
+        // With room for the end of the envelope and the newline of a pipe. Without it, the next byte
+        // would make the buffer grow and copy a long text a second time.
+        out.reserve(text.len() + 2);
+        out.extend_from_slice(&text[1..]);
     }
 }
 
