@@ -33,6 +33,7 @@ pub fn write_result(out: &mut Vec<u8>, id: &RequestId, result: impl FnOnce(&mut 
 
 /// Appends `{"jsonrpc":"2.0","id":…,"result":`. The result object and the end of the envelope
 /// follow, for example as a [`ResultTail`].
+#[inline]
 pub fn write_result_start(out: &mut Vec<u8>, id: &RequestId) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     id.write(out);

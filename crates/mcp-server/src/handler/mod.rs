@@ -114,22 +114,27 @@ macro_rules! handlers {
                     Extraction::End(error) => return Reply::Ready(finish.finish(Err(error))),
                     extracted => extracted,
                 };)*
-                let (handler, together) = (self.clone(), together(call));
                 match ($($param,)*) {
-                    ($(Extraction::Ready($param),)*) if blocking => Reply::Blocking(Box::new(
-                        move || finish.finish(handler($($param),*).into_output()),
-                    )),
-                    ($(Extraction::Ready($param),)*) => {
-                        Reply::Ready(finish.finish(handler($($param),*).into_output()))
+                    ($(Extraction::Ready($param),)*) if blocking => {
+                        let handler = self.clone();
+                        Reply::Blocking(Box::new(move || {
+                            finish.finish(handler($($param),*).into_output())
+                        }))
                     }
-                    ($($param,)*) => Reply::Pending(Box::pin(async move {
-                        gather!(together; $($param)*);
-                        $(let $param = match $param.into_result() {
-                            Ok(value) => value,
-                            Err(error) => return finish.finish(Err(error)),
-                        };)*
-                        finish.finish(handler($($param),*).into_output())
-                    })),
+                    ($(Extraction::Ready($param),)*) => {
+                        Reply::Ready(finish.finish(self($($param),*).into_output()))
+                    }
+                    ($($param,)*) => {
+                        let (handler, together) = (self.clone(), together(call));
+                        Reply::Pending(Box::pin(async move {
+                            gather!(together; $($param)*);
+                            $(let $param = match $param.into_result() {
+                                Ok(value) => value,
+                                Err(error) => return finish.finish(Err(error)),
+                            };)*
+                            finish.finish(handler($($param),*).into_output())
+                        }))
+                    }
                 }
             }
 

@@ -47,13 +47,18 @@ pub(crate) fn start(
     let link: Arc<dyn Link> = Arc::<Stream>::clone(stream);
     let exchange = Exchange::new(request.id.clone(), link);
     let reply = guarded(|| session.inbound.answer(request, exchange.clone()));
-    let future = match progress_of(reply, &exchange, threads) {
-        Progress::Done(outcome) => {
-            // Nothing else can have ended this exchange.
-            exchange.settle();
-            return Ok(Progress::Done(render(exchange.id(), &outcome)));
-        }
-        Progress::Running(future) => future,
+    let done = |outcome: &Outcome| {
+        // Nothing else can have ended this exchange.
+        exchange.settle();
+        Ok(Progress::Done(render(exchange.id(), outcome)))
+    };
+    // Borrowed, because an outcome is large and moving it costs more than rendering a short one.
+    let future = match &reply {
+        Ok(Reply::Ready(outcome)) => return done(outcome),
+        _ => match progress_of(reply, &exchange, threads) {
+            Progress::Done(outcome) => return done(&outcome),
+            Progress::Running(future) => future,
+        },
     };
     if session.has_id() && !session.incoming.insert(&exchange) {
         // Another request took the id after `admit`.
