@@ -42,8 +42,8 @@ impl RetrySchedule {
         self.expires = state.ttl.and_then(|ttl| self.began.checked_add(ttl));
     }
 
-    /// Records a failed attempt. Returns the delay before the next attempt, or `None` if there is
-    /// none.
+    /// Records a failed attempt. Returns the delay before the next attempt, or `None` if
+    /// there will be no other attempt.
     pub(super) fn failed(&mut self, pause: Duration, now: Instant) -> Option<Duration> {
         let end = self.expires.unwrap_or(self.answered + self.max_silence);
         if now >= end {
