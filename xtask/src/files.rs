@@ -13,8 +13,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// A file that only a test knows.
-    #[cfg(test)]
+    /// A file with this content.
     pub(crate) fn new(path: &str, text: &str) -> Self {
         Self {
             path: path.to_owned(),

@@ -6,50 +6,53 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::Ident;
+use proc_macro2::TokenTree;
+use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Expr, Item, Token, UseTree, Visibility};
+use syn::{Expr, Item, UseTree, Visibility};
 
-use super::allowances::Places;
-use super::syntax::{Source, is_test, tokens};
-use crate::steps::say;
+use super::syntax::{Source, is_cfg_test, is_test, tokens};
 
-/// The largest circle that needs no allowance.
-pub(super) const LIMIT: usize = 3;
+/// The largest circle that is allowed.
+const LIMIT: usize = 3;
 
 /// The segments of a path, or of the path of a module, from the root of its crate.
 type Path = Vec<String>;
 
-/// The largest set of files of each crate that import each other, directly or indirectly.
-pub(super) fn largest(sources: &[Source]) -> Places {
-    let mut crates: BTreeMap<&str, BTreeMap<Path, &syn::File>> = BTreeMap::new();
-    for Source { file, syntax, .. } in sources {
-        let Some((name, inner)) = file.path.split_once("/src/") else {
+/// The files of a crate by their modules.
+type Files<'a> = BTreeMap<Path, &'a Source>;
+
+/// Keywords in front of the name of an item; `!` is that of `macro_rules!`.
+const DEFINITIONS: &[&str] = &[
+    "const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union", "!",
+];
+
+/// Finds the crates whose largest circle is too large.
+pub(super) fn check(sources: &[Source]) -> Vec<String> {
+    let mut crates: BTreeMap<&str, Files<'_>> = BTreeMap::new();
+    for source in sources {
+        let Some((name, inner)) = source.file.path.split_once("/src/") else {
             continue;
         };
-        // Programs under `bin/` are crates of their own, folders under `tests/` have other workspaces.
+        // Programs under `bin/` are separate crates, folders under `tests/` have other workspaces.
         let is_apart = inner.starts_with("bin/") || name.starts_with("tests/");
-        if !(is_apart || is_test(&file.path)) {
+        if !(is_apart || is_test(&source.file.path)) {
             let files = crates.entry(name).or_default();
-            files.insert(module(inner), syntax);
+            files.insert(module(inner), source);
         }
     }
-    let circle = |(name, files): (&str, BTreeMap<Path, &syn::File>)| {
-        let circle = Crate::read(&files).largest_circle();
-        if circle.len() > LIMIT {
-            let (count, list) = (circle.len(), circle.join(", "));
-            say(&format!(
-                "circle of imports in {name}, {count} files: {list}"
-            ));
-        }
-        (name.to_owned(), circle)
+    let circles = crates.iter().map(|(name, files)| (name, largest(files)));
+    let large = circles.filter(|(_, circle)| circle.len() > LIMIT);
+    let violation = |(name, circle): (&&str, Vec<String>)| {
+        let (count, list) = (circle.len(), circle.join(", "));
+        format!("{name}/src:1: {count} files import each other, limit {LIMIT}: {list}")
     };
-    crates.into_iter().map(circle).collect()
+    large.map(violation).collect()
 }
 
 /// The module of a file, whose path is relative to the folder of its crate's sources.
-fn module(inner: &str) -> Path {
+pub(super) fn module(inner: &str) -> Path {
     let path = inner.trim_end_matches(".rs").split('/');
     let mut path: Path = path.map(str::to_owned).collect();
     path.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
@@ -67,42 +70,39 @@ struct Module {
     uses: Vec<(String, Path)>,
 }
 
+/// The largest set of files that import each other, directly or indirectly.
+pub(super) fn largest(files: &Files<'_>) -> Vec<String> {
+    let read = |(path, source): (_, &&_)| (path, Reader::read(path, source, files));
+    let modules = Crate(files.iter().map(read).collect());
+    let mut reach: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
+    for (path, module) in &modules.0 {
+        let targets = module.named.iter();
+        let targets = targets.filter_map(|named| modules.definer(named, 0));
+        reach.insert(path, targets.filter(|target| target != path).collect());
+    }
+    loop {
+        let before = reach.clone();
+        for reached in reach.values_mut() {
+            let next: Vec<_> = reached.iter().flat_map(|next| &before[*next]).collect();
+            reached.extend(next);
+        }
+        if reach == before {
+            break;
+        }
+    }
+    let circle = |path: &&Path| -> Vec<String> {
+        let others = reach[*path].iter();
+        let others = others.filter(|other| reach[**other].contains(*path));
+        others.map(|other| other.join("/")).collect()
+    };
+    // Of circles with the same size, the first.
+    let circles = reach.keys().map(circle);
+    circles.rev().max_by_key(Vec::len).unwrap_or_default()
+}
+
 struct Crate<'a>(BTreeMap<&'a Path, Module>);
 
 impl<'a> Crate<'a> {
-    fn read(files: &'a BTreeMap<Path, &syn::File>) -> Self {
-        let read = |(path, file): (&'a Path, &&syn::File)| (path, Reader::read(path, file, files));
-        Self(files.iter().map(read).collect())
-    }
-
-    fn largest_circle(&self) -> Vec<String> {
-        let imports = |(path, module): (&&'a Path, &Module)| {
-            let targets = module.named.iter();
-            let targets = targets.filter_map(|named| self.definer(named, 0));
-            (*path, targets.filter(|target| target != path).collect())
-        };
-        let mut reach: BTreeMap<&Path, BTreeSet<&Path>> = self.0.iter().map(imports).collect();
-        loop {
-            let further = |(path, reached): (&&'a Path, &BTreeSet<&'a Path>)| {
-                let next = reached.iter().flat_map(|next| &reach[*next]);
-                (*path, reached.iter().chain(next).copied().collect())
-            };
-            let grown = reach.iter().map(further).collect();
-            if reach == grown {
-                break;
-            }
-            reach = grown;
-        }
-        let circle = |path: &&Path| -> Vec<String> {
-            let others = reach[*path].iter();
-            let others = others.filter(|other| reach[**other].contains(*path));
-            others.map(|other| other.join("/")).collect()
-        };
-        // Of circles with the same size, the first.
-        let circles = reach.keys().map(circle);
-        circles.rev().max_by_key(Vec::len).unwrap_or_default()
-    }
-
     /// The module whose file defines what a path names.
     fn definer(&self, named: &[String], depth: usize) -> Option<&'a Path> {
         let known = (0..=named.len())
@@ -133,40 +133,39 @@ impl<'a> Crate<'a> {
 
 /// Reads one file.
 struct Reader<'a> {
-    files: &'a BTreeMap<Path, &'a syn::File>,
+    files: &'a Files<'a>,
     file: &'a Path,
+    source: &'a Source,
     /// The file, or the inline module that is being read.
     current: Path,
     module: Module,
-    /// Re-exported names with their paths.
-    reexports: Vec<(String, Path)>,
-    /// All names outside of imports.
-    words: BTreeSet<String>,
 }
 
 impl<'a> Reader<'a> {
-    fn read(path: &'a Path, file: &syn::File, files: &'a BTreeMap<Path, &syn::File>) -> Module {
+    fn read(file: &'a Path, source: &'a Source, files: &'a Files<'_>) -> Module {
         let mut reader = Self {
             files,
-            file: path,
-            current: path.clone(),
+            file,
+            source,
+            current: file.clone(),
             module: Module::default(),
-            reexports: Vec::new(),
-            words: BTreeSet::new(),
         };
-        reader.visit_file(file);
-        let used = reader.reexports.into_iter();
-        let used = used.filter(|(name, _)| reader.words.contains(name));
-        reader.module.named.extend(used.map(|(_, path)| path));
+        reader.visit_file(&source.syntax);
         reader.module
     }
 
     /// Notes a path outside of imports.
-    fn name(&mut self, path: Path) {
-        match self.absolute(&path) {
-            Some(absolute) if path.len() > 1 => self.module.named.push(absolute),
-            _ => self.words.extend(path),
+    fn name(&mut self, path: &[String]) {
+        if path.len() > 1 {
+            self.module.named.extend(self.absolute(path));
         }
+    }
+
+    /// Whether the file uses a name that it imports.
+    fn uses(&self, name: &str) -> bool {
+        let tokens = self.source.tokens.iter();
+        let same = tokens.filter(|token| token.text == name && !token.marks.in_test);
+        same.count() > 1
     }
 
     /// The path from the root of the crate; none if it belongs to another crate.
@@ -190,18 +189,20 @@ impl<'a> Reader<'a> {
 
 impl Visit<'_> for Reader<'_> {
     fn visit_item(&mut self, item: &Item) {
-        let (name, attributes) = name_and_attributes(item);
-        if has_cfg_test(attributes) {
+        let Some(trees) = outside_of_tests(item) else {
             return;
-        }
+        };
         if self.current == *self.file {
-            self.module.items.extend(name.map(Ident::to_string));
+            let is_definition = |text: &String| DEFINITIONS.contains(&text.as_str());
+            let mut pairs = trees.windows(2);
+            let pair = pairs.find(|pair| is_definition(&pair[0]) && !is_definition(&pair[1]));
+            self.module.items.extend(pair.map(|pair| pair[1].clone()));
         }
         visit::visit_item(self, item);
     }
 
     fn visit_impl_item_fn(&mut self, function: &syn::ImplItemFn) {
-        if !has_cfg_test(&function.attrs) {
+        if outside_of_tests(function).is_some() {
             visit::visit_impl_item_fn(self, function);
         }
     }
@@ -222,16 +223,16 @@ impl Visit<'_> for Reader<'_> {
             if self.current == *self.file {
                 self.module.uses.push((name.clone(), path.clone()));
             }
-            match item.vis {
-                Visibility::Inherited => self.module.named.push(path),
-                _ => self.reexports.push((name, path)),
+            if matches!(item.vis, Visibility::Inherited) || self.uses(&name) {
+                self.module.named.push(path);
             }
         }
     }
 
     fn visit_path(&mut self, path: &syn::Path) {
         let names = path.segments.iter();
-        self.name(names.map(|segment| segment.ident.to_string()).collect());
+        let names = names.map(|segment| segment.ident.to_string());
+        self.name(&Vec::from_iter(names));
         for segment in &path.segments {
             self.visit_path_arguments(&segment.arguments);
         }
@@ -243,7 +244,7 @@ impl Visit<'_> for Reader<'_> {
         if call.path.is_ident("quote") || call.path.is_ident("quote_spanned") {
             return;
         }
-        let arguments = Punctuated::<Expr, Token![,]>::parse_terminated;
+        let arguments = Punctuated::<Expr, syn::Token![,]>::parse_terminated;
         if let Ok(arguments) = call.parse_body_with(arguments) {
             return arguments
                 .iter()
@@ -251,50 +252,32 @@ impl Visit<'_> for Reader<'_> {
         }
         let tokens = tokens(call.tokens.clone());
         for path in tokens.chunk_by(|left, right| left.text == "::" || right.text == "::") {
-            let names = path.iter().step_by(2);
-            self.name(names.map(|token| token.text.clone()).collect());
+            let names = path.iter().step_by(2).map(|token| token.text.clone());
+            self.name(&Vec::from_iter(names));
         }
-    }
-
-    fn visit_ident(&mut self, name: &Ident) {
-        self.words.insert(name.to_string());
     }
 
     /// `pub(in path)` imports nothing.
     fn visit_vis_restricted(&mut self, _: &syn::VisRestricted) {}
 }
 
-fn name_and_attributes(item: &Item) -> (Option<&Ident>, &[Attribute]) {
-    match item {
-        Item::Const(item) => (Some(&item.ident), &item.attrs),
-        Item::Enum(item) => (Some(&item.ident), &item.attrs),
-        Item::Fn(item) => (Some(&item.sig.ident), &item.attrs),
-        Item::Impl(item) => (None, &item.attrs),
-        Item::Macro(item) => (item.ident.as_ref(), &item.attrs),
-        Item::Mod(item) => {
-            let is_inline = item.content.is_some();
-            (Some(&item.ident).filter(|_| is_inline), &item.attrs)
-        }
-        Item::Static(item) => (Some(&item.ident), &item.attrs),
-        Item::Struct(item) => (Some(&item.ident), &item.attrs),
-        Item::Trait(item) => (Some(&item.ident), &item.attrs),
-        Item::Type(item) => (Some(&item.ident), &item.attrs),
-        Item::Use(item) => (None, &item.attrs),
-        _ => (None, &[]),
-    }
-}
-
-/// Whether the attributes contain `#[cfg(test)]`.
-fn has_cfg_test(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let argument = attribute.parse_args::<Ident>();
-        attribute.path().is_ident("cfg") && argument.is_ok_and(|name| name == "test")
-    })
+/// The outermost tokens of an item; none if only tests compile it.
+fn outside_of_tests(item: &impl ToTokens) -> Option<Vec<String>> {
+    let trees = item.to_token_stream().into_iter();
+    let text = |tree: TokenTree| match tree {
+        TokenTree::Group(group) => group.stream().to_string(),
+        other => other.to_string(),
+    };
+    let texts: Vec<String> = trees.map(text).collect();
+    let is_test = texts
+        .windows(2)
+        .any(|pair| pair[0] == "#" && is_cfg_test(&pair[1]));
+    (!is_test).then_some(texts)
 }
 
 /// The imports of a `use` item: each name, and the path that it is imported from.
 fn flatten(tree: &UseTree, prefix: &[String], imports: &mut Vec<(String, Path)>) {
-    let join = |name: &Ident| [prefix, &[name.to_string()]].concat();
+    let join = |name: &dyn ToString| [prefix, &[name.to_string()]].concat();
     match tree {
         UseTree::Path(path) => flatten(&path.tree, &join(&path.ident), imports),
         UseTree::Name(name) => {

@@ -97,16 +97,12 @@ pub(super) fn commits(root: &Path) -> Result<Vec<String>, String> {
     }
 }
 
+/// Rejected phrases in a log whose lines are a commit and its subject.
 pub(super) fn subjects(log: &str) -> Vec<String> {
-    let mut violations = Vec::new();
-    for (commit, subject) in log.lines().filter_map(|line| line.split_once(' ')) {
-        let subject = subject.to_lowercase();
-        let rejected = list(PHRASES).filter(|phrase| matches(&subject, phrase).next().is_some());
-        violations.extend(
-            rejected.map(|phrase| {
-                format!("{commit}: rejected phrase \"{phrase}\" in the commit subject")
-            }),
-        );
-    }
-    violations
+    let commits = log.lines().filter_map(|line| line.split_once(' '));
+    let subject = |(commit, subject)| File::new(commit, subject);
+    commits
+        .map(subject)
+        .flat_map(|file| phrases(&file))
+        .collect()
 }

@@ -1,9 +1,9 @@
 //! Sizes of files and folders, module documentation, and the content of the root folder.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::allowances::Places;
 use crate::files::File;
 use crate::steps::say;
 
@@ -12,7 +12,7 @@ const LONG: usize = 500;
 /// Files with more lines are refused.
 const HARD: usize = 800;
 /// Folders of crates may have this many source files.
-pub(super) const FOLDER: usize = 12;
+const FOLDER: usize = 12;
 
 /// Files that tools expect in the root folder, and the folders of the workspace.
 const ROOT: &str = "CHANGELOG.md Cargo.lock Cargo.toml LICENSE-APACHE LICENSE-MIT README.md clippy.toml deny.toml \
@@ -42,18 +42,23 @@ pub(super) fn check(File { path, text }: &File) -> Vec<String> {
     violations
 }
 
-/// The hand-written files in each source folder of the crates.
-pub(super) fn folders<'a>(files: impl Iterator<Item = &'a File>) -> Places {
-    let mut folders = Places::new();
+/// Checks how many hand-written files each source folder of the crates has.
+pub(super) fn folders<'a>(files: impl Iterator<Item = &'a File>) -> Vec<String> {
+    let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
     for File { path, text } in files {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let is_source = folder.starts_with("crates/") && path.contains("/src/");
         if is_source && !text.starts_with(GENERATED) {
-            let files = folders.entry(folder.to_owned()).or_default();
-            files.push(path.clone());
+            *folders.entry(folder).or_default() += 1;
         }
     }
-    folders
+    folders.retain(|_, files| *files > FOLDER);
+    let violation = |(folder, files): (&str, usize)| {
+        format!(
+            "{folder}:1: {files} files, limit {FOLDER}: move some into a folder for their topic"
+        )
+    };
+    folders.into_iter().map(violation).collect()
 }
 
 /// Checks that the root folder has no other files. Names with a dot at the beginning belong to tools.

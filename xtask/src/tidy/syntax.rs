@@ -32,6 +32,11 @@ pub(super) fn is_test(path: &str) -> bool {
     inner.starts_with("suites/") || inner.contains("/tests/") || inner.ends_with("/tests.rs")
 }
 
+/// Whether this is the content of `#[cfg(test)]`.
+pub(super) fn is_cfg_test(attribute: &str) -> bool {
+    matches!(attribute, "cfg (test)" | "cfg(test)")
+}
+
 /// One token. Joint punctuation, such as `::` or `==`, is one token.
 pub(super) struct Token {
     /// Its text; a string literal keeps its quotes.
@@ -95,7 +100,7 @@ fn append(code: TokenStream, outer: Marks, tokens: &mut Vec<Token>) {
                 tokens.push(token(close.to_owned(), end));
                 if was_attribute {
                     let text = group.stream().to_string();
-                    marks.in_test |= text == "cfg (test)" || text == "cfg(test)";
+                    marks.in_test |= is_cfg_test(&text);
                     marks.is_paused |= text.contains("start_paused = true");
                 }
                 // The marks of an attribute end with the body of its item.

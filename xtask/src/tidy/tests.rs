@@ -1,6 +1,6 @@
 //! Files and manifests that break the rules, and others that do not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::*;
 use crate::files::File;
@@ -10,14 +10,9 @@ fn source(path: &str, text: &str) -> Source {
     Source::parse(File::new(path, text)).unwrap()
 }
 
-/// What the token rules find.
-fn found(path: &str, text: &str) -> Vec<String> {
-    let methods = ["tools/call", "ping"].map(str::to_owned);
-    source::check(&source(path, text), &methods)
-}
-
 #[test]
 fn token_rules_apply_to_libraries_and_tests() {
+    let methods = ["tools/call", "ping"].map(str::to_owned);
     let pure = "crates/mcp-types/src/a.rs";
     let client = "crates/mcp-client/src/a.rs";
     let suite = "tests/suites/a.rs";
@@ -29,7 +24,9 @@ fn token_rules_apply_to_libraries_and_tests() {
     let in_module = "#[cfg(test)]\nmod a {\n fn f() { sleep(x) } }\nfn g() { sleep(x) }";
     let paused = "#[tokio::test(start_paused = true)]\nasync fn a() { sleep(x).await }\n";
     let justified = "fn f() {\n // sleep: the end of a process sends no event\n sleep(x) }\n";
-    let cases: [(&str, &str, &[&str]); 15] = [
+    let compared = "fn f() { if revision >= Revision::V2025_06_18 {} }";
+    let comparison: &[&str] = &[":1: comparison of revisions"];
+    let cases: [(&str, &str, &[&str]); 25] = [
         (pure, impure, &[":1: std::net in", ":2: Instant::now in"]),
         (client, impure, &[]),
         (pure, "fn f() { tokio::spawn(x) }", &[":1: tokio:: in"]),
@@ -49,36 +46,39 @@ fn token_rules_apply_to_libraries_and_tests() {
             "#[ignore = \"a\"] fn f() {}",
             &[":1: ignored test"],
         ),
+        (client, compared, comparison),
+        ("crates/mcp-protocol/src/a.rs", compared, &[]),
+        ("crates/mcp-client/src/tests.rs", compared, &[]),
+        (
+            client,
+            "const A: bool = Revision::V2025_06_18 == x;",
+            comparison,
+        ),
+        (
+            client,
+            "const A: bool = x != b::Revision::V2024_11_05;",
+            comparison,
+        ),
+        (client, "const A: bool = x < Revision::LATEST;", comparison),
+        (
+            client,
+            "fn f() { match x { x => Revision::V2025_06_18 } }",
+            &[],
+        ),
+        (client, "fn f() { Vec::<Revision>::new() }", &[]),
+        (client, "fn f() -> Revision { Revision::LATEST }", &[]),
+        (
+            client,
+            "const A: Vec<Revision> = Revision::ALL.to_vec();",
+            &[],
+        ),
     ];
     for (path, text, expected) in cases {
-        let found = found(path, text);
+        let found = source::check(&source(path, text), &methods);
         assert_eq!(found.len(), expected.len(), "{path}: {text}: {found:?}");
         for (found, expected) in found.iter().zip(expected) {
             assert!(found.contains(expected), "{found}");
         }
-    }
-}
-
-#[test]
-fn revisions_are_compared_in_one_crate_only() {
-    let count = |path: &str, code: &str| found(path, &format!("fn f() {{ {code} }}")).len();
-    for code in [
-        "if revision >= Revision::V2025_06_18 {}",
-        "Revision::V2025_06_18 == x",
-        "assert!(x != mcp_protocol::Revision::V2024_11_05)",
-        "if x < Revision::LATEST {}",
-    ] {
-        assert_eq!(count("crates/mcp-server/src/a.rs", code), 1, "{code}");
-        assert_eq!(count("crates/mcp-protocol/src/a.rs", code), 0, "{code}");
-        assert_eq!(count("crates/mcp-server/src/tests.rs", code), 0, "{code}");
-    }
-    for code in [
-        "match x { x => Revision::V2025_06_18 }",
-        "Vec::<Revision>::new()",
-        "fn f() -> Revision { Revision::LATEST }",
-        "let x: Vec<Revision> = Revision::ALL.to_vec();",
-    ] {
-        assert_eq!(count("crates/mcp-server/src/a.rs", code), 0, "{code}");
     }
 }
 
@@ -92,89 +92,83 @@ fn strings_and_operators_are_one_token() {
     assert_eq!(texts[..6], ["a", "==", "c", "::", "D", "("]);
 }
 
-/// The largest circle of a crate with these files.
-fn circle(files: &[(&str, &str)]) -> String {
-    let path = |path: &str| format!("crates/a/src/{path}.rs");
-    let files = files.iter().map(|(name, text)| source(&path(name), text));
-    circles::largest(&files.collect::<Vec<_>>())["crates/a"].join(" ")
-}
-
 #[test]
 fn files_that_import_each_other_are_a_circle() {
-    let files = [
-        ("lib", "mod a; mod b; mod c; mod d;"),
-        ("a", "use crate::b::{B, x::Y as Z}; struct A;"),
-        ("b/mod", "pub mod x; fn f() { super::c::g(); } struct B;"),
-        ("b/x", "struct Y;"),
-        ("c", "use super::a; fn g(_: a::A) {}"),
-        ("d", "use crate::a::A; struct D(A);"),
-    ];
-    assert_eq!(circle(&files), "a b c");
-    let inline = [
-        (
-            "a",
-            "mod x { fn f() { vec![super::super::b::B] } } struct A;",
-        ),
-        ("b", "struct B(super::a::A);"),
-    ];
-    assert_eq!(circle(&inline), "a b");
-}
-
-#[test]
-fn a_reexport_belongs_to_the_file_that_defines_the_item() {
     let parent = "mod a; mod b; pub use a::A; pub use self::b::*;";
-    let a = ("m/a", "use super::B; struct A(B);");
-    assert_eq!(circle(&[("m/mod", parent), a, ("m/b", "struct B;")]), "");
-    let closed = [("m/mod", parent), a, ("m/b", "struct B(super::A);")];
-    assert_eq!(circle(&closed), "m/a m/b");
-    let parent = "mod a; pub use a::A; fn lock() {} fn f() -> A {}";
-    let through_parent = [("m/mod", parent), ("m/a", "use super::lock; struct A;")];
-    assert_eq!(circle(&through_parent), "m m/a");
-}
-
-#[test]
-fn tests_quoted_code_and_visibilities_import_nothing() {
-    let a = "pub(in crate::b) struct A; #[cfg(test)] mod tests { use crate::b::B; }
-             impl A { #[cfg(test)] fn g(b: crate::b::B) {} }
-             fn f() { vec![quote!(crate::b::B { x })]; }";
-    let files = [
-        ("lib", "mod a; mod b; #[cfg(test)] mod tests;"),
-        ("a", a),
-        ("b", "use crate::a::A; struct B(A);"),
-        ("tests", "use crate::a::A; fn f() {}"),
+    let child = ("m/a", "use super::B; struct A(B);");
+    let tested = "pub(in crate::b) struct A; #[cfg(test)] mod tests { use crate::b::B; }
+                  impl A { #[cfg(test)] fn g(b: crate::b::B) {} }
+                  fn f() { vec![quote!(crate::b::B { x })]; }";
+    let cases: [(&str, &[(&str, &str)]); 6] = [
+        (
+            "a b c",
+            &[
+                ("lib", "mod a; mod b; mod c; mod d;"),
+                ("a", "use crate::b::{B, x::Y as Z}; struct A;"),
+                ("b/mod", "pub mod x; fn f() { super::c::g(); } struct B;"),
+                ("b/x", "struct Y;"),
+                ("c", "use super::a; fn g(_: a::A) {}"),
+                ("d", "use crate::a::A; struct D(A);"),
+            ],
+        ),
+        (
+            "a b",
+            &[
+                (
+                    "a",
+                    "mod x { fn f() { vec![super::super::b::B] } } struct A;",
+                ),
+                ("b", "struct B(super::a::A);"),
+            ],
+        ),
+        // A re-exported item belongs to the file that defines it.
+        ("", &[("m/mod", parent), child, ("m/b", "struct B;")]),
+        (
+            "m/a m/b",
+            &[("m/mod", parent), child, ("m/b", "struct B(super::A);")],
+        ),
+        (
+            "m m/a",
+            &[
+                ("m/mod", "mod a; pub use a::A; fn lock() {} fn f() -> A {}"),
+                ("m/a", "use super::lock; struct A;"),
+            ],
+        ),
+        // Tests, quoted code and visibilities import nothing.
+        (
+            "",
+            &[
+                ("lib", "mod a; mod b; #[cfg(test)] mod tests;"),
+                ("a", tested),
+                ("b", "use crate::a::A; struct B(A);"),
+            ],
+        ),
     ];
-    assert_eq!(circle(&files), "");
+    for (expected, files) in cases {
+        let source = |(name, text): &(&str, &str)| source(&format!("{name}.rs"), text);
+        let sources: Vec<Source> = files.iter().map(source).collect();
+        let modules = sources.iter();
+        let modules = modules.map(|source| (circles::module(&source.file.path), source));
+        assert_eq!(circles::largest(&modules.collect()).join(" "), expected);
+    }
 }
 
 #[test]
-fn a_count_may_shrink_and_not_grow() {
-    let allowed = "[circles]\na = 3\nb = 2\nc = 3\n";
-    let mut allowances: Allowances = toml::from_str(allowed).unwrap();
-    let list = |text: &str| text.split_whitespace().map(str::to_owned).collect();
-    let found = [("a", "x x x x"), ("b", "x"), ("c", "x x"), ("d", "y y")];
-    let found = found.map(|(place, found)| (place.to_owned(), list(found)));
-    let violations = allowances.check("circles", 1, &Places::from(found));
-    let expected = [
-        "a: circles: 4, but 3 are allowed",
-        "x",
-        "x",
-        "x",
-        "x",
-        "d: circles: 2, but 1 are allowed",
-        "y",
-        "y",
-    ];
-    assert_eq!(violations, expected);
-    let left = [("a".to_owned(), 3), ("c".to_owned(), 2)];
-    assert_eq!(allowances.0["circles"], BTreeMap::from(left));
-}
-
-#[test]
-fn violations_belong_to_a_crate_a_folder_or_the_root() {
-    let paths = ["crates/a/src/b.rs", "docs/c.md", "README.md"];
-    let violations = paths.map(|path| format!("{path}:1: x and/or y"));
-    let places: Vec<String> = by_place(violations.to_vec()).into_keys().collect();
-    assert_eq!(places, [".", "crates/a", "docs"]);
+fn circles_and_folders_have_limits() {
+    // Each file imports the next one, and the last one the first.
+    let files = |count: usize| {
+        let file = |n: usize| {
+            let text = format!("use crate::f{}::F; struct F;", (n + 1) % count);
+            source(&format!("crates/a/src/f{n}.rs"), &text)
+        };
+        Vec::from_iter((0..count).map(file))
+    };
+    assert!(circles::check(&files(3)).is_empty());
+    let expected = ["crates/a/src:1: 4 files import each other, limit 3: f0, f1, f2, f3"];
+    assert_eq!(circles::check(&files(4)), expected);
+    let folders = |count| shape::folders(files(count).iter().map(|source| &source.file));
+    assert!(folders(12).is_empty());
+    assert!(folders(13)[0].starts_with("crates/a/src:1: 13 files, limit 12: "));
 }
 
 #[test]
@@ -188,7 +182,7 @@ fn phrases_are_found_across_lines_in_function_names_and_in_commits() {
     assert_eq!(language::phrases(&File::new("a.rs", &text)), expected);
     let log = format!("abc fix: answer {phrase} else\ndef fix: answer the client\n");
     let violations = language::subjects(&log);
-    assert!(violations[0].starts_with("abc: rejected phrase"));
+    assert!(violations[0].starts_with("abc:1: rejected phrase"));
     assert_eq!(violations.len(), 1);
 }
 
