@@ -1,6 +1,6 @@
 //! Comparison of a later revision with the canonical one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::model::{Item, Kind, Method, Model, Presence, Property, Rule, Struct};
 
@@ -15,13 +15,12 @@ pub(super) struct Split {
     pub(super) novel: Vec<Method>,
 }
 
+/// A type written by hand, and the generated type inside it, of which it knows the canonical revision only.
+const WRAPPER: (&str, &str) = ("FormProperties", "PrimitiveSchemaDefinition");
+
 /// Compares member by member; a type also differs when one that it mentions does. A hand-written wrapper of a type that
 /// differs is an error.
-pub(super) fn split(
-    later: &Model,
-    canonical: &Model,
-    wrappers: &BTreeMap<String, String>,
-) -> Result<Split, String> {
+pub(super) fn split(later: &Model, canonical: &Model) -> Result<Split, String> {
     let differs =
         |item: &&Item| find(canonical, &item.name).is_none_or(|known| known.kind != item.kind);
     let own = later.items.iter().filter(differs);
@@ -36,13 +35,12 @@ pub(super) fn split(
             break;
         }
     }
-    for (wrapper, wrapped) in wrappers {
-        let mut names = later.items.iter().flat_map(|item| item.kind.names());
-        if own.contains(wrapped) && names.any(|name| name == wrapper) {
-            return Err(format!(
-                "{wrapper} is written by hand around {wrapped}, which differs from the canonical one"
-            ));
-        }
+    let (wrapper, wrapped) = WRAPPER;
+    let mut names = later.items.iter().flat_map(|item| item.kind.names());
+    if own.contains(wrapped) && names.any(|name| name == wrapper) {
+        return Err(format!(
+            "{wrapper} is written by hand around {wrapped}, which differs from the canonical one"
+        ));
     }
     let mut items = later.items.clone();
     items.retain(|item| own.contains(&item.name));

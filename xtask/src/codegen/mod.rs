@@ -72,7 +72,7 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
     let mut files = Files::new();
     for revision in LATER {
         let later = model(revision)?;
-        let split = compare::split(&later, &canonical, &overrides.wrappers())?;
+        let split = compare::split(&later, &canonical)?;
         let date = revision.replace('-', "_");
         let mut scope = Scope::new(docs.of(revision), &later);
         scope.enter(&format!("v{date}"), &split);

@@ -36,19 +36,17 @@ pub(super) struct Entry {
     reason: String,
     /// Definitions, types, or members as `Type.member` or `*.member`.
     names: Vec<String>,
-    /// The same, with new names.
+    /// The same, with new names; `add`: members that the schema lacks, with their types.
     to: BTreeMap<String, String>,
     /// `lift`: the part of the definition that becomes a type in its place.
     pub(super) pointer: String,
     /// `field`: the type of the members.
     #[serde(rename = "type")]
     pub(super) ty: String,
-    /// `field`: whether the schema lacks the members.
-    add: bool,
     /// `constant`: the only value.
     pub(super) value: String,
     /// `constant`: whether this is what a missing member means.
-    absent: bool,
+    pub(super) absent: bool,
     /// `enum`: the values, where the schema lists none.
     pub(super) values: Vec<String>,
     /// `enum`: the values by rank, where the rank matters.
@@ -118,32 +116,11 @@ impl Overrides {
     }
 
     /// Members and their types that this type has, even where the schema does not list them.
-    pub(super) fn added_fields(&self, owner: &str) -> Vec<(&str, &str)> {
-        let entries = self.of("field").filter(|entry| entry.add);
-        let all = entries.flat_map(|entry| entry.names().map(|name| (name, &*entry.ty)));
-        let members = all.filter_map(|(name, ty)| Some((name.split_once('.')?, ty)));
+    pub(super) fn added(&self, owner: &str) -> Vec<(&str, &str)> {
+        let members = self.of("add").flat_map(|entry| &entry.to);
+        let members = members.filter_map(|(name, ty)| Some((name.split_once('.')?, &**ty)));
         let own = members.filter(|((name, _), _)| *name == owner);
         own.map(|((_, wire), ty)| (wire, ty)).collect()
-    }
-
-    /// Notes that the schema of a revision lacks an added member.
-    pub(super) fn was_added(&self, owner: &str, wire: &str) {
-        self.mark("field", &format!("{owner}.{wire}"));
-        self.mark("add", &format!("{owner}.{wire}"));
-    }
-
-    /// Whether a missing member means this constant.
-    pub(super) fn is_default_constant(&self, value: &str) -> bool {
-        self.of("constant")
-            .any(|entry| entry.absent && entry.value == value)
-    }
-
-    /// Types written by hand, and the generated one inside each.
-    pub(super) fn wrappers(&self) -> BTreeMap<String, String> {
-        let wrappers = self.of("wraps").flat_map(|entry| entry.to.clone());
-        wrappers
-            .inspect(|(name, _)| self.mark("wraps", name))
-            .collect()
     }
 
     /// The module of a type.
@@ -168,11 +145,8 @@ impl Overrides {
     pub(super) fn check(&self) -> Result<(), String> {
         let mut unused = BTreeSet::new();
         for (kind, entries) in &self.entries {
-            for entry in entries {
-                unused.extend(entry.names().map(|name| format!("{kind} {name}")));
-                let added = entry.names().filter(|_| entry.add);
-                unused.extend(added.map(|name| format!("add {name}")));
-            }
+            let names = entries.iter().flat_map(Entry::names);
+            unused.extend(names.map(|name| format!("{kind} {name}")));
         }
         let typed = self.areas.values().flatten();
         unused.extend(typed.map(|name| format!("area {name}")));

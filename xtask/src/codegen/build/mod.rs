@@ -220,9 +220,10 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        for (wire, ty) in self.overrides.added_fields(name) {
-            if !properties.contains_key(wire) {
-                self.overrides.was_added(name, wire);
+        for (wire, ty) in self.overrides.added(name) {
+            if !properties.contains_key(wire)
+                && self.overrides.has("add", &format!("{name}.{wire}"))
+            {
                 structure.fields.push(self.property(wire, ty.to_owned()));
             }
         }

@@ -80,10 +80,10 @@ impl Builder<'_> {
             let constant = members.find_map(|(wire, schema)| {
                 Some((wire, self.constant(&format!("{ty}.{wire}"), schema)?))
             });
-            let (wire, (value, checked)) =
+            let (wire, (value, _)) =
                 constant.ok_or_else(|| format!("{name}: {target} has no constant member"))?;
-            let is_default = checked && self.overrides.is_default_constant(value);
-            if is_default || !definition.requires(wire) {
+            let rule = self.overrides.find("constant", &format!("{ty}.{wire}"));
+            if rule.is_some_and(|rule| rule.absent) || !definition.requires(wire) {
                 default = Some(index);
             }
             tags.push(wire);
