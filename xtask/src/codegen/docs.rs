@@ -7,12 +7,15 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use toml::{Table, Value};
 
+/// The specification; the revision and a page follow.
+const SITE: &str = "https://modelcontextprotocol.io/specification";
+
 /// The file as one table with dotted keys, and which of them were used and which were missing.
 ///
 /// `types.Type.member` describes a member or a value, `types.Type.self` the type, and `common.member` a member that means
-/// the same in every type. `modules.area` has the first line of a module and the page of its types, `pages.Type` the page
-/// of a type that is not on that page, and `moved.revision.page` the new name of a page. `Type@revision`,
-/// `member@revision` and `area@revision` take precedence over the plain name.
+/// the same in every type. `modules.area` has the first line of a module and the page of its types, and `pages.Type` the
+/// page of a type that is not on that page. `Type@revision`, `member@revision` and `area@revision` take precedence over
+/// the plain name.
 #[derive(Debug, Default)]
 pub(super) struct Docs {
     texts: BTreeMap<String, String>,
@@ -41,19 +44,15 @@ impl Docs {
         }
     }
 
-    /// The text of the first key that exists.
-    fn find(&self, keys: &[String]) -> Option<&str> {
-        let (key, text) = keys.iter().find_map(|key| self.texts.get_key_value(key))?;
-        self.used.borrow_mut().insert(key.clone());
-        Some(text)
-    }
-
-    /// [`find`](Self::find), or an empty text and a note.
+    /// The text of the first key that exists, or an empty text and a note.
     fn get(&self, keys: &[String]) -> &str {
-        self.find(keys).unwrap_or_else(|| {
+        let found = keys.iter().find_map(|key| self.texts.get_key_value(key));
+        let Some((key, text)) = found else {
             self.missing.borrow_mut().extend(keys.get(1).cloned());
-            ""
-        })
+            return "";
+        };
+        self.used.borrow_mut().insert(key.clone());
+        text
     }
 
     /// Fails if an emitted item has no text, or a text no item. Call it after everything has been emitted.
@@ -110,10 +109,7 @@ impl Lines<'_> {
             self.keys("modules.", area, ".page"),
         ];
         let page = self.docs.get(&pages.concat());
-        let moved = [format!("moved.{}.{page}", self.revision)];
-        let page = self.docs.find(&moved).unwrap_or(page);
-        let site = self.docs.find(&["site".to_owned()]).unwrap_or_default();
-        let link = format!(" Specification: <{site}/{}/{page}>", self.revision);
+        let link = format!(" Specification: <{SITE}/{}/{page}>", self.revision);
         quote!(#line #[doc = ""] #[doc = #link])
     }
 

@@ -68,21 +68,21 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
         build::build(&schema, &overrides).map_err(|error| format!("{revision}: {error}"))
     };
     let canonical = model(CANONICAL)?;
-    let mut root = Scope::new(docs.of(CANONICAL), &canonical);
+    let mut root = Scope::new(docs.of(CANONICAL), &canonical, None);
     let mut files = Files::new();
     for revision in LATER {
         let later = model(revision)?;
         let split = compare::split(&later, &canonical)?;
         let date = revision.replace('-', "_");
-        let mut scope = Scope::new(docs.of(revision), &later);
-        scope.enter(&format!("v{date}"), &split);
+        let module = format!("v{date}");
+        let scope = Scope::new(docs.of(revision), &later, Some((module.clone(), &split)));
         files.insert(format!("{TABLE}_{date}.rs"), emit::table(&later, &scope));
         let bridges = emit::bridges(&compare::bridged(&split.own, &canonical), &scope)?;
-        files.insert(format!("{FOLDER}/v{date}/bridges.rs"), bridges);
+        files.insert(format!("{FOLDER}/{module}/bridges.rs"), bridges);
         for (name, text) in emit::files(&split.own, &scope)? {
-            files.insert(format!("{FOLDER}/v{date}/{name}.rs"), text);
+            files.insert(format!("{FOLDER}/{module}/{name}.rs"), text);
         }
-        root.later.insert(format!("v{date}"), split.novel);
+        root.later.insert(module, split.novel);
     }
     files.insert(format!("{TABLE}.rs"), emit::table(&canonical, &root));
     for (name, text) in emit::files(&canonical, &root)? {

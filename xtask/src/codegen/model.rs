@@ -84,14 +84,20 @@ pub(super) struct Union {
     pub(super) arms: Vec<Arm>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Arm {
     pub(super) name: String,
+    #[serde(rename = "type")]
     pub(super) ty: String,
     /// The value of the tag, or the method of an embedded message.
+    #[serde(skip)]
     pub(super) value: String,
     /// Whether an embedded message may have no params.
+    #[serde(skip)]
     pub(super) optional: bool,
+    /// The arm is chosen if all conditions of one of these lists hold: `member`, `member.member` or `member=value`.
+    pub(super) when: Vec<Vec<String>>,
 }
 
 /// What names the arm of a union.
@@ -99,23 +105,10 @@ pub(super) struct Arm {
 pub(super) enum Rule {
     /// The value of one member; the index of the arm without it.
     Tagged { tag: String, default: Option<usize> },
-    /// The first case whose conditions hold.
-    Shaped {
-        requires: Option<String>,
-        cases: Vec<Case>,
-    },
+    /// The first arm whose conditions hold; the absence of one member is an error.
+    Shaped { requires: Option<String> },
     /// The method of a message without an envelope; the arm has its params.
     Embedded,
-}
-
-/// An arm that is chosen if all conditions hold: `member`, `member.member` or `member=value`.
-#[derive(Debug, Clone, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Case {
-    pub(super) name: String,
-    #[serde(rename = "type")]
-    pub(super) ty: String,
-    pub(super) when: Vec<String>,
 }
 
 /// One request or notification.

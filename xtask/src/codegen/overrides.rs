@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::model::Case;
+use super::model::Arm;
 
 /// The file, and which of its entries have been used.
 #[derive(Debug, Deserialize)]
@@ -47,16 +47,14 @@ pub(super) struct Entry {
     pub(super) value: String,
     /// `constant`: whether this is what a missing member means.
     pub(super) absent: bool,
-    /// `enum`: the values, where the schema lists none.
+    /// `enum`: the values, where the schema lists none, or where they have a rank.
     pub(super) values: Vec<String>,
-    /// `enum`: the values by rank, where the rank matters.
-    pub(super) order: Vec<String>,
-    /// `enum`: whether an unknown value is an error.
+    /// `enum`: whether an unknown value is an error; if so, listed values are in the order of their rank.
     pub(super) closed: bool,
     /// `union`: a member whose absence is an error.
     pub(super) requires: Option<String>,
     /// `union`: the arms, in the order in which their conditions are tested.
-    pub(super) arms: Vec<Case>,
+    pub(super) arms: Vec<Arm>,
 }
 
 impl Entry {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use heck::ToUpperCamelCase as _;
 
 use super::Builder;
-use crate::codegen::model::{Arm, Case, Rule, StringEnum, Union};
+use crate::codegen::model::{Arm, Rule, StringEnum, Union};
 use crate::codegen::overrides::Entry;
 use crate::codegen::schema::Schema;
 
@@ -13,18 +13,19 @@ impl Builder<'_> {
     pub(super) fn string_enum(&self, name: &str, schema: &Schema) -> Result<StringEnum, String> {
         let none = Entry::default();
         let rule = self.overrides.find("enum", name).unwrap_or(&none);
-        let listed = schema.values.as_ref().filter(|_| rule.values.is_empty());
-        let values = listed.unwrap_or(&rule.values);
-        let ranked = !rule.order.is_empty();
-        if ranked && BTreeSet::from_iter(values) != BTreeSet::from_iter(&rule.order) {
-            return Err(format!(
-                "the order of {name} does not list the values of the schema"
-            ));
-        }
+        let (listed, ordered) = (&schema.values, &rule.values);
+        let is_same = |listed| BTreeSet::from_iter(listed) == BTreeSet::from_iter(ordered);
+        let values = match listed {
+            Some(listed) if ordered.is_empty() => listed,
+            Some(listed) if !is_same(listed) => {
+                return Err(format!("the values of {name} are not those of the schema"));
+            }
+            _ => ordered,
+        };
         Ok(StringEnum {
-            values: if ranked { &rule.order } else { values }.clone(),
+            values: values.clone(),
             closed: rule.closed,
-            ranked,
+            ranked: rule.closed && !ordered.is_empty(),
         })
     }
 
@@ -50,24 +51,20 @@ impl Builder<'_> {
         rule: &Entry,
         targets: &[(&str, &Schema)],
     ) -> Result<Union, String> {
-        let arm = |case: &Case| Arm {
-            name: case.name.clone(),
-            ty: case.ty.clone(),
-            ..Arm::default()
-        };
-        let mut arms: Vec<Arm> = rule.arms.iter().map(arm).collect();
-        arms.dedup();
         let wanted = targets.iter().map(|(target, _)| self.rust_name(target));
         let wanted: BTreeSet<String> = wanted.collect();
-        let listed: BTreeSet<String> = arms.iter().map(|arm| arm.ty.clone()).collect();
+        let listed: BTreeSet<String> = rule.arms.iter().map(|arm| arm.ty.clone()).collect();
         if wanted != listed {
             return Err(format!(
                 "the rule of {name} lists {listed:?}, the schema {wanted:?}"
             ));
         }
-        let (requires, cases) = (rule.requires.clone(), rule.arms.clone());
-        let rule = Rule::Shaped { requires, cases };
-        Ok(Union { rule, arms })
+        Ok(Union {
+            rule: Rule::Shaped {
+                requires: rule.requires.clone(),
+            },
+            arms: rule.arms.clone(),
+        })
     }
 
     fn tagged(&self, name: &str, targets: &[(&str, &Schema)]) -> Result<Union, String> {
@@ -96,7 +93,7 @@ impl Builder<'_> {
                     .to_upper_camel_case(),
                 ty,
                 value: value.to_owned(),
-                optional: false,
+                ..Arm::default()
             });
         }
         tags.dedup();
@@ -120,6 +117,7 @@ impl Builder<'_> {
                 ty: self.params_type(target, params)?,
                 value: method.to_owned(),
                 optional: !definition.requires("params"),
+                when: Vec::new(),
             });
         }
         let rule = Rule::Embedded;

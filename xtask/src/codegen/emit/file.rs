@@ -6,7 +6,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::visit::{self, Visit};
 
-use crate::codegen::compare::Split;
+use crate::codegen::compare::{Split, find};
 use crate::codegen::docs::Lines;
 use crate::codegen::model::{Item, Kind, Method, Model};
 
@@ -31,18 +31,14 @@ pub(crate) struct Scope<'a> {
     pub(super) docs: Lines<'a>,
     /// Types that an argument has as they are: `impl Into` would only make inference harder.
     plain: BTreeSet<String>,
-    /// The module of a later revision; none for the canonical one.
-    pub(super) module: Option<String>,
-    /// The types of that module.
-    own: BTreeSet<String>,
-    /// The types and markers that the module shares with the canonical revision.
-    pub(super) shared: BTreeSet<String>,
+    /// The module of a later revision, and what it has in common with the canonical one, which has none.
+    pub(super) module: Option<(String, &'a Split)>,
     /// For the canonical revision: the modules of later ones, and the methods that only they have.
     pub(crate) later: BTreeMap<String, Vec<Method>>,
 }
 
 impl<'a> Scope<'a> {
-    pub(crate) fn new(docs: Lines<'a>, model: &Model) -> Self {
+    pub(crate) fn new(docs: Lines<'a>, model: &Model, module: Option<(String, &'a Split)>) -> Self {
         let is_plain = |kind: &Kind| match kind {
             Kind::Struct(_) | Kind::Open => true,
             Kind::Alias(ty) => ty != "String",
@@ -54,25 +50,21 @@ impl<'a> Scope<'a> {
         Self {
             docs,
             plain: plain.chain(basic.map(str::to_owned)).collect(),
-            module: None,
-            own: BTreeSet::new(),
-            shared: BTreeSet::new(),
+            module,
             later: BTreeMap::new(),
         }
     }
 
-    /// Makes this the scope of the module of a later revision.
-    pub(crate) fn enter(&mut self, module: &str, split: &Split) {
-        self.module = Some(module.to_owned());
-        let own = split.own.items.iter();
-        self.own = own.map(|item| item.name.clone()).collect();
-        self.shared = split.shared.clone();
+    /// Whether the module shares a type or marker with the canonical revision.
+    pub(super) fn is_shared(&self, name: &str) -> bool {
+        let module = self.module.as_ref();
+        module.is_some_and(|(_, split)| split.shared.contains(name))
     }
 
     /// The module of a type.
     fn root(&self, name: &str) -> String {
         match &self.module {
-            Some(module) if self.own.contains(name) => format!("crate::{module}"),
+            Some((module, split)) if find(&split.own, name).is_some() => format!("crate::{module}"),
             _ => "crate".to_owned(),
         }
     }

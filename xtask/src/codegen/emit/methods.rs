@@ -20,7 +20,7 @@ pub(super) fn emit(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
     items.push(emit_direction("request", &requests));
     items.push(emit_direction("notification", &notifications));
     let mut own = methods;
-    own.retain(|method| !scope.shared.contains(&method.name));
+    own.retain(|method| !scope.is_shared(&method.name));
     items.extend(own.iter().map(|method| emit_marker(method, scope)));
     Ok(scope.head("methods") + &print(&items)?)
 }

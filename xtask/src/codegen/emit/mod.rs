@@ -25,14 +25,13 @@ pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String,
         areas.entry(&item.area).or_default().push(item);
     }
     let revision = scope.docs.revision;
-    let mut root = if scope.module.is_none() {
-        format!("{HEADER}\n//! Types of revision {revision}, one module per area.\n\n")
-    } else {
-        let shared = Vec::from_iter(scope.shared.iter().map(String::as_str)).join(", ");
-        format!(
+    let mut root = match &scope.module {
+        None => format!("{HEADER}\n//! Types of revision {revision}, one module per area.\n\n"),
+        Some((_, split)) => format!(
             "{HEADER}\n//! Types that are specific to revision {revision}, and the types that it shares with other revisions.\n\n\
-             pub use crate::{{{shared}}};\n\n"
-        )
+             pub use crate::{{{}}};\n\n",
+            Vec::from_iter(split.shared.iter().map(String::as_str)).join(", ")
+        ),
     };
     let mut files = BTreeMap::new();
     for (area, items) in areas {
@@ -119,7 +118,7 @@ fn emit_open(name: &str) -> TokenStream {
 
 /// The table of round trips that the types tests run: definition name, and decode followed by encode.
 pub(super) fn table(model: &Model, scope: &Scope<'_>) -> String {
-    let module = scope.module.iter().map(|module| format!("::{module}"));
+    let module = scope.module.iter().map(|(module, _)| format!("::{module}"));
     let path = format!("mcp_types{}", module.collect::<String>());
     let mut rows = Vec::new();
     for item in &model.items {

@@ -5,7 +5,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::file::ident;
-use crate::codegen::model::{Arm, Case, Rule, Union};
+use crate::codegen::model::{Arm, Rule, Union};
 
 /// The enum and its impls.
 pub(super) fn emit(name: &str, union: &Union) -> TokenStream {
@@ -86,14 +86,16 @@ fn line(index: usize, arm: &Arm, union: &Union) -> String {
             let or_missing = if is_default { " or left out" } else { "" };
             format!(" `{tag}` is `{}`{or_missing}.", arm.value)
         }
-        Rule::Shaped { cases, .. } => {
+        Rule::Shaped { .. } => {
             let condition = |text: &String| match text.split_once('=') {
                 Some((member, value)) => format!("`{member}` is `{value}`"),
                 None => format!("`{text}` is there"),
             };
-            let join = |case: &Case| Vec::from_iter(case.when.iter().map(condition)).join(" and ");
-            let own = cases.iter().filter(|case| case.name == arm.name);
-            format!(" {}.", Vec::from_iter(own.map(join)).join(", or "))
+            let join = |all: &Vec<String>| Vec::from_iter(all.iter().map(condition)).join(" and ");
+            format!(
+                " {}.",
+                Vec::from_iter(arm.when.iter().map(join)).join(", or ")
+            )
         }
         Rule::Embedded => format!(" `method` is `{}`.", arm.value),
     }
@@ -113,9 +115,11 @@ fn emit_choice(name: &str, union: &Union) -> TokenStream {
             };
             (quote!(union::TaggedUnion), members)
         }
-        Rule::Shaped { requires, cases } => {
+        Rule::Shaped { requires } => {
             let requires = requires.iter();
-            let tests = cases.iter().map(|case| emit_test(case, union));
+            let arms = union.arms.iter().enumerate();
+            let tests =
+                arms.flat_map(|(index, arm)| arm.when.iter().map(move |all| emit_test(index, all)));
             let members = quote! {
                 #(const REQUIRES: Option<&'static str> = Some(#requires);)*
 
@@ -179,9 +183,9 @@ fn emit_choice(name: &str, union: &Union) -> TokenStream {
     }
 }
 
-/// The test of one case.
-fn emit_test(case: &Case, union: &Union) -> TokenStream {
-    let conditions = case.when.iter().map(|text| {
+/// The choice of an arm if all conditions hold.
+fn emit_test(index: usize, all: &[String]) -> TokenStream {
+    let conditions = all.iter().map(|text| {
         let (member, value) = text.split_once('=').unzip();
         let path = member.unwrap_or(text).split('.');
         match value {
@@ -189,11 +193,10 @@ fn emit_test(case: &Case, union: &Union) -> TokenStream {
             None => quote!(crate::union::has(members, &[#(#path),*])),
         }
     });
-    let index = union.arms.iter().position(|arm| arm.name == case.name);
-    let index = index.into_iter().map(Literal::usize_unsuffixed);
+    let index = Literal::usize_unsuffixed(index);
     quote! {
         if #(#conditions)&&* {
-            return Some(#(#index)*);
+            return Some(#index);
         }
     }
 }
