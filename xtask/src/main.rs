@@ -6,6 +6,7 @@ mod conformance;
 mod files;
 mod interop;
 mod lint;
+mod page;
 mod programs;
 mod steps;
 mod support;

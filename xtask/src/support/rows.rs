@@ -1,9 +1,13 @@
 //! The rows of the requirements matrix, `ID<tab>LEVEL<tab>ROLE<tab>title`, one a line, `#` for comments.
 
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
 use crate::files::File;
 
 /// One statement of the specification.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(super) struct Row {
     /// `path:line`.
     pub(super) place: String,
@@ -17,6 +21,10 @@ pub(super) struct Row {
     pub(super) role: String,
     /// The statement in a few words of our own.
     pub(super) title: String,
+    /// The tests that prove it.
+    pub(super) tests: BTreeSet<String>,
+    /// Why no test can prove it.
+    pub(super) reason: Option<String>,
 }
 
 impl Row {
@@ -79,6 +87,8 @@ pub(super) fn read(file: &File) -> Result<Vec<Row>, String> {
                 level,
                 role,
                 title,
+                tests: BTreeSet::new(),
+                reason: None,
             });
             continue;
         };
