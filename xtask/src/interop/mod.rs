@@ -6,7 +6,7 @@
 //! `tests/interop` for clients. Every feature is a row, and has to be reported: it works, or the peer does not have it,
 //! which the driver shows and `peers.toml` gives the reason for.
 
-mod column;
+mod features;
 mod peers;
 
 use std::fs;
@@ -14,15 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::page::render;
 use crate::programs::{self, Server, build, copy_program, target};
 use crate::steps::say;
-use crate::table::Table;
 use crate::workspace::root;
-use column::{Column, tables};
 use peers::{Installed, Peer, Role, Section};
 
-const SCRIPTS: &str = "tests/interop";
-const CRATES: &str = "tests/peers";
 const PAGE: &str = "docs/interop.md";
 
 /// Time limit of one peer with all its features.
@@ -31,38 +28,28 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// The address of our servers.
 const ANY_PORT: &str = "127.0.0.1:0";
 
-const HEAD: &str = "\
-<!-- Written by `cargo xtask interop`; do not edit. -->
-
-# Interoperability
-
-What this workspace and programs of other projects do with each other, in one run of `cargo xtask interop`. The packages
-are pinned in `tests/interop` and `tests/peers`.
-
-";
-
 /// Runs the command: with all peers, or with those that are named.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let start = Instant::now();
     let root = root();
-    let peers = peers::chosen(peers::all(root)?, args)?;
+    let mut peers = peers::chosen(peers::all(root)?, args)?;
     let bins = "-p mcp-tests --bin interop-client --bin interop-auth --bin everything-server";
     build(root, &target(), bins)?;
     let folder = target().join("interop");
     let ours = Ours::new(&folder.join("bin"))?;
-    let installed = Installed::new(folder, &root.join(SCRIPTS), &root.join(CRATES), &peers)?;
-    let columns: Vec<Column> = peers
-        .iter()
-        .map(|peer| converse(peer, &installed, &ours))
-        .collect();
-    let tables = tables(&columns);
-    say(&format!("\n{tables}"));
+    let installed = Installed::new(folder, root, &peers)?;
+    for peer in &mut peers {
+        if let Err(fault) = converse(peer, &installed, &ours) {
+            peer.faults.push(fault);
+        }
+    }
+    let page = page(&peers)?;
+    say(&format!("\n{page}"));
     if args.is_empty() {
-        let page = format!("{HEAD}{}\n{tables}", packages(root, &peers)?);
         fs::write(root.join(PAGE), page).map_err(|error| format!("{PAGE}: {error}"))?;
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));
-    let failures: Vec<String> = columns.iter().flat_map(Column::failures).collect();
+    let failures: Vec<String> = peers.iter().flat_map(Peer::failures).collect();
     if failures.is_empty() {
         return Ok(());
     }
@@ -70,23 +57,25 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 /// Runs the driver of one peer.
-fn converse(peer: &Peer, installed: &Installed, ours: &Ours) -> Column {
-    let mut column = Column::new(peer);
+fn converse(peer: &mut Peer, installed: &Installed, ours: &Ours) -> Result<(), String> {
     // A server must not find files of an earlier run.
     let _ = fs::remove_dir_all(installed.work(peer));
-    let (mut driver, servers) = match ours.driver(peer, installed) {
-        Ok(driver) => driver,
-        Err(fault) => {
-            column.fault(fault);
-            return column;
-        }
-    };
-    let outcome = programs::run(&mut driver, LIMIT, |line| say(&column.record(line)));
+    let (mut driver, servers) = ours.driver(peer, installed)?;
+    let outcome = programs::run(&mut driver, LIMIT, |line| say(&peer.record(line)));
     let ends = servers.into_iter().map(Server::end);
-    for fault in std::iter::once(outcome).chain(ends).filter_map(Result::err) {
-        column.fault(fault);
-    }
-    column
+    let faults = std::iter::once(outcome).chain(ends);
+    peer.faults.extend(faults.filter_map(Result::err));
+    Ok(())
+}
+
+/// The page: the peers with their packages, a table for each section, and the reasons for empty cells.
+fn page(peers: &[Peer]) -> Result<String, String> {
+    let sections = peers.chunk_by(|a, b| a.section.title == b.section.title);
+    let sections: Vec<_> = sections.collect();
+    render(
+        include_str!("page.md.jinja"),
+        minijinja::context!(peers, sections),
+    )
 }
 
 /// The programs of this workspace that take part.
@@ -165,59 +154,5 @@ impl Ours {
             Server::start(&mut everything, path)?,
             Server::start(&mut pages, path)?,
         ])
-    }
-}
-
-/// The table of the peers and their pinned packages.
-fn packages(root: &Path, peers: &[Peer]) -> Result<String, String> {
-    let mut table = Table::new(["Peer", "Package", "Conversation"]);
-    for Peer { name, program, .. } in peers {
-        let package = &program.package;
-        let version = version(root, package)?;
-        table.row([
-            name,
-            &format!("`{package} {version}`"),
-            &program.conversation,
-        ]);
-    }
-    Ok(table.markdown())
-}
-
-/// The version that is pinned for a package.
-fn version(root: &Path, package: &str) -> Result<String, String> {
-    let read = |path: String| {
-        fs::read_to_string(root.join(&path)).map_err(|error| format!("{path}: {error}"))
-    };
-    let list: serde_json::Value = serde_json::from_str(&read(format!("{SCRIPTS}/package.json"))?)
-        .map_err(|error| format!("{SCRIPTS}/package.json: {error}"))?;
-    let requirements = read(format!("{SCRIPTS}/requirements.in"))?;
-    let crates: toml::Table = toml::from_str(&read(format!("{CRATES}/Cargo.toml"))?)
-        .map_err(|error| format!("{CRATES}/Cargo.toml: {error}"))?;
-    let npm = || list["dependencies"][package].as_str();
-    let python = || {
-        let mut lines = requirements.lines();
-        lines.find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))
-    };
-    let rust = || {
-        let version = crates.get("dependencies")?.get(package)?.get("version")?;
-        version.as_str()?.strip_prefix('=')
-    };
-    let version = npm().or_else(python).or_else(rust).map(str::to_owned);
-    version.ok_or_else(|| format!("{package} is not pinned in {SCRIPTS} or {CRATES}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_package_is_pinned_and_no_registry_is_named() {
-        let peers = peers::all(root()).unwrap();
-        assert!(packages(root(), &peers).is_ok_and(|table| table.contains("| `rmcp 3.")));
-        let scripts = root().join(SCRIPTS);
-        let lock = fs::read_to_string(scripts.join("package-lock.json")).unwrap();
-        assert!(!lock.contains("\"resolved\"") && lock.contains("\"integrity\""));
-        let lock = fs::read_to_string(scripts.join("requirements.txt")).unwrap();
-        assert!(!lock.contains("://") && lock.contains("--hash=sha256:"));
     }
 }

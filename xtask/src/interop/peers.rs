@@ -4,26 +4,30 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use super::features::Feature;
+use crate::files::load;
 use crate::programs::{build, npm_ci, python_venv, venv_python};
+
+/// The folders with the package lists and drivers, and with the programs in Rust.
+const SCRIPTS: &str = "tests/interop";
+const CRATES: &str = "tests/peers";
 
 /// The file, whose comments explain the members.
 pub(super) const FILE: &str = "tests/interop/peers.toml";
-
-/// The name that drivers use for a feature, and the words of the page.
-pub(super) type Feature = [String; 2];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     section: Vec<Section>,
     program: Vec<Program>,
-    features: BTreeMap<String, Vec<Feature>>,
+    /// Lists of names and titles.
+    features: BTreeMap<String, Vec<[String; 2]>>,
     absent: Vec<Absent>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Section {
     pub(super) title: String,
@@ -35,13 +39,16 @@ pub(super) struct Section {
     peers: Vec<String>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Program {
     name: String,
-    pub(super) package: String,
+    package: String,
+    /// The pinned version of the package.
+    #[serde(skip_deserializing)]
+    version: String,
     pub(super) role: Role,
-    pub(super) conversation: String,
+    conversation: String,
     #[serde(default)]
     pub(super) scenario: String,
     command: String,
@@ -61,7 +68,7 @@ struct Absent {
 }
 
 /// The part of a peer in the conversation.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
     Server,
@@ -70,48 +77,79 @@ pub(super) enum Role {
     Issuer,
 }
 
-/// A program of another project in one section.
-#[derive(Clone, Debug)]
+/// A program of another project in one section: a column of the tables.
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Peer {
     /// Its name on the command line and in the tables.
     pub(super) name: String,
     pub(super) section: Section,
     pub(super) program: Program,
-    /// What the peer has to show, with the reason where it may lack the feature.
-    pub(super) features: Vec<(Feature, Option<String>)>,
+    pub(super) features: Vec<Feature>,
+    /// Failures of the driver and of servers.
+    pub(super) faults: Vec<String>,
 }
 
 /// All peers, in the order of the columns.
 pub(super) fn all(root: &Path) -> Result<Vec<Peer>, String> {
-    let text = crate::files::load(root, FILE.to_owned())?.text;
-    let file: File = toml::from_str(&text).map_err(|error| format!("{FILE}: {error}"))?;
+    let text = load(root, FILE.to_owned())?.text;
+    let mut file: File = toml::from_str(&text).map_err(|error| format!("{FILE}: {error}"))?;
+    for program in &mut file.program {
+        program.version = version(root, &program.package)?;
+    }
     let mut peers = Vec::new();
     for section in &file.section {
         for program in &section.peers {
             let known = file.program.iter().find(|known| known.name == *program);
             let known = known.ok_or_else(|| format!("{FILE}: no program {program}"))?;
             let name = format!("{program}{}", section.suffix);
-            let mut features = Vec::new();
-            for feature in section
-                .features
-                .iter()
-                .flat_map(|list| &file.features[list])
-            {
-                let has = |list: &[String], name: &str| list.iter().any(|known| known == name);
-                let mut absent = file.absent.iter();
-                let absent = absent
-                    .find(|entry| has(&entry.peers, &name) && has(&entry.features, &feature[0]));
-                features.push((feature.clone(), absent.map(|absent| absent.reason.clone())));
-            }
+            let lists = section.features.iter().map(|list| &file.features[list]);
+            let features = lists.flatten().map(|[feature, title]| Feature {
+                name: feature.clone(),
+                title: title.clone(),
+                absent: file.absent(&name, feature),
+                outcome: None,
+            });
             peers.push(Peer {
-                features,
+                features: features.collect(),
                 section: section.clone(),
                 program: known.clone(),
                 name,
+                faults: Vec::new(),
             });
         }
     }
     Ok(peers)
+}
+
+impl File {
+    /// Why a peer lacks a feature.
+    fn absent(&self, peer: &str, feature: &str) -> Option<String> {
+        let has = |list: &[String], name: &str| list.iter().any(|known| known == name);
+        let mut entries = self.absent.iter();
+        let entry = entries.find(|entry| has(&entry.peers, peer) && has(&entry.features, feature));
+        entry.map(|entry| entry.reason.clone())
+    }
+}
+
+/// The version that is pinned for a package of npm, PyPI or crates.io.
+fn version(root: &Path, package: &str) -> Result<String, String> {
+    let read = |path: String| Ok::<_, String>(load(root, path)?.text);
+    let list: serde_json::Value = serde_json::from_str(&read(format!("{SCRIPTS}/package.json"))?)
+        .map_err(|error| format!("{SCRIPTS}/package.json: {error}"))?;
+    let requirements = read(format!("{SCRIPTS}/requirements.in"))?;
+    let crates: toml::Table = toml::from_str(&read(format!("{CRATES}/Cargo.toml"))?)
+        .map_err(|error| format!("{CRATES}/Cargo.toml: {error}"))?;
+    let npm = || list["dependencies"][package].as_str();
+    let python = || {
+        let mut lines = requirements.lines();
+        lines.find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))
+    };
+    let rust = || {
+        let version = crates.get("dependencies")?.get(package)?.get("version")?;
+        version.as_str()?.strip_prefix('=')
+    };
+    let version = npm().or_else(python).or_else(rust).map(str::to_owned);
+    version.ok_or_else(|| format!("{package} is not pinned in {SCRIPTS} or {CRATES}"))
 }
 
 /// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects all peers.
@@ -140,18 +178,14 @@ pub(super) struct Installed {
 }
 
 impl Installed {
-    /// Installs what is missing. `scripts` has the package lists and the drivers, `crates` the programs in Rust.
-    pub(super) fn new(
-        folder: PathBuf,
-        scripts: &Path,
-        crates: &Path,
-        peers: &[Peer],
-    ) -> Result<Self, String> {
-        npm_ci(scripts, &folder.join("npm"))?;
-        python_venv(scripts, &folder.join("python"), &folder.join("venv"))?;
+    /// Installs what is missing.
+    pub(super) fn new(folder: PathBuf, root: &Path, peers: &[Peer]) -> Result<Self, String> {
+        let scripts = root.join(SCRIPTS);
+        npm_ci(&scripts, &folder.join("npm"))?;
+        python_venv(&scripts, &folder.join("python"), &folder.join("venv"))?;
         let is_rust = |peer: &Peer| peer.program.command.starts_with("{rust}");
         if peers.iter().any(is_rust) {
-            build(crates, &folder.join("rust"), "--locked")?;
+            build(&root.join(CRATES), &folder.join("rust"), "--locked")?;
         }
         Ok(Self { folder })
     }
@@ -225,50 +259,53 @@ mod tests {
         all_names.sort_unstable();
         all_names.dedup();
         assert_eq!(all_names.len(), 36);
-        let text = std::fs::read_to_string(root().join(FILE)).unwrap();
-        let file: File = toml::from_str(&text).unwrap();
-        for section in &file.section {
-            assert!(
-                section
-                    .features
-                    .iter()
-                    .all(|list| file.features.contains_key(list))
-            );
-        }
         let peers = all(root()).unwrap();
+        let text = load(root(), FILE.to_owned()).unwrap().text;
+        let file: File = toml::from_str(&text).unwrap();
         let mut entries = 0;
-        for absent in &file.absent {
-            for name in &absent.peers {
-                let peer = peers.iter().find(|peer| peer.name == *name);
-                let features = &peer.unwrap_or_else(|| panic!("no peer {name}")).features;
-                for feature in &absent.features {
-                    let reason = features.iter().find(|(known, _)| known[0] == *feature);
-                    // A second entry for the same feature would have another reason.
-                    assert_eq!(
-                        reason.unwrap().1.as_ref(),
-                        Some(&absent.reason),
-                        "{name}: {feature}"
-                    );
-                    entries += 1;
-                }
+        for Absent {
+            peers: names,
+            features,
+            reason,
+        } in &file.absent
+        {
+            for (name, feature) in names
+                .iter()
+                .flat_map(|name| features.iter().map(move |feature| (name, feature)))
+            {
+                let peer = peers.iter().find(|peer| peer.name == *name).unwrap();
+                let mut known = peer.features.iter();
+                let known = known.find(|known| known.name == *feature).unwrap();
+                // A second entry for the same feature would have another reason.
+                assert_eq!(known.absent.as_ref(), Some(reason), "{name}: {feature}");
+                entries += 1;
             }
         }
-        let reasons = peers.iter().flat_map(|peer| &peer.features);
-        assert_eq!(
-            reasons.filter(|(_, reason)| reason.is_some()).count(),
-            entries
-        );
+        let features = peers.iter().flat_map(|peer| &peer.features);
+        let absent = features.filter(|feature| feature.absent.is_some());
+        assert_eq!(absent.count(), entries);
     }
 
     #[test]
     fn revisions_and_the_end_are_never_absent() {
         let ends = ["shutdown", "closed", "session-end", "stream-end"];
         for peer in all(root()).unwrap() {
-            for ([feature, _], reason) in &peer.features {
-                if feature.starts_with("revision-") || ends.contains(&&**feature) {
-                    assert_eq!(*reason, None, "{}: {feature}", peer.name);
+            for Feature { name, absent, .. } in &peer.features {
+                if name.starts_with("revision-") || ends.contains(&&**name) {
+                    assert_eq!(*absent, None, "{}: {name}", peer.name);
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_package_is_pinned_and_no_registry_is_named() {
+        let read = |name: &str| load(root(), format!("{SCRIPTS}/{name}")).unwrap().text;
+        assert!(version(root(), "rmcp").unwrap().starts_with("3."));
+        assert!(version(root(), "no-such-package").is_err());
+        let lock = read("package-lock.json");
+        assert!(!lock.contains("\"resolved\"") && lock.contains("\"integrity\""));
+        let lock = read("requirements.txt");
+        assert!(!lock.contains("://") && lock.contains("--hash=sha256:"));
     }
 }
